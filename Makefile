@@ -1,0 +1,55 @@
+# Two commands: `make demo` and `make test`. Each makes the environment it needs, once.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint types tests uncompiled benchmarks clean
+
+help:
+	@echo "make demo        train a forest, prune it with every method, show before and after"
+	@echo "make test        linters, types and all tests"
+	@echo "make benchmarks  measure speed and memory; prints docs/benchmarks.md (some minutes)"
+	@echo "make clean       remove the environment and all caches"
+
+$(VENV)/.usable:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; ok = v >= (3, 11); \
+	    ok or print(f"secateurs needs Python 3.11 or newer; {sys.executable} is {v.major}.{v.minor}. Try: make PYTHON=python3.12"); \
+	    sys.exit(not ok)'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# Installing again is needed only when the project's settings change.
+$(VENV)/.installed: $(VENV)/.usable pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.usable pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $(VENV)/.installed $@
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m secateurs.demo
+
+test: lint types tests uncompiled
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.tested
+	$(BIN)/mypy
+
+tests: $(VENV)/.tested
+	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal
+
+# The kernels once more, as plain Python.
+uncompiled: $(VENV)/.tested
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet tests/test_kernels.py
+
+benchmarks: $(VENV)/.tested
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

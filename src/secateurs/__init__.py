@@ -1,0 +1,44 @@
+"""Keep the few members of an ensemble that together predict best."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from secateurs import measures as measures
+    from secateurs.pruners import *  # noqa: F403
+    from secateurs.votes import Votes as Votes
+
+# In the order of the flow: votes, measures, pruners. Each is loaded when it is first asked for.
+_HOMES = {
+    "Votes": "secateurs.votes",
+    "measures": "secateurs.measures",
+    "COMEP": "secateurs.pruners",
+    "KLDivergencePruner": "secateurs.pruners",
+    "KappaPruner": "secateurs.pruners",
+    "OrientationOrderingPruner": "secateurs.pruners",
+    "ReducedErrorPruner": "secateurs.pruners",
+    "DREP": "secateurs.pruners",
+    "SEP": "secateurs.pruners",
+    "OEP": "secateurs.pruners",
+    "PEP": "secateurs.pruners",
+    "EarlyStoppingPruner": "secateurs.pruners",
+    "RandomPruner": "secateurs.pruners",
+    "BestMembersPruner": "secateurs.pruners",
+    "all_pruners": "secateurs.pruners",
+    "make_pruner": "secateurs.pruners",
+}
+
+__all__ = [*_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'secateurs' has no attribute {name!r}")
+    home = import_module(_HOMES[name])
+    return home if _HOMES[name] == f"secateurs.{name}" else getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

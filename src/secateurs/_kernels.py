@@ -1,0 +1,313 @@
+"""Counting, compiled: bit planes, popcounts, histograms and vote tallies.
+
+Every kernel takes arrays, fills or returns arrays, counts in integers and releases the GIL. None
+uses threads: parallelism lives above. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python.
+"""
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic, overload
+
+WORD_BITS = 64
+_TILE_WORDS = 1024  # 8 KiB of a plane: one tile of each side stays in the first-level cache
+
+
+def popcount(word):
+    """Count the bits set in a 64-bit word."""
+    return int(word).bit_count()
+
+
+@intrinsic
+def _ctpop(typing_context, word):
+    def emit(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), emit
+
+
+@overload(popcount)
+def _compiled_popcount(word):
+    return lambda word: _ctpop(word)  # noqa: PLW0108 (numba wants a function)
+
+
+@njit(nogil=True, cache=True)
+def mark_present(values, low, seen):
+    """Set ``seen[v - low]`` for every value v of a 2-D integer array."""
+    for row in range(values.shape[0]):
+        for column in range(values.shape[1]):
+            seen[np.int64(values[row, column]) - low] = True
+
+
+@njit(nogil=True, cache=True)
+def look_up(values, low, table, codes):
+    """Fill codes with ``table[v - low]`` for every value v of a 2-D integer array."""
+    for row in range(values.shape[0]):
+        for column in range(values.shape[1]):
+            codes[row, column] = table[np.int64(values[row, column]) - low]
+
+
+@njit(nogil=True, cache=True)
+def pack_rows(codes, planes, first_word):
+    """Write a block of coded rows (rows × members) into the planes, from one word on.
+
+    ``planes`` is (members, classes - 1, words); the last class has no plane. A block starts at a
+    word boundary, and only the last block may end inside a word.
+    """
+    n_rows, n_members = codes.shape
+    words = np.empty(n_members, dtype=np.uint64)
+    for block in range((n_rows + WORD_BITS - 1) // WORD_BITS):
+        first = block * WORD_BITS
+        last = min(n_rows, first + WORD_BITS)
+        for label in range(planes.shape[1]):
+            words[:] = np.uint64(0)
+            for row in range(first, last):
+                shift = np.uint64(row - first)
+                for member in range(n_members):
+                    bit = np.uint64(codes[row, member] == label)
+                    words[member] |= bit << shift
+            for member in range(n_members):
+                planes[member, label, first_word + block] = words[member]
+
+
+@njit(nogil=True, cache=True)
+def unpack_members(planes, codes):
+    """Turn planes back into codes (members × samples)."""
+    n_members, n_planes, _ = planes.shape
+    for member in range(n_members):
+        codes[member, :] = n_planes
+        for label in range(n_planes):
+            for sample in range(codes.shape[1]):
+                word = planes[member, label, sample // WORD_BITS]
+                if (word >> np.uint64(sample % WORD_BITS)) & np.uint64(1):
+                    codes[member, sample] = label
+
+
+@njit(nogil=True, cache=True)
+def append_bits(planes, n_bits, joined):
+    """OR planes into joined, moved ``n_bits`` places on."""
+    first_word = n_bits // WORD_BITS
+    shift = np.uint64(n_bits % WORD_BITS)
+    back = np.uint64(WORD_BITS) - shift
+    for member in range(planes.shape[0]):
+        for label in range(planes.shape[1]):
+            for word in range(planes.shape[2]):
+                bits = planes[member, label, word]
+                joined[member, label, first_word + word] |= bits << shift
+                if shift > 0 and first_word + word + 1 < joined.shape[2]:
+                    joined[member, label, first_word + word + 1] |= bits >> back
+
+
+@njit(nogil=True, cache=True)
+def plane_sizes(planes, sizes):
+    """Count the bits of each plane."""
+    for member in range(planes.shape[0]):
+        for label in range(planes.shape[1]):
+            total = np.uint64(0)
+            for word in range(planes.shape[2]):
+                total += popcount(planes[member, label, word])
+            sizes[member, label] = total
+
+
+@njit(nogil=True, cache=True)
+def joint_planes(planes, others, tables):
+    """Count the samples set in each pair of planes.
+
+    Fills ``tables[i, j, a, b]`` for plane a of member i and plane b of the other side's member j.
+    """
+    n_words = planes.shape[2]
+    for first in range(0, n_words, _TILE_WORDS):
+        last = min(n_words, first + _TILE_WORDS)
+        for j in range(others.shape[0]):
+            for i in range(planes.shape[0]):
+                for a in range(planes.shape[1]):
+                    for b in range(others.shape[1]):
+                        total = np.uint64(0)
+                        for word in range(first, last):
+                            total += popcount(planes[i, a, word] & others[j, b, word])
+                        tables[i, j, a, b] += total
+
+
+@njit(nogil=True, cache=True)
+def complete_tables(sizes, other_sizes, tables):
+    """Fill the last row and column of each table, which follow from the class sizes."""
+    last = tables.shape[2] - 1
+    for i in range(tables.shape[0]):
+        for j in range(tables.shape[1]):
+            for a in range(last):
+                known = 0
+                for b in range(last):
+                    known += tables[i, j, a, b]
+                tables[i, j, a, last] = sizes[i, a] - known
+            for b in range(last + 1):
+                known = 0
+                for a in range(last):
+                    known += tables[i, j, a, b]
+                tables[i, j, last, b] = other_sizes[j, b] - known
+
+
+@njit(nogil=True, cache=True)
+def joint_codes(codes, others, tables):
+    """Count the samples of each pair of labels by histogram: the way for many classes."""
+    for i in range(codes.shape[0]):
+        for j in range(others.shape[0]):
+            table = tables[i, j]
+            for sample in range(codes.shape[1]):
+                table[codes[i, sample], others[j, sample]] += 1
+
+
+@njit(nogil=True, cache=True)
+def plane_outcomes(planes, outcomes, counts):
+    """Count, for each member, the samples whose vote leads to each outcome, from planes.
+
+    ``outcomes[c, n]`` is where a vote for class c on sample n leads. One plane is made of each
+    outcome and class; a member's votes for the last class are all those not in its planes.
+    """
+    n_classes, n_samples = outcomes.shape
+    n_words = planes.shape[2]
+    bits = np.zeros((counts.shape[1], n_classes, n_words), dtype=np.uint64)
+    seen = np.zeros(counts.shape[1], dtype=np.bool_)
+    for label in range(n_classes):
+        for sample in range(n_samples):
+            outcome = outcomes[label, sample]
+            seen[outcome] = True
+            bit = np.uint64(1) << np.uint64(sample % WORD_BITS)
+            bits[outcome, label, sample // WORD_BITS] |= bit
+    counts[:, 0] = n_samples
+    for outcome in range(1, counts.shape[1]):
+        if seen[outcome]:
+            last = bits[outcome, n_classes - 1]
+            everywhere = np.int64(0)
+            for word in range(n_words):
+                everywhere += np.int64(popcount(last[word]))
+            for member in range(planes.shape[0]):
+                total = everywhere
+                for label in range(n_classes - 1):
+                    plane = planes[member, label]
+                    wanted = bits[outcome, label]
+                    for word in range(n_words):
+                        total += np.int64(popcount(plane[word] & wanted[word]))
+                        total -= np.int64(popcount(plane[word] & last[word]))
+                counts[member, outcome] = total
+                counts[member, 0] -= total
+
+
+@njit(nogil=True, cache=True)
+def code_outcomes(codes, outcomes, counts):
+    """Count, for each member, the samples whose vote leads to each outcome, from codes."""
+    for member in range(codes.shape[0]):
+        for sample in range(codes.shape[1]):
+            counts[member, outcomes[codes[member, sample], sample]] += 1
+
+
+@njit(nogil=True, cache=True)
+def agreement_planes(planes, truth, agreed):
+    """Fill agreed (members, 1, words) with where each member's label equals the truth's.
+
+    ``truth`` (classes, words) has a plane for every class, the last one included.
+    """
+    last = planes.shape[1]
+    for member in range(planes.shape[0]):
+        for word in range(planes.shape[2]):
+            bits = np.uint64(0)
+            others = np.uint64(0)
+            for label in range(last):
+                bits |= planes[member, label, word] & truth[label, word]
+                others |= planes[member, label, word]
+            agreed[member, 0, word] = bits | (truth[last, word] & ~others)
+
+
+@njit(nogil=True, cache=True)
+def tally_votes(codes, step, tally):
+    """Add ``step`` to the tally (samples × classes) for each vote of the members given."""
+    for member in range(codes.shape[0]):
+        for sample in range(codes.shape[1]):
+            tally[sample, codes[member, sample]] += step
+
+
+@njit(nogil=True, cache=True)
+def winners(tally, winner):
+    """Find the class with the most votes, the lowest one of tied classes."""
+    for sample in range(tally.shape[0]):
+        best = 0
+        for label in range(1, tally.shape[1]):
+            if tally[sample, label] > tally[sample, best]:
+                best = label
+        winner[sample] = best
+
+
+@njit(nogil=True, cache=True)
+def shares(tally, y, share):
+    """Find how many classes share the win with the true one; 0 where the true one lost."""
+    for sample in range(tally.shape[0]):
+        truth = tally[sample, y[sample]]
+        tied = 0
+        for label in range(tally.shape[1]):
+            if tally[sample, label] > truth:
+                tied = 0
+                break
+            if tally[sample, label] == truth:
+                tied += 1
+        share[sample] = tied
+
+
+@njit(nogil=True, cache=True)
+def outcomes_lowest(tally, y, outcomes):
+    """Say for each class and sample whether the vote is right (1) after one more vote for it.
+
+    The winner-update rule with ties to the lowest class: with top count m and winner w, one more
+    vote for c wins if it passes m, or reaches it and c < w; otherwise w stays.
+    """
+    n_samples, n_classes = tally.shape
+    for sample in range(n_samples):
+        winner = 0
+        for label in range(1, n_classes):
+            if tally[sample, label] > tally[sample, winner]:
+                winner = label
+        top = tally[sample, winner]
+        for label in range(n_classes):
+            count = tally[sample, label] + 1
+            after = label if count > top or (count == top and label < winner) else winner
+            outcomes[label, sample] = after == y[sample]
+
+
+@njit(nogil=True, cache=True)
+def outcomes_shared(tally, y, added, removed):  # noqa: PLR0912 (one case a branch)
+    """Say for each class and sample how many classes share the win with the true one.
+
+    ``added`` is for one more vote for the class, ``removed`` for one vote less (undefined where
+    the class has none); 0 means that the true class loses.
+    """
+    n_samples, n_classes = tally.shape
+    for sample in range(n_samples):
+        truth = y[sample]
+        top, n_top, second, n_second = -1, 0, -1, 0
+        for label in range(n_classes):
+            count = tally[sample, label]
+            if count > top:
+                second, n_second = top, n_top
+                top, n_top = count, 1
+            elif count == top:
+                n_top += 1
+            elif count > second:
+                second, n_second = count, 1
+            elif count == second:
+                n_second += 1
+        stays = n_top if tally[sample, truth] == top else 0
+        for label in range(n_classes):
+            count = tally[sample, label]
+            if count + 1 > top:
+                added[label, sample] = 1 if label == truth else 0
+            elif count + 1 == top:
+                won = label == truth or stays > 0
+                added[label, sample] = n_top + 1 if won else 0
+            else:
+                added[label, sample] = stays
+            if count < top:
+                removed[label, sample] = stays
+            elif n_top > 1:
+                removed[label, sample] = n_top - 1 if stays > 0 and label != truth else 0
+            elif top - 1 > second:
+                removed[label, sample] = 1 if label == truth else 0
+            else:
+                won = label == truth or tally[sample, truth] == second
+                removed[label, sample] = n_second + 1 if won else 0

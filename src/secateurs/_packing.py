@@ -1,0 +1,228 @@
+"""Two ways to hold the labels of many members: bit planes, and bytes for many classes.
+
+Both answer the same questions by exact counting. `Planes` keeps one bit a sample for each class
+but the last, which follows from the others; its joint counts cost (classes - 1)² popcounts for 64
+samples. `Codes` keeps a small integer a sample; its joint counts are a histogram, whose cost does
+not depend on the number of classes. The two cross where `MOST_PLANE_CLASSES` says.
+"""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs import _kernels
+from secateurs._labels import Array, code_dtype
+
+Members = NDArray[np.intp] | slice
+
+MOST_PLANE_CLASSES = 12  # measured: benchmarks/core.py prints both sides of the crossing
+
+
+def pack(n_samples: int, n_members: int, n_classes: int) -> "Planes | Codes":
+    """Make an empty packing, to be filled by `write`."""
+    if n_classes <= MOST_PLANE_CLASSES:
+        shape = (n_members, max(0, n_classes - 1), _n_words(n_samples))
+        return Planes(np.zeros(shape, dtype=np.uint64), n_samples)
+    codes = np.zeros((n_members, n_samples), dtype=code_dtype(n_classes))
+    return Codes(codes, n_classes)
+
+
+class Planes:
+    """Bit planes: (members, classes - 1, words) of 64 samples each."""
+
+    def __init__(
+        self,
+        planes: NDArray[np.uint64],
+        n_samples: int,
+        sizes: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.planes = planes
+        self.n_samples = n_samples
+        if sizes is not None:
+            self.sizes = sizes
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return self.planes.shape[0]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.planes.shape[1] + 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.planes.nbytes
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Votes of each member for each class: (members, classes)."""
+        sizes = np.zeros((self.n_members, self.n_classes), dtype=np.int64)
+        _kernels.plane_sizes(self.planes, sizes[:, :-1])
+        sizes[:, -1] = self.n_samples - sizes.sum(axis=1)
+        return sizes
+
+    def write(self, first_row: int, codes: Array) -> None:
+        """Fill in a block of coded rows (rows × members) that starts at a word."""
+        _kernels.pack_rows(codes, self.planes, first_row // _kernels.WORD_BITS)
+
+    def freeze(self) -> None:
+        """Forbid further writing."""
+        self.planes.flags.writeable = False
+
+    def take(self, members: Members) -> "Planes":
+        """Keep some members, in the order given."""
+        taken = Planes(self.planes[members], self.n_samples, self.sizes[members])
+        taken.freeze()
+        return taken
+
+    def decode(self, members: Members = slice(None)) -> Array:
+        """Give the codes back: (members, samples)."""
+        planes = self.planes[members]
+        codes = np.empty((len(planes), self.n_samples), dtype=np.uint8)
+        _kernels.unpack_members(planes, codes)
+        return codes
+
+    def recode(self, n_classes: int, new_codes: Array) -> "Planes | Codes":
+        """Move to a larger set of classes; ``new_codes[c]`` is the new code of class c."""
+        if n_classes > MOST_PLANE_CLASSES:
+            return Codes(new_codes.astype(code_dtype(n_classes))[self.decode()], n_classes)
+        moved = pack(self.n_samples, self.n_members, n_classes)
+        assert isinstance(moved, Planes)
+        every = _with_last(self.planes, self.n_samples)
+        for code, new_code in enumerate(new_codes):
+            if new_code < n_classes - 1:
+                moved.planes[:, new_code] = every[:, code]
+        return moved
+
+    def append(self, other: "Planes") -> "Planes":
+        """Put the samples of another packing of the same members and classes behind these."""
+        n_samples = self.n_samples + other.n_samples
+        joined = np.zeros((*self.planes.shape[:2], _n_words(n_samples)), dtype=np.uint64)
+        joined[:, :, : self.planes.shape[2]] = self.planes
+        _kernels.append_bits(other.planes, self.n_samples, joined)
+        return Planes(joined, n_samples)
+
+    def joint_counts(self, other: "Planes") -> NDArray[np.int64]:
+        """Count samples by label pair: (members, other's members, classes, classes)."""
+        shape = (self.n_members, other.n_members, self.n_classes, other.n_classes)
+        tables = np.zeros(shape, dtype=np.int64)
+        _kernels.joint_planes(self.planes, other.planes, tables)
+        _kernels.complete_tables(self.sizes, other.sizes, tables)
+        return tables
+
+    def outcome_counts(self, outcomes: Array, n_outcomes: int) -> NDArray[np.int64]:
+        """Count for each member the samples that its votes bring to each outcome.
+
+        ``outcomes[c, n]`` is what a vote for class c on sample n leads to, below ``n_outcomes``.
+        """
+        counts = np.zeros((self.n_members, n_outcomes), dtype=np.int64)
+        _kernels.plane_outcomes(self.planes, outcomes, counts)
+        return counts
+
+    def agreement(self, truth: Array) -> "Planes":
+        """Say where each member's label is that of one coded column: class 0 where it is."""
+        every = _bits(truth == np.arange(self.n_classes)[:, None])
+        agreed = np.zeros((self.n_members, 1, self.planes.shape[2]), dtype=np.uint64)
+        _kernels.agreement_planes(self.planes, every, agreed)
+        return Planes(agreed, self.n_samples)
+
+
+class Codes:
+    """One small integer a vote: (members, samples)."""
+
+    def __init__(self, codes: Array, n_classes: int) -> None:
+        self.codes = codes
+        self.n_classes = n_classes
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return self.codes.shape[0]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.codes.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.codes.nbytes
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Votes of each member for each class: (members, classes)."""
+        return np.array([np.bincount(row, minlength=self.n_classes) for row in self.codes])
+
+    def write(self, first_row: int, codes: Array) -> None:
+        """Fill in a block of coded rows (rows × members)."""
+        self.codes[:, first_row : first_row + len(codes)] = codes.T
+
+    def freeze(self) -> None:
+        """Forbid further writing."""
+        self.codes.flags.writeable = False
+
+    def take(self, members: Members) -> "Codes":
+        """Keep some members, in the order given."""
+        taken = Codes(self.codes[members], self.n_classes)
+        taken.freeze()
+        return taken
+
+    def decode(self, members: Members = slice(None)) -> Array:
+        """Give the codes: (members, samples)."""
+        return self.codes[members]
+
+    def recode(self, n_classes: int, new_codes: Array) -> "Codes":
+        """Move to a larger set of classes; ``new_codes[c]`` is the new code of class c."""
+        return Codes(new_codes.astype(code_dtype(n_classes))[self.codes], n_classes)
+
+    def append(self, other: "Codes") -> "Codes":
+        """Put the samples of another packing of the same members and classes behind these."""
+        return Codes(np.concatenate([self.codes, other.codes], axis=1), self.n_classes)
+
+    def joint_counts(self, other: "Codes") -> NDArray[np.int64]:
+        """Count samples by label pair: (members, other's members, classes, classes)."""
+        shape = (self.n_members, other.n_members, self.n_classes, self.n_classes)
+        tables = np.zeros(shape, dtype=np.int64)
+        _kernels.joint_codes(self.codes, other.codes, tables)
+        return tables
+
+    def outcome_counts(self, outcomes: Array, n_outcomes: int) -> NDArray[np.int64]:
+        """Count for each member the samples that its votes bring to each outcome."""
+        counts = np.zeros((self.n_members, n_outcomes), dtype=np.int64)
+        _kernels.code_outcomes(self.codes, outcomes, counts)
+        return counts
+
+    def agreement(self, truth: Array) -> Planes:
+        """Say where each member's label is that of one coded column: class 0 where it is."""
+        agreed = np.empty((self.n_members, 1, _n_words(self.n_samples)), dtype=np.uint64)
+        for member, codes in enumerate(self.codes):
+            agreed[member, 0] = _bits(codes == truth)
+        return Planes(agreed, self.n_samples)
+
+
+Packing = Planes | Codes
+
+
+def _n_words(n_samples: int) -> int:
+    return -(-n_samples // _kernels.WORD_BITS)
+
+
+def _bits(mask: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Pack the last axis of a mask into words."""
+    n_words = _n_words(mask.shape[-1])
+    packed = np.zeros((*mask.shape[:-1], n_words * 8), dtype=np.uint8)
+    found = np.packbits(mask, axis=-1, bitorder="little")
+    packed[..., : found.shape[-1]] = found
+    return packed.view("<u8").astype(np.uint64, copy=False)
+
+
+def _with_last(planes: NDArray[np.uint64], n_samples: int) -> NDArray[np.uint64]:
+    """Add the plane of the last class."""
+    everywhere = _bits(np.ones(n_samples, dtype=bool))
+    last = everywhere & ~np.bitwise_or.reduce(planes, axis=1)
+    return np.concatenate([planes, last[:, None]], axis=1)

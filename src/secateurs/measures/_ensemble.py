@@ -1,0 +1,340 @@
+"""Measures of a whole ensemble: what the numbers of right and of equal votes tell.
+
+T members, N samples; on sample n, lₙ members are right and V[n, c] vote for class c. Where a
+measure is 0/0 it takes the value that means no diversity.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secateurs.measures._pair import Counts, Floats, as_votes
+from secateurs.measures._pairwise import disagreement
+from secateurs.votes import Votes
+
+
+def _n_right(votes: Votes) -> Counts:
+    """Count the members that are right on each sample (lₙ)."""
+    return votes.oracle.tally()[:, 0].astype(np.int64)
+
+
+def _failures(votes: Votes) -> Floats:
+    """Share of samples on which exactly i members are wrong, for i = 0 … T."""
+    wrong = votes.n_members - _n_right(votes)
+    return np.bincount(wrong, minlength=votes.n_members + 1) / votes.n_samples
+
+
+def kohavi_wolpert(votes: Any, y: ArrayLike | None = None) -> float:
+    """Kohavi–Wolpert variance of being right: Σ lₙ(T − lₙ) / (N T²); more is more diverse [1]_.
+
+    References
+    ----------
+    .. [1] Kohavi and Wolpert. "Bias plus variance decomposition for zero-one loss functions".
+       ICML 1996.
+
+    Examples
+    --------
+    >>> from secateurs.measures import kohavi_wolpert
+    >>> kohavi_wolpert([[0, 1], [1, 1]], [0, 1])
+    0.125
+    """
+    voted = as_votes(votes, y)
+    right, n_members = _n_right(voted), voted.n_members
+    return float((right * (n_members - right)).sum() / (voted.n_samples * n_members**2))
+
+
+def label_kohavi_wolpert(votes: Any) -> float:
+    """Kohavi–Wolpert variance of the labels: mean of (1 − Σ (V/T)²) / 2; more is more diverse.
+
+    Examples
+    --------
+    >>> from secateurs.measures import label_kohavi_wolpert
+    >>> label_kohavi_wolpert([[0, 1], [1, 1]])
+    0.125
+    """
+    voted = as_votes(votes)
+    squares = (voted.tally().astype(np.int64) ** 2).sum()
+    return float((1 - squares / (voted.n_samples * voted.n_members**2)) / 2)
+
+
+def interrater_agreement(votes: Any, y: ArrayLike | None = None) -> float:
+    """Interrater agreement κ of being right; less is more diverse [1]_.
+
+    1 − Σ lₙ(T − lₙ) / (N T (T − 1) p̄ (1 − p̄)), with p̄ the mean accuracy. It is Fleiss' κ over
+    the two categories right and wrong; `fleiss_kappa` is the one over labels.
+
+    References
+    ----------
+    .. [1] Kuncheva and Whitaker. "Measures of diversity in classifier ensembles and their
+       relationship with the ensemble accuracy". Machine Learning 2003.
+
+    Examples
+    --------
+    >>> from secateurs.measures import interrater_agreement
+    >>> interrater_agreement([[0, 1], [1, 1], [0, 0]], [0, 1, 1])
+    0.3333333333333333
+    """
+    voted = as_votes(votes, y)
+    right, n_members = _n_right(voted), voted.n_members
+    n_votes, n_right = voted.n_samples * n_members, int(right.sum())
+    spread = int((right * (n_members - right)).sum())
+    by_chance = (n_members - 1) * n_right * (n_votes - n_right)
+    return 1.0 if by_chance == 0 else (by_chance - spread * n_votes) / by_chance
+
+
+def fleiss_kappa(votes: Any) -> float:
+    """Fleiss' κ of the labels, true labels unused; less is more diverse [1]_.
+
+    References
+    ----------
+    .. [1] Fleiss. "Measuring nominal scale agreement among many raters". Psychological
+       Bulletin 1971.
+
+    Examples
+    --------
+    >>> from secateurs.measures import fleiss_kappa
+    >>> fleiss_kappa([[0, 0], [1, 1], [0, 0]])
+    1.0
+    """
+    voted = as_votes(votes)
+    n_samples, n_members = voted.n_samples, voted.n_members
+    by_class = voted.sizes.sum(axis=0)
+    by_chance = (by_class**2).sum() / (n_samples * n_members) ** 2
+    if n_members == 1 or np.count_nonzero(by_class) == 1:
+        return 1.0
+    squares = (voted.tally().astype(np.int64) ** 2).sum()
+    agreed = (squares / n_samples - n_members) / (n_members * (n_members - 1))
+    return float((agreed - by_chance) / (1 - by_chance))
+
+
+def kuncheva_entropy(votes: Any, y: ArrayLike | None = None) -> float:
+    """Entropy of the votes after Kuncheva: mean of min(lₙ, T − lₙ) / (T − ⌈T/2⌉) [1]_.
+
+    From 0, all alike, to 1, split in halves everywhere. `vote_entropy` is the one of Cunningham
+    and Carney.
+
+    References
+    ----------
+    .. [1] Kuncheva and Whitaker. "Measures of diversity in classifier ensembles and their
+       relationship with the ensemble accuracy". Machine Learning 2003.
+
+    Examples
+    --------
+    >>> from secateurs.measures import kuncheva_entropy
+    >>> kuncheva_entropy([[0, 1], [1, 1]], [0, 1])
+    0.5
+    """
+    voted = as_votes(votes, y)
+    right, n_members = _n_right(voted), voted.n_members
+    if n_members == 1:
+        return 0.0
+    smaller = np.minimum(right, n_members - right).sum()
+    return float(smaller / (voted.n_samples * (n_members - math.ceil(n_members / 2))))
+
+
+def vote_entropy(votes: Any, base: float = math.e, normalise: bool = False) -> float:
+    """Entropy of the votes: mean of −Σ (V/T) log(V/T); more is more diverse [1]_.
+
+    Parameters
+    ----------
+    votes : array-like of shape (n_samples, n_members) or Votes
+        Labels that the members give.
+    base : float, default=e
+        Base of the logarithm; the literature does not fix it.
+    normalise : bool, default=False
+        Divide by the largest value possible, log min(classes, members).
+
+    Returns
+    -------
+    float
+        The entropy, true labels unused.
+
+    References
+    ----------
+    .. [1] Cunningham and Carney. "Diversity versus quality in classification ensembles based on
+       feature selection". ECML 2000.
+
+    Examples
+    --------
+    >>> from secateurs.measures import vote_entropy
+    >>> vote_entropy([[0, 1], [1, 1]], base=2)
+    0.5
+    """
+    voted = as_votes(votes)
+    shares = voted.tally() / voted.n_members
+    nats = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum() / voted.n_samples
+    if not normalise:
+        return float(nats / math.log(base))
+    n_voted = int(np.count_nonzero(voted.sizes.sum(axis=0)))
+    largest = math.log(min(n_voted, voted.n_members))
+    return float(nats / largest) if largest > 0 else 0.0
+
+
+def difficulty(votes: Any, y: ArrayLike | None = None) -> float:
+    """Difficulty θ: variance over samples of the share of right members; less is more diverse [1]_.
+
+    References
+    ----------
+    .. [1] Hansen and Salamon. "Neural network ensembles". TPAMI 1990.
+
+    Examples
+    --------
+    >>> from secateurs.measures import difficulty
+    >>> difficulty([[0, 0], [1, 1]], [0, 0])
+    0.25
+    """
+    voted = as_votes(votes, y)
+    return float(np.var(_n_right(voted) / voted.n_members))
+
+
+def generalised_diversity(votes: Any, y: ArrayLike | None = None) -> float:
+    """Generalised diversity: 1 − p(2) / p(1); more is more diverse [1]_.
+
+    p(1) and p(2) are the chances that one and that two members drawn at random fail on a random
+    sample. 0 where nobody ever fails.
+
+    References
+    ----------
+    .. [1] Partridge and Krzanowski. "Software diversity: practical statistics for its measurement
+       and exploitation". Information and Software Technology 1997.
+
+    Examples
+    --------
+    >>> from secateurs.measures import generalised_diversity
+    >>> generalised_diversity([[0, 1], [1, 0]], [0, 0])
+    1.0
+    """
+    voted = as_votes(votes, y)
+    n_members = voted.n_members
+    share, wrong = _failures(voted), np.arange(n_members + 1)
+    one = (wrong / n_members * share).sum()
+    if n_members == 1 or one == 0:
+        return 0.0
+    two = (wrong * (wrong - 1) / (n_members * (n_members - 1)) * share).sum()
+    return float(1 - two / one)
+
+
+def coincident_failure(votes: Any, y: ArrayLike | None = None) -> float:
+    """Coincident failure diversity: how rarely members that fail do so together [1]_.
+
+    1 when at most one member fails on any sample, 0 when all fail together or none ever does.
+
+    References
+    ----------
+    .. [1] Partridge and Krzanowski. "Software diversity: practical statistics for its measurement
+       and exploitation". Information and Software Technology 1997.
+
+    Examples
+    --------
+    >>> from secateurs.measures import coincident_failure
+    >>> coincident_failure([[0, 1], [1, 0]], [0, 0])
+    1.0
+    """
+    voted = as_votes(votes, y)
+    n_members = voted.n_members
+    share = _failures(voted)[1:]
+    if n_members == 1 or share.sum() == 0:
+        return 0.0
+    wrong = np.arange(1, n_members + 1)
+    return float(((n_members - wrong) / (n_members - 1) * share).sum() / share.sum())
+
+
+def label_ambiguity(votes: Any) -> float:
+    """Share of votes that differ from the ensemble's own; more is more diverse [1]_.
+
+    References
+    ----------
+    .. [1] Zenobi and Cunningham. "Using diversity in preparing ensembles of classifiers based on
+       different feature subsets to minimize generalization error". ECML 2001.
+
+    Examples
+    --------
+    >>> from secateurs.measures import label_ambiguity
+    >>> label_ambiguity([[0, 0, 1], [1, 1, 1]])
+    0.16666666666666666
+    """
+    voted = as_votes(votes)
+    n_votes = voted.n_samples * voted.n_members
+    return float((n_votes - voted.tally().max(axis=1).sum()) / n_votes)
+
+
+class LossAmbiguity(NamedTuple):
+    """What voting gains over the average member: total = good − bad."""
+
+    total: float
+    good: float
+    bad: float
+
+
+def loss_ambiguity(votes: Any, y: ArrayLike | None = None) -> LossAmbiguity:
+    """Ambiguity of the 0/1 loss: mean error of the members minus error of the vote [1]_ [2]_.
+
+    Good diversity is the share of wrong members where the vote is right, bad diversity that of
+    right members where it is wrong; both averaged over all samples.
+
+    References
+    ----------
+    .. [1] Chen. "Diversity and regularization in neural network ensembles". PhD thesis 2008.
+    .. [2] Brown and Kuncheva. "'Good' and 'bad' diversity in majority vote ensembles". MCS 2010.
+
+    Examples
+    --------
+    >>> from secateurs.measures import loss_ambiguity
+    >>> loss_ambiguity([[0, 0, 1, 0], [1, 1, 0, 1]], [0, 0])
+    LossAmbiguity(total=0.0, good=0.125, bad=0.125)
+    """
+    voted = as_votes(votes, y)
+    vote_right = voted.vote() == voted.classes[voted.truth]
+    share_right = _n_right(voted) / voted.n_members
+    good = float(np.where(vote_right, 1 - share_right, 0.0).mean())
+    bad = float(np.where(vote_right, 0.0, share_right).mean())
+    return LossAmbiguity(float(vote_right.mean() - share_right.mean()), good, bad)
+
+
+def disagreement_error_ratio(votes: Any, y: ArrayLike | None = None) -> float | None:
+    """Disagreement–error ratio: above 1, voting is expected to help [1]_.
+
+    Mean disagreement of two members drawn independently, divided by the mean error; None where
+    nobody ever fails.
+
+    References
+    ----------
+    .. [1] Theisen et al. "When are ensembles really effective?". NeurIPS 2023.
+
+    Examples
+    --------
+    >>> from secateurs.measures import disagreement_error_ratio
+    >>> disagreement_error_ratio([[0, 1], [1, 0]], [0, 0])
+    1.0
+    """
+    voted = as_votes(votes, y)
+    n_members = voted.n_members
+    error = 1 - voted.n_right.sum() / (voted.n_samples * n_members)
+    if voted.n_right.sum() == voted.n_samples * n_members:
+        return None
+    return float(disagreement.mean(voted) * (n_members - 1) / n_members / error)
+
+
+def c_bound(votes: Any, y: ArrayLike | None = None) -> float | None:
+    """C-bound on the error of the vote: 1 − (E M)² / E M², M the margin of right votes [1]_.
+
+    M is the share of right members minus that of wrong ones. None where its mean is not positive:
+    the bound says nothing then.
+
+    References
+    ----------
+    .. [1] Germain et al. "Risk bounds for the majority vote". JMLR 2015.
+
+    Examples
+    --------
+    >>> from secateurs.measures import c_bound
+    >>> c_bound([[0, 0, 1], [0, 1, 0]], [0, 0])
+    0.0
+    """
+    voted = as_votes(votes, y)
+    margins = 2 * _n_right(voted) - voted.n_members
+    if margins.sum() <= 0:
+        return None
+    return float(1 - margins.sum() ** 2 / (voted.n_samples * (margins**2).sum()))

@@ -1,0 +1,184 @@
+"""Entropies and what follows from them, in bits, from relative frequencies."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secateurs._labels import as_labels, encode, find_classes
+from secateurs.measures._pair import Counts, Floats, PairMeasure, as_votes, ratio
+from secateurs.votes import Votes
+
+
+def entropy(labels: ArrayLike) -> float:
+    """Entropy of a column of labels, in bits.
+
+    Examples
+    --------
+    >>> from secateurs.measures import entropy
+    >>> entropy(["a", "b", "a", "b"])
+    1.0
+    """
+    column = as_labels(labels, "labels").reshape(-1, 1)
+    counts = np.bincount(encode(column, find_classes(column)).ravel())
+    return float(entropy_of(counts))
+
+
+def entropy_of(counts: Counts) -> Floats:
+    """Entropy in bits from counts along the last axis: log N − (1/N) Σ c log c.
+
+    Exactly 0 where one label has all samples, so that constants can be told by it.
+    """
+    n_samples = counts.sum(axis=-1)
+    weighted = (counts * np.log2(np.maximum(counts, 1))).sum(axis=-1)
+    bits: Floats = np.log2(n_samples) - weighted / n_samples
+    return np.where(counts.max(axis=-1) == n_samples, 0.0, bits)
+
+
+def joint_entropy_of(labels: Counts) -> Floats:
+    """Entropy in bits of the label pairs of each table."""
+    return entropy_of(labels.reshape(*labels.shape[:-2], -1))
+
+
+def variation(first: Floats, second: Floats, joint: Floats) -> Floats:
+    """Normalised variation of information from entropies: 1 − I/H(X,Y); 0 for two constants."""
+    return np.clip(2 - ratio(first + second, joint, 2.0), 0.0, 1.0)
+
+
+@PairMeasure
+def mutual_information(labels: Counts) -> Floats:
+    """Mutual information of two columns, in bits: H(X) + H(Y) − H(X,Y).
+
+    Examples
+    --------
+    >>> from secateurs.measures import mutual_information
+    >>> mutual_information([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
+    """
+    first, second = entropy_of(labels.sum(axis=-1)), entropy_of(labels.sum(axis=-2))
+    return np.maximum(first + second - joint_entropy_of(labels), 0.0)
+
+
+@PairMeasure
+def nmi(labels: Counts) -> Floats:
+    """Normalised mutual information: I(X;Y) / √(H(X) H(Y)); 0 with a constant.
+
+    With the true labels it is the paper's relevance of a member. It asks how much of the truth
+    a member tells, not how often it is right: a two-class member that is always wrong has 1.
+
+    Examples
+    --------
+    >>> from secateurs.measures import nmi
+    >>> nmi([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
+    """
+    first, second = entropy_of(labels.sum(axis=-1)), entropy_of(labels.sum(axis=-2))
+    shared = first + second - joint_entropy_of(labels)
+    return np.clip(ratio(shared, np.sqrt(first * second), 0.0), 0.0, 1.0)
+
+
+@PairMeasure
+def nvi(labels: Counts) -> Floats:
+    """Normalised variation of information: 1 − I(X;Y) / H(X,Y); more is more diverse.
+
+    A distance: 0 when each column tells the other, 1 when they are independent; 0 for two
+    constants.
+
+    Examples
+    --------
+    >>> from secateurs.measures import nvi
+    >>> nvi([0, 0, 1, 1], [0, 1, 0, 1])
+    1.0
+    """
+    first, second = entropy_of(labels.sum(axis=-1)), entropy_of(labels.sum(axis=-2))
+    return variation(first, second, joint_entropy_of(labels))
+
+
+class MultiInformation(NamedTuple):
+    """Information of all members together about the true labels, split up, in bits.
+
+    total = relevancy − redundancy + conditional_redundancy.
+    """
+
+    total: float
+    relevancy: float
+    redundancy: float
+    conditional_redundancy: float
+
+    @property
+    def diversity(self) -> float:
+        """The part beyond the members' own relevancy."""
+        return self.conditional_redundancy - self.redundancy
+
+
+def multi_information(votes: Any, y: ArrayLike | None = None) -> MultiInformation:
+    """Split up what all members together tell about the true labels [1]_ [2]_.
+
+    Estimated from relative frequencies, the joint entropy cannot pass log₂ of the number of
+    samples, so with more than about log(samples) / log(classes) members the redundancies say
+    more about the sample than about the members. `pairwise_interaction` does not have that fault.
+
+    References
+    ----------
+    .. [1] Zhou and Li. "Multi-information ensemble diversity". MCS 2010.
+    .. [2] Brown. "An information theoretic perspective on multiple classifier systems". MCS 2009.
+
+    Examples
+    --------
+    >>> from secateurs.measures import multi_information
+    >>> parts = multi_information([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    >>> parts.total, parts.relevancy, parts.diversity
+    (1.0, 0.0, 1.0)
+    """
+    voted = as_votes(votes, y)
+    truth = voted.truth
+    codes = voted.packed.decode().T
+    alone = entropy_of(voted.sizes).sum()
+    together = _row_entropy(codes)
+    counts = np.bincount(truth)
+    within_alone = within_together = 0.0
+    for label in np.flatnonzero(counts):
+        rows = codes[truth == label]
+        share = len(rows) / len(codes)
+        within_alone += share * entropy_of(Votes.encode(rows).sizes).sum()
+        within_together += share * _row_entropy(rows)
+    redundancy = alone - together
+    conditional = within_alone - within_together
+    return MultiInformation(
+        float(together - within_together),
+        float(alone - within_alone),
+        float(redundancy),
+        float(conditional),
+    )
+
+
+def pairwise_interaction(votes: Any, y: ArrayLike | None = None) -> float:
+    """Diversity of second order: Σ over pairs of I(Xᵢ;Xⱼ|Y) − I(Xᵢ;Xⱼ), in bits [1]_.
+
+    The usable part of `multi_information`'s diversity: it needs counts of pairs only.
+
+    References
+    ----------
+    .. [1] Brown. "An information theoretic perspective on multiple classifier systems". MCS 2009.
+
+    Examples
+    --------
+    >>> from secateurs.measures import pairwise_interaction
+    >>> pairwise_interaction([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    1.0
+    """
+    voted = as_votes(votes, y)
+    n_pairs = voted.n_members * (voted.n_members - 1) / 2
+    if n_pairs == 0:
+        return 0.0
+    codes = voted.packed.decode().T
+    given = 0.0
+    for label in np.unique(voted.truth):
+        rows = codes[voted.truth == label]
+        given += len(rows) / len(codes) * mutual_information.mean(Votes.encode(rows))
+    return n_pairs * (given - mutual_information.mean(voted))
+
+
+def _row_entropy(codes: Counts) -> float:
+    _, counts = np.unique(codes, axis=0, return_counts=True)
+    return float(entropy_of(counts))

@@ -1,0 +1,118 @@
+"""What a measure of two members is: a formula over counts, for two columns or for all pairs."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secateurs._labels import as_labels
+from secateurs.votes import Votes
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_ROWS = 16  # members whose tables against all others are counted in one go
+
+
+def as_votes(votes: Any, y: ArrayLike | None = None) -> Votes:
+    """Take votes as they come: coded already, or a table of labels."""
+    if not isinstance(votes, Votes):
+        return Votes.encode(votes, y)
+    return votes if y is None else votes.with_labels(y)
+
+
+class PairMeasure:
+    """A measure of two members, from the counts of their labels.
+
+    The formula's arguments say what it is computed from: ``labels``, the table of label pairs
+    (…, classes, classes), and ``oracle``, the table of right (0) and wrong (1), which needs the
+    true labels. It works on whole arrays of tables.
+    """
+
+    def __init__(self, formula: Callable[..., Floats]) -> None:
+        self._formula = formula
+        self._needs = tuple(inspect.signature(formula).parameters)
+        self.__name__ = formula.__name__
+        self.__doc__ = formula.__doc__
+
+    @property
+    def needs_truth(self) -> bool:
+        """Whether the measure asks which votes are right."""
+        return "oracle" in self._needs
+
+    def __call__(self, first: ArrayLike, second: ArrayLike, y: ArrayLike | None = None) -> float:
+        """Measure two columns of labels."""
+        joined = np.stack([as_labels(first, "first"), as_labels(second, "second")], axis=1)
+        return float(self._rows(self._prepare(joined, y), slice(0, 1), slice(1, 2))[0, 0])
+
+    def matrix(self, votes: Any, y: ArrayLike | None = None) -> Floats:
+        """Measure all pairs of members, each once: a symmetric (members, members) array.
+
+        The diagonal holds what the measure gives for a member and itself.
+        """
+        voted = self._prepare(votes, y)
+        return pair_matrix(voted, lambda rows, others: self._rows(voted, rows, others))
+
+    def mean(self, votes: Any, y: ArrayLike | None = None) -> float:
+        """Average over all pairs; of one member alone, what it has with itself."""
+        voted = self._prepare(votes, y)
+        if voted.n_members == 1:
+            return float(self._rows(voted, slice(0, 1), slice(0, 1))[0, 0])
+        total = 0.0
+        for rows, others in _pair_blocks(voted):
+            first = np.arange(rows.start, rows.stop)[:, None]
+            second = np.arange(others.start, others.stop)
+            total += float(self._rows(voted, rows, others)[second > first].sum())
+        return total / (voted.n_members * (voted.n_members - 1) / 2)
+
+    def of_counts(self, **tables: Counts) -> Floats:
+        """Apply the formula to tables of counts, given by the names of its arguments."""
+        return self._formula(**tables)
+
+    def _prepare(self, votes: Any, y: ArrayLike | None) -> Votes:
+        voted = as_votes(votes, y)
+        if self.needs_truth and voted.y is None:
+            raise ValueError(f"{self.__name__} asks which votes are right. Give the true labels y.")
+        return voted
+
+    def _rows(self, votes: Votes, rows: slice, others: slice) -> Floats:
+        tables = {}
+        if "labels" in self._needs:
+            tables["labels"] = votes.joint_counts(rows, others)
+        if "oracle" in self._needs:
+            tables["oracle"] = votes.oracle.joint_counts(rows, others)
+        return self._formula(**tables)
+
+    def __repr__(self) -> str:
+        return f"<measure {self.__name__}>"
+
+
+def pair_matrix(votes: Votes, values_of: Callable[[slice, slice], Floats]) -> Floats:
+    """Fill a symmetric matrix from the values of some members against others, each pair once."""
+    values = np.empty((votes.n_members, votes.n_members))
+    for rows, others in _pair_blocks(votes):
+        values[rows, others] = values_of(rows, others)
+        values[others, rows] = values[rows, others].T
+        if others.start == rows.start:
+            corner = values[rows, rows]
+            values[rows, rows] = np.triu(corner) + np.triu(corner, 1).T
+    return values
+
+
+def _pair_blocks(votes: Votes) -> Iterator[tuple[slice, slice]]:
+    """Cut the pairs i ≤ j into blocks of rows and columns."""
+    for first in range(0, votes.n_members, _ROWS):
+        rows = slice(first, min(votes.n_members, first + _ROWS))
+        for others in votes.member_blocks(first, _ROWS):
+            yield rows, others
+
+
+def ratio(numerator: Any, denominator: Any, otherwise: Any) -> Floats:
+    """Divide, with a value of its own where the denominator is zero."""
+    fine = np.asarray(denominator) != 0
+    divided: Floats = np.where(
+        fine, np.asarray(numerator) / np.where(fine, denominator, 1), otherwise
+    )
+    return divided

@@ -1,0 +1,181 @@
+"""Pairwise measures from tables of labels, or of right and wrong.
+
+In the table of right and wrong of two members: a both right, b only the first, c only the second,
+d both wrong. Where a similarity is 0/0 it is 1 for two members that are right on the same samples
+and 0 otherwise, so that "identical" always means least diverse.
+"""
+
+import numpy as np
+
+from secateurs.measures._pair import Counts, Floats, PairMeasure, ratio
+
+__all__ = [
+    "PairMeasure",
+    "correlation",
+    "disagreement",
+    "double_fault",
+    "kappa",
+    "oracle_disagreement",
+    "oracle_kappa",
+    "q_statistic",
+    "same_fault",
+]
+
+
+def n_agreed(labels: Counts) -> Counts:
+    """Count the samples on which two members give the same label."""
+    return np.trace(labels, axis1=-2, axis2=-1)
+
+
+def _n_samples(table: Counts) -> Counts:
+    return table.sum(axis=(-2, -1))
+
+
+def _cells(oracle: Counts) -> tuple[Counts, Counts, Counts, Counts]:
+    return oracle[..., 0, 0], oracle[..., 0, 1], oracle[..., 1, 0], oracle[..., 1, 1]
+
+
+def _alike(oracle: Counts) -> Floats:
+    _, only_first, only_second, _ = _cells(oracle)
+    return np.where(only_first + only_second == 0, 1.0, 0.0)
+
+
+@PairMeasure
+def disagreement(labels: Counts) -> Floats:
+    """Share of samples on which two members give different labels; more is more diverse.
+
+    Needs no true labels. For two classes it equals `oracle_disagreement`.
+
+    Examples
+    --------
+    >>> from secateurs.measures import disagreement
+    >>> disagreement([0, 1, 2, 0], [0, 1, 1, 1])
+    0.5
+    """
+    return 1 - n_agreed(labels) / _n_samples(labels)
+
+
+@PairMeasure
+def oracle_disagreement(oracle: Counts) -> Floats:
+    """Share of samples on which just one of two members is right: (b + c) / N [1]_.
+
+    References
+    ----------
+    .. [1] Skalak. "The sources of increased accuracy for two proposed boosting algorithms".
+       AAAI workshop 1996.
+
+    Examples
+    --------
+    >>> from secateurs.measures import oracle_disagreement
+    >>> oracle_disagreement([0, 1, 2, 0], [0, 1, 1, 1], [0, 1, 0, 0])
+    0.25
+    """
+    _, only_first, only_second, _ = _cells(oracle)
+    return (only_first + only_second) / _n_samples(oracle)
+
+
+@PairMeasure
+def q_statistic(oracle: Counts) -> Floats:
+    """Yule's Q of right and wrong: (ad − bc) / (ad + bc); less is more diverse.
+
+    0/0 whenever one of the two is right everywhere or wrong everywhere.
+
+    Examples
+    --------
+    >>> from secateurs.measures import q_statistic
+    >>> q_statistic([1, 1, 0, 0, 0], [1, 0, 1, 0, 1], [1, 1, 1, 1, 0])
+    -0.3333333333333333
+    """
+    a, b, c, d = _cells(oracle)
+    return ratio(a * d - b * c, a * d + b * c, _alike(oracle))
+
+
+@PairMeasure
+def correlation(oracle: Counts) -> Floats:
+    """Correlation (φ) of being right: (ad − bc) / √((a+b)(c+d)(a+c)(b+d)); less is more diverse.
+
+    Examples
+    --------
+    >>> from secateurs.measures import correlation
+    >>> correlation([1, 1, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1])
+    0.5773502691896258
+    """
+    a, b, c, d = _cells(oracle)
+    spread = np.sqrt(((a + b) * (c + d)).astype(float) * ((a + c) * (b + d)).astype(float))
+    return ratio(a * d - b * c, spread, _alike(oracle))
+
+
+@PairMeasure
+def double_fault(oracle: Counts) -> Floats:
+    """Share of samples that both members get wrong: d / N; less is more diverse [1]_.
+
+    References
+    ----------
+    .. [1] Giacinto and Roli. "Design of effective neural network ensembles for image
+       classification purposes". Image and Vision Computing 2001.
+
+    Examples
+    --------
+    >>> from secateurs.measures import double_fault
+    >>> double_fault([0, 1, 2, 0], [0, 1, 1, 1], [0, 1, 0, 0])
+    0.25
+    """
+    return _cells(oracle)[3] / _n_samples(oracle)
+
+
+@PairMeasure
+def same_fault(labels: Counts, oracle: Counts) -> Floats:
+    """Share of samples that both members get wrong in the same way; less is more diverse.
+
+    For two classes it equals `double_fault`; for more it is at most that.
+
+    Examples
+    --------
+    >>> from secateurs.measures import same_fault
+    >>> same_fault([0, 1, 2, 1], [0, 1, 1, 1], [0, 1, 0, 0])
+    0.25
+    """
+    return (n_agreed(labels) - _cells(oracle)[0]) / _n_samples(labels)
+
+
+@PairMeasure
+def kappa(labels: Counts) -> Floats:
+    """Cohen's κ of two members' labels, for any number of classes; less is more diverse [1]_.
+
+    Agreement beyond chance: (Θ₁ − Θ₂) / (1 − Θ₂), with Θ₁ the share of equal labels and Θ₂ that
+    expected from how often each member gives each label. Two members that always give the same
+    one label have κ = 1.
+
+    References
+    ----------
+    .. [1] Margineantu and Dietterich. "Pruning adaptive boosting". ICML 1997.
+
+    Examples
+    --------
+    >>> from secateurs.measures import kappa
+    >>> kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"])
+    0.5
+    """
+    # In integers, so that equal values come out as equal floats.
+    n_samples = _n_samples(labels)
+    by_chance = (labels.sum(axis=-1) * labels.sum(axis=-2)).sum(axis=-1)
+    return ratio(n_samples * n_agreed(labels) - by_chance, n_samples**2 - by_chance, 1.0)
+
+
+@PairMeasure
+def oracle_kappa(oracle: Counts) -> Floats:
+    """Cohen's κ of being right: 2(ad − bc) / ((a+b)(b+d) + (a+c)(c+d)); less is more diverse [1]_.
+
+    References
+    ----------
+    .. [1] Kuncheva and Whitaker. "Measures of diversity in classifier ensembles and their
+       relationship with the ensemble accuracy". Machine Learning 2003.
+
+    Examples
+    --------
+    >>> from secateurs.measures import oracle_kappa
+    >>> oracle_kappa([1, 1, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1])
+    0.5
+    """
+    a, b, c, d = _cells(oracle)
+    return ratio(2 * (a * d - b * c), (a + b) * (b + d) + (a + c) * (c + d), _alike(oracle))

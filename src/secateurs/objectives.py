@@ -1,0 +1,238 @@
+"""What a sub-ensemble is worth, member by member: gains(), add(member), value.
+
+An objective knows the members chosen so far. ``gains()`` says for every member what the worth
+would be led by if that member joined, larger being better; ``add(member)`` lets it join; ``value``
+is the worth now. `secateurs.search` runs the loops.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs import _kernels
+from secateurs._labels import Array, code_dtype
+from secateurs.measures._information import entropy_of, joint_entropy_of, nmi, variation
+from secateurs.measures._pair import pair_matrix
+from secateurs.measures._pairwise import n_agreed
+from secateurs.votes import Votes
+
+Floats = NDArray[np.float64]
+
+
+class Objective(Protocol):
+    """What `secateurs.search.greedy_forward` asks of an objective."""
+
+    @property
+    def n_members(self) -> int:
+        """Number of members to choose from."""
+
+    @property
+    def value(self) -> Any:
+        """Worth of the members chosen so far."""
+
+    def gains(self) -> Array:
+        """Score of each member as the next one; larger is better."""
+
+    def add(self, member: int) -> None:
+        """Let a member join."""
+
+
+class TDAS:
+    """Trade-off between diversity and accuracy of a set: Eq. 4 to 7 of the paper [1]_.
+
+    Two members are TDAC = λ·NVI + (1−λ)·(NMI + NMI′)/2 apart: normalised variation of information
+    between them, and the normalised mutual information that each has with the true labels; 0 if
+    their votes are equal everywhere. TDAS of a set is the sum over its pairs.
+
+    Parameters
+    ----------
+    votes : Votes
+        Votes with true labels.
+    diversity_weight : float
+        λ: 0 looks at relevance alone, 1 at diversity alone.
+
+    References
+    ----------
+    .. [1] Bian et al. "Ensemble pruning based on objection maximization with a general
+       distributed framework". TNNLS 2020.
+
+    Examples
+    --------
+    >>> from secateurs import Votes
+    >>> from secateurs.objectives import TDAS
+    >>> objective = TDAS(Votes.encode([[0, 1, 0], [0, 0, 1], [1, 1, 1]], [0, 0, 1]), 0.0)
+    >>> objective.of([0, 1])  # member 0 is always right: (1 + 0.274) / 2
+    0.63700...
+    """
+
+    def __init__(self, votes: Votes, diversity_weight: float) -> None:
+        self._votes = votes
+        self._weight = diversity_weight
+        self._entropies = entropy_of(votes.sizes)
+        self.relevance = nmi.of_counts(labels=votes.truth_counts)
+        self._sums = np.zeros(votes.n_members)
+        self.value = 0.0
+
+    @property
+    def n_members(self) -> int:
+        """Number of members to choose from."""
+        return self._votes.n_members
+
+    def rows(self, members: Sequence[int] | slice) -> Floats:
+        """TDAC of some members to all: (members, all members)."""
+        chosen = np.arange(self.n_members)[members] if isinstance(members, slice) else members
+        values = np.empty((len(chosen), self.n_members))
+        for others in self._votes.member_blocks(n_rows=len(chosen)):
+            values[:, others] = self._pairs(members, others)
+        values[np.arange(len(chosen)), chosen] = 0.0
+        return values
+
+    def matrix(self) -> Floats:
+        """TDAC of all pairs, each counted once."""
+        values = pair_matrix(self._votes, self._pairs)
+        np.fill_diagonal(values, 0.0)
+        return values
+
+    def of(self, members: Sequence[int]) -> float:
+        """TDAS of a set."""
+        return float(TDAS(self._votes.take(members), self._weight).matrix().sum() / 2)
+
+    def gains(self) -> Floats:
+        """Sum of TDAC from each member to those chosen."""
+        return self._sums
+
+    def add(self, member: int) -> None:
+        """Let a member join."""
+        self.value += float(self._sums[member])
+        self._sums = self._sums + self.rows([member])[0]
+
+    def _pairs(self, members: Sequence[int] | slice, others: slice) -> Floats:
+        tables = self._votes.joint_counts(members, others)
+        apart = variation(
+            self._entropies[members][:, None], self._entropies[others], joint_entropy_of(tables)
+        )
+        relevance = (self.relevance[members][:, None] + self.relevance[others]) / 2
+        distances = self._weight * apart + (1 - self._weight) * relevance
+        distances[n_agreed(tables) == self._votes.n_samples] = 0.0
+        return distances
+
+
+class VoteError:
+    """Errors of the plurality vote, counted exactly.
+
+    Values are minus the errors, in whole `units` of an error, so that larger is better and ties
+    are exact; `rates` turns them into error rates.
+
+    Parameters
+    ----------
+    votes : Votes
+        Votes with true labels.
+    ties : {"lowest", "shared"}
+        What a tied vote is: one for the lowest class, or 1 − 1/q errors if the true class is one
+        of q that share the win.
+
+    Examples
+    --------
+    >>> from secateurs import Votes
+    >>> from secateurs.objectives import VoteError
+    >>> objective = VoteError(Votes.encode([[0, 1], [1, 1], [1, 0]], [0, 1, 1]), ties="lowest")
+    >>> objective.rates(objective.gains())
+    array([0.        , 0.66666667])
+    """
+
+    def __init__(self, votes: Votes, ties: str) -> None:
+        self._votes = votes
+        self._y = votes.truth
+        self._shared = ties == "shared"
+        self._tally = np.zeros((votes.n_samples, votes.n_classes), dtype=np.int32)
+        self._n_outcomes = 1 + votes.n_classes if self._shared else 2
+        most = min(votes.n_classes, votes.n_members) if self._shared else 1  # classes that can tie
+        self.units = math.lcm(*range(1, most + 1))
+        self._weights = [0] + [self.units // share for share in range(1, most + 1)]
+        self._weights += [0] * (self._n_outcomes - len(self._weights))
+        self._n_chosen = 0
+
+    @property
+    def n_members(self) -> int:
+        """Number of members to choose from."""
+        return self._votes.n_members
+
+    @property
+    def value(self) -> int | float:
+        """Minus the errors of the vote of those chosen, in units; −∞ for nobody."""
+        if self._n_chosen == 0:
+            return -math.inf
+        if self._shared:
+            share = np.empty(self._votes.n_samples, dtype=np.intp)
+            _kernels.shares(self._tally, self._y, share)
+            return int(self._worth(np.bincount(share, minlength=self._n_outcomes)))
+        winner = np.empty(self._votes.n_samples, dtype=np.intp)
+        _kernels.winners(self._tally, winner)
+        return int(np.count_nonzero(winner == self._y)) - self._votes.n_samples
+
+    def gains(self) -> Array:
+        """Minus the errors after each member has joined, in units."""
+        return self._worth(self._votes.packed.outcome_counts(self._outcomes()[0], self._n_outcomes))
+
+    def flips(self, chosen: NDArray[np.bool_]) -> Array:
+        """Minus the errors after each member has joined, or left if it is among those chosen."""
+        added, removed = self._outcomes()
+        counts = self._votes.packed.outcome_counts(added, self._n_outcomes)
+        inside = np.flatnonzero(chosen)
+        counts[inside] = self._votes.packed.take(inside).outcome_counts(removed, self._n_outcomes)
+        worth = self._worth(counts)
+        if len(inside) == 1:
+            worth[inside] = (
+                -self.units * self._votes.n_samples - 1
+            )  # nobody is worse than all wrong
+        return worth
+
+    def add(self, member: int) -> None:
+        """Let a member join."""
+        self._count(member, 1)
+
+    def remove(self, member: int) -> None:
+        """Let a member leave."""
+        self._count(member, -1)
+
+    def flip(self, members: Iterable[int], chosen: NDArray[np.bool_]) -> None:
+        """Let members join, or leave if they are among those chosen; updates the mask."""
+        for member in members:
+            self._count(member, -1 if chosen[member] else 1)
+            chosen[member] = not chosen[member]
+
+    def reset(self, members: Iterable[int]) -> None:
+        """Start again with these members."""
+        self._tally[:] = 0
+        self._n_chosen = 0
+        for member in members:
+            self.add(member)
+
+    def rates(self, values: Any) -> Floats:
+        """Turn values into error rates."""
+        errors = -np.asarray(values)
+        return (errors / (self.units * self._votes.n_samples)).astype(float)
+
+    def _count(self, member: int, step: int) -> None:
+        _kernels.tally_votes(self._votes.codes([member]), step, self._tally)
+        self._n_chosen += step
+
+    def _outcomes(self) -> tuple[Array, Array]:
+        shape = (self._votes.n_classes, self._votes.n_samples)
+        added = np.empty(shape, dtype=code_dtype(self._n_outcomes))
+        if not self._shared:
+            _kernels.outcomes_lowest(self._tally, self._y, added)
+            return added, added
+        removed = np.empty_like(added)
+        _kernels.outcomes_shared(self._tally, self._y, added, removed)
+        return added, removed
+
+    def _worth(self, counts: NDArray[np.int64]) -> Any:
+        """Turn counts of how many classes share a right vote into minus the errors."""
+        worst = self.units * self._votes.n_samples
+        exact = np.int64 if worst < 1 << 62 else object
+        weights = np.array(self._weights, dtype=exact)
+        return counts.astype(exact, copy=False) @ weights - worst

@@ -1,0 +1,220 @@
+"""What all pruners share: checking, coding, resolving keep, and scikit-learn's selector."""
+
+import difflib
+import numbers
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from secateurs._labels import Array
+from secateurs.search import Choice
+from secateurs.votes import Votes
+
+
+class BasePruner(SelectorMixin, BaseEstimator):
+    """Base class of pruners: selectors over the columns of the vote matrix.
+
+    A method implements ``_select(votes, n_keep, rng)``, which gets `Votes`, the number of members
+    to keep (None where the method is to decide) and a random generator, and returns a
+    `secateurs.search.Choice`. It may check its own parameters in ``_check_parameters`` and set
+    further attributes that end in an underscore.
+    """
+
+    _needs_y = True
+    _may_decide_size = False
+
+    @abstractmethod
+    def _select(self, votes: Votes, n_keep: Any, rng: np.random.RandomState) -> Choice:
+        """Choose members, in order."""
+
+    def _check_parameters(self, votes: Votes) -> None:
+        """Refuse parameters that make no sense, before any work."""
+
+    def fit(self, votes: Any, y: ArrayLike | None = None) -> Self:
+        """Choose the members to keep.
+
+        Parameters
+        ----------
+        votes : array-like of shape (n_samples, n_members) or Votes
+            The label that each member gives to each sample.
+        y : array-like of shape (n_samples,)
+            The true labels. Not needed with `Votes` that hold them.
+
+        Returns
+        -------
+        self
+        """
+        return self._choose(self._encode(votes, y, reset=True))
+
+    def partial_fit(self, votes: Any, y: ArrayLike | None = None) -> Self:
+        """Choose again, from the samples seen so far and these.
+
+        Any number of batches gives exactly what one `fit` on all samples gives. The packed votes
+        are kept between calls; the members are chosen anew in each.
+
+        Parameters
+        ----------
+        votes : array-like of shape (n_samples, n_members) or Votes
+            Votes on further samples, of the same members.
+        y : array-like of shape (n_samples,)
+            The true labels.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_votes")
+        batch = self._encode(votes, y, reset=first)
+        return self._choose(batch if first else self._votes.append(batch))
+
+    def predict(self, votes: Any) -> Array:
+        """Give the vote of the kept members.
+
+        Parameters
+        ----------
+        votes : array-like of shape (n_samples, n_members) or Votes
+            Votes of all members, kept or not.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The label with the most votes; ties go to the lowest class.
+        """
+        check_is_fitted(self)
+        return self._encode(votes, None, reset=False).vote(self.member_indices_)
+
+    def score(self, votes: Any, y: ArrayLike) -> float:
+        """Give the accuracy of the kept members' vote.
+
+        Parameters
+        ----------
+        votes : array-like of shape (n_samples, n_members) or Votes
+            Votes of all members, kept or not.
+        y : array-like of shape (n_samples,)
+            The true labels.
+
+        Returns
+        -------
+        float
+            Share of samples on which the vote is right.
+        """
+        return float(np.mean(self.predict(votes) == np.asarray(y).ravel()))
+
+    def _choose(self, votes: Votes) -> Self:
+        rng = check_random_state(self.random_state if hasattr(self, "random_state") else None)
+        n_keep = resolve_keep(self.keep, votes.n_members, self._may_decide_size)
+        self._check_parameters(votes)
+        if votes.n_members == 1:
+            warnings.warn("The ensemble has 1 member: there is nothing to prune.", stacklevel=3)
+        choice = self._select(votes, n_keep, rng)
+        self._votes = votes
+        self.classes_ = votes.classes
+        self.member_indices_ = np.array(choice.members, dtype=np.intp)
+        self.scores_ = np.asarray(choice.scores, dtype=float)
+        self.support_ = np.zeros(votes.n_members, dtype=bool)
+        self.support_[self.member_indices_] = True
+        return self
+
+    def _encode(self, votes: Any, y: ArrayLike | None, reset: bool) -> Votes:
+        if isinstance(votes, Votes):
+            coded = votes if y is None else votes.with_labels(y)
+            self._check_members(coded, reset)
+        else:
+            if y is not None:
+                y = column_or_1d(y, warn=True) if np.ndim(y) == 2 else y
+            coded = Votes.encode(votes, y)
+            validate_data(self, votes, skip_check_array=True, reset=reset)
+        if reset and self._needs_y and coded.y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                "Give the true label of each sample."
+            )
+        return coded
+
+    def _check_members(self, votes: Votes, reset: bool) -> None:
+        frame = np.empty((0, votes.n_members))
+        validate_data(self, frame, skip_check_array=True, reset=reset)
+        if reset and votes.names is not None:
+            self.feature_names_in_ = votes.names
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.target_tags.required = self._needs_y
+        return tags
+
+
+def resolve_keep(keep: Any, n_members: int, may_decide: bool = False) -> int | None:
+    """Turn keep into a number of members.
+
+    Parameters
+    ----------
+    keep : int, float or None
+        A count up to ``n_members``, a fraction in (0, 1] (``max(1, round(fraction · n))``), or
+        None where the method decides its own size.
+    n_members : int
+        Size of the ensemble.
+    may_decide : bool
+        Whether None is allowed.
+
+    Returns
+    -------
+    int or None
+    """
+    allowed = f"Give a count up to {n_members}, or a fraction in (0, 1]"
+    allowed += ", or None to let the method decide." if may_decide else "."
+    if keep is None and may_decide:
+        return None
+    if not is_number(keep):
+        raise ValueError(f"keep={keep!r} is neither a count nor a fraction of members. {allowed}")
+    if is_whole(keep):
+        if keep < 1:
+            raise ValueError(f"keep={keep} keeps no member at all. {allowed}")
+        if keep > n_members:
+            raise ValueError(
+                f"keep={keep} asks for more members than the ensemble has ({n_members}). {allowed}"
+            )
+        return int(keep)
+    if not 0 < keep <= 1:  # NaN as well
+        raise ValueError(f"keep={keep} is no fraction of the ensemble. {allowed}")
+    return max(1, round(float(keep) * n_members))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a parameter is a real number; True and False are not."""
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a parameter is an integer; True and False are not."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def check_share(name: str, value: Any, zero: bool) -> None:
+    """Refuse a parameter that is not a number in [0, 1], or in (0, 1]."""
+    if not is_number(value) or not 0 <= value <= 1 or (value == 0 and not zero):  # NaN as well
+        interval = "[0, 1]" if zero else "(0, 1]"
+        raise ValueError(f"{name}={value!r} is out of range. Give a number in {interval}.")
+
+
+def check_option(name: str, value: Any, options: Iterable[str]) -> None:
+    """Refuse a parameter that is none of the names allowed, and suggest near ones."""
+    known = list(options)
+    if isinstance(value, str) and value in known:
+        return
+    near = difflib.get_close_matches(str(value).lower(), known, n=3)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    raise ValueError(f"{name}={value!r} is unknown.{hint} Give one of: {', '.join(known)}.")

@@ -1,0 +1,44 @@
+"""Best members: what people do by hand."""
+
+import numpy as np
+
+from secateurs.pruners._base import BasePruner
+from secateurs.search import Choice, ranking
+from secateurs.votes import Votes
+
+
+class BestMembersPruner(BasePruner):
+    """Keep the members that are right most often, whatever they have in common.
+
+    Parameters
+    ----------
+    keep : int or float, default=0.1
+        How many members to keep: a count, or a fraction of the ensemble.
+
+    Attributes
+    ----------
+    member_indices_ : ndarray of shape (n_kept,)
+        The kept members, the most accurate first.
+    scores_ : ndarray of shape (n_kept,)
+        Their accuracies.
+    support_ : ndarray of shape (n_members,)
+        Mask of the kept members.
+    classes_ : ndarray of shape (n_classes,)
+        The labels found.
+    n_features_in_ : int
+        Number of members.
+
+    Examples
+    --------
+    >>> from secateurs import BestMembersPruner
+    >>> votes = [[0, 0, 1], [1, 0, 1], [0, 0, 0], [1, 1, 1]]
+    >>> BestMembersPruner(keep=2).fit(votes, [0, 1, 0, 1]).member_indices_
+    array([0, 1])
+    """
+
+    def __init__(self, keep: int | float = 0.1) -> None:
+        self.keep = keep
+
+    def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
+        best = ranking(votes.n_right)[:n_keep]
+        return Choice(best.tolist(), votes.n_right[best] / votes.n_samples)

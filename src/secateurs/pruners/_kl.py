@@ -1,0 +1,136 @@
+"""KL-divergence pruning: keep members whose distributions differ the most."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secateurs.pruners._base import BasePruner
+from secateurs.search import Choice, greedy_forward
+from secateurs.votes import Votes
+
+_SMALLEST = 1e-12  # added to every probability: no divergence is infinite
+
+
+class KLDivergencePruner(BasePruner):
+    """Keep the members whose distributions diverge the most [1]_.
+
+    Starting from the first member built, adds the member that makes J, the sum over pairs i < j
+    of KL(Dᵢ‖Dⱼ), largest. In the paper Dᵢ is the weight that AdaBoost gave to each training
+    example for member i. Bagging has no weights; then Dᵢ is how often a member gives each label,
+    as in later comparisons: a weak stand-in, since members that differ on every sample can give
+    each label equally often. The true labels play no part.
+
+    Parameters
+    ----------
+    keep : int or float, default=0.1
+        How many members to keep: a count, or a fraction of the ensemble.
+    distributions : array-like of shape (n_members, n_weights) or None, default=None
+        The distribution of each member, such as boosting weights; rows are scaled to sum 1.
+        None: how often each member gives each label, with a warning.
+    symmetric : bool, default=False
+        Use KL(Dᵢ‖Dⱼ) + KL(Dⱼ‖Dᵢ) for a pair.
+
+    Attributes
+    ----------
+    member_indices_ : ndarray of shape (n_kept,)
+        The kept members, in the order they were chosen.
+    scores_ : ndarray of shape (n_kept,)
+        J of the first 1, 2, … members, in nats.
+    objective_ : float
+        J of the kept members.
+    support_ : ndarray of shape (n_members,)
+        Mask of the kept members.
+    classes_ : ndarray of shape (n_classes,)
+        The labels found.
+    n_features_in_ : int
+        Number of members.
+
+    References
+    ----------
+    .. [1] Margineantu and Dietterich. "Pruning adaptive boosting". ICML 1997.
+
+    Examples
+    --------
+    >>> from secateurs import KLDivergencePruner
+    >>> weights = [[0.25, 0.25, 0.25, 0.25], [0.4, 0.2, 0.2, 0.2], [0.1, 0.1, 0.4, 0.4]]
+    >>> pruner = KLDivergencePruner(keep=2, distributions=weights)
+    >>> pruner.fit([[0, 0, 1], [1, 1, 1]], [0, 1]).member_indices_
+    array([0, 2])
+    """
+
+    _needs_y = False
+
+    def __init__(
+        self,
+        keep: int | float = 0.1,
+        distributions: ArrayLike | None = None,
+        symmetric: bool = False,
+    ) -> None:
+        self.keep = keep
+        self.distributions = distributions
+        self.symmetric = symmetric
+
+    def _check_parameters(self, votes: Votes) -> None:
+        if self.distributions is None:
+            return
+        weights = np.asarray(self.distributions, dtype=float)
+        if weights.ndim != 2 or len(weights) != votes.n_members:
+            raise ValueError(
+                f"distributions has shape {weights.shape}. Give one row for each of the "
+                f"{votes.n_members} members."
+            )
+        if not np.isfinite(weights).all() or weights.min() < 0 or not weights.sum(axis=1).all():
+            raise ValueError(
+                "distributions holds negative, NaN or all-zero rows. Give weights of 0 or more, "
+                "with some weight in every row."
+            )
+
+    def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
+        if self.distributions is None:
+            warnings.warn(
+                "KLDivergencePruner got no distributions and compares how often members give each "
+                "label, which says little. Give distributions=, such as boosting weights, if there "
+                "are any.",
+                stacklevel=4,
+            )
+        weights = votes.sizes if self.distributions is None else self.distributions
+        objective = _Divergence(weights, self.symmetric)
+        choice = greedy_forward(objective, n_keep, [0])
+        self.objective_ = float(choice.scores[-1])
+        return choice
+
+
+class _Divergence:
+    """J of a set of distributions, by running sums."""
+
+    def __init__(self, weights: Any, symmetric: bool) -> None:
+        shares = np.asarray(weights, dtype=float)
+        shares = shares / shares.sum(axis=1, keepdims=True) + _SMALLEST
+        self._shares = shares / shares.sum(axis=1, keepdims=True)
+        self._logs = np.log(self._shares)
+        self._own = (self._shares * self._logs).sum(axis=1)
+        self._symmetric = symmetric
+        self._sums = np.zeros(len(shares))
+        self.value = 0.0
+
+    @property
+    def n_members(self) -> int:
+        """Number of members to choose from."""
+        return len(self._sums)
+
+    def gains(self) -> NDArray[np.float64]:
+        """J after each member has joined."""
+        return self.value + self._sums
+
+    def add(self, member: int) -> None:
+        """Let a member join."""
+        self.value += float(self._sums[member])
+        to_others = self._own[member] - self._logs @ self._shares[member]
+        from_others = self._own - self._shares @ self._logs[member]
+        if self._symmetric:
+            self._sums = self._sums + to_others + from_others
+        else:
+            later = np.arange(self.n_members) > member
+            self._sums = self._sums + np.where(later, to_others, from_others)

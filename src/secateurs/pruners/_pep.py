@@ -1,0 +1,178 @@
+"""PEP: Pareto ensemble pruning, fewer errors and fewer members at once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secateurs.objectives import VoteError
+from secateurs.pruners._base import BasePruner
+from secateurs.pruners._sep import (
+    check_iterations,
+    finish,
+    random_flips,
+    random_half,
+    resolve_iterations,
+)
+from secateurs.search import Choice, Mask, best_member
+from secateurs.votes import Votes
+
+
+class PEP(BasePruner):
+    """Pareto ensemble pruning: search for few errors and few members at once [1]_.
+
+    Keeps an archive of sets none of which is beaten by another in both respects. Each round takes
+    a random one, flips every member with probability 1/n, and, if the archive does not beat the
+    result, lets it in and searches around it: variable-depth search flips the member that
+    leaves the fewest errors, then the next, each member once, and offers every set on its way.
+
+    Parameters
+    ----------
+    keep : int, float or None, default=None
+        Largest number of members to keep: a count, or a fraction of the ensemble. The search
+        starts from at most so many; the answer is the archive's set with the fewest errors among
+        those of that size or smaller. None takes the one with the fewest errors of all.
+    n_iterations : int or "auto", default="auto"
+        Number of rounds. "auto" is round(n² ln n), but at most 50,000 (what 112 members ask
+        for), so that a run stays practical.
+    random_state : int, RandomState or None, default=None
+        Draws the first set, the parents and the flips.
+
+    Attributes
+    ----------
+    member_indices_ : ndarray of shape (n_kept,)
+        The kept members, in the order of the ensemble.
+    scores_ : ndarray of shape (n_kept,)
+        Error rate of the vote of the first 1, 2, … of them.
+    objective_ : float
+        Error rate of the kept members' vote.
+    pareto_front_ : list of (float, ndarray)
+        The archive, by size: the error rate and the members of each set. A larger set is there
+        only if it has fewer errors.
+    n_iter_ : int
+        Number of rounds made.
+    support_ : ndarray of shape (n_members,)
+        Mask of the kept members.
+    classes_ : ndarray of shape (n_classes,)
+        The labels found.
+    n_features_in_ : int
+        Number of members.
+
+    Notes
+    -----
+    Where q classes share the win and the true one is among them, the vote counts as 1 − 1/q
+    errors. The empty set is never let in. A child that equals its parent is not searched around a
+    second time: that would find the same sets again.
+
+    References
+    ----------
+    .. [1] Qian, Yu and Zhou. "Pareto ensemble pruning". AAAI 2015.
+
+    Examples
+    --------
+    >>> from secateurs import PEP
+    >>> votes = [[0, 1, 0], [1, 0, 1], [0, 0, 1], [1, 1, 1]]
+    >>> PEP(random_state=0).fit(votes, [0, 1, 0, 1]).pareto_front_
+    [(0.0, array([0]))]
+    """
+
+    _may_decide_size = True
+
+    def __init__(
+        self,
+        keep: int | float | None = None,
+        n_iterations: int | str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.keep = keep
+        self.n_iterations = n_iterations
+        self.random_state = random_state
+
+    def _check_parameters(self, votes: Votes) -> None:
+        check_iterations(self.n_iterations)
+
+    def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
+        self.n_iter_ = resolve_iterations(self.n_iterations, votes.n_members)
+        objective = VoteError(votes, ties="shared")
+        first = _solution(objective, random_half(votes.n_members, rng, n_keep))
+        archive = _search(objective, first, self.n_iter_, rng)
+        front = sorted(archive, key=lambda solution: solution.size)
+        self.pareto_front_ = [
+            (float(objective.rates(solution.worth)), np.flatnonzero(solution.chosen))
+            for solution in front
+        ]
+        # The first set fits, and only sets no larger push one out: some set always fits.
+        fitting = [solution for solution in front if n_keep is None or solution.size <= n_keep]
+        best = max(fitting, key=lambda solution: solution.worth)  # the smallest of the best
+        return finish(self, objective, np.flatnonzero(best.chosen).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """A set of members, its worth (minus its errors) and its size."""
+
+    chosen: Mask
+    worth: int
+    size: int
+
+    def covers(self, other: "_Solution") -> bool:
+        """Whether this one is at least as good in both respects."""
+        return self.worth >= other.worth and self.size <= other.size
+
+    def beats(self, other: "_Solution") -> bool:
+        """Whether this one is at least as good in both respects, and better in one."""
+        return self.covers(other) and (self.worth, -self.size) != (other.worth, -other.size)
+
+
+def _search(
+    objective: VoteError, first: _Solution, n_rounds: int, rng: np.random.RandomState
+) -> list[_Solution]:
+    n_members = objective.n_members
+    archive = [first]
+    searched: set[bytes] = set()
+    for _ in range(n_rounds):
+        parent = archive[rng.randint(len(archive))]
+        flips = random_flips(n_members, rng)
+        if not flips.any() and parent.chosen.tobytes() in searched:
+            continue
+        chosen = parent.chosen ^ flips
+        if not chosen.any():
+            continue
+        child = _solution(objective, chosen)
+        if _let_in(archive, child):
+            searched.add(chosen.tobytes())
+            for solution in _variable_depth(objective, child):
+                if solution.size:
+                    _let_in(archive, solution)
+    return archive
+
+
+def _solution(objective: VoteError, chosen: Mask) -> _Solution:
+    objective.reset(np.flatnonzero(chosen))
+    return _Solution(chosen, int(objective.value), int(chosen.sum()))
+
+
+def _let_in(archive: list[_Solution], solution: _Solution) -> bool:
+    """Offer a solution to the archive, which drops what it covers."""
+    if any(known.beats(solution) for known in archive):
+        return False
+    archive[:] = [known for known in archive if not solution.covers(known)]
+    archive.append(solution)
+    return True
+
+
+def _variable_depth(objective: VoteError, start: _Solution) -> list[_Solution]:
+    """Flip each member once, always the one that leaves the fewest errors.
+
+    The objective holds the start's members already.
+    """
+    chosen = start.chosen.copy()
+    free = np.ones(len(chosen), dtype=bool)
+    path = []
+    for _ in range(len(chosen)):
+        worths = objective.flips(chosen)
+        member = best_member(worths, free)
+        objective.flip([member], chosen)
+        free[member] = False
+        path.append(_Solution(chosen.copy(), int(worths[member]), int(chosen.sum())))
+    return path

@@ -1,0 +1,50 @@
+"""Random members: the floor that a method must beat."""
+
+from typing import Any
+
+import numpy as np
+
+from secateurs.pruners._base import BasePruner
+from secateurs.search import Choice
+from secateurs.votes import Votes
+
+
+class RandomPruner(BasePruner):
+    """Keep random members, drawn without replacement.
+
+    Parameters
+    ----------
+    keep : int or float, default=0.1
+        How many members to keep: a count, or a fraction of the ensemble.
+    random_state : int, RandomState or None, default=None
+        Draws the members.
+
+    Attributes
+    ----------
+    member_indices_ : ndarray of shape (n_kept,)
+        The kept members, in the order drawn.
+    scores_ : ndarray of shape (n_kept,)
+        Zeros: nothing is compared.
+    support_ : ndarray of shape (n_members,)
+        Mask of the kept members.
+    classes_ : ndarray of shape (n_classes,)
+        The labels found.
+    n_features_in_ : int
+        Number of members.
+
+    Examples
+    --------
+    >>> from secateurs import RandomPruner
+    >>> pruner = RandomPruner(keep=2, random_state=0)
+    >>> pruner.fit([[0, 0, 1], [1, 0, 1]], [0, 1]).get_support().sum()
+    np.int64(2)
+    """
+
+    _needs_y = False
+
+    def __init__(self, keep: int | float = 0.1, random_state: Any = None) -> None:
+        self.keep = keep
+        self.random_state = random_state
+
+    def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
+        return Choice(rng.permutation(votes.n_members)[:n_keep].tolist(), np.zeros(n_keep))

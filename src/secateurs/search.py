@@ -1,0 +1,140 @@
+"""The loops that pruners share, and the one rule for ties.
+
+Integer scores tie when they are equal, real ones when they differ by at most 1e-12 (relative to
+the best, where that is above 1); the lowest member index wins.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs._labels import Array
+from secateurs.objectives import TDAS, Objective, VoteError
+
+TIE = 1e-12
+_MOST_ROUNDS = 100
+
+Mask = NDArray[np.bool_]
+
+
+class Choice(NamedTuple):
+    """Members in the order of choice, and what the method says of each step."""
+
+    members: Sequence[int]
+    scores: Any
+
+
+def tied_best(scores: Array) -> Mask:
+    """Mark the scores that tie for the largest."""
+    best = scores.max()
+    if scores.dtype.kind != "f":
+        return scores == best
+    return scores >= best - TIE * max(1.0, abs(best))
+
+
+def best_member(scores: Array, free: Mask | None = None) -> int:
+    """Give the free member with the largest score, the lowest index of those that tie."""
+    members = np.arange(len(scores)) if free is None else np.flatnonzero(free)
+    return int(members[np.argmax(tied_best(scores[members]))])
+
+
+def ranking(scores: Array) -> NDArray[np.intp]:
+    """Order members from the largest score to the smallest, ties by index."""
+    order = np.argsort(-scores, kind="stable")
+    if scores.dtype.kind != "f":
+        return order
+    ordered = scores[order]
+    apart = -np.diff(ordered) > TIE * np.maximum(1.0, np.abs(ordered[:-1]))
+    groups = np.concatenate([[0], np.cumsum(apart)])
+    return order[np.lexsort((order, groups))]
+
+
+def greedy_forward(
+    objective: Objective,
+    n_keep: int,
+    start: Iterable[int] = (),
+    shortlist: Callable[[list[int], Mask], Mask] | None = None,
+    settle: Callable[[list[int]], None] | None = None,
+) -> Choice:
+    """Add the best member until there are enough.
+
+    Parameters
+    ----------
+    objective : Objective
+        Worth of a set; nobody has joined yet.
+    n_keep : int
+        How many members to choose.
+    start : iterable of int
+        Members that join first.
+    shortlist : callable(chosen, free) -> mask, optional
+        Cuts the free members down to those that may join next.
+    settle : callable(chosen), optional
+        May exchange members, in place, after each addition.
+
+    Returns
+    -------
+    Choice
+        The members, and the objective's value after each step.
+    """
+    chosen: list[int] = []
+    values: list[Any] = []
+    free = np.ones(objective.n_members, dtype=bool)
+    first = list(start)
+    while len(chosen) < n_keep:
+        if len(chosen) < len(first):
+            member = first[len(chosen)]
+        else:
+            member = best_member(objective.gains(), shortlist(chosen, free) if shortlist else free)
+        objective.add(member)
+        chosen.append(member)
+        if settle:
+            settle(chosen)
+        free[:] = True
+        free[chosen] = False
+        values.append(objective.value)
+    return Choice(chosen, values)
+
+
+def best_prefix(values: Sequence[Any]) -> int:
+    """Give the length of the shortest prefix with the largest value."""
+    return best_member(np.asarray(values)) + 1
+
+
+def backfit(objective: VoteError, chosen: list[int]) -> None:
+    """Exchange members one at a time, oldest place first, until a whole round changes nothing."""
+    if len(chosen) < 2:
+        return
+    for _ in range(_MOST_ROUNDS):
+        before = list(chosen)
+        for place, member in enumerate(before):
+            objective.remove(member)
+            gains = objective.gains()
+            free = np.ones(len(gains), dtype=bool)
+            free[chosen] = False
+            free[member] = True
+            best = best_member(gains, free)
+            chosen[place] = member if gains[member] == gains[best] else best
+            objective.add(chosen[place])
+        if chosen == before:
+            return
+
+
+def swap_search(objective: TDAS, members: Sequence[int]) -> list[int]:
+    """Make the best swap of one member for another until none raises TDAS."""
+    chosen = list(members)
+    rows = objective.rows(chosen)
+    while True:
+        sums = rows.sum(axis=0)
+        total = sums[chosen].sum() / 2
+        # What leaves costs its own sum; what enters brings its own, less what left with the other.
+        rise = sums - rows - sums[chosen][:, None]
+        rise[:, chosen] = -np.inf
+        by_index = np.argsort(chosen)
+        place, entering = divmod(best_member(rise[by_index].ravel()), objective.n_members)
+        place = int(by_index[place])
+        if not rise[place, entering] > TIE * max(1.0, total):
+            return chosen
+        chosen[place] = entering
+        rows[place] = objective.rows([entering])[0]

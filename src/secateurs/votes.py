@@ -1,0 +1,267 @@
+"""Votes of an ensemble's members, coded and packed once; counts on demand."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secateurs import _kernels
+from secateurs._labels import (
+    Array,
+    as_labels,
+    encode,
+    find_classes,
+    merge_classes,
+    row_blocks,
+)
+from secateurs._packing import Packing, pack
+
+Members = Sequence[int] | NDArray[np.intp] | slice
+
+_MOST_TABLE_CELLS = 1 << 22  # cells of joint counts held at once
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Votes:
+    """Labels that members give to samples, and the true labels beside them.
+
+    Made by `encode`, never changed. Labels of any kind are coded by their place among the sorted
+    classes, and kept as bit planes (see `secateurs._packing`): every count is exact and cheap.
+
+    Attributes
+    ----------
+    packed : Planes or Codes
+        The coded votes, member by member.
+    classes : ndarray of shape (n_classes,)
+        The distinct labels of votes and true labels together, sorted.
+    y : ndarray of shape (n_samples,) or None
+        The true labels, coded.
+    names : ndarray of shape (n_members,) or None
+        Names of the members, where they came with the votes.
+
+    Examples
+    --------
+    >>> from secateurs import Votes
+    >>> votes = Votes.encode([["cat", "dog"], ["cat", "cat"], ["dog", "dog"]])
+    >>> votes
+    Votes(3 samples, 2 members, 2 classes)
+    >>> votes.joint_counts([0], [1])[0, 0]
+    array([[1, 1],
+           [0, 1]])
+    """
+
+    packed: Packing
+    classes: Array
+    y: Array | None = None
+    names: NDArray[np.object_] | None = None
+
+    @classmethod
+    def encode(cls, votes: Any, y: ArrayLike | None = None) -> "Votes":
+        """Code a table of labels (samples × members), and true labels if there are any."""
+        labels = as_labels(votes, "votes")
+        check_table(labels, y)
+        classes = find_classes(labels)
+        truth = None
+        if y is not None:
+            truth = as_column(y)
+            classes = merge_classes(classes, find_classes(truth))
+        n_samples, n_members = labels.shape
+        packed = pack(n_samples, n_members, len(classes))
+        for rows in row_blocks(n_samples, n_members, multiple=_kernels.WORD_BITS):
+            packed.write(rows.start, encode(labels[rows], classes))
+        packed.freeze()
+        coded = None if truth is None else _frozen(encode(truth, classes)[:, 0])
+        return cls(packed, classes, coded, _names(votes))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.packed.n_samples
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return self.packed.n_members
+
+    @property
+    def n_classes(self) -> int:
+        """Number of distinct labels."""
+        return len(self.classes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the packed votes take."""
+        return self.packed.nbytes
+
+    @property
+    def truth(self) -> Array:
+        """The coded true labels; an error where there are none."""
+        if self.y is None:
+            raise ValueError(
+                "These votes have no true labels. Make them with Votes.encode(votes, y)."
+            )
+        return self.y
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Votes of each member for each class: (members, classes)."""
+        return self.packed.sizes
+
+    @cached_property
+    def truth_counts(self) -> NDArray[np.int64]:
+        """Count samples by vote and true label: (members, classes, classes)."""
+        truth = pack(self.n_samples, 1, self.n_classes)
+        truth.write(0, self.truth[:, None])
+        tables = [
+            self.packed.take(block).joint_counts(truth)[:, 0]  # type: ignore[arg-type]
+            for block in self.member_blocks()
+        ]
+        return np.concatenate(tables)
+
+    @cached_property
+    def n_right(self) -> NDArray[np.int64]:
+        """Number of samples that each member gets right."""
+        return np.trace(self.truth_counts, axis1=1, axis2=2)
+
+    @cached_property
+    def oracle(self) -> "Votes":
+        """Right (class 0) or wrong (class 1), as votes of their own."""
+        return Votes(self.packed.agreement(self.truth), np.array([0, 1]))
+
+    def codes(self, members: Sequence[int] | NDArray[np.intp]) -> Array:
+        """Give the coded votes of some members: (members, samples)."""
+        return self.packed.decode(np.asarray(members, dtype=np.intp))
+
+    def joint_counts(self, members: Members, others: Members = slice(None)) -> NDArray[np.int64]:
+        """Count samples by label pair: (members, others, classes, classes)."""
+        return self._taken(members).joint_counts(self._taken(others))  # type: ignore[arg-type]
+
+    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
+        """Cut the members from one on into slices whose tables against n_rows fit in memory."""
+        step = max(1, _MOST_TABLE_CELLS // (n_rows * self.n_classes**2))
+        for start in range(first, self.n_members, step):
+            yield slice(start, min(self.n_members, start + step))
+
+    def tally(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.int32]:
+        """Count the votes that each class gets: (samples, classes)."""
+        chosen = np.arange(self.n_members) if members is None else members
+        tally = np.zeros((self.n_samples, self.n_classes), dtype=np.int32)
+        for member in chosen:
+            _kernels.tally_votes(self.codes([member]), 1, tally)
+        return tally
+
+    def vote(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> Array:
+        """Give the label with the most votes for each sample; ties go to the lowest class."""
+        winner = np.empty(self.n_samples, dtype=np.intp)
+        _kernels.winners(self.tally(members), winner)
+        return self.classes[winner]
+
+    def take(self, members: Sequence[int] | NDArray[np.intp]) -> "Votes":
+        """Keep some members, in the order given."""
+        chosen = np.asarray(members, dtype=np.intp)
+        names = None if self.names is None else self.names[chosen]
+        return replace(self, packed=self.packed.take(chosen), names=names)
+
+    def with_labels(self, y: ArrayLike) -> "Votes":
+        """Put true labels beside the votes, in the place of any that were there."""
+        truth = as_column(y)
+        if len(truth) != self.n_samples:
+            raise ValueError(
+                f"votes has {self.n_samples} samples but y has {len(truth)} labels. "
+                "Give one true label for each sample."
+            )
+        moved = self._recoded(merge_classes(self.classes, find_classes(truth)))
+        return replace(moved, y=_frozen(encode(truth, moved.classes)[:, 0]))
+
+    def append(self, votes: "Votes | ArrayLike", y: ArrayLike | None = None) -> "Votes":
+        """Put further samples behind these; the result is that of all samples at once."""
+        more = votes if isinstance(votes, Votes) else Votes.encode(votes, y)
+        if more.n_members != self.n_members:
+            raise ValueError(
+                f"The further votes are of {more.n_members} members, the earlier ones of "
+                f"{self.n_members}. Give the same members, in the same order."
+            )
+        if (more.y is None) != (self.y is None):
+            raise ValueError("Give true labels with all batches of votes, or with none.")
+        classes = merge_classes(self.classes, more.classes)
+        first, second = self._recoded(classes), more._recoded(classes)
+        packed = first.packed.append(second.packed)  # type: ignore[arg-type]
+        packed.freeze()
+        y_both = None
+        if first.y is not None and second.y is not None:
+            y_both = _frozen(np.concatenate([first.y, second.y]))
+        return replace(first, packed=packed, y=y_both)
+
+    def _taken(self, members: Any) -> Packing:
+        if isinstance(members, slice):
+            return self.packed if members == slice(None) else self.packed.take(members)
+        return self.packed.take(np.asarray(members, dtype=np.intp))
+
+    def _recoded(self, classes: Array) -> "Votes":
+        if len(classes) == self.n_classes:
+            return replace(self, classes=classes)
+        new_codes = np.searchsorted(classes, self.classes)
+        packed = self.packed.recode(len(classes), new_codes)
+        packed.freeze()
+        y = None if self.y is None else encode(self.classes[self.y][:, None], classes)[:, 0]
+        return replace(self, packed=packed, classes=classes, y=y)
+
+    def __repr__(self) -> str:
+        return (
+            f"Votes({self.n_samples} samples, {self.n_members} members, {self.n_classes} classes)"
+        )
+
+
+def check_table(labels: Array, y: Any = None) -> None:
+    """Refuse votes that are no table of samples × members, or do not go with y."""
+    if labels.ndim != 2:
+        raise ValueError(
+            f"votes has {labels.ndim} dimension(s), shape={labels.shape}; it must have 2: rows are "
+            "samples, columns are members. Reshape your data: one member is votes.reshape(-1, 1)."
+        )
+    n_samples, n_members = labels.shape
+    for count, what, rows in ((n_samples, "sample", "rows"), (n_members, "feature", "columns")):
+        if count == 0:
+            raise ValueError(
+                f"votes is empty: it has 0 {what}(s) (shape={labels.shape}) while a minimum of 1 "
+                f"is required. Rows are samples, columns are members; give some {rows}."
+            )
+    n_labels = n_samples if y is None else len(y)
+    if n_labels == n_samples:
+        return
+    if n_labels == n_members:
+        raise ValueError(
+            f"votes has shape {labels.shape} and y has {n_labels} labels: votes looks transposed. "
+            "Rows are samples, columns are members; give votes.T."
+        )
+    raise ValueError(
+        f"votes has {n_samples} samples (shape={labels.shape}) but y has {n_labels} labels. "
+        "Give one true label for each sample."
+    )
+
+
+def as_column(y: Any) -> Array:
+    """Turn true labels into a column of labels: (samples, 1)."""
+    labels = as_labels(y, "y")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        return labels
+    if labels.ndim != 1:
+        raise ValueError(
+            f"y has shape {labels.shape}; it should be a 1d array with one true label a sample."
+        )
+    return labels[:, None]
+
+
+def _names(votes: Any) -> NDArray[np.object_] | None:
+    columns = getattr(votes, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)
+
+
+def _frozen(values: Array) -> Array:
+    values.flags.writeable = False
+    return values

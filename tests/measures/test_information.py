@@ -1,0 +1,60 @@
+"""Entropies and what follows from them."""
+
+import math
+
+import pytest
+from hypothesis import given
+
+import naive
+from cases import D2, E1, E2, cases
+from secateurs import Votes, measures
+
+
+@given(cases())
+def test_entropy_is_that_of_the_formula(case):
+    assert measures.entropy(case.y) == pytest.approx(naive.entropy(case.y), abs=1e-12)
+
+
+def test_entropy_takes_labels_of_any_kind():
+    assert measures.entropy(["x", "y", "z", "x"]) == pytest.approx(1.5)
+    assert measures.entropy([True, True]) == 0
+
+
+def test_an_always_wrong_member_of_two_classes_has_all_the_relevance():
+    assert measures.nmi([1, 0, 1, 0], [0, 1, 0, 1]) == 1
+
+
+@given(cases(most_members=4, most_samples=65))
+def test_multi_information_is_that_of_the_formula(case):
+    parts = measures.multi_information(case.votes, case.y)
+    expected = naive.multi_information(case.votes, case.y)
+    assert tuple(parts) == pytest.approx(expected, abs=1e-9)
+    total = parts.relevancy - parts.redundancy + parts.conditional_redundancy
+    assert parts.total == pytest.approx(total, abs=1e-9)
+
+
+@given(cases(most_members=4, most_samples=30))
+def test_its_diversity_is_the_sum_of_all_interactions(case):
+    expected = naive.interaction_information(case.votes, case.y)
+    got = measures.multi_information(case.votes, case.y).diversity
+    assert got == pytest.approx(expected, abs=1e-9)
+
+
+@given(cases(most_members=5))
+def test_pairwise_interaction_is_that_of_the_formula(case):
+    expected = naive.pairwise_interaction(case.votes, case.y)
+    assert measures.pairwise_interaction(case.votes, case.y) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("case", "parts", "second_order"),
+    [
+        (E1, (1.0, 0.929678, 2.561874, 2.632197), 1.429684),
+        (E2, (math.log2(3), 3.614369, 4.645949, 2.616542), -0.830075),
+        (D2, (1, 3, 2, 0), -3),
+    ],
+)
+def test_values_worked_out_by_hand(case, parts, second_order):
+    votes = Votes.encode(case.votes, case.y)
+    assert tuple(measures.multi_information(votes)) == pytest.approx(parts, abs=1e-6)
+    assert measures.pairwise_interaction(votes) == pytest.approx(second_order, abs=1e-6)

@@ -1,0 +1,98 @@
+"""PEP, its archive and its search."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive
+from cases import D2, E1, E2, cases, cases_with_keep, plain
+from secateurs import OEP, PEP, Votes
+from secateurs.objectives import VoteError
+from secateurs.pruners import _pep
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*1 member")
+
+ROUNDS, SEEDS = st.integers(0, 12), st.integers(0, 2**31)
+
+
+def front_of(pruner):
+    return [(rate, members.tolist()) for rate, members in pruner.pareto_front_]
+
+
+@given(cases(most_members=5, most_samples=20), ROUNDS, SEEDS)
+def test_searches_as_the_paper_does(case, rounds, seed):
+    pruner = PEP(n_iterations=rounds, random_state=seed).fit(case.votes, case.y)
+    expected, front = naive.pep(case.votes, case.y, rounds, np.random.RandomState(seed))
+    assert pruner.member_indices_.tolist() == expected
+    for (rate, members), (errors, _, known) in zip(front_of(pruner), front, strict=True):
+        assert members == list(known)
+        assert rate == pytest.approx(float(errors) / len(case.y))
+
+
+@given(cases_with_keep(most_members=5, most_samples=20), ROUNDS, SEEDS)
+def test_keeps_no_more_than_asked_for(drawn, rounds, seed):
+    case, keep = drawn
+    pruner = PEP(keep, rounds, seed).fit(case.votes, case.y)
+    expected, _ = naive.pep(case.votes, case.y, rounds, np.random.RandomState(seed), keep)
+    assert pruner.member_indices_.tolist() == expected
+    assert 1 <= len(expected) <= keep
+
+
+@given(cases(most_members=5, most_samples=20), st.data())
+def test_variable_depth_search_flips_as_the_paper_does(case, data):
+    everybody = range(case.n_members)
+    start = data.draw(st.sets(st.sampled_from(everybody), min_size=1))
+    chosen = np.isin(everybody, list(start))
+    objective = VoteError(Votes.encode(case.votes, case.y), "shared")
+    path = _pep._variable_depth(objective, _pep._solution(objective, chosen))
+    expected = naive.vds(case.votes, case.y, frozenset(start))
+    assert [set(np.flatnonzero(step.chosen)) for step in path] == [set(step) for step in expected]
+
+
+@pytest.mark.parametrize(
+    ("case", "front"), [(E1, {(0, 3), (Fraction(1, 5), 1)}), (E2, {(0, 3), (Fraction(2, 9), 1)})]
+)
+def test_finds_the_true_front_of_tiny_sets(case, front):
+    pruner = PEP(random_state=0).fit(case.votes, case.y)
+    expected = sorted((float(rate), size) for rate, size in front)
+    assert sorted((rate, len(members)) for rate, members in front_of(pruner)) == pytest.approx(
+        expected
+    )
+
+
+@given(cases(most_members=6, most_samples=12), SEEDS)
+def test_the_archive_is_a_front(case, seed):
+    front = front_of(PEP(n_iterations=20, random_state=seed).fit(case.votes, case.y))
+    sizes = [len(members) for _, members in front]
+    rates = [rate for rate, _ in front]
+    assert sizes == sorted(set(sizes))
+    assert rates == sorted(set(rates), reverse=True)
+
+
+def test_is_no_worse_than_ordering():
+    case = plain(12, 100)
+    pareto = PEP(random_state=0).fit(case.votes, case.y)
+    assert pareto.objective_ <= OEP().fit(case.votes, case.y).objective_
+
+
+def test_one_member_is_enough_when_all_are_right():
+    front = front_of(PEP(random_state=0).fit(D2.votes, D2.y))
+    assert [(rate, len(members)) for rate, members in front] == [(0, 1)]
+
+
+def test_an_unchanged_parent_is_searched_around_once(monkeypatch):
+    case = plain(8, 60)
+    searched = []
+    original = _pep._variable_depth
+
+    def spied(objective, start):
+        searched.append(start.chosen.tobytes())
+        return original(objective, start)
+
+    monkeypatch.setattr(_pep, "_variable_depth", spied)
+    monkeypatch.setattr(_pep, "random_flips", lambda n, rng: np.zeros(n, dtype=bool))
+    PEP(n_iterations=50, random_state=0).fit(case.votes, case.y)
+    assert len(searched) == len(set(searched)) > 0

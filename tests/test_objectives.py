@@ -1,0 +1,127 @@
+"""Objectives, against the formulas."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive
+from cases import E1, E2, cases, cases_with_keep
+from secateurs import Votes
+from secateurs.objectives import TDAS, VoteError
+
+WEIGHTS = (0.0, 0.1, 0.5, 1.0)
+
+
+@given(cases(most_members=5), st.sampled_from(WEIGHTS))
+def test_tdac_is_that_of_equation_4(case, weight):
+    objective = TDAS(Votes.encode(case.votes, case.y), weight)
+    members = range(case.n_members)
+    expected = [[naive.tdac(case.votes, case.y, i, j, weight) for j in members] for i in members]
+    assert objective.matrix() == pytest.approx(np.array(expected), abs=1e-12)
+    assert objective.rows(members) == pytest.approx(np.array(expected), abs=1e-12)
+    relevance = [naive.relevance(case.votes, case.y, t) for t in members]
+    assert objective.relevance == pytest.approx(relevance, abs=1e-12)
+
+
+@given(cases_with_keep(most_members=6), st.sampled_from(WEIGHTS))
+def test_tdas_is_that_of_equations_5_and_6(drawn, weight):
+    case, keep = drawn
+    objective = TDAS(Votes.encode(case.votes, case.y), weight)
+    members = list(range(case.n_members))[-keep:]
+    expected = naive.tdas(case.votes, case.y, members, weight)
+    assert objective.of(members) == pytest.approx(expected, abs=1e-12)
+    for member in members:
+        gain = objective.gains()[member]
+        before = objective.value
+        objective.add(member)
+        assert objective.value == pytest.approx(before + gain)
+    assert objective.value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("case", "members", "value"),
+    [
+        (E1, [0, 3, 1], 1.760200),
+        (E1, [1, 3, 4], 1.833883),
+        (E2, [0, 3, 1], 2.075272),
+        (E2, [1, 2, 3], 2.085922),
+    ],
+)
+def test_tdas_worked_out_by_hand(case, members, value):
+    objective = TDAS(Votes.encode(case.votes, case.y), 0.5)
+    assert objective.of(members) == pytest.approx(value, abs=1e-6)
+
+
+def test_tdac_of_e1_worked_out_by_hand():
+    row = TDAS(Votes.encode(E1.votes, E1.y), 0.5).rows([0])[0]
+    assert row == pytest.approx([0, 0.557984, 0.557984, 0.601108, 0.377007, 0.455521], abs=1e-6)
+
+
+def test_members_with_equal_votes_are_no_distance_apart():
+    votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0]]
+    assert TDAS(Votes.encode(votes, [0, 1, 0]), 0.0).matrix()[0, 1] == 0
+
+
+def errors_of(objective, value):
+    return Fraction(-value, objective.units)
+
+
+@given(cases(), st.data())
+def test_errors_are_counted_as_the_formula_does(case, data):
+    votes = Votes.encode(case.votes, case.y)
+    everybody = list(range(case.n_members))
+    chosen = data.draw(st.lists(st.sampled_from(everybody), unique=True, min_size=1))
+    for ties, formula in (("lowest", naive.errors), ("shared", naive.expected_errors)):
+        objective = VoteError(votes, ties)
+        objective.reset(chosen)
+        expected = formula(case.votes, case.y, chosen)
+        assert errors_of(objective, objective.value) == expected
+        assert objective.rates(objective.value) == pytest.approx(float(expected / len(case.y)))
+        gains = objective.gains()
+        for member in set(everybody) - set(chosen):
+            after = formula(case.votes, case.y, [*chosen, member])
+            assert errors_of(objective, int(gains[member])) == after
+
+
+@given(cases(), st.data())
+def test_flips_add_and_remove(case, data):
+    votes = Votes.encode(case.votes, case.y)
+    mask = data.draw(st.lists(st.booleans(), min_size=case.n_members, max_size=case.n_members))
+    chosen = np.array(mask)
+    if not chosen.any():
+        chosen[0] = True
+    objective = VoteError(votes, "shared")
+    objective.reset(np.flatnonzero(chosen))
+    worths = objective.flips(chosen)
+    for member in range(case.n_members):
+        after = set(np.flatnonzero(chosen)) ^ {member}
+        if after:
+            expected = naive.expected_errors(case.votes, case.y, after)
+            assert errors_of(objective, int(worths[member])) == expected
+        else:
+            assert errors_of(objective, int(worths[member])) > len(case.y)
+    before = objective.value
+    everybody = np.arange(case.n_members)
+    objective.flip(everybody, chosen)
+    objective.flip(everybody, chosen)
+    assert objective.value == before
+
+
+def test_nobody_is_worth_nothing():
+    objective = VoteError(Votes.encode([[0, 1]], [0]), "shared")
+    assert objective.value == -np.inf
+    objective.add(0)
+    objective.remove(0)
+    assert objective.value == -np.inf
+
+
+def test_ties_of_very_many_classes_stay_exact():
+    """The common unit of 60 tied classes times the samples is beyond 64 bits."""
+    votes = [list(range(60))] * 1000
+    objective = VoteError(Votes.encode(votes, [0] * 1000), "shared")
+    objective.reset(range(59))
+    assert errors_of(objective, objective.value) == 1000 * (1 - Fraction(1, 59))
+    assert errors_of(objective, objective.gains()[59]) == 1000 * (1 - Fraction(1, 60))
