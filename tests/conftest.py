@@ -2,7 +2,9 @@
 
 import os
 
-from hypothesis import HealthCheck, settings
+os.environ["SCIPY_ARRAY_API"] = "1"  # or scikit-learn skips a check; SciPy reads it when loaded
+
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(

@@ -28,7 +28,7 @@ def test_no_set_is_worth_more_than_the_bound(drawn, weight, most_matrix_members)
         assert _bounds.tdas_upper_bound(objective, keep, reached=best) >= best
 
 
-@pytest.mark.parametrize("weight", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("weight", [0.5, 0.8])
 @pytest.mark.parametrize("keep", [5, 20])
 def test_relaxation_tightens_the_bound(weight, keep):
     case = plain(n_members=60, n_classes=3)

@@ -30,7 +30,7 @@ def as_labels(values: Any, name: str) -> Array:
             f"{name} holds {labels.dtype} values, which are no labels. "
             "Give text, integers, booleans or whole floats."
         )
-    if kind == "f":
+    if kind == "f" and labels.size:
         _refuse_fractions(labels, name)
     return labels
 
@@ -67,13 +67,16 @@ def merge_classes(first: Array, second: Array) -> Array:
         )
     if np.array_equal(first, second) and first.dtype == second.dtype:
         return first
-    classes = np.unique(np.concatenate([first, second]))
+    return np.unique(np.concatenate([first, second]))
+
+
+def check_number(classes: Array) -> None:
+    """Refuse more classes than a code can hold: they are something else."""
     if len(classes) > MOST_CLASSES:
         raise ValueError(
             f"There are {len(classes)} distinct labels, more than {MOST_CLASSES}. "
             "Give predicted classes, not scores or identifiers."
         )
-    return classes
 
 
 def code_dtype(n_classes: int) -> type[np.unsignedinteger[Any]]:

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import column_or_1d
 
 from secateurs import _kernels
 from secateurs._labels import (
     Array,
     as_labels,
+    check_number,
     encode,
     find_classes,
     merge_classes,
@@ -62,12 +64,12 @@ class Votes:
     def encode(cls, votes: Any, y: ArrayLike | None = None) -> "Votes":
         """Code a table of labels (samples × members), and true labels if there are any."""
         labels = as_labels(votes, "votes")
-        check_table(labels, y)
+        truth = None if y is None else as_column(y)
+        _check_table(labels, None if truth is None else len(truth))
         classes = find_classes(labels)
-        truth = None
-        if y is not None:
-            truth = as_column(y)
+        if truth is not None:
             classes = merge_classes(classes, find_classes(truth))
+        check_number(classes)
         n_samples, n_members = labels.shape
         packed = pack(n_samples, n_members, len(classes))
         for rows in row_blocks(n_samples, n_members, multiple=_kernels.WORD_BITS):
@@ -215,7 +217,7 @@ class Votes:
         )
 
 
-def check_table(labels: Array, y: Any = None) -> None:
+def _check_table(labels: Array, n_labels: int | None) -> None:
     """Refuse votes that are no table of samples × members, or do not go with y."""
     if labels.ndim != 2:
         raise ValueError(
@@ -229,8 +231,7 @@ def check_table(labels: Array, y: Any = None) -> None:
                 f"votes is empty: it has 0 {what}(s) (shape={labels.shape}) while a minimum of 1 "
                 f"is required. Rows are samples, columns are members; give some {rows}."
             )
-    n_labels = n_samples if y is None else len(y)
-    if n_labels == n_samples:
+    if n_labels is None or n_labels == n_samples:
         return
     if n_labels == n_members:
         raise ValueError(
@@ -246,13 +247,11 @@ def check_table(labels: Array, y: Any = None) -> None:
 def as_column(y: Any) -> Array:
     """Turn true labels into a column of labels: (samples, 1)."""
     labels = as_labels(y, "y")
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        return labels
-    if labels.ndim != 1:
+    if labels.ndim != 1 and labels.shape[1:] != (1,):
         raise ValueError(
             f"y has shape {labels.shape}; it should be a 1d array with one true label a sample."
         )
-    return labels[:, None]
+    return column_or_1d(labels, warn=True)[:, None]
 
 
 def _names(votes: Any) -> NDArray[np.object_] | None:

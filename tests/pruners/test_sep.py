@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import naive
 from cases import E1, cases, cases_with_keep, plain
 from secateurs import SEP
+from secateurs.pruners._sep import resolve_iterations
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 member")
 
@@ -32,14 +33,12 @@ def test_keeps_no_more_than_asked_for(drawn, rounds, seed):
     assert 1 <= len(expected) <= keep
 
 
-@pytest.mark.parametrize(
-    ("n_members", "rounds"), [(1, 0), (5, 40), (6, 65), (100, 46052), (112, 50000)]
-)
-def test_the_budget_grows_with_the_ensemble_up_to_a_cap(n_members, rounds):
-    assert naive.auto_iterations(n_members) == min(rounds, 50000)
-    from secateurs.pruners._sep import resolve_iterations
+BUDGETS = [(1, 0), (5, 40), (6, 65), (100, 46052), (103, 49170), (104, 50000), (500, 50000)]
 
-    assert resolve_iterations("auto", n_members) == naive.auto_iterations(n_members)
+
+@pytest.mark.parametrize(("n_members", "rounds"), BUDGETS)
+def test_the_budget_grows_with_the_ensemble_up_to_a_cap(n_members, rounds):
+    assert resolve_iterations("auto", n_members) == rounds == naive.auto_iterations(n_members)
 
 
 def test_the_automatic_budget_finds_the_optimum_of_a_tiny_set():

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array
 from secateurs.search import Choice
@@ -128,8 +128,6 @@ class BasePruner(SelectorMixin, BaseEstimator):
             coded = votes if y is None else votes.with_labels(y)
             self._check_members(coded, reset)
         else:
-            if y is not None:
-                y = column_or_1d(y, warn=True) if np.ndim(y) == 2 else y
             coded = Votes.encode(votes, y)
             validate_data(self, votes, skip_check_array=True, reset=reset)
         if reset and self._needs_y and coded.y is None:

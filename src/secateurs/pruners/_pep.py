@@ -33,8 +33,8 @@ class PEP(BasePruner):
         starts from at most so many; the answer is the archive's set with the fewest errors among
         those of that size or smaller. None takes the one with the fewest errors of all.
     n_iterations : int or "auto", default="auto"
-        Number of rounds. "auto" is round(n² ln n), but at most 50,000 (what 112 members ask
-        for), so that a run stays practical.
+        Number of rounds. "auto" is round(n² ln n), but at most 50,000, reached at
+        104 members, so that a run stays practical.
     random_state : int, RandomState or None, default=None
         Draws the first set, the parents and the flips.
 

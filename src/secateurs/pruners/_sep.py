@@ -25,8 +25,8 @@ class SEP(BasePruner):
         Largest number of members to keep: a count, or a fraction of the ensemble. The search
         starts from at most so many and never goes to a larger set. None lets it decide.
     n_iterations : int or "auto", default="auto"
-        Number of rounds. "auto" is round(n² ln n), the budget of `PEP`, but at most 50,000 (what
-        112 members ask for), so that a run stays practical.
+        Number of rounds. "auto" is round(n² ln n), as for `PEP`, but at most 50,000,
+        reached at 104 members, so that a run stays practical.
     random_state : int, RandomState or None, default=None
         Draws the first set and the flips.
 

@@ -1,0 +1,143 @@
+"""Bad input is refused in one line: what came, what is allowed, what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from cases import plain
+from secateurs import COMEP, DREP, PEP, SEP, Votes, all_pruners, make_pruner
+
+VOTES, Y = [[0, 1, 1], [1, 1, 0]], [0, 1]
+NAN = float("nan")
+
+
+def refuses(message, call, *args, error=ValueError, **kwargs):
+    with pytest.raises(error, match=message) as caught:
+        call(*args, **kwargs)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("votes", "y", "message"),
+    [
+        ([0, 1, 1], [0, 1, 1], r"votes has 1 dimension\(s\), shape=\(3,\); it must have 2"),
+        (np.zeros((2, 2, 2), int), [0, 1], "votes has 3 dimension"),
+        (5, [0], r"votes has 0 dimension\(s\)"),
+        (np.zeros((0, 3), int), [], r"votes is empty: it has 0 sample\(s\) \(shape=\(0, 3\)\)"),
+        (np.zeros((3, 0), int), [0, 1, 0], r"votes is empty: it has 0 feature\(s\)"),
+        ([], [], r"votes has 1 dimension|votes is empty"),
+        (np.zeros((5, 40), int), [0] * 40, r"votes looks transposed.*give votes\.T"),
+        (VOTES, [0, 1, 1, 0], r"2 samples \(shape=\(2, 3\)\) but y has 4 labels"),
+        ([[0, NAN], [1, 1]], Y, "votes holds 'NaN': NaN, inf and missing values are no labels"),
+        ([[0, np.inf], [1, 1]], Y, "votes holds inf"),
+        ([["a", None], ["b", "b"]], ["a", "b"], "votes holds None"),
+        (pd.DataFrame({"m": pd.array([0, None], dtype="Int64")}), Y, "votes holds 'NaN'"),
+        ([[0.25, 0.75], [0.5, 0.5]], Y, "votes holds 0.25, which is no label.*argmax"),
+        ([[0, "a"], [1, "b"]], Y, "votes mixes kinds of labels"),
+        ([[0, 1], [1]], Y, "votes is no regular table"),
+        ([[1j, 0], [0, 0]], Y, "Complex data not supported"),
+        (np.zeros((2, 2), "M8[D]"), Y, "which are no labels. Give text, integers"),
+        ([[10**30, 1], [1, 1]], Y, "integers beyond 64 bits"),
+        ([["a", "b"], ["b", "b"]], Y, "one holds text such as 'a', the other numbers such as"),
+        (VOTES, [0, NAN], "y holds 'NaN'"),
+        (VOTES, [0.5, 1], "y holds 0.5, which is no label"),
+        (VOTES, [[0, 1], [1, 0]], r"y has shape \(2, 2\)|y should be a 1d array"),
+    ],
+)
+def test_votes_that_are_none_are_refused(votes, y, message):
+    refuses(message, COMEP().fit, votes, y)
+
+
+def test_sparse_votes_are_refused():
+    refuses("votes is sparse", COMEP().fit, sparse.eye(3, format="csr"), [0, 1, 1], error=TypeError)
+
+
+def test_identifiers_are_no_labels():
+    refuses("100000 distinct labels", Votes.encode, np.arange(100_000)[:, None], np.arange(100_000))
+
+
+ALLOWED = r"Give a count up to 3, or a fraction in \(0, 1\]"
+
+
+@pytest.mark.parametrize("name", all_pruners())
+@pytest.mark.parametrize(
+    ("keep", "message"),
+    [
+        (0, "keep=0 keeps no member at all"),
+        (-2, "keep=-2 keeps no member at all"),
+        (4, r"keep=4 asks for more members than the ensemble has \(3\)"),
+        (NAN, "keep=nan is no fraction"),
+        (0.0, "keep=0.0 is no fraction"),
+        (-0.5, "keep=-0.5 is no fraction"),
+        (1.5, "keep=1.5 is no fraction"),
+        (float("inf"), "keep=inf is no fraction"),
+        (True, "keep=True is neither a count nor a fraction"),
+        (np.bool_(True), "keep=.*True.* is neither a count nor a fraction"),
+        ("3", "keep='3' is neither a count nor a fraction"),
+        ([2], r"keep=\[2\] is neither a count nor a fraction"),
+    ],
+)
+def test_keep_that_is_none_is_refused(name, keep, message):
+    refuses(f"{message}.*{ALLOWED}", make_pruner(name, keep=keep).fit, VOTES, Y)
+
+
+@pytest.mark.parametrize("name", all_pruners())
+def test_keep_none_is_for_methods_that_decide(name):
+    pruner = make_pruner(name, keep=None)
+    if name in ("oo", "drep", "sep", "oep", "pep"):
+        pruner.fit(VOTES, Y)
+    else:
+        refuses("keep=None is neither", pruner.fit, VOTES, Y)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, NAN, "0.5", None, True])
+def test_diversity_weight_lies_between_0_and_1(weight):
+    message = rf"diversity_weight={weight!r} is out of range. Give a number in \[0, 1\]"
+    refuses(message, COMEP(diversity_weight=weight).fit, VOTES, Y)
+
+
+@pytest.mark.parametrize("rho", [0, -1, 1.01, NAN])
+def test_rho_lies_above_0_and_up_to_1(rho):
+    refuses(rf"rho={rho!r} is out of range. Give a number in \(0, 1\]", DREP(rho=rho).fit, VOTES, Y)
+
+
+@pytest.mark.parametrize(
+    ("pruner", "message"),
+    [
+        (COMEP(start="sprad"), "start='sprad' is unknown. Did you mean 'spread'"),
+        (COMEP(start=3), "start=3 is no member: the ensemble has 3. Give an index from 0 to 2"),
+        (COMEP(start=-1), "start=-1 is no member"),
+        (COMEP(start=True), "start=True is unknown"),
+        (COMEP(start=1.0), "start=1.0 is unknown"),
+        (DREP(stop="never"), "stop='never' is unknown. Give one of: best_prefix"),
+        (SEP(n_iterations=-1), "n_iterations=-1 is no number of rounds"),
+        (PEP(n_iterations=2.5), "n_iterations=2.5 is no number of rounds"),
+        (PEP(n_iterations="all"), "n_iterations='all' is no number of rounds"),
+    ],
+)
+def test_options_that_are_none_are_refused(pruner, message):
+    refuses(message, pruner.fit, VOTES, Y)
+
+
+def test_unknown_pruners_are_refused_with_the_near_ones():
+    refuses("pruner='comp' is unknown. Did you mean 'comep'", make_pruner, "comp")
+    refuses("pruner='xyz' is unknown. Give one of: comep, kl", make_pruner, "xyz")
+    refuses("pruner=3 is unknown", make_pruner, 3)
+
+
+@pytest.mark.filterwarnings("ignore:.*(no distributions|reference direction)")
+def test_one_member_is_kept_with_a_warning():
+    for name in all_pruners():
+        with pytest.warns(UserWarning, match="1 member: there is nothing to prune"):
+            pruner = make_pruner(name).fit([[0], [1], [1]], [0, 1, 0])
+        assert pruner.member_indices_.tolist() == [0]
+
+
+def test_a_failed_fit_leaves_a_fitted_pruner_as_it_was():
+    case = plain(6, 30)
+    pruner = COMEP(keep=2).fit(*case)
+    before = pruner.member_indices_.tolist()
+    with pytest.raises(ValueError, match="no fraction"):
+        pruner.set_params(keep=2.5).partial_fit(*case)
+    assert pruner.member_indices_.tolist() == before

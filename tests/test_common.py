@@ -1,0 +1,240 @@
+"""What holds for every pruner: scikit-learn's contract and ours."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import naive
+from cases import Case, cases, make, plain
+from secateurs import COMEP, Votes, all_pruners, make_pruner
+
+NAMES = tuple(all_pruners())
+FIXED_SIZE = ("comep", "kl", "kp", "re", "es", "random", "best")
+BLIND = ("kl", "kp", "es", "random")  # methods that do not look at the true labels
+IN_ORDER = ("es", "random", "sep", "pep", "kl")  # member indices or random draws decide
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(no distributions|1 member|chance would|reference direction)"
+)
+
+
+def quick(name, **parameters):
+    """Make a pruner that is repeatable and does not take long."""
+    known = inspect.signature(all_pruners()[name]).parameters
+    settled = {"random_state": 0, "n_iterations": 30}
+    settled = {key: value for key, value in settled.items() if key in known}
+    return make_pruner(name, **{**settled, **parameters})
+
+
+@parametrize_with_checks([quick(name) for name in NAMES])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+def members(pruner):
+    return pruner.member_indices_.tolist()
+
+
+def test_fitted_attributes_agree_with_each_other(name):
+    case = plain(20, 100, 3)
+    pruner = quick(name).fit(case.votes, case.y)
+    chosen = members(pruner)
+    assert len(set(chosen)) == len(chosen) == len(pruner.scores_)
+    assert sorted(chosen) == np.flatnonzero(pruner.support_).tolist()
+    assert pruner.get_support(indices=True).tolist() == sorted(chosen)
+    assert pruner.classes_.tolist() == [0, 1, 2]
+    assert pruner.n_features_in_ == 20
+    if hasattr(pruner, "objective_"):
+        assert pruner.objective_ == pruner.scores_[-1]
+
+
+@pytest.mark.parametrize("keep", [1, 7, 20, 0.01, 0.125, 0.375, 1.0, np.int64(3), np.float32(0.5)])
+def test_keep_is_a_count_or_a_fraction(name, keep):
+    case = plain(20, 60)
+    pruner = quick(name, keep=keep).fit(case.votes, case.y)
+    n_kept = naive.n_kept(keep.item() if isinstance(keep, np.generic) else keep, 20)
+    if name in ("sep", "pep"):
+        assert 1 <= len(members(pruner)) <= n_kept
+    else:
+        assert len(members(pruner)) == n_kept
+
+
+def test_the_vote_of_the_kept_members_is_the_prediction(name):
+    case = make(1, 80, 3, ["noisy"] * 9, ["ant", "bee", "cat"])
+    pruner = quick(name, keep=4).fit(case.votes, case.y)
+    expected = [naive.vote(case.votes, members(pruner), n) for n in range(80)]
+    assert pruner.predict(case.votes).tolist() == expected
+    accuracy = np.mean([label == truth for label, truth in zip(expected, case.y)])
+    assert pruner.score(case.votes, case.y) == accuracy
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(case=cases(most_members=6), data=st.data())
+@settings(max_examples=25)
+def test_many_batches_are_one_fit(name, case, data):
+    size = data.draw(st.integers(1, len(case.y)))
+    batched = quick(name)
+    for first in range(0, len(case.y), size):
+        batch = slice(first, first + size)
+        batched.partial_fit(case.votes[batch], case.y[batch])
+    whole = quick(name).fit(case.votes, case.y)
+    assert members(batched) == members(whole)
+    assert batched.scores_.tolist() == whole.scores_.tolist()
+    assert batched.classes_.tolist() == whole.classes_.tolist()
+
+
+def test_fit_forgets_earlier_batches(name):
+    first, second = plain(12, 60, seed=1), plain(12, 60, seed=2)
+    again = quick(name).partial_fit(*first).fit(*second)
+    assert members(again) == members(quick(name).fit(*second))
+    both = quick(name).fit(*first).partial_fit(*second)
+    joined = Case(first.votes + second.votes, first.y + second.y)
+    assert members(both) == members(quick(name).fit(*joined))
+
+
+def test_names_of_classes_change_nothing(name):
+    case = plain(15, 301, 3)
+    expected = members(quick(name, keep=5).fit(*case))
+    for labels in (["x", "y", "z"], [-5, 0, 99], [10.0, 20.0, 30.0]):
+        renamed = Case(
+            [[labels[label] for label in row] for row in case.votes],
+            [labels[label] for label in case.y],
+        )
+        assert members(quick(name, keep=5).fit(*renamed)) == expected
+
+
+@pytest.mark.parametrize("name", ["comep", "kl", "kp", "oo", "sep", "oep", "pep", "best"])
+@given(case=cases(most_members=6, classes=(2, 3, 7)), data=st.data())
+@settings(max_examples=25)
+def test_the_order_of_classes_decides_nothing(name, case, data):
+    """Not so where a tied vote goes to the lowest class: reduced error and DREP."""
+    labels = data.draw(st.permutations(range(7)))
+    renamed = Case(
+        [[labels[label] for label in row] for row in case.votes],
+        [labels[label] for label in case.y],
+    )
+    assert members(quick(name).fit(*renamed)) == members(quick(name).fit(*case))
+
+
+def test_the_order_of_samples_changes_nothing(name):
+    case = plain(15, 301, 3)
+    order = np.random.default_rng(0).permutation(301)
+    mixed = Case([case.votes[n] for n in order], [case.y[n] for n in order])
+    assert members(quick(name, keep=5).fit(*mixed)) == members(quick(name, keep=5).fit(*case))
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - set(IN_ORDER)))
+def test_the_order_of_members_changes_nothing_but_ties(name):
+    case = plain(15, 3001, 3)
+    order = np.random.default_rng(0).permutation(15)
+    mixed = [[row[t] for t in order] for row in case.votes]
+    found = quick(name, keep=5).fit(mixed, case.y).member_indices_
+    expected = quick(name, keep=5).fit(*case).member_indices_
+    assert sorted(order[found]) == sorted(expected)
+
+
+@pytest.mark.parametrize("name", BLIND)
+def test_methods_that_do_not_look_at_true_labels_need_none(name):
+    case = plain(10, 50)
+    assert members(quick(name).fit(case.votes)) == members(quick(name).fit(*case))
+
+
+@pytest.mark.parametrize("name", ["comep", "oo", "re", "drep", "sep", "oep", "pep", "best"])
+def test_methods_that_look_at_true_labels_ask_for_them(name):
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        quick(name).fit([[0, 1], [1, 1]])
+
+
+def test_a_vote_for_a_class_that_y_never_shows_is_allowed(name):
+    case = plain(8, 40)
+    votes = [[2, *row[1:]] for row in case.votes]
+    pruner = quick(name).fit(votes, case.y)
+    assert pruner.classes_.tolist() == [0, 1, 2]
+
+
+def test_one_class_in_y_is_allowed(name):
+    case = make(0, 40, 2, ["random"] * 6)
+    assert len(members(quick(name, keep=2).fit(case.votes, [1] * 40))) >= 1
+
+
+def test_pruners_are_cloned_and_pickled(name):
+    case = plain(10, 50)
+    pruner = quick(name, keep=3).fit(*case)
+    copy = pickle.loads(pickle.dumps(pruner))
+    assert members(copy) == members(pruner)
+    assert copy.partial_fit(*case).n_features_in_ == 10
+    fresh = clone(pruner)
+    assert not hasattr(fresh, "support_")
+    assert members(fresh.fit(*case)) == members(pruner)
+
+
+def test_a_restored_comep_still_knows_its_bound():
+    case = plain(10, 50)
+    pruner = COMEP(keep=3).fit(*case)
+    assert pickle.loads(pickle.dumps(pruner)).upper_bound_ == pruner.upper_bound_
+
+
+def test_members_keep_their_names(name):
+    case = plain(6, 50)
+    frame = pd.DataFrame(case.votes, columns=[f"tree {t}" for t in range(6)])
+    pruner = quick(name, keep=2).fit(frame, case.y).set_output(transform="pandas")
+    kept = [f"tree {t}" for t in sorted(members(pruner))]
+    assert pruner.get_feature_names_out().tolist() == kept
+    assert pruner.transform(frame).columns.tolist() == kept
+    coded = quick(name, keep=2).fit(Votes.encode(frame, case.y))
+    assert coded.get_feature_names_out().tolist() == kept
+
+
+def test_text_votes_are_transformed_as_they_are():
+    votes = np.array([["a", "b", "b"], ["b", "b", "a"], ["a", "a", "b"]])
+    pruner = make_pruner("best", keep=1).fit(votes, ["a", "b", "a"])
+    assert pruner.transform(votes).tolist() == [["a"], ["b"], ["a"]]
+
+
+def test_a_grid_search_finds_keep_and_diversity_weight():
+    case = plain(20, 200, 3)
+    grid = {"keep": [3, 0.5], "diversity_weight": [0.1, 0.5, 0.9]}
+    search = GridSearchCV(COMEP(), grid, cv=3, scoring="balanced_accuracy").fit(*case)
+    assert set(search.best_params_) == {"keep", "diversity_weight"}
+    assert not np.isnan(search.cv_results_["mean_test_score"]).any()
+    assert search.best_estimator_.score(*case) > 0.5
+
+
+def test_pruners_go_into_pipelines(name):
+    case = plain(10, 50)
+    pipeline = make_pipeline(quick(name, keep=5), make_pruner("best", keep=2))
+    assert pipeline.fit_transform(np.array(case.votes), case.y).shape[1] <= 2
+
+
+def test_every_parameter_and_attribute_is_documented(name):
+    pruner = quick(name).fit(*plain(10, 50))
+    text = inspect.getdoc(type(pruner))
+    for parameter in pruner.get_params():
+        assert f"\n{parameter} : " in text
+    for attribute in vars(pruner):
+        if attribute.endswith("_") and not attribute.startswith("_"):
+            assert f"\n{attribute} : " in text
+
+
+def test_short_names_are_those_of_the_paper():
+    assert {"comep", "kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "es"} <= set(NAMES)
+    assert make_pruner("KP", keep=20).keep == 20
+
+
+@pytest.mark.parametrize("name", FIXED_SIZE)
+def test_sizes_are_fixed_by_default(name):
+    assert quick(name).keep == 0.1

@@ -1,0 +1,32 @@
+"""The package as a whole: what it exports, and that importing it is light."""
+
+import subprocess
+import sys
+from importlib import resources
+
+import pytest
+
+import secateurs
+
+
+def run(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_public_names_can_be_had():
+    for name in secateurs.__all__:
+        assert getattr(secateurs, name) is not None
+        assert name in dir(secateurs)
+    with pytest.raises(AttributeError, match="no attribute 'COMPE'"):
+        _ = secateurs.COMPE
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    loaded = run("import sys, secateurs; print(*sorted(sys.modules))").split()
+    assert not {"numpy", "sklearn", "numba", "pandas"} & set(loaded)
+
+
+def test_types_are_shipped():
+    assert resources.files(secateurs).joinpath("py.typed").is_file()
