@@ -734,9 +734,9 @@ def oep(votes, y, keep=None):
     def accuracy(chosen, t):
         return -expected_errors(votes, y, [*chosen, t])
 
-    order = grow([], len(votes[0]), len(votes[0]), accuracy)
+    order = grow([], len(votes[0]), keep or len(votes[0]), accuracy)
     if keep is not None:
-        return order[:keep]
+        return order
     return best_prefix(order, lambda prefix: expected_errors(votes, y, prefix))
 
 

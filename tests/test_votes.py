@@ -50,8 +50,8 @@ def test_few_classes_are_planes_and_many_are_codes(n_classes):
 
 
 def test_planes_take_one_bit_a_vote_and_class_but_the_last():
-    case = make(0, 6400, 3, ["random"] * 5)
-    assert Votes.encode(case.votes).nbytes == 5 * 6400 * 2 / 8
+    case = make(0, 4096, 3, ["random"] * 5)
+    assert Votes.encode(case.votes).nbytes == 5 * 4096 * 2 / 8
 
 
 def test_memory_order_and_strides_do_not_matter():

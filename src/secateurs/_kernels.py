@@ -9,7 +9,7 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 
 WORD_BITS = 64
-_TILE_WORDS = 1024  # 8 KiB of a plane: one tile of each side stays in the first-level cache
+_TILE_WORDS = 2048  # 16 KiB of a plane: one tile of each side stays in the first-level cache
 
 
 def popcount(word):
@@ -92,9 +92,10 @@ def append_bits(planes, n_bits, joined):
         for label in range(planes.shape[1]):
             for word in range(planes.shape[2]):
                 bits = planes[member, label, word]
-                joined[member, label, first_word + word] |= bits << shift
-                if shift > 0 and first_word + word + 1 < joined.shape[2]:
-                    joined[member, label, first_word + word + 1] |= bits >> back
+                if bits != 0:  # words beyond the last sample are empty and have no place
+                    joined[member, label, first_word + word] |= bits << shift
+                    if shift > 0 and bits >> back != 0:
+                        joined[member, label, first_word + word + 1] |= bits >> back
 
 
 @njit(nogil=True, cache=True)
@@ -102,10 +103,17 @@ def plane_sizes(planes, sizes):
     """Count the bits of each plane."""
     for member in range(planes.shape[0]):
         for label in range(planes.shape[1]):
-            total = np.uint64(0)
-            for word in range(planes.shape[2]):
-                total += popcount(planes[member, label, word])
-            sizes[member, label] = total
+            plane = planes[member, label]
+            sizes[member, label] = joint_count(plane, plane)
+
+
+@njit(nogil=True, cache=True)
+def joint_count(plane, other):
+    """Number of samples set in both planes (whole arrays: a bounded range would not vectorise)."""
+    total = np.uint64(0)
+    for word in range(plane.size):
+        total += popcount(plane[word] & other[word])
+    return total
 
 
 @njit(nogil=True, cache=True)
@@ -120,11 +128,9 @@ def joint_planes(planes, others, tables):
         for j in range(others.shape[0]):
             for i in range(planes.shape[0]):
                 for a in range(planes.shape[1]):
+                    plane = planes[i, a, first:last]
                     for b in range(others.shape[1]):
-                        total = np.uint64(0)
-                        for word in range(first, last):
-                            total += popcount(planes[i, a, word] & others[j, b, word])
-                        tables[i, j, a, b] += total
+                        tables[i, j, a, b] += joint_count(plane, others[j, b, first:last])
 
 
 @njit(nogil=True, cache=True)
@@ -176,17 +182,13 @@ def plane_outcomes(planes, outcomes, counts):
     for outcome in range(1, counts.shape[1]):
         if seen[outcome]:
             last = bits[outcome, n_classes - 1]
-            everywhere = np.int64(0)
-            for word in range(n_words):
-                everywhere += np.int64(popcount(last[word]))
+            everywhere = np.int64(joint_count(last, last))
             for member in range(planes.shape[0]):
                 total = everywhere
                 for label in range(n_classes - 1):
                     plane = planes[member, label]
-                    wanted = bits[outcome, label]
-                    for word in range(n_words):
-                        total += np.int64(popcount(plane[word] & wanted[word]))
-                        total -= np.int64(popcount(plane[word] & last[word]))
+                    total += np.int64(joint_count(plane, bits[outcome, label]))
+                    total -= np.int64(joint_count(plane, last))
                 counts[member, outcome] = total
                 counts[member, 0] -= total
 

@@ -6,6 +6,7 @@ samples. `Codes` keeps a small integer a sample; its joint counts are a histogra
 not depend on the number of classes. The two cross where `MOST_PLANE_CLASSES` says.
 """
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -16,14 +17,13 @@ from secateurs._labels import Array, code_dtype
 
 Members = NDArray[np.intp] | slice
 
-MOST_PLANE_CLASSES = 12  # measured: benchmarks/core.py prints both sides of the crossing
+MOST_PLANE_CLASSES = 16  # `python -m benchmarks many_classes` measures both sides of the crossing
 
 
 def pack(n_samples: int, n_members: int, n_classes: int) -> "Planes | Codes":
     """Make an empty packing, to be filled by `write`."""
     if n_classes <= MOST_PLANE_CLASSES:
-        shape = (n_members, max(0, n_classes - 1), _n_words(n_samples))
-        return Planes(np.zeros(shape, dtype=np.uint64), n_samples)
+        return Planes(_empty_planes(n_members, max(0, n_classes - 1), n_samples), n_samples)
     codes = np.zeros((n_members, n_samples), dtype=code_dtype(n_classes))
     return Codes(codes, n_classes)
 
@@ -101,15 +101,15 @@ class Planes:
     def append(self, other: "Planes") -> "Planes":
         """Put the samples of another packing of the same members and classes behind these."""
         n_samples = self.n_samples + other.n_samples
-        joined = np.zeros((*self.planes.shape[:2], _n_words(n_samples)), dtype=np.uint64)
-        joined[:, :, : self.planes.shape[2]] = self.planes
+        joined = _empty_planes(self.n_members, self.n_classes - 1, n_samples)
+        _kernels.append_bits(self.planes, 0, joined)
         _kernels.append_bits(other.planes, self.n_samples, joined)
         return Planes(joined, n_samples)
 
     def joint_counts(self, other: "Planes") -> NDArray[np.int64]:
         """Count samples by label pair: (members, other's members, classes, classes)."""
-        shape = (self.n_members, other.n_members, self.n_classes, other.n_classes)
-        tables = np.zeros(shape, dtype=np.int64)
+        shape = (self.n_classes, other.n_classes, self.n_members, other.n_members)
+        tables = np.zeros(shape, dtype=np.int64).transpose(2, 3, 0, 1)  # sums over cells are fast
         _kernels.joint_planes(self.planes, other.planes, tables)
         _kernels.complete_tables(self.sizes, other.sizes, tables)
         return tables
@@ -126,7 +126,7 @@ class Planes:
     def agreement(self, truth: Array) -> "Planes":
         """Say where each member's label is that of one coded column: class 0 where it is."""
         every = _bits(truth == np.arange(self.n_classes)[:, None])
-        agreed = np.zeros((self.n_members, 1, self.planes.shape[2]), dtype=np.uint64)
+        agreed = _empty_planes(self.n_members, 1, self.n_samples)
         _kernels.agreement_planes(self.planes, every, agreed)
         return Planes(agreed, self.n_samples)
 
@@ -199,7 +199,7 @@ class Codes:
 
     def agreement(self, truth: Array) -> Planes:
         """Say where each member's label is that of one coded column: class 0 where it is."""
-        agreed = np.empty((self.n_members, 1, _n_words(self.n_samples)), dtype=np.uint64)
+        agreed = _empty_planes(self.n_members, 1, self.n_samples)
         for member, codes in enumerate(self.codes):
             agreed[member, 0] = _bits(codes == truth)
         return Planes(agreed, self.n_samples)
@@ -209,7 +209,18 @@ Packing = Planes | Codes
 
 
 def _n_words(n_samples: int) -> int:
-    return -(-n_samples // _kernels.WORD_BITS)
+    """Words of a plane; long planes are whole cache lines, so that no load straddles two."""
+    n_words = -(-n_samples // _kernels.WORD_BITS)
+    return n_words if n_words < 64 else -(-n_words // 8) * 8
+
+
+def _empty_planes(n_members: int, n_planes: int, n_samples: int) -> NDArray[np.uint64]:
+    """Make planes of zeros that start at a cache line."""
+    shape = (n_members, n_planes, _n_words(n_samples))
+    n_bytes = 8 * math.prod(shape)
+    buffer = np.zeros(n_bytes + 64, dtype=np.uint8)
+    start = -buffer.ctypes.data % 64
+    return buffer[start : start + n_bytes].view(np.uint64).reshape(shape)
 
 
 def _bits(mask: NDArray[np.bool_]) -> NDArray[np.uint64]:

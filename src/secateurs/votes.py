@@ -200,6 +200,8 @@ class Votes:
     def _taken(self, members: Any) -> Packing:
         if isinstance(members, slice):
             return self.packed if members == slice(None) else self.packed.take(members)
+        if len(members) == 1:
+            return self.packed.take(slice(members[0], members[0] + 1))  # a view, no copy
         return self.packed.take(np.asarray(members, dtype=np.intp))
 
     def _recoded(self, classes: Array) -> "Votes":

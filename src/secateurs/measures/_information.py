@@ -24,20 +24,20 @@ def entropy(labels: ArrayLike) -> float:
     return float(entropy_of(counts))
 
 
-def entropy_of(counts: Counts) -> Floats:
-    """Entropy in bits from counts along the last axis: log N − (1/N) Σ c log c.
+def entropy_of(counts: Counts, axis: int | tuple[int, int] = -1) -> Floats:
+    """Entropy in bits from counts along the axis: log N − (1/N) Σ c log c.
 
     Exactly 0 where one label has all samples, so that constants can be told by it.
     """
-    n_samples = counts.sum(axis=-1)
-    weighted = (counts * np.log2(np.maximum(counts, 1))).sum(axis=-1)
-    bits: Floats = np.log2(n_samples) - weighted / n_samples
-    return np.where(counts.max(axis=-1) == n_samples, 0.0, bits)
+    n_samples = counts.sum(axis=axis)
+    weighted = (counts * np.log2(np.maximum(counts, 1))).sum(axis=axis)
+    whole = np.log2(n_samples)
+    return np.where(weighted == n_samples * whole, 0.0, whole - weighted / n_samples)
 
 
 def joint_entropy_of(labels: Counts) -> Floats:
     """Entropy in bits of the label pairs of each table."""
-    return entropy_of(labels.reshape(*labels.shape[:-2], -1))
+    return entropy_of(labels, axis=(-2, -1))
 
 
 def variation(first: Floats, second: Floats, joint: Floats) -> Floats:

@@ -1,0 +1,47 @@
+"""Run benchmarks by name, or all, and print a Markdown page.
+
+The page says how it was made; figures are of one run on the machine named in it.
+"""
+
+import argparse
+import os
+import platform
+import sys
+
+from benchmarks import core
+from benchmarks.report import table
+
+PARTS = {part.__name__: part for part in core.PARTS}
+
+
+def processor() -> str:
+    """Name the processor, where the system tells."""
+    try:
+        with open("/proc/cpuinfo") as lines:
+            names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", help=f"any of: {', '.join(PARTS)} (default: all)")
+    chosen = parser.parse_args().parts or list(PARTS)
+    unknown = sorted(set(chosen) - set(PARTS))
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}. Choose from: {', '.join(PARTS)}")
+    command = " ".join(["python -m benchmarks", *(chosen if len(chosen) < len(PARTS) else [])])
+    print("# Benchmarks\n")
+    print(f"Made by `{command}` (`make benchmarks` runs it all) with Python", end=" ")
+    print(f"{platform.python_version()} on {os.cpu_count()} cores of {processor()}.")
+    print("Ratios are of one run, both sides measured in turn; the cores may be shared, so")
+    print("seconds are worth less than ratios. n members, d samples, k members kept.")
+    for name in chosen:
+        print(f"\n## {name.replace('_', ' ').capitalize()}\n\n{PARTS[name].__doc__}\n", flush=True)
+        print(table(PARTS[name]()), flush=True)
+        print(f"done: {name}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Timing side by side, and the rows of the report."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement: a ratio, the figures behind it, and what is wanted of it."""
+
+    what: str
+    figures: str
+    ratio: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the ratio is as wanted; None where nothing is."""
+        if self.at_least is not None:
+            return self.ratio is not None and self.ratio >= self.at_least
+        if self.at_most is not None:
+            return self.ratio is not None and self.ratio <= self.at_most
+        return None
+
+    def cells(self) -> list[str]:
+        """Give the row as text."""
+        wanted = "–"
+        if self.at_least is not None:
+            wanted = f"≥ {self.at_least:g}"
+        elif self.at_most is not None:
+            wanted = f"≤ {self.at_most:g}"
+        verdict = {True: "yes", False: "**no**", None: "–"}[self.holds]
+        ratio = "–" if self.ratio is None else f"{self.ratio:.3g}"
+        return [self.what, ratio, wanted, verdict, self.figures]
+
+
+def seconds(call: Callable[[], Any], repeats: int = 1) -> float:
+    """Time a call: the best of some repeats."""
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def side_by_side(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """Time several calls in turn, so that all meet the same load; the best of each."""
+    best = dict.fromkeys(calls, float("inf"))
+    for _ in range(repeats):
+        for name, call in calls.items():
+            best[name] = min(best[name], seconds(call))
+    return best
+
+
+def pretty(duration: float) -> str:
+    """Write a duration with three digits."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if duration >= scale or unit == "µs":
+            return f"{duration / scale:.3g} {unit}"
+    raise AssertionError
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Write rows as a Markdown table."""
+    lines = ["| what | ratio | wanted | holds | figures |", "|---|---|---|---|---|"]
+    lines += ["| " + " | ".join(row.cells()) + " |" for row in rows]
+    return "\n".join(lines)
