@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -17,13 +18,14 @@ import naive
 from cases import Case, cases, make, plain
 from secateurs import COMEP, Votes, all_pruners, make_pruner
 
+sklearn_version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 NAMES = tuple(all_pruners())
 FIXED_SIZE = ("comep", "kl", "kp", "re", "es", "random", "best")
 BLIND = ("kl", "kp", "es", "random")  # methods that do not look at the true labels
 IN_ORDER = ("es", "random", "sep", "pep", "kl")  # member indices or random draws decide
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*(no distributions|1 member|chance would|reference direction)"
+    "ignore:.*(no distributions|1 member|chance would|reference direction|one class)"
 )
 
 
@@ -35,7 +37,14 @@ def quick(name, **parameters):
     return make_pruner(name, **{**settled, **parameters})
 
 
-@parametrize_with_checks([quick(name) for name in NAMES])
+def broken_checks(estimator):
+    """Checks of an old scikit-learn that fail by themselves, whatever they check."""
+    if sklearn_version >= (1, 7):
+        return {}
+    return {"check_positive_only_tag_during_fit": "subtracts a float from categorical integers"}
+
+
+@parametrize_with_checks([quick(name) for name in NAMES], expected_failed_checks=broken_checks)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -12,7 +12,7 @@ from cases import E1, E2, Case, cases_with_keep, make, plain
 from secateurs import COMEP, Votes
 from secateurs.pruners import _comep
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*(chance would|1 member)")
+pytestmark = pytest.mark.filterwarnings("ignore:.*(chance would|1 member|one class)")
 
 WEIGHTS = st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0])
 STARTS = ("spread", "relevance", "every", "first", "last")
@@ -132,7 +132,8 @@ def test_ordinary_members_are_not_warned_of():
 def test_one_class_in_y_leaves_diversity_alone():
     case = make(1, 60, 2, ["random"] * 5)
     alone = Case(case.votes, [0] * 60)
-    pruner = COMEP(keep=3).fit(*alone)
+    with pytest.warns(UserWarning, match=r"one class only \(0\)"):
+        pruner = COMEP(keep=3).fit(*alone)
     assert pruner.member_indices_.tolist() == naive.comep(*alone, 3, 0.5, "spread")
     assert not pruner.relevance_.any()
 

@@ -116,6 +116,12 @@ class COMEP(BasePruner):
             )
 
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
+        if np.count_nonzero(np.bincount(votes.truth)) == 1 and self.diversity_weight < 1:
+            warnings.warn(
+                f"y has one class only ({votes.classes[votes.truth[0]]}), so that no member is "
+                "relevant: diversity alone decides. Give rows of all classes.",
+                stacklevel=4,
+            )
         objective = TDAS(votes, self.diversity_weight)
         members, scores = self._grow(objective, n_keep, rng)
         if self.refine:
