@@ -220,10 +220,13 @@ def agreement_planes(planes, truth, agreed):
 
 @njit(nogil=True, cache=True)
 def tally_votes(codes, step, tally):
-    """Add ``step`` to the tally (samples × classes) for each vote of the members given."""
+    """Add ``step`` to the tally (samples × classes) for each vote; missing ones do not count."""
+    n_classes = tally.shape[1]
     for member in range(codes.shape[0]):
         for sample in range(codes.shape[1]):
-            tally[sample, codes[member, sample]] += step
+            code = codes[member, sample]
+            if code < n_classes:
+                tally[sample, code] += step
 
 
 @njit(nogil=True, cache=True)

@@ -123,11 +123,16 @@ class Planes:
         _kernels.plane_outcomes(self.planes, outcomes, counts)
         return counts
 
-    def agreement(self, truth: Array) -> "Planes":
-        """Say where each member's label is that of one coded column: class 0 where it is."""
+    def agreement(self, truth: Array, missing: bool) -> "Planes":
+        """Say where each member's label is that of one coded column: 0 where it is, 1 elsewhere.
+
+        If the last code stands for missing votes, it is 2 where there is no vote.
+        """
         every = _bits(truth == np.arange(self.n_classes)[:, None])
-        agreed = _empty_planes(self.n_members, 1, self.n_samples)
+        agreed = _empty_planes(self.n_members, 1 + missing, self.n_samples)
         _kernels.agreement_planes(self.planes, every, agreed)
+        if missing:
+            agreed[:, 1] = np.bitwise_or.reduce(self.planes, axis=1) & ~agreed[:, 0]
         return Planes(agreed, self.n_samples)
 
 
@@ -197,11 +202,13 @@ class Codes:
         _kernels.code_outcomes(self.codes, outcomes, counts)
         return counts
 
-    def agreement(self, truth: Array) -> Planes:
-        """Say where each member's label is that of one coded column: class 0 where it is."""
-        agreed = _empty_planes(self.n_members, 1, self.n_samples)
+    def agreement(self, truth: Array, missing: bool) -> Planes:
+        """Say where each member's label is that of one coded column, as for planes."""
+        agreed = _empty_planes(self.n_members, 1 + missing, self.n_samples)
         for member, codes in enumerate(self.codes):
             agreed[member, 0] = _bits(codes == truth)
+            if missing:
+                agreed[member, 1] = _bits((codes != truth) & (codes < self.n_classes - 1))
         return Planes(agreed, self.n_samples)
 
 

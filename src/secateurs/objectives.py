@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from secateurs import _kernels
 from secateurs._labels import Array, code_dtype
-from secateurs.measures._information import entropy_of, joint_entropy_of, nmi, variation
+from secateurs.measures._information import entropy_of, joint_entropy_of, nmi, nvi, variation
 from secateurs.measures._pair import pair_matrix
 from secateurs.measures._pairwise import n_agreed
 from secateurs.votes import Votes
@@ -111,12 +111,16 @@ class TDAS:
 
     def _pairs(self, members: Sequence[int] | slice, others: slice) -> Floats:
         tables = self._votes.joint_counts(members, others)
-        apart = variation(
-            self._entropies[members][:, None], self._entropies[others], joint_entropy_of(tables)
-        )
+        if self._votes.has_missing:  # entropies are over the samples that both members have
+            apart = nvi.of_counts(labels=tables)
+            n_common: Any = tables.sum(axis=(-2, -1))
+        else:
+            first, second = self._entropies[members][:, None], self._entropies[others]
+            apart = variation(first, second, joint_entropy_of(tables))
+            n_common = self._votes.n_samples
         relevance = (self.relevance[members][:, None] + self.relevance[others]) / 2
         distances = self._weight * apart + (1 - self._weight) * relevance
-        distances[n_agreed(tables) == self._votes.n_samples] = 0.0
+        distances[n_agreed(tables) == n_common] = 0.0
         return distances
 
 
@@ -149,7 +153,9 @@ class VoteError:
         self._shared = ties == "shared"
         self._tally = np.zeros((votes.n_samples, votes.n_classes), dtype=np.int32)
         self._n_outcomes = 1 + votes.n_classes if self._shared else 2
-        most = min(votes.n_classes, votes.n_members) if self._shared else 1  # classes that can tie
+        most = votes.n_classes if self._shared else 1  # classes that can tie
+        if not votes.has_missing:
+            most = min(most, votes.n_members)
         self.units = math.lcm(*range(1, most + 1))
         self._weights = [0] + [self.units // share for share in range(1, most + 1)]
         self._weights += [0] * (self._n_outcomes - len(self._weights))
@@ -165,13 +171,7 @@ class VoteError:
         """Minus the errors of the vote of those chosen, in units; −∞ for nobody."""
         if self._n_chosen == 0:
             return -math.inf
-        if self._shared:
-            share = np.empty(self._votes.n_samples, dtype=np.intp)
-            _kernels.shares(self._tally, self._y, share)
-            return int(self._worth(np.bincount(share, minlength=self._n_outcomes)))
-        winner = np.empty(self._votes.n_samples, dtype=np.intp)
-        _kernels.winners(self._tally, winner)
-        return int(np.count_nonzero(winner == self._y)) - self._votes.n_samples
+        return int(self._worth(np.bincount(self._shares(), minlength=self._n_outcomes)))
 
     def gains(self) -> Array:
         """Minus the errors after each member has joined, in units."""
@@ -221,14 +221,27 @@ class VoteError:
         self._n_chosen += step
 
     def _outcomes(self) -> tuple[Array, Array]:
-        shape = (self._votes.n_classes, self._votes.n_samples)
+        n_classes = self._votes.n_classes
+        shape = (self._votes.packed.n_classes, self._votes.n_samples)
         added = np.empty(shape, dtype=code_dtype(self._n_outcomes))
+        if self._votes.has_missing:
+            added[n_classes:] = self._shares()  # a missing vote changes nothing
         if not self._shared:
-            _kernels.outcomes_lowest(self._tally, self._y, added)
+            _kernels.outcomes_lowest(self._tally, self._y, added[:n_classes])
             return added, added
-        removed = np.empty_like(added)
-        _kernels.outcomes_shared(self._tally, self._y, added, removed)
+        removed = added.copy()
+        _kernels.outcomes_shared(self._tally, self._y, added[:n_classes], removed[:n_classes])
         return added, removed
+
+    def _shares(self) -> Array:
+        """How many classes share the win with the true one, on each sample; 0 where it lost."""
+        if self._shared:
+            share = np.empty(self._votes.n_samples, dtype=np.intp)
+            _kernels.shares(self._tally, self._y, share)
+            return share
+        winner = np.empty(self._votes.n_samples, dtype=np.intp)
+        _kernels.winners(self._tally, winner)
+        return (winner == self._y).astype(np.intp)
 
     def _worth(self, counts: NDArray[np.int64]) -> Any:
         """Turn counts of how many classes share a right vote into minus the errors."""

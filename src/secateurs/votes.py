@@ -14,6 +14,7 @@ from secateurs._labels import (
     Array,
     as_labels,
     check_number,
+    code_dtype,
     encode,
     find_classes,
     merge_classes,
@@ -43,6 +44,9 @@ class Votes:
         The true labels, coded.
     names : ndarray of shape (n_members,) or None
         Names of the members, where they came with the votes.
+    has_missing : bool
+        Whether votes are missing, as masked entries of a NumPy masked array. A missing vote has a
+        code of its own behind the classes; counts are over the samples that both sides have.
 
     Examples
     --------
@@ -59,11 +63,13 @@ class Votes:
     classes: Array
     y: Array | None = None
     names: NDArray[np.object_] | None = None
+    has_missing: bool = False
 
     @classmethod
     def encode(cls, votes: Any, y: ArrayLike | None = None) -> "Votes":
         """Code a table of labels (samples × members), and true labels if there are any."""
-        labels = as_labels(votes, "votes")
+        mask = np.ma.getmask(votes)
+        labels = as_labels(votes if mask is np.ma.nomask else _filled(votes), "votes")
         truth = None if y is None else as_column(y)
         _check_table(labels, None if truth is None else len(truth))
         classes = find_classes(labels)
@@ -71,12 +77,16 @@ class Votes:
             classes = merge_classes(classes, find_classes(truth))
         check_number(classes)
         n_samples, n_members = labels.shape
-        packed = pack(n_samples, n_members, len(classes))
+        has_missing = bool(np.any(mask))
+        packed = pack(n_samples, n_members, len(classes) + has_missing)
         for rows in row_blocks(n_samples, n_members, multiple=_kernels.WORD_BITS):
-            packed.write(rows.start, encode(labels[rows], classes))
+            codes = encode(labels[rows], classes)
+            if has_missing:
+                codes = np.where(mask[rows], len(classes), codes)
+            packed.write(rows.start, codes.astype(code_dtype(len(classes) + 1), copy=False))
         packed.freeze()
         coded = None if truth is None else _frozen(encode(truth, classes)[:, 0])
-        return cls(packed, classes, coded, _names(votes))
+        return cls(packed, classes, coded, _names(votes), has_missing)
 
     @property
     def n_samples(self) -> int:
@@ -110,28 +120,34 @@ class Votes:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Votes of each member for each class: (members, classes)."""
-        return self.packed.sizes
+        return self.packed.sizes[:, : self.n_classes]
 
     @cached_property
     def truth_counts(self) -> NDArray[np.int64]:
         """Count samples by vote and true label: (members, classes, classes)."""
-        truth = pack(self.n_samples, 1, self.n_classes)
+        truth = pack(self.n_samples, 1, self.packed.n_classes)
         truth.write(0, self.truth[:, None])
         tables = [
             self.packed.take(block).joint_counts(truth)[:, 0]  # type: ignore[arg-type]
             for block in self.member_blocks()
         ]
-        return np.concatenate(tables)
+        return self._voted(np.concatenate(tables))
 
     @cached_property
     def n_right(self) -> NDArray[np.int64]:
         """Number of samples that each member gets right."""
         return np.trace(self.truth_counts, axis1=1, axis2=2)
 
+    @property
+    def n_voted(self) -> NDArray[np.int64]:
+        """Number of samples that each member has a vote on."""
+        return self.sizes.sum(axis=1)
+
     @cached_property
     def oracle(self) -> "Votes":
         """Right (class 0) or wrong (class 1), as votes of their own."""
-        return Votes(self.packed.agreement(self.truth), np.array([0, 1]))
+        packed = self.packed.agreement(self.truth, self.has_missing)
+        return Votes(packed, np.array([0, 1]), has_missing=self.has_missing)
 
     def codes(self, members: Sequence[int] | NDArray[np.intp]) -> Array:
         """Give the coded votes of some members: (members, samples)."""
@@ -139,11 +155,12 @@ class Votes:
 
     def joint_counts(self, members: Members, others: Members = slice(None)) -> NDArray[np.int64]:
         """Count samples by label pair: (members, others, classes, classes)."""
-        return self._taken(members).joint_counts(self._taken(others))  # type: ignore[arg-type]
+        tables = self._taken(members).joint_counts(self._taken(others))  # type: ignore[arg-type]
+        return self._voted(tables)
 
     def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
         """Cut the members from one on into slices whose tables against n_rows fit in memory."""
-        step = max(1, _MOST_TABLE_CELLS // (n_rows * self.n_classes**2))
+        step = max(1, _MOST_TABLE_CELLS // (n_rows * self.packed.n_classes**2))
         for start in range(first, self.n_members, step):
             yield slice(start, min(self.n_members, start + step))
 
@@ -156,7 +173,10 @@ class Votes:
         return tally
 
     def vote(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> Array:
-        """Give the label with the most votes for each sample; ties go to the lowest class."""
+        """Give the label with the most votes for each sample; ties go to the lowest class.
+
+        So does a sample on which nobody has a vote.
+        """
         winner = np.empty(self.n_samples, dtype=np.intp)
         _kernels.winners(self.tally(members), winner)
         return self.classes[winner]
@@ -175,7 +195,8 @@ class Votes:
                 f"votes has {self.n_samples} samples but y has {len(truth)} labels. "
                 "Give one true label for each sample."
             )
-        moved = self._recoded(merge_classes(self.classes, find_classes(truth)))
+        classes = merge_classes(self.classes, find_classes(truth))
+        moved = self._recoded(classes, self.has_missing)
         return replace(moved, y=_frozen(encode(truth, moved.classes)[:, 0]))
 
     def append(self, votes: "Votes | ArrayLike", y: ArrayLike | None = None) -> "Votes":
@@ -189,7 +210,8 @@ class Votes:
         if (more.y is None) != (self.y is None):
             raise ValueError("Give true labels with all batches of votes, or with none.")
         classes = merge_classes(self.classes, more.classes)
-        first, second = self._recoded(classes), more._recoded(classes)
+        missing = self.has_missing or more.has_missing
+        first, second = self._recoded(classes, missing), more._recoded(classes, missing)
         packed = first.packed.append(second.packed)  # type: ignore[arg-type]
         packed.freeze()
         y_both = None
@@ -204,14 +226,18 @@ class Votes:
             return self.packed.take(slice(members[0], members[0] + 1))  # a view, no copy
         return self.packed.take(np.asarray(members, dtype=np.intp))
 
-    def _recoded(self, classes: Array) -> "Votes":
-        if len(classes) == self.n_classes:
+    def _voted(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cut off the counts of missing votes."""
+        return tables[..., : self.n_classes, : self.n_classes]
+
+    def _recoded(self, classes: Array, has_missing: bool) -> "Votes":
+        if len(classes) == self.n_classes and has_missing == self.has_missing:
             return replace(self, classes=classes)
-        new_codes = np.searchsorted(classes, self.classes)
-        packed = self.packed.recode(len(classes), new_codes)
+        new_codes = np.append(np.searchsorted(classes, self.classes), len(classes))
+        packed = self.packed.recode(len(classes) + has_missing, new_codes[: self.packed.n_classes])
         packed.freeze()
         y = None if self.y is None else encode(self.classes[self.y][:, None], classes)[:, 0]
-        return replace(self, packed=packed, classes=classes, y=y)
+        return replace(self, packed=packed, classes=classes, y=y, has_missing=has_missing)
 
     def __repr__(self) -> str:
         return (
@@ -254,6 +280,16 @@ def as_column(y: Any) -> Array:
             f"y has shape {labels.shape}; it should be a 1d array with one true label a sample."
         )
     return column_or_1d(labels, warn=True)[:, None]
+
+
+def _filled(votes: Any) -> Array:
+    """Put some vote that is there in the place of missing ones."""
+    mask = np.ma.getmaskarray(votes)
+    if mask.size and mask.all():
+        raise ValueError("votes is masked everywhere: there is not a single vote. Give some votes.")
+    labels = np.array(np.ma.getdata(votes))
+    labels[mask] = labels[~mask][:1]
+    return labels
 
 
 def _names(votes: Any) -> NDArray[np.object_] | None:

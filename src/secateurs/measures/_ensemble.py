@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secateurs.measures._pair import Counts, Floats, as_votes
+from secateurs.measures._pair import Counts, Floats, as_complete_votes
 from secateurs.measures._pairwise import disagreement
 from secateurs.votes import Votes
 
@@ -40,7 +40,7 @@ def kohavi_wolpert(votes: Any, y: ArrayLike | None = None) -> float:
     >>> kohavi_wolpert([[0, 1], [1, 1]], [0, 1])
     0.125
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     right, n_members = _n_right(voted), voted.n_members
     return float((right * (n_members - right)).sum() / (voted.n_samples * n_members**2))
 
@@ -54,7 +54,7 @@ def label_kohavi_wolpert(votes: Any) -> float:
     >>> label_kohavi_wolpert([[0, 1], [1, 1]])
     0.125
     """
-    voted = as_votes(votes)
+    voted = as_complete_votes(votes)
     squares = (voted.tally().astype(np.int64) ** 2).sum()
     return float((1 - squares / (voted.n_samples * voted.n_members**2)) / 2)
 
@@ -76,7 +76,7 @@ def interrater_agreement(votes: Any, y: ArrayLike | None = None) -> float:
     >>> interrater_agreement([[0, 1], [1, 1], [0, 0]], [0, 1, 1])
     0.3333333333333333
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     right, n_members = _n_right(voted), voted.n_members
     n_votes, n_right = voted.n_samples * n_members, int(right.sum())
     spread = int((right * (n_members - right)).sum())
@@ -98,7 +98,7 @@ def fleiss_kappa(votes: Any) -> float:
     >>> fleiss_kappa([[0, 0], [1, 1], [0, 0]])
     1.0
     """
-    voted = as_votes(votes)
+    voted = as_complete_votes(votes)
     n_samples, n_members = voted.n_samples, voted.n_members
     by_class = voted.sizes.sum(axis=0)
     by_chance = (by_class**2).sum() / (n_samples * n_members) ** 2
@@ -126,7 +126,7 @@ def kuncheva_entropy(votes: Any, y: ArrayLike | None = None) -> float:
     >>> kuncheva_entropy([[0, 1], [1, 1]], [0, 1])
     0.5
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     right, n_members = _n_right(voted), voted.n_members
     if n_members == 1:
         return 0.0
@@ -162,7 +162,7 @@ def vote_entropy(votes: Any, base: float = math.e, normalise: bool = False) -> f
     >>> vote_entropy([[0, 1], [1, 1]], base=2)
     0.5
     """
-    voted = as_votes(votes)
+    voted = as_complete_votes(votes)
     shares = voted.tally() / voted.n_members
     nats = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum() / voted.n_samples
     if not normalise:
@@ -185,7 +185,7 @@ def difficulty(votes: Any, y: ArrayLike | None = None) -> float:
     >>> difficulty([[0, 0], [1, 1]], [0, 0])
     0.25
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     return float(np.var(_n_right(voted) / voted.n_members))
 
 
@@ -206,7 +206,7 @@ def generalised_diversity(votes: Any, y: ArrayLike | None = None) -> float:
     >>> generalised_diversity([[0, 1], [1, 0]], [0, 0])
     1.0
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     n_members = voted.n_members
     share, wrong = _failures(voted), np.arange(n_members + 1)
     one = (wrong / n_members * share).sum()
@@ -232,7 +232,7 @@ def coincident_failure(votes: Any, y: ArrayLike | None = None) -> float:
     >>> coincident_failure([[0, 1], [1, 0]], [0, 0])
     1.0
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     n_members = voted.n_members
     share = _failures(voted)[1:]
     if n_members == 1 or share.sum() == 0:
@@ -255,7 +255,7 @@ def label_ambiguity(votes: Any) -> float:
     >>> label_ambiguity([[0, 0, 1], [1, 1, 1]])
     0.16666666666666666
     """
-    voted = as_votes(votes)
+    voted = as_complete_votes(votes)
     n_votes = voted.n_samples * voted.n_members
     return float((n_votes - voted.tally().max(axis=1).sum()) / n_votes)
 
@@ -285,7 +285,7 @@ def loss_ambiguity(votes: Any, y: ArrayLike | None = None) -> LossAmbiguity:
     >>> loss_ambiguity([[0, 0, 1, 0], [1, 1, 0, 1]], [0, 0])
     LossAmbiguity(total=0.0, good=0.125, bad=0.125)
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     vote_right = voted.vote() == voted.classes[voted.truth]
     share_right = _n_right(voted) / voted.n_members
     good = float(np.where(vote_right, 1 - share_right, 0.0).mean())
@@ -309,7 +309,7 @@ def disagreement_error_ratio(votes: Any, y: ArrayLike | None = None) -> float | 
     >>> disagreement_error_ratio([[0, 1], [1, 0]], [0, 0])
     1.0
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     n_members = voted.n_members
     error = 1 - voted.n_right.sum() / (voted.n_samples * n_members)
     if voted.n_right.sum() == voted.n_samples * n_members:
@@ -333,7 +333,7 @@ def c_bound(votes: Any, y: ArrayLike | None = None) -> float | None:
     >>> c_bound([[0, 0, 1], [0, 1, 0]], [0, 0])
     0.0
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     margins = 2 * _n_right(voted) - voted.n_members
     if margins.sum() <= 0:
         return None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs._labels import as_labels, encode, find_classes
-from secateurs.measures._pair import Counts, Floats, PairMeasure, as_votes, ratio
+from secateurs.measures._pair import Counts, Floats, PairMeasure, as_complete_votes, ratio
 from secateurs.votes import Votes
 
 
@@ -29,7 +29,7 @@ def entropy_of(counts: Counts, axis: int | tuple[int, int] = -1) -> Floats:
 
     Exactly 0 where one label has all samples, so that constants can be told by it.
     """
-    n_samples = counts.sum(axis=axis)
+    n_samples = np.maximum(counts.sum(axis=axis), 1)  # members may have no sample in common
     weighted = (counts * np.log2(np.maximum(counts, 1))).sum(axis=axis)
     whole = np.log2(n_samples)
     return np.where(weighted == n_samples * whole, 0.0, whole - weighted / n_samples)
@@ -130,7 +130,7 @@ def multi_information(votes: Any, y: ArrayLike | None = None) -> MultiInformatio
     >>> parts.total, parts.relevancy, parts.diversity
     (1.0, 0.0, 1.0)
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     truth = voted.truth
     codes = voted.packed.decode().T
     alone = entropy_of(voted.sizes).sum()
@@ -167,7 +167,7 @@ def pairwise_interaction(votes: Any, y: ArrayLike | None = None) -> float:
     >>> pairwise_interaction([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     1.0
     """
-    voted = as_votes(votes, y)
+    voted = as_complete_votes(votes, y)
     n_pairs = voted.n_members * (voted.n_members - 1) / 2
     if n_pairs == 0:
         return 0.0

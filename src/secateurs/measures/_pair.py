@@ -23,6 +23,17 @@ def as_votes(votes: Any, y: ArrayLike | None = None) -> Votes:
     return votes if y is None else votes.with_labels(y)
 
 
+def as_complete_votes(votes: Any, y: ArrayLike | None = None) -> Votes:
+    """Take votes as they come, unless some are missing."""
+    voted = as_votes(votes, y)
+    if voted.has_missing:
+        raise ValueError(
+            "Measures of an ensemble need every member's vote on every sample; some are masked. "
+            "Measures of pairs work with missing votes."
+        )
+    return voted
+
+
 class PairMeasure:
     """A measure of two members, from the counts of their labels.
 

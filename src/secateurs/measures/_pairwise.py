@@ -31,6 +31,11 @@ def _n_samples(table: Counts) -> Counts:
     return table.sum(axis=(-2, -1))
 
 
+def _share(count: Counts, n_samples: Counts) -> Floats:
+    """Divide by the samples in common, of which members with missing votes may have none."""
+    return ratio(count, n_samples, 0.0)
+
+
 def _cells(oracle: Counts) -> tuple[Counts, Counts, Counts, Counts]:
     return oracle[..., 0, 0], oracle[..., 0, 1], oracle[..., 1, 0], oracle[..., 1, 1]
 
@@ -52,7 +57,8 @@ def disagreement(labels: Counts) -> Floats:
     >>> disagreement([0, 1, 2, 0], [0, 1, 1, 1])
     0.5
     """
-    return 1 - n_agreed(labels) / _n_samples(labels)
+    n_samples = _n_samples(labels)
+    return _share(n_samples - n_agreed(labels), n_samples)
 
 
 @PairMeasure
@@ -71,7 +77,7 @@ def oracle_disagreement(oracle: Counts) -> Floats:
     0.25
     """
     _, only_first, only_second, _ = _cells(oracle)
-    return (only_first + only_second) / _n_samples(oracle)
+    return _share(only_first + only_second, _n_samples(oracle))
 
 
 @PairMeasure
@@ -120,7 +126,7 @@ def double_fault(oracle: Counts) -> Floats:
     >>> double_fault([0, 1, 2, 0], [0, 1, 1, 1], [0, 1, 0, 0])
     0.25
     """
-    return _cells(oracle)[3] / _n_samples(oracle)
+    return _share(_cells(oracle)[3], _n_samples(oracle))
 
 
 @PairMeasure
@@ -135,7 +141,7 @@ def same_fault(labels: Counts, oracle: Counts) -> Floats:
     >>> same_fault([0, 1, 2, 1], [0, 1, 1, 1], [0, 1, 0, 0])
     0.25
     """
-    return (n_agreed(labels) - _cells(oracle)[0]) / _n_samples(labels)
+    return _share(n_agreed(labels) - _cells(oracle)[0], _n_samples(labels))
 
 
 @PairMeasure

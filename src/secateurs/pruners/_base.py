@@ -24,12 +24,14 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
     A method implements ``_select(votes, n_keep, rng)``, which gets `Votes`, the number of members
     to keep (None where the method is to decide) and a random generator, and returns a
-    `secateurs.search.Choice`. It may check its own parameters in ``_check_parameters`` and set
+    `secateurs.search.Choice`. Votes may be missing unless the class sets ``_takes_missing`` to
+    False. It may check its own parameters in ``_check_parameters`` and set
     further attributes that end in an underscore.
     """
 
     _needs_y = True
     _may_decide_size = False
+    _takes_missing = True
 
     @abstractmethod
     def _select(self, votes: Votes, n_keep: Any, rng: np.random.RandomState) -> Choice:
@@ -44,7 +46,8 @@ class BasePruner(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         votes : array-like of shape (n_samples, n_members) or Votes
-            The label that each member gives to each sample.
+            The label that each member gives to each sample. Masked entries of a NumPy masked
+            array are missing votes.
         y : array-like of shape (n_samples,)
             The true labels. Not needed with `Votes` that hold them.
 
@@ -112,6 +115,16 @@ class BasePruner(SelectorMixin, BaseEstimator):
         rng = check_random_state(self.random_state if hasattr(self, "random_state") else None)
         n_keep = resolve_keep(self.keep, votes.n_members, self._may_decide_size)
         self._check_parameters(votes)
+        if votes.has_missing and not self._takes_missing:
+            raise ValueError(
+                f"{type(self).__name__} cannot work with missing votes (masked entries). Give "
+                "votes on rows that all members have, or take another method, such as COMEP."
+            )
+        if votes.has_missing and not votes.n_voted.all():
+            raise ValueError(
+                f"Member {int(np.argmin(votes.n_voted))} has no vote at all: every one is masked. "
+                "Leave that member out."
+            )
         if votes.n_members == 1:
             warnings.warn("The ensemble has 1 member: there is nothing to prune.", stacklevel=3)
         choice = self._select(votes, n_keep, rng)

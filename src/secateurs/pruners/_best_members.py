@@ -40,5 +40,6 @@ class BestMembersPruner(BasePruner):
         self.keep = keep
 
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
-        best = ranking(votes.n_right)[:n_keep]
-        return Choice(best.tolist(), votes.n_right[best] / votes.n_samples)
+        accuracies = votes.n_right / votes.n_voted
+        best = ranking(accuracies if votes.has_missing else votes.n_right)[:n_keep]
+        return Choice(best.tolist(), accuracies[best])

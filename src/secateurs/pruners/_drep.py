@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 
+from secateurs._labels import Array
+from secateurs.measures._pair import ratio
 from secateurs.measures._pairwise import n_agreed
 from secateurs.objectives import VoteError
 from secateurs.pruners._base import BasePruner, check_option, check_share
-from secateurs.search import Choice, Mask, best_prefix, greedy_forward
+from secateurs.search import Choice, Mask, best_prefix, greedy_forward, ranking
 from secateurs.votes import Votes
 
 STOPS = ("best_prefix", "nonincrease", "strict")
@@ -105,16 +107,20 @@ class _Agreement:
     def __init__(self, votes: Votes, rho: float) -> None:
         self._votes = votes
         self._rho = rho
-        self._sums = np.zeros(votes.n_members, dtype=np.int64)
+        self._sums: Array = np.zeros(votes.n_members, dtype=np.int64)
 
     def least(self, chosen: list[int], free: Mask) -> Mask:
         """Mark the share ρ of the free members that agree least, ties by index."""
         if not chosen:
             return free
-        self._sums += n_agreed(self._votes.joint_counts([chosen[-1]])[0])
+        tables = self._votes.joint_counts([chosen[-1]])[0]
+        if self._votes.has_missing:  # shares of the samples in common; disjoint members differ
+            self._sums = self._sums + ratio(n_agreed(tables), tables.sum(axis=(-2, -1)), 0.0)
+        else:
+            self._sums = self._sums + n_agreed(tables)
         others = np.flatnonzero(free)
         n_least = max(1, math.ceil(self._rho * len(others) - 1e-9))
-        order = np.argsort(self._sums[others], kind="stable")
+        order = ranking(-self._sums[others])
         listed = np.zeros_like(free)
         listed[others[order[:n_least]]] = True
         return listed

@@ -1,0 +1,191 @@
+"""Missing votes: measures over the samples that both members have, votes of those who have one."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive
+from cases import cases, plain
+from secateurs import COMEP, Votes, all_pruners, make_pruner, measures
+from secateurs.objectives import TDAS
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(no distributions|1 member|chance would|one class)"
+)
+
+
+@st.composite
+def gapped(draw, **limits):
+    """Votes with gaps, None where a vote is missing; every member has one somewhere."""
+    case = draw(cases(**limits))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    mask = rng.random((len(case.y), case.n_members)) < draw(st.sampled_from([0.1, 0.4, 0.9]))
+    mask[rng.integers(len(case.y), size=case.n_members), np.arange(case.n_members)] = False
+    gaps = [
+        [None if gone else label for label, gone in zip(row, lost)]
+        for row, lost in zip(case.votes, mask)
+    ]
+    return np.ma.array(case.votes, mask=mask), case.y, gaps
+
+
+def common(gaps, y, *members):
+    """The samples that all the members have: their columns, and the true labels."""
+    rows = [n for n, row in enumerate(gaps) if all(row[t] is not None for t in members)]
+    return [*([gaps[n][t] for n in rows] for t in members), [y[n] for n in rows]]
+
+
+def tdac(gaps, y, i, j, weight):
+    first, second, _ = common(gaps, y, i, j)
+    if first == second:  # also where they have no sample in common
+        return 0.0
+    relevance = [naive.nmi(*common(gaps, y, t)) for t in (i, j)]
+    return weight * naive.nvi(first, second) + (1 - weight) * sum(relevance) / 2
+
+
+def classes(gaps, y):
+    return sorted({label for row in gaps for label in row if label is not None} | set(y))
+
+
+def errors(gaps, y, members):
+    """Errors of the vote of those who have one; a tie, of all classes too, to the lowest."""
+    labels = classes(gaps, y)
+    votes = [[row[t] for t in members] for row in gaps]
+    winners = [
+        max(labels, key=lambda c, row=row: (row.count(c), -labels.index(c))) for row in votes
+    ]
+    return sum(winner != truth for winner, truth in zip(winners, y))
+
+
+def expected_errors(gaps, y, members):
+    total = Fraction(0)
+    for row, truth in zip(gaps, y):
+        counts = {label: [row[t] for t in members].count(label) for label in classes(gaps, y)}
+        tied = [label for label, count in counts.items() if count == max(counts.values())]
+        total += 1 - Fraction(1, len(tied)) if truth in tied else 1
+    return total
+
+
+@pytest.mark.parametrize("name", ["kappa", "disagreement", "nvi", "double_fault", "q_statistic"])
+@given(drawn=gapped(most_members=4))
+def test_pairs_are_measured_over_common_samples(name, drawn):
+    votes, y, gaps = drawn
+    measure = getattr(measures, name)
+    matrix = measure.matrix(votes, y)
+    for i, j in combinations(range(votes.shape[1]), 2):
+        first, second, truth = common(gaps, y, i, j)
+        if truth:
+            args = (truth,) if measure.needs_truth else ()
+            expected = float(getattr(naive, name)(first, second, *args))
+            assert matrix[i, j] == pytest.approx(expected, abs=1e-12)
+        assert np.isfinite(matrix[i, j])
+
+
+@given(gapped(most_members=5), st.sampled_from([0.0, 0.3, 1.0]))
+def test_tdac_is_over_common_samples(drawn, weight):
+    votes, y, gaps = drawn
+    members = range(votes.shape[1])
+    expected = [[0.0 if i == j else tdac(gaps, y, i, j, weight) for j in members] for i in members]
+    got = TDAS(Votes.encode(votes, y), weight).matrix()
+    assert got == pytest.approx(np.array(expected), abs=1e-12)
+
+
+@given(gapped(most_members=5), st.data())
+def test_comep_is_greedy_over_common_samples(drawn, data):
+    votes, y, gaps = drawn
+    n_members = votes.shape[1]
+    keep = data.draw(st.integers(1, n_members))
+
+    def gain(chosen, t):
+        return float(sum(tdac(gaps, y, t, s, 0.5) for s in chosen))
+
+    expected = naive.grow([0], n_members, keep, gain)
+    assert COMEP(keep, start=0).fit(votes, y).member_indices_.tolist() == expected
+
+
+@pytest.mark.parametrize(("name", "formula"), [("re", errors), ("oep", expected_errors)])
+@given(drawn=gapped(most_members=4, most_samples=30), data=st.data())
+def test_votes_are_of_those_who_have_one(name, formula, drawn, data):
+    votes, y, gaps = drawn
+    n_members = votes.shape[1]
+    keep = data.draw(st.integers(1, n_members))
+    expected = naive.grow([], n_members, keep, lambda chosen, t: -formula(gaps, y, [*chosen, t]))
+    pruner = make_pruner(name, keep=keep).fit(votes, y)
+    assert pruner.member_indices_.tolist() == expected
+    assert pruner.objective_ == pytest.approx(float(formula(gaps, y, expected)) / len(y))
+
+
+@given(gapped())
+def test_the_best_members_are_right_most_often_where_they_vote(drawn):
+    votes, y, gaps = drawn
+
+    def accuracy(t):
+        column, truth = common(gaps, y, t)
+        return Fraction(sum(a == b for a, b in zip(column, truth)), len(truth))
+
+    expected = sorted(range(votes.shape[1]), key=lambda t: (-accuracy(t), t))
+    pruner = make_pruner("best", keep=1.0).fit(votes, y)
+    assert pruner.member_indices_.tolist() == expected
+    assert pruner.scores_ == pytest.approx([float(accuracy(t)) for t in expected])
+
+
+@pytest.mark.parametrize("name", sorted(set(all_pruners()) - {"oo"}))
+@given(drawn=gapped(most_members=5, most_samples=30), data=st.data())
+def test_many_batches_are_one_fit(name, drawn, data):
+    votes, y, _ = drawn
+    parameters = {"n_iterations": 10, "random_state": 0} if name in ("sep", "pep") else {}
+    parameters |= {"random_state": 0} if name == "random" else {}
+    whole = make_pruner(name, **parameters).fit(votes, y)
+    batched = make_pruner(name, **parameters)
+    cut = data.draw(st.integers(0, len(y)))
+    for rows in (slice(cut), slice(cut, None)):
+        if len(y[rows]) and not votes.mask[rows].all(axis=0).any():
+            batched.partial_fit(votes[rows], y[rows])
+        else:
+            return
+    assert batched.member_indices_.tolist() == whole.member_indices_.tolist()
+
+
+@given(gapped())
+def test_nothing_missing_is_nothing_special(drawn):
+    votes, y, _ = drawn
+    unmasked = np.ma.array(votes.data, mask=np.zeros(votes.shape, bool))
+    coded = Votes.encode(unmasked, y)
+    assert not coded.has_missing
+    assert (coded.packed.decode() == Votes.encode(votes.data, y).packed.decode()).all()
+
+
+def test_what_lies_under_a_mask_does_not_matter():
+    case = plain(5, 40)
+    mask = np.random.default_rng(0).random((40, 5)) < 0.3
+    clean = np.ma.array(case.votes, mask=mask)
+    dirty = np.ma.array(np.where(mask, np.nan, case.votes), mask=mask)
+    first, second = COMEP(keep=3).fit(clean, case.y), COMEP(keep=3).fit(dirty, case.y)
+    assert first.scores_.tolist() == second.scores_.tolist()
+
+
+def test_methods_that_need_every_vote_say_so():
+    votes = np.ma.array([[0, 1], [1, 1]], mask=[[True, False], [False, False]])
+    with pytest.raises(
+        ValueError, match="OrientationOrderingPruner cannot work with missing votes"
+    ):
+        make_pruner("oo").fit(votes, [0, 1])
+    with pytest.raises(ValueError, match="every member's vote on every sample"):
+        measures.kohavi_wolpert(votes, [0, 1])
+
+
+def test_a_member_without_any_vote_is_refused():
+    votes = np.ma.array([[0, 1], [1, 1]], mask=[[False, True], [False, True]])
+    with pytest.raises(ValueError, match="Member 1 has no vote at all"):
+        COMEP(keep=1).fit(votes, [0, 1])
+
+
+def test_labels_can_be_put_beside_votes_with_gaps():
+    votes = np.ma.array([["a", "b"], ["b", "b"]], mask=[[True, False], [False, False]])
+    labelled = Votes.encode(votes).with_labels(["c", "b"])
+    assert labelled.n_right.tolist() == [1, 1]
+    assert labelled.n_voted.tolist() == [1, 2]
+    assert labelled.vote().tolist() == ["b", "b"]
