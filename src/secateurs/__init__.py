@@ -7,11 +7,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from secateurs import measures as measures
+    from secateurs.collect import collect_votes as collect_votes
+    from secateurs.pruned import Pruning as Pruning
+    from secateurs.pruned import prune as prune
+    from secateurs.pruned_classifier import PrunedClassifier as PrunedClassifier
     from secateurs.pruners import *  # noqa: F403
     from secateurs.votes import Votes as Votes
 
-# In the order of the flow: votes, measures, pruners. Each is loaded when it is first asked for.
+# In the order of the flow. Each is loaded when it is first asked for.
 _HOMES = {
+    "collect_votes": "secateurs.collect",
     "Votes": "secateurs.votes",
     "measures": "secateurs.measures",
     "COMEP": "secateurs.pruners",
@@ -28,6 +33,12 @@ _HOMES = {
     "BestMembersPruner": "secateurs.pruners",
     "all_pruners": "secateurs.pruners",
     "make_pruner": "secateurs.pruners",
+    "prune": "secateurs.pruned",
+    "Pruning": "secateurs.pruned",
+    "PrunedClassifier": "secateurs.pruned_classifier",
+    "save": "secateurs.persistence",
+    "load": "secateurs.persistence",
+    "export": "secateurs.export",
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604

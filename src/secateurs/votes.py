@@ -1,6 +1,6 @@
 """Votes of an ensemble's members, coded and packed once; counts on demand."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -78,15 +78,57 @@ class Votes:
         check_number(classes)
         n_samples, n_members = labels.shape
         has_missing = bool(np.any(mask))
-        packed = pack(n_samples, n_members, len(classes) + has_missing)
-        for rows in row_blocks(n_samples, n_members, multiple=_kernels.WORD_BITS):
+
+        def coded_rows(rows: slice) -> Array:
             codes = encode(labels[rows], classes)
-            if has_missing:
-                codes = np.where(mask[rows], len(classes), codes)
-            packed.write(rows.start, codes.astype(code_dtype(len(classes) + 1), copy=False))
-        packed.freeze()
+            return np.where(mask[rows], len(classes), codes) if has_missing else codes
+
+        packed = _packed(n_samples, n_members, len(classes) + has_missing, coded_rows)
         coded = None if truth is None else _frozen(encode(truth, classes)[:, 0])
         return cls(packed, classes, coded, _names(votes), has_missing)
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: Array,
+        classes: Array,
+        y: ArrayLike | None = None,
+        mask: NDArray[np.bool_] | None = None,
+        names: Any = None,
+    ) -> "Votes":
+        """Pack votes that are coded already.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_members, n_samples)
+            Places among the classes, member by member.
+        classes : ndarray of shape (n_classes,)
+            The labels, sorted.
+        y : array-like of shape (n_samples,), optional
+            The true labels.
+        mask : ndarray of shape (n_members, n_samples), optional
+            Where a vote is missing.
+        names : sequence of str, optional
+            Names of the members.
+
+        Returns
+        -------
+        Votes
+        """
+        _check_table(codes.T, None)
+        has_missing = mask is not None and bool(mask.any())
+        n_members, n_samples = codes.shape
+
+        def coded_rows(rows: slice) -> Array:
+            block = codes[:, rows]
+            if mask is not None and has_missing:
+                block = np.where(mask[:, rows], len(classes), block)
+            return block.T
+
+        packed = _packed(n_samples, n_members, len(classes) + has_missing, coded_rows)
+        named = None if names is None else np.asarray(names, dtype=object)
+        votes = cls(packed, classes, None, named, has_missing)
+        return votes if y is None else votes.with_labels(y)
 
     @property
     def n_samples(self) -> int:
@@ -187,6 +229,14 @@ class Votes:
         names = None if self.names is None else self.names[chosen]
         return replace(self, packed=self.packed.take(chosen), names=names)
 
+    def rows(self, samples: NDArray[np.intp]) -> "Votes":
+        """Keep some samples, with the same classes."""
+        codes = self.packed.decode()[:, samples]
+        mask = codes == self.n_classes if self.has_missing else None
+        part = Votes.from_codes(codes, self.classes, None, mask, self.names)
+        part = part._recoded(self.classes, self.has_missing)
+        return part if self.y is None else replace(part, y=_frozen(self.y[samples]))
+
     def with_labels(self, y: ArrayLike) -> "Votes":
         """Put true labels beside the votes, in the place of any that were there."""
         truth = as_column(y)
@@ -243,6 +293,18 @@ class Votes:
         return (
             f"Votes({self.n_samples} samples, {self.n_members} members, {self.n_classes} classes)"
         )
+
+
+def _packed(
+    n_samples: int, n_members: int, n_codes: int, coded_rows: Callable[[slice], Array]
+) -> Packing:
+    """Pack votes block by block."""
+    packed = pack(n_samples, n_members, n_codes)
+    for rows in row_blocks(n_samples, n_members, multiple=_kernels.WORD_BITS):
+        codes = np.ascontiguousarray(coded_rows(rows), dtype=code_dtype(n_codes))
+        packed.write(rows.start, codes)
+    packed.freeze()
+    return packed
 
 
 def _check_table(labels: Array, n_labels: int | None) -> None:

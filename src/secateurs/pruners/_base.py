@@ -24,14 +24,19 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
     A method implements ``_select(votes, n_keep, rng)``, which gets `Votes`, the number of members
     to keep (None where the method is to decide) and a random generator, and returns a
-    `secateurs.search.Choice`. Votes may be missing unless the class sets ``_takes_missing`` to
+    `secateurs.search.Choice`. Votes may be missing unless the class sets ``takes_missing`` to
     False. It may check its own parameters in ``_check_parameters`` and set
     further attributes that end in an underscore.
     """
 
     _needs_y = True
     _may_decide_size = False
-    _takes_missing = True
+    takes_missing = True
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
+        return True
 
     @abstractmethod
     def _select(self, votes: Votes, n_keep: Any, rng: np.random.RandomState) -> Choice:
@@ -115,7 +120,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         rng = check_random_state(self.random_state if hasattr(self, "random_state") else None)
         n_keep = resolve_keep(self.keep, votes.n_members, self._may_decide_size)
         self._check_parameters(votes)
-        if votes.has_missing and not self._takes_missing:
+        if votes.has_missing and not self.takes_missing:
             raise ValueError(
                 f"{type(self).__name__} cannot work with missing votes (masked entries). Give "
                 "votes on rows that all members have, or take another method, such as COMEP."

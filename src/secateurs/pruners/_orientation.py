@@ -59,7 +59,7 @@ class OrientationOrderingPruner(BasePruner):
     """
 
     _may_decide_size = True
-    _takes_missing = False  # signatures of different lengths have no common angle
+    takes_missing = False  # signatures of different lengths have no common angle
 
     def __init__(self, keep: int | float | None = None) -> None:
         self.keep = keep

@@ -88,6 +88,11 @@ class PEP(BasePruner):
         self.n_iterations = n_iterations
         self.random_state = random_state
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
+        return False
+
     def _check_parameters(self, votes: Votes) -> None:
         check_iterations(self.n_iterations)
 

@@ -58,6 +58,11 @@ class ReducedErrorPruner(BasePruner):
         self.keep = keep
         self.backfit = backfit
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
+        return not self.backfit
+
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
         objective = VoteError(votes, ties="lowest")
         settle = partial(backfit, objective) if self.backfit else None

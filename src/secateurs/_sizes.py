@@ -1,0 +1,210 @@
+"""How many members to keep: a number, or the smallest or largest number that meets a budget."""
+
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from secateurs._crossfit import folds
+from secateurs.ensembles import Ensemble
+from secateurs.exceptions import BudgetError, InputError
+from secateurs.pruners import BasePruner
+from secateurs.votes import Votes
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the sub-ensemble may cost, or how much worse it may be.
+
+    Attributes
+    ----------
+    tolerance : float or None
+        How far the accuracy on rows held out may lie below that of the whole ensemble.
+    max_bytes : int or None
+        Largest size of the pickled sub-ensemble.
+    max_latency : float or None
+        Longest time to predict one row, in seconds, measured.
+    cost, max_cost : array-like of shape (n_members,) and float, or None
+        What each member costs, and what all together may cost.
+    """
+
+    tolerance: float | None = None
+    max_bytes: float | None = None
+    max_latency: float | None = None
+    cost: ArrayLike | None = None
+    max_cost: float | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether anything is asked for."""
+        named = (self.tolerance, self.max_bytes, self.max_latency, self.cost, self.max_cost)
+        return any(value is not None for value in named)
+
+    def check(self, n_members: int) -> None:
+        """Refuse budgets that are none."""
+        for name in ("tolerance", "max_bytes", "max_latency", "max_cost"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise InputError(f"{name}={value!r} is no budget. Give a number of 0 or more.")
+        if (self.cost is None) != (self.max_cost is None):
+            raise InputError(
+                "cost and max_cost go together: what each member costs, and the total."
+            )
+        if self.cost is not None:
+            costs = np.asarray(self.cost, dtype=float)
+            if costs.shape != (n_members,) or not (costs >= 0).all():
+                raise InputError(
+                    f"cost has shape {costs.shape}. Give a number of 0 or more for each of the "
+                    f"{n_members} members."
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """Sub-ensembles of all sizes that a pruner chooses."""
+
+    ensemble: Ensemble
+    X: Any
+    votes: Votes
+    pruner: BasePruner
+    rng: np.random.RandomState
+
+    def members(self, n_keep: int) -> list[int]:
+        """Give the members that the pruner keeps of so many."""
+        if self.pruner.is_nested:
+            return self._order[:n_keep]
+        chosen = clone(self.pruner).set_params(keep=n_keep).fit(self.votes)
+        return chosen.member_indices_.tolist()
+
+    def find(self, budget: Budget, vote: str) -> int:
+        """Find the size that meets the budget: as small as tolerated, else as large as allowed."""
+        budget.check(self.votes.n_members)
+        limits = self._limits(budget)
+        largest = min((self._largest(fits, name) for name, fits in limits), default=None)
+        if budget.tolerance is None:
+            assert largest is not None
+            return largest
+        sizes, accuracies = self.held_out_curve(vote)
+        enough = sizes[accuracies >= accuracies[-1] - budget.tolerance - 1e-12]
+        if largest is not None and enough[0] > largest:
+            within = accuracies[sizes <= largest]
+            raise BudgetError(
+                f"No sub-ensemble of at most {largest} members, as the budget allows, is within "
+                f"{budget.tolerance:g} of {accuracies[-1]:.4f} on rows held out; the best has "
+                f"{within.max():.4f}. Allow more, or a larger tolerance."
+            )
+        return int(enough[0])
+
+    def held_out_curve(self, vote: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Accuracy on rows held out for a range of sizes, the last one being all members."""
+        n_members = self.votes.n_members
+        prepared = self.ensemble.prepare(self.X)
+        y = self.votes.truth
+        classes = np.searchsorted(self.votes.classes, self.ensemble.classes)
+        nested = self.pruner.is_nested
+        sizes = np.arange(1, n_members + 1) if nested else _spread_sizes(n_members)
+        right = np.zeros(len(sizes))
+        for chosen_on, held_out in folds(y, self.rng):
+            rows = _safe_indexing(prepared, held_out)
+            part = Sizes(self.ensemble, None, self.votes.rows(chosen_on), self.pruner, self.rng)
+            whole = own_tally(self.ensemble, rows, range(n_members), vote)
+            tally = np.zeros_like(whole)
+            for place, size in enumerate(sizes):
+                if size == n_members:
+                    tally = whole
+                elif nested:
+                    tally += _share(self.ensemble, rows, part.members(size)[-1], vote)
+                else:
+                    tally = own_tally(self.ensemble, rows, part.members(size), vote)
+                right[place] += np.count_nonzero(classes[tally.argmax(axis=1)] == y[held_out])
+        return sizes, right / len(y)
+
+    @cached_property
+    def _order(self) -> list[int]:
+        whole = clone(self.pruner).set_params(keep=self.votes.n_members).fit(self.votes)
+        return whole.member_indices_.tolist()
+
+    def _limits(self, budget: Budget) -> list[tuple[str, Callable[[list[int]], bool]]]:
+        limits: list[tuple[str, Callable[[list[int]], bool]]] = []
+        if budget.max_bytes is not None:
+            most = budget.max_bytes
+            limits.append((f"max_bytes={most:g}", lambda m: self._n_bytes(m) <= most))
+        if budget.max_latency is not None:
+            row = _safe_indexing(self.X, [0]) if self.X is not None else None
+            if row is None:
+                raise InputError("max_latency needs models to measure; predictions take no time.")
+            longest = budget.max_latency
+            limits.append((f"max_latency={longest:g}", lambda m: self._latency(m, row) <= longest))
+        if budget.cost is not None and budget.max_cost is not None:
+            costs, total = np.asarray(budget.cost, dtype=float), budget.max_cost
+            limits.append((f"max_cost={total:g}", lambda m: costs[m].sum() <= total))
+        return limits
+
+    def _largest(self, fits: Callable[[list[int]], bool], name: str) -> int:
+        """Find the largest size that fits, by halving: cost grows with size."""
+        low, high = 0, self.votes.n_members
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if fits(self.members(middle)) else (low, middle - 1)
+        if low == 0:
+            raise BudgetError(f"Not even one member meets {name}. Allow more.")
+        return low
+
+    def _n_bytes(self, members: list[int]) -> int:
+        return len(pickle.dumps(self.ensemble.slice(sorted(members))))
+
+    def _latency(self, members: list[int], row: Any) -> float:
+        return latency(predictor(self.ensemble, members), row)
+
+
+def own_tally(
+    ensemble: Ensemble, prepared: Any, members: Sequence[int], vote: str
+) -> NDArray[np.float64]:
+    """Add up what members give to each class on prepared rows."""
+    tally = _share(ensemble, prepared, members[0], vote)
+    for member in members[1:]:
+        tally = tally + _share(ensemble, prepared, member, vote)
+    return tally
+
+
+def predictor(ensemble: Ensemble, members: Sequence[int]) -> Callable[[Any], Any]:
+    """Give the predict of a sliced ensemble; for lists of models, their plurality vote."""
+    sliced = ensemble.slice(sorted(members))
+    if hasattr(sliced, "predict"):
+        return sliced.predict
+    kept = sorted(members)
+
+    def predict(X: Any) -> Any:
+        tally = own_tally(ensemble, ensemble.prepare(X), kept, "auto")
+        return ensemble.classes[tally.argmax(axis=1)]
+
+    return predict
+
+
+def latency(predict: Callable[[Any], Any], rows: Any, most_seconds: float = 0.3) -> float:
+    """Measure a prediction: the median of repeats, three at the least."""
+    predict(rows)
+    times: list[float] = []
+    while len(times) < 3 or (sum(times) < most_seconds and len(times) < 100):
+        start = time.perf_counter()
+        predict(rows)
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
+def _share(ensemble: Ensemble, prepared: Any, member: int, vote: str) -> NDArray[np.float64]:
+    if vote == "labels":
+        return np.eye(len(ensemble.classes))[ensemble.codes(prepared, member)]
+    return ensemble.share(prepared, member)
+
+
+def _spread_sizes(n_members: int) -> NDArray[np.intp]:
+    """Sizes to try where each needs a search of its own: some twenty, closer at the start."""
+    return np.unique(np.geomspace(1, n_members, 20).round().astype(np.intp))

@@ -1,0 +1,162 @@
+"""Before and after: figures of a pruning, and its look in a notebook."""
+
+import html as escaping
+import pickle
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.utils import _safe_indexing
+
+from secateurs._labels import as_labels
+from secateurs._sizes import latency, own_tally, predictor
+from secateurs.exceptions import InputError
+from secateurs.predictions import Predictions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from secateurs.pruned import Pruning
+
+_N_BOOTSTRAP = 2000
+
+
+def summary(pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState) -> "pd.DataFrame":
+    """Compare the pruned ensemble with the whole one on some rows."""
+    import pandas as pd
+
+    truth = as_labels(y, "y_test").ravel()
+    rows = _which_rows(pruning, X, len(truth))
+    whole = list(range(pruning.ensemble.n_members))
+    kept = np.sort(pruning.member_indices).tolist()
+    lines: dict[str, tuple[float, ...]] = {"members": (len(whole), len(kept))}
+    if isinstance(pruning.ensemble, Predictions):
+        table = Predictions(X)
+        if table.n_members != len(whole):
+            raise InputError(
+                f"The table to test on has {table.n_members} members, the one pruned {len(whole)}. "
+                "Give predictions of all members."
+            )
+        before, after = (_voted(table, members) for members in (whole, kept))
+        lines |= _accuracy(truth, before, after, rng)
+    else:
+        models = pruning.ensemble.slice(whole), pruning.estimator
+        predicts = predictor(pruning.ensemble, whole), predictor(pruning.ensemble, kept)
+        lines |= _accuracy(truth, predicts[0](X), predicts[1](X), rng)
+        if all(hasattr(model, "predict_proba") for model in models):
+            lines["log loss"] = tuple(_log_loss(model, X, truth) for model in models)
+        lines["megabytes"] = tuple(len(pickle.dumps(model)) / 1e6 for model in models)
+        for n_rows in (1, 1000):
+            some = _safe_indexing(X, np.arange(n_rows) % len(truth))
+            lines[f"ms for {n_rows} rows"] = tuple(1e3 * latency(p, some) for p in predicts)
+    columns = ["before", "after", "change", "low", "high"]
+    values = [_line(*figures) for figures in lines.values()]
+    return pd.DataFrame(values, columns=columns, index=pd.Index(lines, name=rows))
+
+
+def row_hashes(X: Any) -> NDArray[np.uint64] | None:
+    """Hash each row, to know it again; None where rows cannot be told (sparse, predictions)."""
+    import pandas as pd
+
+    if X is None or hasattr(X, "tocsr"):
+        return None
+    frame = X if hasattr(X, "iloc") else pd.DataFrame(np.asarray(X))
+    return np.asarray(pd.util.hash_pandas_object(frame, index=False))
+
+
+def _which_rows(pruning: "Pruning", X: Any, n_rows: int) -> str:
+    """Name the rows measured on, and warn if the members were chosen on them."""
+    held_out = f"held-out rows ({n_rows})"
+    if pruning.chosen_rows is None:
+        return held_out
+    hashes = row_hashes(X)
+    n_known = 0 if hashes is None else int(np.isin(hashes, pruning.chosen_rows).sum())
+    if n_known == 0:
+        return held_out
+    warnings.warn(
+        f"{n_known} of the {n_rows} rows to measure on are rows the members were chosen on, which "
+        "flatters the pruned ensemble. Give other rows.",
+        stacklevel=4,
+    )
+    return f"{'' if n_known == n_rows else 'partly '}rows chosen on ({n_rows})"
+
+
+def _voted(table: Predictions, members: list[int]) -> NDArray[Any]:
+    tally = own_tally(table, table.prepare(None), members, "auto")
+    return table.classes[tally.argmax(axis=1)]
+
+
+def _accuracy(
+    truth: NDArray[Any], before: NDArray[Any], after: NDArray[Any], rng: np.random.RandomState
+) -> dict[str, tuple[float, ...]]:
+    right, still = before == truth, after == truth
+    # Each row is worth −1, 0 or 1 of change: resampling rows is drawing from those three.
+    n_rows = len(truth)
+    lost, won = (right & ~still).sum() / n_rows, (still & ~right).sum() / n_rows
+    draws = rng.multinomial(n_rows, [lost, won, max(0.0, 1 - lost - won)], size=_N_BOOTSTRAP)
+    low, high = np.percentile((draws[:, 1] - draws[:, 0]) / n_rows, [2.5, 97.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # classes that only predictions show
+        balanced = tuple(float(balanced_accuracy_score(truth, p)) for p in (before, after))
+    return {
+        "accuracy": (float(right.mean()), float(still.mean()), float(low), float(high)),
+        "balanced accuracy": balanced,
+    }
+
+
+def _log_loss(model: Any, X: Any, truth: NDArray[Any]) -> float:
+    classes = model.classes_
+    known = np.isin(truth, classes)
+    if not known.all():
+        return float("nan")  # a class the model never saw: infinitely surprised
+    return float(log_loss(truth, model.predict_proba(X), labels=classes))
+
+
+def _line(before: float, after: float, low: float = np.nan, high: float = np.nan) -> list[float]:
+    return [before, after, after - before, low, high]
+
+
+def html(pruning: "Pruning") -> str:
+    """Draw a pruning for a notebook: what was kept, and the accuracy of the vote by size."""
+    votes, order = pruning.votes, pruning.member_indices
+    truth = votes.classes[votes.truth]
+    sizes = np.unique(np.linspace(1, len(order), min(len(order), 60)).round().astype(int))
+    curve = [float((votes.vote(order[:size]) == truth).mean()) for size in sizes]
+    whole = float((votes.vote() == truth).mean())
+    lines = {
+        "ensemble": type(pruning.ensemble.model).__name__,
+        "method": repr(pruning.pruner),
+        "members": f"{len(order)} of {pruning.ensemble.n_members}",
+        "vote of the kept, rows chosen on": f"{curve[-1]:.4f} (all members: {whole:.4f})",
+        "kept, in order of choice": ", ".join(pruning.member_names[:12])
+        + (", …" if len(order) > 12 else ""),
+    }
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{escaping.escape(name)}</th>"
+        f"<td style='text-align:left'>{escaping.escape(value)}</td></tr>"
+        for name, value in lines.items()
+    )
+    return f"<table>{cells}</table>{_curve(sizes, curve, whole)}"
+
+
+def _curve(sizes: NDArray[Any], curve: list[float], whole: float) -> str:
+    width, height, low, high = 320, 90, min(*curve, whole), max(*curve, whole)
+
+    def x(size: float) -> float:
+        return 4 + (width - 8) * (size - sizes[0]) / max(1, sizes[-1] - sizes[0])
+
+    def y(value: float) -> float:
+        return height - 4 - (height - 8) * (value - low) / max(high - low, 1e-9)
+
+    points = " ".join(
+        f"{x(size):.1f},{y(value):.1f}" for size, value in zip(sizes, curve, strict=True)
+    )
+    return (
+        f"<svg width='{width}' height='{height}' role='img' aria-label='Accuracy by size'>"
+        f"<line x1='0' x2='{width}' y1='{y(whole):.1f}' y2='{y(whole):.1f}' stroke='gray' "
+        "stroke-dasharray='4'/>"
+        f"<polyline points='{points}' fill='none' stroke='#0072b2' stroke-width='2'/></svg>"
+        "<div>accuracy of the vote by members kept, on rows chosen on; dashed: all members</div>"
+    )

@@ -1,0 +1,365 @@
+"""What an ensemble is: its members, how they speak, what each sees, and how to slice it.
+
+`as_ensemble` turns a fitted model, a list or dict of models, or predictions into an `Ensemble`. A
+sliced ensemble is a plain object of the same class in which every attribute agrees; members are
+shared with the original, which stays as it is.
+"""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_regressor
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from secateurs._labels import Array
+from secateurs.exceptions import InputError, UnsupportedEnsembleError
+
+_STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
+_KNOWN = (
+    "RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, VotingClassifier, "
+    "AdaBoostClassifier, a Pipeline or fitted search around one, a list or dict of fitted "
+    "classifiers, or predictions (samples × members)"
+)
+
+
+class Ensemble(ABC):
+    """A fitted ensemble.
+
+    Attributes
+    ----------
+    model : object
+        The ensemble as it was given.
+    members : sequence of fitted classifiers
+        Its members.
+    classes : ndarray of shape (n_classes,)
+        Its labels, sorted.
+    weights : ndarray of shape (n_members,) or None
+        Weights of the members in its own vote.
+    soft : bool
+        Whether its own vote adds up probabilities rather than labels.
+    """
+
+    soft = False
+    weights: NDArray[np.float64] | None = None
+    pipelines: tuple[Pipeline, ...] = ()  # around the ensemble, the outermost first
+
+    def __init__(self, model: Any, members: Sequence[Any], classes: Array) -> None:
+        self.model = model
+        self.members = members
+        self.classes = classes
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return len(self.members)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the members."""
+        return [f"member {index}" for index in range(self.n_members)]
+
+    def slice(self, members: Sequence[int]) -> Any:
+        """Make the same ensemble of some members only, in the order given."""
+        sliced = self._slice(members)
+        for pipeline in reversed(self.pipelines):
+            inner, sliced = sliced, copy.copy(pipeline)
+            sliced.steps = [*pipeline.steps[:-1], (pipeline.steps[-1][0], inner)]
+        return sliced
+
+    def prepare(self, X: Any) -> Any:
+        """Check and convert X once, for all members."""
+        for pipeline in self.pipelines:
+            X = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+        return self._prepare(X)
+
+    def within(self, pipeline: Pipeline) -> "Ensemble":
+        """Give the same ensemble as the last step of a pipeline."""
+        wrapped = copy.copy(self)
+        wrapped.pipelines = (pipeline, *self.pipelines)
+        return wrapped
+
+    @abstractmethod
+    def _slice(self, members: Sequence[int]) -> Any:
+        """Slice the ensemble itself."""
+
+    def _prepare(self, X: Any) -> Any:
+        return X
+
+    def features(self, member: int) -> NDArray[np.intp] | None:
+        """Give the columns of prepared X that a member sees; None for all."""
+        return None
+
+    def view(self, X: Any, member: int) -> Any:
+        """Give what a member sees of prepared X."""
+        features = self.features(member)
+        return X if features is None else X[:, features]
+
+    def positions(self, member: int) -> NDArray[np.intp]:
+        """Give the place among the ensemble's classes of each class of a member."""
+        return np.searchsorted(self.classes, self.members[member].classes_)
+
+    def codes(self, X: Any, member: int) -> Array:
+        """Ask a member for its votes on prepared X, as places among the ensemble's classes."""
+        return np.searchsorted(self.classes, self.members[member].predict(self.view(X, member)))
+
+    def share(self, X: Any, member: int) -> NDArray[np.float64]:
+        """Give what a member adds to the ensemble's own vote: (samples, classes)."""
+        weight = 1.0 if self.weights is None else float(self.weights[member])
+        if not self._is_soft(member):
+            return weight * np.eye(len(self.classes))[self.codes(X, member)]
+        known = self.members[member].predict_proba(self.view(X, member))
+        share = np.zeros((len(known), len(self.classes)))
+        share[:, self.positions(member)] = known
+        return weight * share
+
+    def _is_soft(self, member: int) -> bool:
+        return self.soft
+
+    def in_bag(self) -> list[NDArray[np.intp]]:
+        """Give the training rows that each member saw."""
+        raise InputError(
+            f"{type(self.model).__name__} keeps no record of the rows its members were trained on. "
+            "Out-of-bag votes need a forest or a bagging ensemble; otherwise hold rows out."
+        )
+
+
+class _Coded(Ensemble):
+    """Members were trained on places among the classes, and answer with them."""
+
+    def positions(self, member: int) -> NDArray[np.intp]:
+        return np.asarray(self.members[member].classes_).astype(np.intp)
+
+    def codes(self, X: Any, member: int) -> Array:
+        return np.asarray(self.members[member].predict(self.view(X, member))).astype(np.intp)
+
+
+class _Bootstrapped(_Coded):
+    """Forests and bagging: a list of members, each trained on a sample of the rows."""
+
+    def __init__(self, model: Any) -> None:
+        if getattr(model, "n_outputs_", 1) > 1:
+            raise UnsupportedEnsembleError(
+                f"{type(model).__name__} has {model.n_outputs_} outputs; pruning needs one label a "
+                "row. Fit one ensemble for each output."
+            )
+        super().__init__(model, model.estimators_, model.classes_)
+
+    def _slice(self, members: Sequence[int]) -> Any:
+        sliced = copy.copy(self.model)
+        sliced.estimators_ = [self.members[member] for member in members]
+        sliced.n_estimators = len(members)
+        for name in _STALE:
+            sliced.__dict__.pop(name, None)
+        return sliced
+
+    def in_bag(self) -> list[NDArray[np.intp]]:
+        if not self.model.bootstrap:
+            raise InputError(
+                f"{type(self.model).__name__} was trained with bootstrap=False: every member saw "
+                "every row, so there are no out-of-bag votes. Hold rows out, or use bootstrap=True."
+            )
+        return self.model.estimators_samples_
+
+
+class Forest(_Bootstrapped):
+    """A random forest or extra trees: averages probabilities."""
+
+    soft = True
+
+    def _prepare(self, X: Any) -> Any:
+        return self.model._validate_X_predict(X)
+
+
+class Bagging(_Bootstrapped):
+    """Bagging: members may see some of the features."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.soft = all(hasattr(member, "predict_proba") for member in self.members)
+
+    def _prepare(self, X: Any) -> Any:
+        checks = {"accept_sparse": ["csr", "csc"], "dtype": None, "ensure_all_finite": False}
+        return validate_data(self.model, X, reset=False, **checks)
+
+    def features(self, member: int) -> NDArray[np.intp] | None:
+        """Give the columns of prepared X that a member sees; None for all."""
+        features = np.asarray(self.model.estimators_features_[member])
+        return None if np.array_equal(features, np.arange(self.model.n_features_in_)) else features
+
+    def _is_soft(self, member: int) -> bool:
+        return hasattr(self.members[member], "predict_proba")  # as bagging does, one by one
+
+    def _slice(self, members: Sequence[int]) -> Any:
+        sliced = super()._slice(members)
+        sliced.estimators_features_ = [self.model.estimators_features_[m] for m in members]
+        sliced._seeds = np.asarray(self.model._seeds)[list(members)]
+        return sliced
+
+
+class Voting(_Coded):
+    """Voting: named members with weights, by labels or by probabilities."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model, model.estimators_, model.le_.classes_)
+        self._kept = [pair for pair in model.estimators if pair[1] != "drop"]
+        self.soft = model.voting == "soft"
+        if model.weights is not None:
+            self.weights = np.asarray(model._weights_not_none, dtype=float)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the members."""
+        return [name for name, _ in self._kept]
+
+    def _slice(self, members: Sequence[int]) -> Any:
+        sliced = copy.copy(self.model)
+        sliced.estimators = [self._kept[member] for member in members]
+        sliced.estimators_ = [self.members[member] for member in members]
+        fitted = zip(sliced.estimators, sliced.estimators_, strict=True)
+        sliced.named_estimators_ = Bunch(**{name: member for (name, _), member in fitted})
+        if self.weights is not None:
+            sliced.weights = self.weights[list(members)].tolist()
+        return sliced
+
+
+class Boosting(Ensemble):
+    """AdaBoost: weighted votes of members that speak the ensemble's labels."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model, model.estimators_, model.classes_)
+        self.weights = np.asarray(model.estimator_weights_[: len(model.estimators_)], dtype=float)
+
+    def _prepare(self, X: Any) -> Any:
+        return self.model._check_X(X)
+
+    def _slice(self, members: Sequence[int]) -> Any:
+        sliced = copy.copy(self.model)
+        chosen = list(members)
+        sliced.estimators_ = [self.members[member] for member in chosen]
+        sliced.estimator_weights_ = self.model.estimator_weights_[chosen]
+        sliced.estimator_errors_ = self.model.estimator_errors_[chosen]
+        sliced.n_estimators = len(chosen)
+        return sliced
+
+
+class Models(Ensemble):
+    """A list or dict of fitted classifiers: plurality vote."""
+
+    def __init__(self, model: Any) -> None:
+        members = list(model.values()) if isinstance(model, Mapping) else list(model)
+        for index, member in enumerate(members):
+            if is_regressor(member) or not hasattr(member, "predict"):
+                raise UnsupportedEnsembleError(
+                    f"Member {index} is a {type(member).__name__}, which is no classifier. Give "
+                    "fitted classifiers, or their predictions (samples × members)."
+                )
+            if not hasattr(member, "classes_"):
+                raise UnsupportedEnsembleError(
+                    f"Member {index}, a {type(member).__name__}, has no classes_: it is not "
+                    "fitted, or speaks no labels. Fit it, or give predictions (samples × members)."
+                )
+        if not members:
+            raise InputError("The list of models is empty. Give at least one fitted classifier.")
+        classes = np.unique(np.concatenate([np.asarray(member.classes_) for member in members]))
+        super().__init__(model, members, classes)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the members."""
+        named = isinstance(self.model, Mapping)
+        return [str(name) for name in self.model] if named else super().names
+
+    def _slice(self, members: Sequence[int]) -> Any:
+        if isinstance(self.model, Mapping):
+            items = list(self.model.items())
+            return dict(items[member] for member in members)
+        return [self.members[member] for member in members]
+
+
+def as_ensemble(model: Any) -> Ensemble:
+    """Find out what a model is.
+
+    Parameters
+    ----------
+    model : object
+        A fitted scikit-learn ensemble, a pipeline or fitted search around one, or a list or dict of
+        fitted classifiers.
+
+    Returns
+    -------
+    Ensemble
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from secateurs.ensembles import as_ensemble
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(*load_iris(return_X_y=True))
+    >>> as_ensemble(forest).slice([2, 7]).n_estimators
+    2
+    """
+    if isinstance(model, FrozenEstimator):
+        return as_ensemble(model.estimator)
+    if isinstance(model, (GridSearchCV, RandomizedSearchCV)) or hasattr(model, "best_estimator_"):
+        check_is_fitted(model)
+        if not hasattr(model, "best_estimator_"):
+            raise InputError("The search has no best_estimator_. Run it with refit=True.")
+        return as_ensemble(model.best_estimator_)
+    if isinstance(model, (list, tuple, Mapping)):
+        return Models(model)
+    _refuse(model)
+    if isinstance(model, Pipeline):
+        return as_ensemble(model.steps[-1][1]).within(model)
+    for known, kind in _KINDS:
+        if isinstance(model, known):
+            check_is_fitted(model)
+            return kind(model)
+    raise UnsupportedEnsembleError(
+        f"{type(model).__name__} is no ensemble that can be pruned. Give one of: {_KNOWN}."
+    )
+
+
+_KINDS: tuple[tuple[Any, Any], ...] = (
+    ((RandomForestClassifier, ExtraTreesClassifier), Forest),
+    (BaggingClassifier, Bagging),
+    (VotingClassifier, Voting),
+    (AdaBoostClassifier, Boosting),
+)
+
+
+def _refuse(model: Any) -> None:
+    """Refuse ensembles that look prunable and are not, with the reason and a way out."""
+    name = type(model).__name__
+    if isinstance(model, (GradientBoostingClassifier, HistGradientBoostingClassifier)):
+        count = "n_estimators" if isinstance(model, GradientBoostingClassifier) else "max_iter"
+        raise UnsupportedEnsembleError(
+            f"{name} cannot be pruned: its trees are increments of a score, each meant to follow "
+            f"those before, not classifiers with votes. Train fewer: {count}, or early stopping."
+        )
+    if isinstance(model, StackingClassifier):
+        raise UnsupportedEnsembleError(
+            f"{name} cannot be sliced: its final estimator was trained on the outputs of all "
+            "members. Prune the list model.estimators_, then fit a stacking of those kept."
+        )
+    if is_regressor(model):
+        raise UnsupportedEnsembleError(
+            f"{name} is a regressor, and numbers are no votes. Give an ensemble of classifiers."
+        )

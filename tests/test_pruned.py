@@ -1,0 +1,356 @@
+"""prune() and what it gives: the right members, sizes, budgets and figures."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import naive
+from secateurs import COMEP, collect_votes, make_pruner, prune
+from secateurs._crossfit import folds
+from secateurs.exceptions import BudgetError, InputError
+
+X, CODES = make_classification(
+    700, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.15, random_state=1
+)
+Y = np.array(["ant", "bee", "cat"])[CODES]
+FIT, CHOOSE, TEST = slice(0, 300), slice(300, 500), slice(500, 700)
+
+MODELS = {
+    "forest": RandomForestClassifier(25, random_state=0),
+    "bagging": BaggingClassifier(KNeighborsClassifier(), 10, max_features=0.5, random_state=0),
+    "voting": VotingClassifier(
+        [
+            ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
+            ("bayes", GaussianNB()),
+            ("linear", LogisticRegression()),
+            ("near", KNeighborsClassifier()),
+        ],
+        voting="soft",
+        weights=[1, 2, 3, 4],
+    ),
+    "boosting": AdaBoostClassifier(
+        DecisionTreeClassifier(max_depth=2), n_estimators=12, random_state=0
+    ),
+    "pipeline": make_pipeline(StandardScaler(), RandomForestClassifier(12, random_state=0)),
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {name: model.fit(X[FIT], Y[FIT]) for name, model in MODELS.items()}
+
+
+@pytest.fixture(scope="module")
+def forest(fitted):
+    return fitted["forest"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_members_are_those_the_pruner_chooses_from_the_votes(fitted, name):
+    model = fitted[name]
+    pruning = prune(model, X[CHOOSE], Y[CHOOSE], keep=3)
+    votes = collect_votes(model, X[CHOOSE]).tolist()
+    expected = naive.comep(votes, Y[CHOOSE].tolist(), 3, 0.5, "spread")
+    assert pruning.member_indices.tolist() == expected
+    assert type(pruning.estimator) is type(model)
+    assert pruning.estimator.predict(X[TEST]).shape == (200,)
+
+
+def test_lists_dicts_and_tables_of_predictions_are_pruned_alike(fitted):
+    models = [fitted[name] for name in ("forest", "bagging", "voting", "boosting")]
+    named = dict(zip("abcd", models))
+    table = np.stack([model.predict(X[CHOOSE]) for model in models], axis=1)
+    frame = pd.DataFrame(table, columns=list("abcd"))
+    for given in (models, named):
+        pruning = prune(given, X[CHOOSE], Y[CHOOSE], keep=2)
+        assert len(pruning.estimator) == 2
+        assert type(pruning.estimator) is type(given)
+    by_votes = prune(table, y=Y[CHOOSE], keep=2)
+    assert by_votes.member_indices.tolist() == pruning.member_indices.tolist()
+    assert (by_votes.estimator == table[:, np.sort(by_votes.member_indices)]).all()
+    by_frame = prune(frame, y=Y[CHOOSE], keep=2)
+    assert sorted(by_frame.estimator.columns) == sorted(by_frame.member_names)
+    assert prune(table.tolist(), y=Y[CHOOSE], keep=2).member_indices.tolist() == (
+        pruning.member_indices.tolist()
+    )
+
+
+def test_probabilities_vote_for_their_largest(forest):
+    given = np.stack([tree.predict_proba(X[CHOOSE]) for tree in forest.estimators_], axis=1)
+    pruning = prune(given, y=CODES[CHOOSE], keep=4)
+    expected = prune(given.argmax(axis=2), y=CODES[CHOOSE], keep=4)
+    assert pruning.member_indices.tolist() == expected.member_indices.tolist()
+    assert pruning.estimator.shape == (200, 4, 3)
+
+
+def test_the_whole_ensemble_predicts_as_before(fitted):
+    for model in fitted.values():
+        whole = prune(model, X[CHOOSE], Y[CHOOSE], "best", keep=1.0).estimator
+        assert (whole.predict_proba(X[TEST]) == model.predict_proba(X[TEST])).all()
+
+
+def test_pruners_are_given_by_name_or_as_they_are(forest):
+    by_name = prune(forest, X[CHOOSE], Y[CHOOSE], "re", 5, backfit=True)
+    by_object = prune(forest, X[CHOOSE], Y[CHOOSE], make_pruner("re", keep=5, backfit=True))
+    assert by_name.member_indices.tolist() == by_object.member_indices.tolist()
+    given = COMEP(keep=3)
+    prune(forest, X[CHOOSE], Y[CHOOSE], given)
+    assert not hasattr(given, "support_")
+    assert len(prune(forest, X[CHOOSE], Y[CHOOSE], given, keep=7).member_indices) == 7
+
+
+def test_random_methods_depend_on_the_seed_alone(forest):
+    first, second = (
+        prune(forest, X[CHOOSE], Y[CHOOSE], "random", 5, random_state=seed) for seed in (3, 3)
+    )
+    assert first.member_indices.tolist() == second.member_indices.tolist()
+
+
+# Budgets ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pruner", ["comep", "re", "best", COMEP(refine=True)])
+def test_max_bytes_is_kept_and_used_up(forest, pruner):
+    limit = len(pickle.dumps(forest)) // 3
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], pruner, max_bytes=limit)
+    assert len(pickle.dumps(pruning.estimator)) <= limit
+    larger = prune(forest, X[CHOOSE], Y[CHOOSE], pruner, keep=len(pruning.member_indices) + 1)
+    assert len(pickle.dumps(larger.estimator)) > limit
+
+
+def test_costs_add_up_to_no_more_than_the_total(forest):
+    cost = np.random.default_rng(0).uniform(1, 3, size=25)
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], cost=cost, max_cost=12)
+    order = prune(forest, X[CHOOSE], Y[CHOOSE], keep=25).member_indices
+    n_kept = len(pruning.member_indices)
+    assert pruning.member_indices.tolist() == order[:n_kept].tolist()
+    assert cost[order[:n_kept]].sum() <= 12 < cost[order[: n_kept + 1]].sum()
+
+
+def test_a_generous_latency_keeps_everybody(forest):
+    assert len(prune(forest, X[CHOOSE], Y[CHOOSE], max_latency=60).member_indices) == 25
+
+
+@pytest.mark.parametrize("vote", ["auto", "labels"])
+def test_tolerance_gives_the_smallest_set_within_it_on_rows_held_out(forest, vote):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", tolerance=0.02, vote=vote, random_state=0)
+    rng = np.random.RandomState(0)
+    right = np.zeros(25)
+    rows_of = X[CHOOSE]
+    votes = collect_votes(forest, rows_of)
+    probabilities = [tree.predict_proba(rows_of) for tree in forest.estimators_]
+    one_hot = [(votes[:, [t]] == forest.classes_).astype(float) for t in range(25)]
+    shares = probabilities if vote == "auto" else one_hot
+    for chosen_on, held_out in folds(CODES[CHOOSE], rng):
+        truth = Y[CHOOSE]
+        order = naive.best_members(votes[chosen_on].tolist(), truth[chosen_on].tolist(), 25)
+        for size in range(1, 26):
+            total = sum(shares[t][held_out] for t in order[:size])
+            right[size - 1] += (forest.classes_[total.argmax(axis=1)] == truth[held_out]).sum()
+    accuracy = right / 200
+    expected = int(np.flatnonzero(accuracy >= accuracy[-1] - 0.02 - 1e-12)[0]) + 1
+    assert len(pruning.member_indices) == expected
+
+
+def test_tolerance_works_for_methods_that_search_anew_for_each_size(forest):
+    given = make_pruner("sep", n_iterations=20, random_state=0)
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], given, tolerance=0.05, random_state=0)
+    assert 1 <= len(pruning.member_indices) <= 25
+
+
+@pytest.mark.parametrize(
+    ("budget", "error", "message"),
+    [
+        ({"max_bytes": 10}, BudgetError, "Not even one member meets max_bytes=10"),
+        ({"max_bytes": -1}, InputError, "max_bytes=-1 is no budget"),
+        ({"tolerance": float("nan")}, InputError, "tolerance=nan is no budget"),
+        ({"cost": [1] * 25}, InputError, "cost and max_cost go together"),
+        ({"cost": [1] * 3, "max_cost": 2}, InputError, r"cost has shape \(3,\)"),
+        ({"cost": [3] * 25, "max_cost": 2}, BudgetError, "Not even one member meets max_cost=2"),
+        ({"keep": 3, "tolerance": 0.1}, InputError, "keep=3 and a budget exclude each other"),
+        (
+            {"tolerance": 0, "cost": [1] * 25, "max_cost": 1},
+            BudgetError,
+            "No sub-ensemble of at most 1 members",
+        ),
+    ],
+)
+def test_budgets_that_cannot_be_met_are_refused(forest, budget, error, message):
+    with pytest.raises(error, match=message):
+        prune(forest, X[CHOOSE], Y[CHOOSE], random_state=0, **budget)
+
+
+# Automatic choices --------------------------------------------------------------------
+
+
+def test_the_automatic_weight_is_the_best_on_rows_held_out(forest):
+    votes = collect_votes(forest, X[CHOOSE])
+    pruner = COMEP(keep=5, diversity_weight="auto", random_state=0).fit(votes, Y[CHOOSE])
+    splits = list(folds(CODES[CHOOSE], np.random.RandomState(0)))
+    right = {}
+    for weight in np.arange(11) / 10:
+        right[weight] = 0
+        for chosen_on, held_out in splits:
+            rows, truth = votes[chosen_on].tolist(), Y[CHOOSE][chosen_on].tolist()
+            members = COMEP(5, weight).fit(rows, truth).member_indices_.tolist()
+            kept = votes[held_out].tolist()
+            voted = [naive.vote(kept, members, n) for n in range(len(kept))]
+            right[weight] += sum(a == b for a, b in zip(voted, Y[CHOOSE][held_out]))
+    best = max(right.values())
+    assert right[pruner.diversity_weight_] == best
+    nearest = min(abs(w - 0.3) for w, count in right.items() if count == best)
+    assert abs(pruner.diversity_weight_ - 0.3) == pytest.approx(nearest)
+    again = COMEP(5, pruner.diversity_weight_).fit(votes, Y[CHOOSE])
+    assert pruner.member_indices_.tolist() == again.member_indices_.tolist()
+
+
+def test_the_automatic_method_is_one_of_ours_and_repeatable(forest):
+    first, second = (
+        prune(forest, X[CHOOSE], Y[CHOOSE], "auto", 5, random_state=1) for _ in range(2)
+    )
+    assert repr(first.pruner) == repr(second.pruner)
+    assert len(first.member_indices) == 5
+    by_default = prune(forest, X[CHOOSE], Y[CHOOSE], "auto", random_state=1)
+    assert len(by_default.member_indices) == round(0.1 * 25)
+    with pytest.raises(InputError, match="takes no parameters, but got backfit"):
+        prune(forest, X[CHOOSE], Y[CHOOSE], "auto", backfit=True)
+
+
+def test_automatic_choices_work_with_out_of_bag_votes(forest):
+    pruning = prune(forest, X[FIT], Y[FIT], "auto", 5, oob=True, random_state=0)
+    assert pruning.votes.has_missing
+    assert len(pruning.member_indices) == 5
+
+
+# Figures ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_summary_measures_through_the_models_themselves(fitted, name):
+    model = fitted[name]
+    pruning = prune(model, X[CHOOSE], Y[CHOOSE], keep=3)
+    table = pruning.summary(X[TEST], Y[TEST])
+    assert table.index.name == "held-out rows (200)"
+    assert table.loc["accuracy", "before"] == model.score(X[TEST], Y[TEST])
+    assert table.loc["accuracy", "after"] == pruning.estimator.score(X[TEST], Y[TEST])
+    assert table.loc["members", "after"] == 3
+    assert table.loc["megabytes", "after"] == len(pickle.dumps(pruning.estimator)) / 1e6
+    assert table.loc["ms for 1000 rows", "after"] > 0
+    change = table.loc["accuracy", "change"]
+    assert table.loc["accuracy", "low"] <= change <= table.loc["accuracy", "high"]
+    assert "log loss" in table.index
+
+
+def test_the_interval_is_that_of_a_paired_bootstrap(forest):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=5)
+    table = pruning.summary(X[TEST], Y[TEST])
+    before, after = (m.predict(X[TEST]) == Y[TEST] for m in (forest, pruning.estimator))
+    rng = np.random.default_rng(0)
+    rows = rng.integers(200, size=(4000, 200))
+    changes = after[rows].mean(axis=1) - before[rows].mean(axis=1)
+    low, high = np.percentile(changes, [2.5, 97.5])
+    assert table.loc["accuracy", "low"] == pytest.approx(low, abs=0.006)
+    assert table.loc["accuracy", "high"] == pytest.approx(high, abs=0.006)
+
+
+def test_rows_chosen_on_are_not_taken_for_held_out_ones(forest):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
+    with pytest.warns(UserWarning, match="200 of the 200 rows to measure on are rows"):
+        table = pruning.summary(X[CHOOSE], Y[CHOOSE])
+    assert table.index.name == "rows chosen on (200)"
+    with pytest.warns(UserWarning, match="100 of the 200 rows"):
+        mixed = pruning.summary(X[400:600], Y[400:600])
+    assert mixed.index.name == "partly rows chosen on (200)"
+
+
+def test_lists_and_tables_are_summed_up_by_their_vote(fitted):
+    models = [fitted[name] for name in ("forest", "bagging", "boosting")]
+    pruning = prune(models, X[CHOOSE], Y[CHOOSE], keep=1)
+    table = pruning.summary(X[TEST], Y[TEST])
+    (kept,) = pruning.estimator
+    assert table.loc["accuracy", "after"] == kept.score(X[TEST], Y[TEST])
+    votes = np.stack([model.predict(X[CHOOSE]) for model in models], axis=1)
+    others = np.stack([model.predict(X[TEST]) for model in models], axis=1)
+    by_votes = prune(votes, y=Y[CHOOSE], keep=1)
+    figures = by_votes.summary(others, Y[TEST])
+    assert figures.loc["accuracy"].equals(table.loc["accuracy"])
+    with pytest.raises(InputError, match="has 2 members, the one pruned 3"):
+        by_votes.summary(others[:, :2], Y[TEST])
+
+
+def test_a_pruning_shows_itself(forest):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
+    assert repr(pruning).startswith("Pruning(RandomForestClassifier: 3 of 25 members kept by COMEP")
+    page = pruning._repr_html_()
+    assert len(page) < 60_000
+    assert "3 of 25" in page
+    assert page.count("<svg") == 1
+
+
+def test_foreign_names_are_escaped_in_notebooks():
+    votes = pd.DataFrame({"<script>x</script>": [0, 1, 1], "b": [0, 0, 1]})
+    assert "<script>" not in prune(votes, y=[0, 1, 1], keep=1)._repr_html_()
+
+
+def test_the_provenance_is_plain(forest):
+    note = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3, random_state=0).provenance()
+    assert note["method"] == "COMEP"
+    assert note["parameters"]["keep"] == 3
+    assert len(note["members"]) == len(note["scores"]) == 3
+    assert note["n_members_before"] == 25
+
+
+# Bad input ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": None}, "prune needs y"),
+        ({"X": None}, "prune needs X"),
+        ({"vote": "loud"}, "vote='loud' is unknown"),
+        ({"pruner": "comp"}, "Did you mean 'comep'"),
+        ({"pruner": COMEP(), "refine": True}, "Give refine to the pruner itself"),
+        ({"X": X[:5]}, "5 samples but y has 200 labels"),
+        ({"keep": 99}, "keep=99 asks for more members"),
+    ],
+)
+def test_bad_arguments_are_refused(forest, arguments, message):
+    given = {"X": X[CHOOSE], "y": Y[CHOOSE]} | arguments
+    with pytest.raises(ValueError, match=message):
+        prune(forest, **given)
+
+
+def test_bad_predictions_are_refused():
+    with pytest.raises(InputError, match="Predictions need no X"):
+        prune(np.zeros((3, 2), int), X[:3], [0, 1, 0])
+    with pytest.raises(InputError, match="do not sum to 1"):
+        prune(np.full((3, 2, 2), 0.7), y=[0, 1, 0])
+    with pytest.raises(InputError, match="not all finite numbers"):
+        prune(np.full((3, 2, 2), np.nan), y=[0, 1, 0])
+    with pytest.raises(InputError, match="max_latency needs models"):
+        prune(np.zeros((3, 2), int), y=[0, 1, 0], max_latency=1)
+
+
+def test_pruning_leaves_the_ensemble_as_it_was(forest):
+    before = pickle.dumps(forest)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
+    assert pickle.dumps(forest) == before
