@@ -3,12 +3,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := numpy==2.0.2 scipy==1.13.1 scikit-learn==1.6.1 numba==0.60.0 pandas==2.2.3
 
-.PHONY: help demo test lint types tests uncompiled benchmarks clean
+.PHONY: help demo test lint types tests uncompiled oldest benchmarks clean
 
 help:
 	@echo "make demo        train a forest, prune it with every method, show before and after"
 	@echo "make test        linters, types and all tests"
+	@echo "make oldest      all tests with the oldest versions of the dependencies"
 	@echo "make benchmarks  measure speed and memory; prints docs/benchmarks.md (some minutes)"
 	@echo "make clean       remove the environment and all caches"
 
@@ -47,9 +49,18 @@ tests: $(VENV)/.tested
 uncompiled: $(VENV)/.tested
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet tests/test_kernels.py
 
+# The oldest versions that pyproject.toml allows, in an environment of their own.
+$(VENV)-oldest/.tested: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet --editable '.[test]' $(OLDEST)
+	@touch $@
+
+oldest: $(VENV)-oldest/.tested
+	$(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal
+
 benchmarks: $(VENV)/.tested
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) $(VENV)-oldest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

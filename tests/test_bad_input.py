@@ -39,7 +39,7 @@ def refuses(message, call, *args, error=ValueError, **kwargs):
         ([[1j, 0], [0, 0]], Y, "Complex data not supported"),
         (np.zeros((2, 2), "M8[D]"), Y, "which are no labels. Give text, integers"),
         ([[10**30, 1], [1, 1]], Y, "integers beyond 64 bits"),
-        ([["a", "b"], ["b", "b"]], Y, "one holds text such as 'a', the other numbers such as"),
+        ([["a", "b"], ["b", "b"]], Y, "some are text such as 'a', others numbers such as"),
         (VOTES, [0, NAN], "y holds 'NaN'"),
         (VOTES, [0.5, 1], "y holds 0.5, which is no label"),
         (VOTES, [[0, 1], [1, 0]], r"y has shape \(2, 2\)|y should be a 1d array"),

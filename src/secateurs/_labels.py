@@ -62,8 +62,8 @@ def merge_classes(first: Array, second: Array) -> Array:
     if _is_text(first) != _is_text(second):
         text, numbers = (first, second) if _is_text(first) else (second, first)
         raise ValueError(
-            f"Votes and y are coded differently: one holds text such as {text[0]!r}, the other "
-            f"numbers such as {numbers[0]!r}. Give both in the same coding."
+            f"Labels are coded differently: some are text such as {text[0]!r}, others "
+            f"numbers such as {numbers[0]!r}. Give votes and true labels in the same coding."
         )
     if np.array_equal(first, second) and first.dtype == second.dtype:
         return first

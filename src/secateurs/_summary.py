@@ -50,7 +50,9 @@ def summary(pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState
         lines["megabytes"] = tuple(len(pickle.dumps(model)) / 1e6 for model in models)
         for n_rows in (1, 1000):
             some = _safe_indexing(X, np.arange(n_rows) % len(truth))
-            lines[f"ms for {n_rows} rows"] = tuple(1e3 * latency(p, some) for p in predicts)
+            lines[f"ms for {n_rows} row{'s' * (n_rows > 1)}"] = tuple(
+                1e3 * latency(p, some) for p in predicts
+            )
     columns = ["before", "after", "change", "low", "high"]
     values = [_line(*figures) for figures in lines.values()]
     return pd.DataFrame(values, columns=columns, index=pd.Index(lines, name=rows))
@@ -62,8 +64,12 @@ def row_hashes(X: Any) -> NDArray[np.uint64] | None:
 
     if X is None or hasattr(X, "tocsr"):
         return None
-    frame = X if hasattr(X, "iloc") else pd.DataFrame(np.asarray(X))
-    return np.asarray(pd.util.hash_pandas_object(frame, index=False))
+    values = X if hasattr(X, "iloc") else np.asarray(X)
+    if isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "biuf":
+        words = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+        factors = np.random.RandomState(0).randint(1, 2**62, size=words.shape[1], dtype=np.uint64)
+        return (words * (2 * factors + 1)).sum(axis=1, dtype=np.uint64)
+    return np.asarray(pd.util.hash_pandas_object(pd.DataFrame(values), index=False))
 
 
 def _which_rows(pruning: "Pruning", X: Any, n_rows: int) -> str:

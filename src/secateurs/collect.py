@@ -9,10 +9,10 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, validate_data
 
 from secateurs import _kernels
-from secateurs._labels import Array, code_dtype
+from secateurs._labels import Array, check_number, code_dtype
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.votes import Votes
@@ -74,6 +74,7 @@ def votes_of(
 
 def _codes(ensemble: Ensemble, X: Any, n_jobs: int | None) -> Array:
     """Collect votes as places among the classes: (members, samples)."""
+    check_number(ensemble.classes)
     prepared = ensemble.prepare(X)
     n_samples = prepared.shape[0] if hasattr(prepared, "shape") else len(prepared)
     codes = np.empty((ensemble.n_members, n_samples), dtype=code_dtype(len(ensemble.classes)))
@@ -97,11 +98,14 @@ def _is_tree(member: Any) -> bool:
 
 def _tree_walk(ensemble: Ensemble, X: Any) -> Callable[[int, Array], None] | None:
     """Prepare to fill in votes of trees, X checked and converted once; None without trees."""
-    trees = [member for member in ensemble.members if _is_tree(member)]
+    trees = {i: member for i, member in enumerate(ensemble.members) if _is_tree(member)}
     if not trees:
         return None
-    allow_nan = all(tree.__sklearn_tags__().input_tags.allow_nan for tree in trees)
-    finite = "allow-nan" if allow_nan else True
+    for index, tree in trees.items():
+        if ensemble.features(index) is None:  # else the ensemble has checked X as a whole
+            validate_data(tree, X, reset=False, skip_check_array=True)
+    allow_nan = all(tree.__sklearn_tags__().input_tags.allow_nan for tree in trees.values())
+    finite = "allow-nan" if allow_nan and not issparse(X) else True
     floats = check_array(
         X, dtype=np.float32, order="C", accept_sparse="csr", ensure_all_finite=finite
     )

@@ -9,11 +9,12 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from secateurs import COMEP, Votes, all_pruners, make_pruner
+from secateurs.collect import votes_of
+from secateurs.ensembles import as_ensemble
 
 N_TREES, N_KEEP, SEED = 300, 30, 0
 _PEP_ROUNDS = 500  # of 50,000: enough to show, in a few seconds
@@ -48,7 +49,8 @@ def prepare() -> Data:
     halves = train_test_split(X_rest, y_rest, test_size=0.5, random_state=SEED)
     X_choose, X_test, y_choose, y_test = halves
     forest = RandomForestClassifier(N_TREES, random_state=SEED).fit(X_train, y_train)
-    return Data(forest, _votes(forest, X_choose, y_choose), _votes(forest, X_test, y_test))
+    known = as_ensemble(forest)
+    return Data(forest, votes_of(known, X_choose, y_choose), votes_of(known, X_test, y_test))
 
 
 def outcomes(data: Data) -> Iterable[Outcome]:
@@ -64,11 +66,6 @@ def outcomes(data: Data) -> Iterable[Outcome]:
         pruner.fit(data.choose)
         seconds = time.perf_counter() - start
         yield _outcome(name, data, pruner.member_indices_, seconds)
-
-
-def _votes(forest: Any, X: Any, y: Any) -> Votes:
-    table = np.stack([tree.predict(X).astype(np.intp) for tree in forest.estimators_], axis=1)
-    return Votes.encode(forest.classes_[table], y)
 
 
 def _outcome(name: str, data: Data, members: Iterable[int], seconds: float) -> Outcome:
@@ -116,7 +113,7 @@ def main() -> None:
         f"sep and pep keep at most {N_KEEP} trees; pep made {_PEP_ROUNDS} of its 50,000 rounds. "
         "One data set and one split prove nothing: methods differ from set to set."
     )
-    console.print("\nNext: prune votes of your own, as the README shows.")
+    console.print("\nNext: prune a model of your own, as the README and examples/ show.")
 
 
 if __name__ == "__main__":

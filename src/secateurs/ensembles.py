@@ -8,6 +8,7 @@ shared with the original, which stays as it is.
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from secateurs._labels import Array
+from secateurs._labels import Array, merge_classes
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 
 _STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
@@ -210,8 +211,25 @@ class Bagging(_Bootstrapped):
     def _slice(self, members: Sequence[int]) -> Any:
         sliced = super()._slice(members)
         sliced.estimators_features_ = [self.model.estimators_features_[m] for m in members]
-        sliced._seeds = np.asarray(self.model._seeds)[list(members)]
+        if self._knows_seeds:
+            sliced._seeds = np.asarray(self.model._seeds)[list(members)]
+        else:
+            sliced.__dict__.pop("_seeds", None)  # better no record of rows than a wrong one
         return sliced
+
+    @property
+    def _knows_seeds(self) -> bool:
+        """Whether there is a seed for each member; growing by warm_start keeps the last only."""
+        return len(self.model._seeds) == len(self.members)
+
+    def in_bag(self) -> list[NDArray[np.intp]]:
+        """Give the training rows that each member saw."""
+        if not self._knows_seeds:
+            raise InputError(
+                "This bagging ensemble grew by warm_start and knows the rows of its last members "
+                "only. Fit it at once for out-of-bag votes, or hold rows out."
+            )
+        return super().in_bag()
 
 
 class Voting(_Coded):
@@ -220,6 +238,11 @@ class Voting(_Coded):
     def __init__(self, model: Any) -> None:
         super().__init__(model, model.estimators_, model.le_.classes_)
         self._kept = [pair for pair in model.estimators if pair[1] != "drop"]
+        if len(self._kept) != len(model.estimators_):
+            raise InputError(
+                f"The voting names {len(self._kept)} members but was fitted with "
+                f"{len(model.estimators_)}: it was changed afterwards. Fit it again."
+            )
         self.soft = model.voting == "soft"
         if model.weights is not None:
             self.weights = np.asarray(model._weights_not_none, dtype=float)
@@ -266,7 +289,7 @@ class Models(Ensemble):
     def __init__(self, model: Any) -> None:
         members = list(model.values()) if isinstance(model, Mapping) else list(model)
         for index, member in enumerate(members):
-            if is_regressor(member) or not hasattr(member, "predict"):
+            if _is_regressor(member) or not hasattr(member, "predict"):
                 raise UnsupportedEnsembleError(
                     f"Member {index} is a {type(member).__name__}, which is no classifier. Give "
                     "fitted classifiers, or their predictions (samples × members)."
@@ -276,10 +299,15 @@ class Models(Ensemble):
                     f"Member {index}, a {type(member).__name__}, has no classes_: it is not "
                     "fitted, or speaks no labels. Fit it, or give predictions (samples × members)."
                 )
+            if np.ndim(member.classes_[0]) > 0:
+                raise UnsupportedEnsembleError(
+                    f"Member {index}, a {type(member).__name__}, has {len(member.classes_)} "
+                    "outputs; pruning needs one label a row. Fit a model for each output."
+                )
         if not members:
             raise InputError("The list of models is empty. Give at least one fitted classifier.")
-        classes = np.unique(np.concatenate([np.asarray(member.classes_) for member in members]))
-        super().__init__(model, members, classes)
+        known = [np.asarray(member.classes_) for member in members]
+        super().__init__(model, members, reduce(merge_classes, known))
 
     @property
     def names(self) -> list[str]:
@@ -345,6 +373,10 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
 )
 
 
+def _is_regressor(model: Any) -> bool:
+    return hasattr(model, "__sklearn_tags__") and is_regressor(model)
+
+
 def _refuse(model: Any) -> None:
     """Refuse ensembles that look prunable and are not, with the reason and a way out."""
     name = type(model).__name__
@@ -359,7 +391,7 @@ def _refuse(model: Any) -> None:
             f"{name} cannot be sliced: its final estimator was trained on the outputs of all "
             "members. Prune the list model.estimators_, then fit a stacking of those kept."
         )
-    if is_regressor(model):
+    if _is_regressor(model):
         raise UnsupportedEnsembleError(
             f"{name} is a regressor, and numbers are no votes. Give an ensemble of classifiers."
         )
