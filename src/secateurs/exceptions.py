@@ -64,7 +64,7 @@ class MissingExtraError(SecateursError, ImportError):
 def one_line(error: BaseException) -> str:
     """Say shortly what went wrong inside another library."""
     lines = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0][:200]}".rstrip(" :.")
+    return _printable(f"{type(error).__name__}: {lines[0][:200]}").rstrip(" :.")
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def reading(path: Path) -> Iterator[None]:
     except Warning:  # for users who turn warnings into errors
         raise
     except SecateursError as error:
-        raise type(error)(f"{path} {error}") from None
+        raise type(error)(_printable(f"{path} {error}")) from None
     except MemoryError as error:
         raise InputError(f"{path} needs more memory than there is.") from error
     except Exception as error:
@@ -83,3 +83,8 @@ def reading(path: Path) -> Iterator[None]:
             f"{path} cannot be read: {one_line(error)}. It is damaged, or was written by another "
             "program or version."
         ) from error
+
+
+def _printable(text: str) -> str:
+    """Keep names from a file from breaking lines or steering a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
