@@ -444,6 +444,7 @@ FAULTS = {
     "masked": ("forest", set_attribute(n_features_in_=np.ma.masked_all(())), "other features"),
     "outputs": ("forest", set_attribute(n_outputs_=2), "other outputs"),
     "classes": ("forest", set_attribute(classes_=np.arange(4)), "other classes"),
+    "no classes": ("forest", lambda m: vars(m[0]).pop("n_classes_"), "state makes no sense"),
     "a method": ("forest", set_attribute(_validate_X_predict=np.positive), "place of a method"),
     "class codes": ("bagged neighbours", set_attribute(_y=np.full(200, 9)), "unknown class"),
     "samples": ("bagged neighbours", set_attribute(_fit_X=X[:, :3]), "other features"),

@@ -1,15 +1,12 @@
 """PEP: Pareto ensemble pruning, fewer errors and fewer members at once."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from secateurs.objectives import VoteError
-from secateurs.pruners._base import BasePruner
-from secateurs.pruners._sep import (
-    check_iterations,
-    finish,
+from secateurs.pruners._random_search import (
+    RandomSearchPruner,
     random_flips,
     random_half,
     resolve_iterations,
@@ -18,7 +15,7 @@ from secateurs.search import Choice, Mask, best_member
 from secateurs.votes import Votes
 
 
-class PEP(BasePruner):
+class PEP(RandomSearchPruner):
     """Pareto ensemble pruning: search for few errors and few members at once [1]_.
 
     Keeps an archive of sets none of which is beaten by another in both respects. Each round takes
@@ -76,26 +73,6 @@ class PEP(BasePruner):
     [(0.0, array([0]))]
     """
 
-    _may_decide_size = True
-
-    def __init__(
-        self,
-        keep: int | float | None = None,
-        n_iterations: int | str = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.keep = keep
-        self.n_iterations = n_iterations
-        self.random_state = random_state
-
-    @property
-    def is_nested(self) -> bool:
-        """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
-        return False
-
-    def _check_parameters(self, votes: Votes) -> None:
-        check_iterations(self.n_iterations)
-
     def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
         self.n_iter_ = resolve_iterations(self.n_iterations, votes.n_members)
         objective = VoteError(votes, ties="shared")
@@ -109,7 +86,7 @@ class PEP(BasePruner):
         # The first set fits, and only sets no larger push one out: some set always fits.
         fitting = [solution for solution in front if n_keep is None or solution.size <= n_keep]
         best = max(fitting, key=lambda solution: solution.worth)  # the smallest of the best
-        return finish(self, objective, np.flatnonzero(best.chosen).tolist())
+        return self._finish(objective, np.flatnonzero(best.chosen).tolist())
 
 
 @dataclass(frozen=True, eq=False)
