@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -23,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 import naive
 from secateurs import COMEP, collect_votes, make_pruner, prune
 from secateurs._crossfit import folds
+from secateurs._summary import row_hashes
 from secateurs.exceptions import BudgetError, InputError
 
 X, CODES = make_classification(
@@ -277,6 +279,15 @@ def test_rows_chosen_on_are_not_taken_for_held_out_ones(forest):
     with pytest.warns(UserWarning, match="100 of the 200 rows"):
         mixed = pruning.summary(X[400:600], Y[400:600])
     assert mixed.index.name == "partly rows chosen on (200)"
+
+
+def test_rows_of_whole_numbers_are_told_apart():
+    """Their bits differ in few places, which a weak hash of rows would mix up."""
+    rows = np.random.default_rng(0).integers(0, 17, size=(20_000, 64)).astype(float)
+    assert len(np.unique(row_hashes(rows))) == len(np.unique(rows, axis=0))
+    frame = pd.DataFrame({"a": ["x", "y", "x"], "b": [1, 2, 1]})
+    assert len(np.unique(row_hashes(frame))) == 2
+    assert row_hashes(sparse.csr_matrix(np.eye(2))) is None
 
 
 def test_lists_and_tables_are_summed_up_by_their_vote(fitted):

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from secateurs.pruned import Pruning
 
 _N_BOOTSTRAP = 2000
+# The constants of splitmix64, a public-domain mixer.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIXERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 
 
 def summary(pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState) -> "pd.DataFrame":
@@ -67,8 +70,10 @@ def row_hashes(X: Any) -> NDArray[np.uint64] | None:
     values = X if hasattr(X, "iloc") else np.asarray(X)
     if isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "biuf":
         words = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-        factors = np.random.RandomState(0).randint(1, 2**62, size=words.shape[1], dtype=np.uint64)
-        return (words * (2 * factors + 1)).sum(axis=1, dtype=np.uint64)
+        words = words + np.arange(1, words.shape[1] + 1, dtype=np.uint64) * _GOLDEN
+        for shift, factor in _MIXERS:  # floats of whole numbers differ in few bits: spread them
+            words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+        return words.sum(axis=1, dtype=np.uint64)
     return np.asarray(pd.util.hash_pandas_object(pd.DataFrame(values), index=False))
 
 
