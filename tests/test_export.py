@@ -28,13 +28,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from secateurs._export import export
 from secateurs.exceptions import (
     InputError,
     MissingExtraError,
     ParityError,
     UnsupportedEnsembleError,
 )
-from secateurs.export import export
 from secateurs.persistence import inspect_file
 
 X, CODES = make_classification(400, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=0)

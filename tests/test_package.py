@@ -23,6 +23,14 @@ def test_public_names_can_be_had():
         _ = secateurs.COMPE
 
 
+def test_public_names_stay_what_they_are():
+    """A submodule of the same name would take a function's place once it is loaded."""
+    first = {name: getattr(secateurs, name) for name in secateurs.__all__}
+    assert all(getattr(secateurs, name) is first[name] for name in first)
+    assert callable(secateurs.export)
+    assert callable(secateurs.prune)
+
+
 def test_importing_the_package_loads_nothing_heavy():
     loaded = run("import sys, secateurs; print(*sorted(sys.modules))").split()
     assert not {"numpy", "sklearn", "numba", "pandas"} & set(loaded)

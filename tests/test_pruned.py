@@ -305,6 +305,11 @@ def test_lists_and_tables_are_summed_up_by_their_vote(fitted):
         by_votes.summary(others[:, :2], Y[TEST])
 
 
+def test_rows_and_labels_to_measure_on_go_together(forest):
+    with pytest.raises(InputError, match="X_test has 5 rows but y_test has 4 labels"):
+        prune(forest, X[CHOOSE], Y[CHOOSE], keep=3).summary(X[:5], Y[:4])
+
+
 def test_a_pruning_shows_itself(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
     assert repr(pruning).startswith("Pruning(RandomForestClassifier: 3 of 25 members kept by COMEP")
@@ -346,6 +351,16 @@ def test_bad_arguments_are_refused(forest, arguments, message):
     given = {"X": X[CHOOSE], "y": Y[CHOOSE]} | arguments
     with pytest.raises(ValueError, match=message):
         prune(forest, **given)
+
+
+def test_training_rows_are_warned_of(forest, fitted):
+    for model in (forest, fitted["bagging"]):
+        with pytest.warns(UserWarning, match="look like the rows the ensemble was trained on"):
+            prune(model, X[FIT], Y[FIT], keep=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prune(forest, X[FIT], Y[FIT], keep=3, oob=True)
+        prune(forest, X[350:650], Y[350:650], keep=3)  # as many, but others
 
 
 def test_bad_predictions_are_refused():

@@ -38,7 +38,7 @@ _HOMES = {
     "PrunedClassifier": "secateurs.pruned_classifier",
     "save": "secateurs.persistence",
     "load": "secateurs.persistence",
-    "export": "secateurs.export",
+    "export": "secateurs._export",
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604

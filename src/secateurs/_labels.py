@@ -63,7 +63,7 @@ def merge_classes(first: Array, second: Array) -> Array:
         text, numbers = (first, second) if _is_text(first) else (second, first)
         raise ValueError(
             f"Labels are coded differently: some are text such as {text[0]!r}, others "
-            f"numbers such as {numbers[0]!r}. Give votes and true labels in the same coding."
+            f"numbers such as {numbers[0]}. Give votes and true labels in the same coding."
         )
     if np.array_equal(first, second) and first.dtype == second.dtype:
         return first

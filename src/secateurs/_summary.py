@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import as_labels
 from secateurs._sizes import latency, own_tally, predictor
@@ -31,6 +32,11 @@ def summary(pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState
     import pandas as pd
 
     truth = as_labels(y, "y_test").ravel()
+    if _num_samples(X) != len(truth):
+        raise InputError(
+            f"X_test has {_num_samples(X)} rows but y_test has {len(truth)} labels. "
+            "Give one true label for each row."
+        )
     rows = _which_rows(pruning, X, len(truth))
     whole = list(range(pruning.ensemble.n_members))
     kept = np.sort(pruning.member_indices).tolist()
@@ -69,7 +75,7 @@ def row_hashes(X: Any) -> NDArray[np.uint64] | None:
         return None
     values = X if hasattr(X, "iloc") else np.asarray(X)
     if isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "biuf":
-        words = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+        words: Any = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
         words = words + np.arange(1, words.shape[1] + 1, dtype=np.uint64) * _GOLDEN
         for shift, factor in _MIXERS:  # floats of whole numbers differ in few bits: spread them
             words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)

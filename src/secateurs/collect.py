@@ -17,6 +17,7 @@ from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.votes import Votes
 
+_TELLING = 0.05  # better by this share on rows seen: more than chance
 _BLOCK_ROWS = 1 << 16  # rows walked at once: bounds the leaf indices held by a thread
 
 
@@ -151,6 +152,20 @@ def _leaf_codes(ensemble: Ensemble, member: int, codes: Array) -> Array:
     """Give the code of the class that each node of a tree votes for."""
     winners = ensemble.members[member].tree_.value[:, 0, :].argmax(axis=1)
     return ensemble.positions(member)[winners].astype(codes.dtype)
+
+
+def looks_trained_on(ensemble: Ensemble, votes: Votes) -> bool:
+    """Whether votes seem to be on the training rows: members are better on those they saw.
+
+    Told for ensembles that keep a record of the rows, and only if there are as many.
+    """
+    if getattr(ensemble.model, "_n_samples", None) != votes.n_samples:
+        return False
+    if not getattr(ensemble.model, "bootstrap", False):
+        return False
+    seen = _in_bag_mask(ensemble, votes.n_samples)
+    right = votes.oracle.packed.decode() == 0
+    return bool(right[seen].mean() - right[~seen].mean() > _TELLING)
 
 
 def _in_bag_mask(ensemble: Ensemble, n_samples: int) -> NDArray[np.bool_]:

@@ -1,5 +1,6 @@
 """From a fitted ensemble to a smaller one: prune() and what it gives."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from sklearn.utils import check_random_state
 from secateurs import _summary
 from secateurs._crossfit import folds, held_out_accuracy
 from secateurs._sizes import Budget, Sizes
-from secateurs.collect import votes_of
+from secateurs.collect import looks_trained_on, votes_of
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.predictions import Predictions, is_table
@@ -224,7 +225,14 @@ def _votes(ensemble: Ensemble, X: Any, y: ArrayLike, oob: bool, n_jobs: int | No
     if isinstance(ensemble, Predictions):
         ensemble.prepare(X)
         return ensemble.votes.with_labels(y)
-    return votes_of(ensemble, X, y, oob, n_jobs)
+    votes = votes_of(ensemble, X, y, oob, n_jobs)
+    if not oob and looks_trained_on(ensemble, votes):
+        warnings.warn(
+            "These look like the rows the ensemble was trained on, on which nearly every member "
+            "looks good. Give rows held out, or oob=True to use each member's unseen rows only.",
+            stacklevel=3,
+        )
+    return votes
 
 
 def _method(

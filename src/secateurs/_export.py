@@ -74,7 +74,7 @@ def export(
     >>> from tempfile import TemporaryDirectory
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from secateurs.export import export
+    >>> from secateurs._export import export
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(5, random_state=0).fit(X, y)
     >>> with TemporaryDirectory() as folder:
