@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from secateurs import __version__
-from secateurs._trees import SchemaCheck, check_sizes, find_fault, read_claims, read_schema
+from secateurs._archive import SchemaCheck, check_sizes, read_claims, read_schema
+from secateurs._trees import find_fault
 from secateurs.exceptions import (
     InputError,
     UnsupportedEnsembleError,
