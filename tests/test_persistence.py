@@ -331,7 +331,7 @@ def test_limits_are_kept_before_anything_is_unpacked(tmp_path, forest_file, monk
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("schema.json", entries["schema.json"])
     assert "2 entries of 1 names" in refusal(tmp_path / "double.skops")
-    monkeypatch.setattr("secateurs._trees._MAX_SCHEMA", 1000)
+    monkeypatch.setattr("secateurs._archive._MAX_SCHEMA", 1000)
     assert "of 1000 allowed" in refusal(forest_file)
 
 

@@ -363,6 +363,18 @@ def test_training_rows_are_warned_of(forest, fitted):
         prune(forest, X[350:650], Y[350:650], keep=3)  # as many, but others
 
 
+def test_bagging_that_grew_is_pruned_on_any_rows():
+    grown = BaggingClassifier(n_estimators=3, warm_start=True, random_state=0).fit(X[FIT], Y[FIT])
+    grown.set_params(n_estimators=5).fit(X[FIT], Y[FIT])
+    assert len(prune(grown, X[FIT], Y[FIT], keep=2).estimator.estimators_) == 2
+
+
+def test_parts_without_replacement_leave_rows_out_of_the_bag():
+    parts = BaggingClassifier(n_estimators=6, max_samples=0.5, bootstrap=False, random_state=0)
+    pruning = prune(parts.fit(X[FIT], Y[FIT]), X[FIT], Y[FIT], keep=2, oob=True)
+    assert pruning.votes.n_voted.tolist() == [150] * 6
+
+
 def test_bad_predictions_are_refused():
     with pytest.raises(InputError, match="Predictions need no X"):
         prune(np.zeros((3, 2), int), X[:3], [0, 1, 0])

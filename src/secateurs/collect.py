@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from secateurs import _kernels
 from secateurs._labels import Array, check_number, code_dtype
@@ -55,9 +55,9 @@ def collect_votes(
     (150, 10)
     """
     known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
-    codes = _codes(known, X, n_jobs)
-    labels = known.classes[codes.T]
-    return np.ma.array(labels, mask=_in_bag_mask(known, len(labels)).T) if oob else labels
+    mask = _in_bag_mask(known, _num_samples(X)) if oob else None  # refuses before any work
+    labels = known.classes[_codes(known, X, n_jobs).T]
+    return labels if mask is None else np.ma.array(labels, mask=mask.T)
 
 
 def votes_of(
@@ -68,8 +68,8 @@ def votes_of(
     n_jobs: int | None = None,
 ) -> Votes:
     """Collect votes straight into their packed form."""
+    mask = _in_bag_mask(ensemble, _num_samples(X)) if oob else None
     codes = _codes(ensemble, X, n_jobs)
-    mask = _in_bag_mask(ensemble, codes.shape[1]) if oob else None
     return Votes.from_codes(codes, ensemble.classes, y, mask, ensemble.names)
 
 
@@ -161,9 +161,10 @@ def looks_trained_on(ensemble: Ensemble, votes: Votes) -> bool:
     """
     if getattr(ensemble.model, "_n_samples", None) != votes.n_samples:
         return False
-    if not getattr(ensemble.model, "bootstrap", False):
+    try:
+        seen = _in_bag_mask(ensemble, votes.n_samples)
+    except InputError:
         return False
-    seen = _in_bag_mask(ensemble, votes.n_samples)
     right = votes.oracle.packed.decode() == 0
     return bool(right[seen].mean() - right[~seen].mean() > _TELLING)
 

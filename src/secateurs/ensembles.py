@@ -1,8 +1,8 @@
 """What an ensemble is: its members, how they speak, what each sees, and how to slice it.
 
-`as_ensemble` turns a fitted model, a list or dict of models, or predictions into an `Ensemble`. A
-sliced ensemble is a plain object of the same class in which every attribute agrees; members are
-shared with the original, which stays as it is.
+`as_ensemble` turns a fitted model, or a list or dict of models, into an `Ensemble`; predictions
+are one of their own kind (`secateurs.predictions`). A sliced ensemble is a plain object of the same
+class in which every attribute agrees; members are shared with the original, which stays as it is.
 """
 
 import copy
@@ -172,12 +172,13 @@ class _Bootstrapped(_Coded):
         return sliced
 
     def in_bag(self) -> list[NDArray[np.intp]]:
-        if not self.model.bootstrap:
+        rows = self.model.estimators_samples_
+        if not self.model.bootstrap and all(len(seen) == self.model._n_samples for seen in rows):
             raise InputError(
                 f"{type(self.model).__name__} was trained with bootstrap=False: every member saw "
                 "every row, so there are no out-of-bag votes. Hold rows out, or use bootstrap=True."
             )
-        return self.model.estimators_samples_
+        return rows
 
 
 class Forest(_Bootstrapped):
