@@ -105,6 +105,11 @@ def encode(labels: Array, classes: Array) -> Array:
     return codes
 
 
+def one_hot(codes: Array, n_classes: int) -> NDArray[np.float64]:
+    """Give votes as (samples, classes), 1 for the class voted for; no class for a missing vote."""
+    return (codes[:, None] == np.arange(n_classes)).astype(float)
+
+
 def _as_array(values: Any, name: str) -> Array:
     if hasattr(values, "tocsr"):
         raise TypeError(

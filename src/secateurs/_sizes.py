@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from secateurs._crossfit import folds
+from secateurs._labels import one_hot
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import BudgetError, InputError
 from secateurs.pruners import BasePruner
@@ -114,17 +115,28 @@ class Sizes:
         for chosen_on, held_out in folds(y, self.rng):
             rows = _safe_indexing(prepared, held_out)
             part = Sizes(self.ensemble, None, self.votes.rows(chosen_on), self.pruner, self.rng)
-            whole = own_tally(self.ensemble, rows, range(n_members), vote)
+
+            def share(member: int, rows: Any = rows, held_out: Any = held_out) -> Any:
+                given = _share(self.ensemble, rows, member, vote)
+                return given * self._has_vote(member)[held_out, None]
+
+            whole = sum(share(member) for member in range(n_members))
             tally = np.zeros_like(whole)
             for place, size in enumerate(sizes):
                 if size == n_members:
                     tally = whole
                 elif nested:
-                    tally += _share(self.ensemble, rows, part.members(size)[-1], vote)
+                    tally = tally + share(part.members(size)[-1])
                 else:
-                    tally = own_tally(self.ensemble, rows, part.members(size), vote)
+                    tally = sum(share(member) for member in part.members(size))
                 right[place] += np.count_nonzero(classes[tally.argmax(axis=1)] == y[held_out])
         return sizes, right / len(y)
+
+    def _has_vote(self, member: int) -> NDArray[np.bool_]:
+        """Mark the rows that a member may vote on: out of its bag, if that is how votes are."""
+        if not self.votes.has_missing:
+            return np.ones(self.votes.n_samples, dtype=bool)
+        return self.votes.codes([member])[0] < self.votes.n_classes
 
     @cached_property
     def _order(self) -> list[int]:
@@ -201,7 +213,7 @@ def latency(predict: Callable[[Any], Any], rows: Any, most_seconds: float = 0.3)
 
 def _share(ensemble: Ensemble, prepared: Any, member: int, vote: str) -> NDArray[np.float64]:
     if vote == "labels":
-        return np.eye(len(ensemble.classes))[ensemble.codes(prepared, member)]
+        return one_hot(ensemble.codes(prepared, member), len(ensemble.classes))
     return ensemble.share(prepared, member)
 
 

@@ -30,7 +30,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from secateurs._labels import Array, merge_classes
+from secateurs._labels import Array, merge_classes, one_hot
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 
 _STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
@@ -125,7 +125,7 @@ class Ensemble(ABC):
         """Give what a member adds to the ensemble's own vote: (samples, classes)."""
         weight = 1.0 if self.weights is None else float(self.weights[member])
         if not self._is_soft(member):
-            return weight * np.eye(len(self.classes))[self.codes(X, member)]
+            return weight * one_hot(self.codes(X, member), len(self.classes))
         known = self.members[member].predict_proba(self.view(X, member))
         share = np.zeros((len(known), len(self.classes)))
         share[:, self.positions(member)] = known

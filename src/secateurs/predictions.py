@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._labels import Array
+from secateurs._labels import Array, one_hot
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
 from secateurs.votes import Votes
@@ -55,9 +55,7 @@ class Predictions(Ensemble):
         """Give what a member adds to the vote on some rows of the table."""
         if self._probabilities is not None:
             return self._probabilities[X, member].astype(float)
-        share = np.zeros((len(X), len(self.classes) + self.votes.has_missing))
-        share[np.arange(len(X)), self.codes(X, member)] = 1.0
-        return share[:, : len(self.classes)]
+        return one_hot(self.codes(X, member), len(self.classes))
 
     def _prepare(self, X: Any) -> NDArray[np.intp]:
         if X is not None:

@@ -117,7 +117,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         return float(np.mean(self.predict(votes) == np.asarray(y).ravel()))
 
     def _choose(self, votes: Votes) -> Self:
-        rng = check_random_state(self.random_state if hasattr(self, "random_state") else None)
+        rng = check_random_state(getattr(self, "random_state", None))
         n_keep = resolve_keep(self.keep, votes.n_members, self._may_decide_size)
         self._check_parameters(votes)
         if votes.has_missing and not self.takes_missing:
