@@ -29,13 +29,20 @@ def folds(y: Array, rng: np.random.RandomState) -> Iterator[tuple[Rows, Rows]]:
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
 
 
+def split_votes(votes: Votes, rng: np.random.RandomState) -> list[tuple[Votes, Votes]]:
+    """Cut votes into those to choose by and those held out, five times."""
+    return [
+        (votes.rows(chosen_on), votes.rows(rest)) for chosen_on, rest in folds(votes.truth, rng)
+    ]
+
+
 def held_out_accuracy(
-    votes: Votes, choose: Callable[[Votes], Sequence[int]], splits: Sequence[tuple[Rows, Rows]]
+    parts: Sequence[tuple[Votes, Votes]], choose: Callable[[Votes], Sequence[int]]
 ) -> float:
-    """Accuracy of the vote of members chosen on the other rows."""
-    right = 0
-    for chosen_on, held_out in splits:
-        members = choose(votes.rows(chosen_on))
-        part = votes.rows(held_out)
-        right += int(np.count_nonzero(part.vote(members) == part.classes[part.truth]))
-    return right / votes.n_samples
+    """Accuracy of the vote of members chosen by the other rows."""
+    right = n_rows = 0
+    for chosen_on, held_out in parts:
+        voted = held_out.vote(choose(chosen_on))
+        right += int(np.count_nonzero(voted == held_out.classes[held_out.truth]))
+        n_rows += held_out.n_samples
+    return right / n_rows

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from secateurs import _summary
-from secateurs._crossfit import folds, held_out_accuracy
+from secateurs._crossfit import held_out_accuracy, split_votes
 from secateurs._sizes import Budget, Sizes
 from secateurs.collect import looks_trained_on, votes_of
 from secateurs.ensembles import Ensemble, as_ensemble
@@ -261,7 +261,7 @@ def _method(
 def _best_method(votes: Votes, keep: int | float, rng: np.random.RandomState) -> BasePruner:
     """Find the method that does best on rows held out."""
     n_keep = resolve_keep(keep, votes.n_members)
-    splits = list(folds(votes.truth, rng))
+    parts = split_votes(votes, rng)
     scores = []
     for name, parameters in _CANDIDATES:
         method = make_pruner(name, keep=n_keep, **parameters)
@@ -271,7 +271,7 @@ def _best_method(votes: Votes, keep: int | float, rng: np.random.RandomState) ->
         def choose(part: Votes, method: BasePruner = method) -> Sequence[int]:
             return clone(method).fit(part).member_indices_.tolist()
 
-        scores.append((held_out_accuracy(votes, choose, splits), method))
+        scores.append((held_out_accuracy(parts, choose), method))
     return max(scores, key=lambda pair: pair[0])[1]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from secateurs._bounds import tdas_upper_bound
-from secateurs._crossfit import folds, held_out_accuracy
+from secateurs._crossfit import held_out_accuracy, split_votes
 from secateurs.measures._pairwise import kappa
 from secateurs.objectives import TDAS, Floats
 from secateurs.pruners._base import BasePruner, check_option, check_share, is_whole
@@ -152,7 +152,7 @@ class COMEP(BasePruner):
 
     def _best_weight(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> float:
         """Find the weight whose choice votes best on rows held out."""
-        splits = list(folds(votes.truth, rng))
+        parts = split_votes(votes, rng)
         seed = rng.randint(2**31)
 
         def accuracy(weight: float) -> float:
@@ -161,7 +161,7 @@ class COMEP(BasePruner):
                 members, _ = self._grow(objective, n_keep, np.random.RandomState(seed))
                 return swap_search(objective, members) if self.refine else members
 
-            return held_out_accuracy(votes, choose, splits)
+            return held_out_accuracy(parts, choose)
 
         scores = {weight: accuracy(weight) for weight in _AUTO_WEIGHTS}
         return max(scores, key=scores.__getitem__)
