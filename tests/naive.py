@@ -568,6 +568,33 @@ def swap_refine(votes, y, members, lam):
 # Early stopping, the best, and chance -------------------------------------------------
 
 
+def deal(n, n_groups, rng):
+    """Shuffled members in n mod m groups of ceil(n/m), then groups of floor(n/m)."""
+    shuffled = [int(t) for t in rng.permutation(n)]
+    groups = []
+    for group in range(n_groups):
+        size = n // n_groups + (1 if group < n % n_groups else 0)
+        groups.append(sorted(shuffled[:size]))
+        shuffled = shuffled[size:]
+    return groups
+
+
+def epfd(groups, prune, score):
+    """Prune each group, then their union; the union's result unless a group's is strictly better.
+
+    prune(members, round) gives chosen members, score(members) their worth, or None if they do not
+    compete (Bian et al. 2020, Algorithm 3).
+    """
+    chosen = [prune(group, index) for index, group in enumerate(groups)]
+    union = sorted(t for members in chosen for t in members)
+    result = prune(union, len(groups))
+    for members in chosen:
+        if score(members) is not None and score(members) > score(result) + 1e-12:
+            others = [m for m in chosen if score(m) is not None]
+            return chosen, result, max(others, key=score)
+    return chosen, result, result
+
+
 def early_stopping(n, keep):
     """The first members that were built (Margineantu & Dietterich 1997)."""
     return list(range(n))[:keep]

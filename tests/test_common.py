@@ -22,7 +22,7 @@ sklearn_version = tuple(int(part) for part in sklearn.__version__.split(".")[:2]
 NAMES = tuple(all_pruners())
 FIXED_SIZE = ("comep", "kl", "kp", "re", "es", "random", "best")
 BLIND = ("kl", "kp", "es", "random")  # methods that do not look at the true labels
-IN_ORDER = ("es", "random", "sep", "pep", "kl")  # member indices or random draws decide
+IN_ORDER = ("es", "random", "sep", "pep", "kl", "domep")  # member indices or random draws decide
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(no distributions|1 member|chance would|reference direction|one class)"

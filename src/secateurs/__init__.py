@@ -8,6 +8,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from secateurs import measures as measures
     from secateurs.collect import collect_votes as collect_votes
+    from secateurs.distributed import DOMEP as DOMEP
+    from secateurs.distributed import EPFD as EPFD
     from secateurs.pruned import Pruning as Pruning
     from secateurs.pruned import prune as prune
     from secateurs.pruned_classifier import PrunedClassifier as PrunedClassifier
@@ -31,6 +33,8 @@ _HOMES = {
     "EarlyStoppingPruner": "secateurs.pruners",
     "RandomPruner": "secateurs.pruners",
     "BestMembersPruner": "secateurs.pruners",
+    "DOMEP": "secateurs.distributed",
+    "EPFD": "secateurs.distributed",
     "all_pruners": "secateurs.pruners",
     "make_pruner": "secateurs.pruners",
     "prune": "secateurs.pruned",

@@ -17,7 +17,6 @@ from secateurs.pruners._reduced_error import ReducedErrorPruner
 from secateurs.pruners._sep import SEP
 
 _PRUNERS: dict[str, type[BasePruner]] = {
-    "comep": COMEP,
     "kl": KLDivergencePruner,
     "kp": KappaPruner,
     "oo": OrientationOrderingPruner,
@@ -57,9 +56,11 @@ def all_pruners() -> dict[str, type[BasePruner]]:
     --------
     >>> from secateurs import all_pruners
     >>> list(all_pruners())[:5]
-    ['comep', 'kl', 'kp', 'oo', 're']
+    ['comep', 'domep', 'kl', 'kp', 'oo']
     """
-    return dict(_PRUNERS)
+    from secateurs.distributed import DOMEP  # behind the pruners in the flow
+
+    return {"comep": COMEP, "domep": DOMEP, **_PRUNERS}
 
 
 def make_pruner(name: str, **parameters: Any) -> BasePruner:
@@ -79,5 +80,6 @@ def make_pruner(name: str, **parameters: Any) -> BasePruner:
     KappaPruner(keep=20)
     """
     key = name.lower() if isinstance(name, str) else name
-    check_option("pruner", key, _PRUNERS)
-    return _PRUNERS[key](**parameters)
+    known = all_pruners()
+    check_option("pruner", key, known)
+    return known[key](**parameters)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -32,11 +32,21 @@ class BasePruner(SelectorMixin, BaseEstimator):
     _needs_y = True
     _may_decide_size = False
     takes_missing = True
+    may_keep_fewer = False
+    larger_is_better = True  # of objective_
 
     @property
     def is_nested(self) -> bool:
         """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
         return True
+
+    def with_keep(self, keep: Any) -> Self:
+        """Give an unfitted copy that keeps so many."""
+        return clone(self).set_params(keep=keep)
+
+    def for_members(self, members: NDArray[np.intp]) -> Self:
+        """Give an unfitted copy for some of the members: parameters that name members follow."""
+        return clone(self)
 
     @abstractmethod
     def _select(self, votes: Votes, n_keep: Any, rng: np.random.RandomState) -> Choice:

@@ -2,9 +2,11 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
 
 from secateurs._bounds import tdas_upper_bound
 from secateurs._crossfit import held_out_accuracy, split_votes
@@ -116,6 +118,15 @@ class COMEP(BasePruner):
             objective = TDAS(self._votes, self.diversity_weight_)
             self._upper_bound = tdas_upper_bound(objective, n_keep, self.objective_)
         return self._upper_bound
+
+    def for_members(self, members: NDArray[np.intp]) -> Self:
+        """Give an unfitted copy for some of the members."""
+        if is_whole(self.start):
+            raise ValueError(
+                f"start={self.start} is one member, which only one group can start from. "
+                f"Give one of: {', '.join(STARTS)}."
+            )
+        return clone(self)
 
     def _check_parameters(self, votes: Votes) -> None:
         if not (isinstance(self.diversity_weight, str) and self.diversity_weight == "auto"):

@@ -67,6 +67,7 @@ class DREP(BasePruner):
     """
 
     _may_decide_size = True
+    larger_is_better = False
 
     def __init__(
         self, keep: int | float | None = None, rho: float = 0.3, stop: str = "best_prefix"

@@ -1,10 +1,11 @@
 """KL-divergence pruning: keep members whose distributions differ the most."""
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Choice, greedy_forward
@@ -71,6 +72,13 @@ class KLDivergencePruner(BasePruner):
         self.keep = keep
         self.distributions = distributions
         self.symmetric = symmetric
+
+    def for_members(self, members: NDArray[np.intp]) -> Self:
+        """Give an unfitted copy for some of the members, with their distributions."""
+        copy = clone(self)
+        if self.distributions is not None:
+            copy.set_params(distributions=np.asarray(self.distributions)[members])
+        return copy
 
     def _check_parameters(self, votes: Votes) -> None:
         if self.distributions is None:

@@ -50,6 +50,7 @@ class OEP(BasePruner):
     """
 
     _may_decide_size = True
+    larger_is_better = False
 
     def __init__(self, keep: int | float | None = None) -> None:
         self.keep = keep

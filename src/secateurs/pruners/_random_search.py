@@ -17,6 +17,8 @@ class RandomSearchPruner(BasePruner):
     """Base class of `SEP` and `PEP`."""
 
     _may_decide_size = True
+    larger_is_better = False
+    may_keep_fewer = True
 
     def __init__(
         self,

@@ -54,6 +54,8 @@ class ReducedErrorPruner(BasePruner):
     array([ True, False, False])
     """
 
+    larger_is_better = False
+
     def __init__(self, keep: int | float = 0.1, backfit: bool = False) -> None:
         self.keep = keep
         self.backfit = backfit
