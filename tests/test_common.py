@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -16,9 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import naive
 from cases import Case, cases, make, plain
+from checks import broken_checks
 from secateurs import COMEP, Votes, all_pruners, make_pruner
 
-sklearn_version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 NAMES = tuple(all_pruners())
 FIXED_SIZE = ("comep", "kl", "kp", "re", "es", "random", "best")
 BLIND = ("kl", "kp", "es", "random")  # methods that do not look at the true labels
@@ -35,13 +34,6 @@ def quick(name, **parameters):
     settled = {"random_state": 0, "n_iterations": 30}
     settled = {key: value for key, value in settled.items() if key in known}
     return make_pruner(name, **{**settled, **parameters})
-
-
-def broken_checks(estimator):
-    """Checks of an old scikit-learn that fail by themselves, whatever they check."""
-    if sklearn_version >= (1, 7):
-        return {}
-    return {"check_positive_only_tag_during_fit": "subtracts a float from categorical integers"}
 
 
 @parametrize_with_checks([quick(name) for name in NAMES], expected_failed_checks=broken_checks)
