@@ -45,10 +45,10 @@ class COMEP(BasePruner):
         members, to a sample of 32, spread evenly over the ranking by relevance), the most relevant
         one, a random one (the paper), or the member of this index. "every" tries all members
         and takes the result with the largest TDAS; it holds all n² distances.
-    refine : bool, default=False
-        Improve the greedy set by best swaps of one member until none helps.
     random_state : int, RandomState or None, default=None
         Draws the start where that is random, and the fifths for an automatic weight.
+    refine : bool, default=False
+        Improve the greedy set by best swaps of one member until none helps.
 
     Attributes
     ----------
@@ -96,14 +96,14 @@ class COMEP(BasePruner):
         keep: int | float = 0.1,
         diversity_weight: Any = 0.5,
         start: Any = "spread",
-        refine: bool = False,
         random_state: Any = None,
+        refine: bool = False,
     ) -> None:
         self.keep = keep
         self.diversity_weight = diversity_weight
         self.start = start
-        self.refine = refine
         self.random_state = random_state
+        self.refine = refine
 
     @property
     def is_nested(self) -> bool:
