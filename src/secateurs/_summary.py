@@ -175,5 +175,6 @@ def _curve(sizes: NDArray[Any], curve: list[float], whole: float) -> str:
         f"<line x1='0' x2='{width}' y1='{y(whole):.1f}' y2='{y(whole):.1f}' stroke='gray' "
         "stroke-dasharray='4'/>"
         f"<polyline points='{points}' fill='none' stroke='#0072b2' stroke-width='2'/></svg>"
-        "<div>accuracy of the vote by members kept, on rows chosen on; dashed: all members</div>"
+        f"<div>accuracy of the vote by members kept, {low:.3f} to {high:.3f}, on rows chosen on; "
+        "dashed: all members</div>"
     )
