@@ -20,13 +20,17 @@ def folds(y: Array, rng: np.random.RandomState) -> Iterator[tuple[Rows, Rows]]:
         raise InputError(
             "Choosing by cross-fitting needs at least 2 rows. Give more, or set a value."
         )
-    shuffled = rng.permutation(len(y))
-    by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
     n_folds = min(N_FOLDS, len(y))
     part = np.empty(len(y), dtype=np.intp)
-    part[by_class] = np.arange(len(y)) % n_folds
+    part[shuffled_by_class(y, rng)] = np.arange(len(y)) % n_folds
     for fold in range(n_folds):
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+
+
+def shuffled_by_class(y: Array, rng: np.random.RandomState) -> Rows:
+    """Order rows by class, at random within each."""
+    shuffled = rng.permutation(len(y))
+    return shuffled[np.argsort(y[shuffled], kind="stable")]
 
 
 def split_votes(votes: Votes, rng: np.random.RandomState) -> list[tuple[Votes, Votes]]:
@@ -42,7 +46,6 @@ def held_out_accuracy(
     """Accuracy of the vote of members chosen by the other rows."""
     right = n_rows = 0
     for chosen_on, held_out in parts:
-        voted = held_out.vote(choose(chosen_on))
-        right += int(np.count_nonzero(voted == held_out.classes[held_out.truth]))
+        right += int(np.count_nonzero(held_out.is_right(choose(chosen_on))))
         n_rows += held_out.n_samples
     return right / n_rows

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from secateurs._crossfit import folds
@@ -81,8 +80,7 @@ class Sizes:
         """Give the members that the pruner keeps of so many."""
         if self.pruner.is_nested:
             return self._order[:n_keep]
-        chosen = clone(self.pruner).set_params(keep=n_keep).fit(self.votes)
-        return chosen.member_indices_.tolist()
+        return self.pruner.with_keep(n_keep).fit(self.votes).member_indices_.tolist()
 
     def find(self, budget: Budget, vote: str) -> int:
         """Find the size that meets the budget: as small as tolerated, else as large as allowed."""
@@ -120,15 +118,14 @@ class Sizes:
                 given = _share(self.ensemble, rows, member, vote)
                 return given * self._has_vote(member)[held_out, None]
 
-            whole = sum(share(member) for member in range(n_members))
-            tally = np.zeros_like(whole)
+            tally: Any = 0.0
             for place, size in enumerate(sizes):
-                if size == n_members:
-                    tally = whole
-                elif nested:
+                if nested:
                     tally = tally + share(part.members(size)[-1])
                 else:
-                    tally = sum(share(member) for member in part.members(size))
+                    everybody = size == n_members
+                    members = range(n_members) if everybody else part.members(size)
+                    tally = sum(share(member) for member in members)
                 right[place] += np.count_nonzero(classes[tally.argmax(axis=1)] == y[held_out])
         return sizes, right / len(y)
 
@@ -140,8 +137,7 @@ class Sizes:
 
     @cached_property
     def _order(self) -> list[int]:
-        whole = clone(self.pruner).set_params(keep=self.votes.n_members).fit(self.votes)
-        return whole.member_indices_.tolist()
+        return self.pruner.with_keep(self.votes.n_members).fit(self.votes).member_indices_.tolist()
 
     def _limits(self, budget: Budget) -> list[tuple[str, Callable[[list[int]], bool]]]:
         limits: list[tuple[str, Callable[[list[int]], bool]]] = []
@@ -176,14 +172,11 @@ class Sizes:
         return latency(predictor(self.ensemble, members), row)
 
 
-def own_tally(
-    ensemble: Ensemble, prepared: Any, members: Sequence[int], vote: str
-) -> NDArray[np.float64]:
-    """Add up what members give to each class on prepared rows."""
-    tally = _share(ensemble, prepared, members[0], vote)
-    for member in members[1:]:
-        tally = tally + _share(ensemble, prepared, member, vote)
-    return tally
+def own_vote(ensemble: Ensemble, X: Any, members: Sequence[int]) -> NDArray[Any]:
+    """Give the label that members vote for together, as their ensemble would have them vote."""
+    prepared = ensemble.prepare(X)
+    tally: Any = sum(ensemble.share(prepared, member) for member in members)
+    return ensemble.classes[tally.argmax(axis=1)]
 
 
 def predictor(ensemble: Ensemble, members: Sequence[int]) -> Callable[[Any], Any]:
@@ -191,13 +184,7 @@ def predictor(ensemble: Ensemble, members: Sequence[int]) -> Callable[[Any], Any
     sliced = ensemble.slice(sorted(members))
     if hasattr(sliced, "predict"):
         return sliced.predict
-    kept = sorted(members)
-
-    def predict(X: Any) -> Any:
-        tally = own_tally(ensemble, ensemble.prepare(X), kept, "auto")
-        return ensemble.classes[tally.argmax(axis=1)]
-
-    return predict
+    return lambda X: own_vote(ensemble, X, sorted(members))
 
 
 def latency(predict: Callable[[Any], Any], rows: Any, most_seconds: float = 0.3) -> float:

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import as_labels
-from secateurs._sizes import latency, own_tally, predictor
+from secateurs._sizes import latency, own_vote, predictor
 from secateurs.exceptions import InputError
 from secateurs.predictions import Predictions
 
@@ -48,7 +48,7 @@ def summary(pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState
                 f"The table to test on has {table.n_members} members, the one pruned {len(whole)}. "
                 "Give predictions of all members."
             )
-        before, after = (_voted(table, members) for members in (whole, kept))
+        before, after = (own_vote(table, None, members) for members in (whole, kept))
         lines |= _accuracy(truth, before, after, rng)
     else:
         models = pruning.ensemble.slice(whole), pruning.estimator
@@ -57,11 +57,9 @@ def summary(pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState
         if all(hasattr(model, "predict_proba") for model in models):
             lines["log loss"] = tuple(_log_loss(model, X, truth) for model in models)
         lines["megabytes"] = tuple(len(pickle.dumps(model)) / 1e6 for model in models)
-        for n_rows in (1, 1000):
+        for name, n_rows in (("ms for 1 row", 1), ("ms for 1000 rows", 1000)):
             some = _safe_indexing(X, np.arange(n_rows) % len(truth))
-            lines[f"ms for {n_rows} row{'s' * (n_rows > 1)}"] = tuple(
-                1e3 * latency(p, some) for p in predicts
-            )
+            lines[name] = tuple(1e3 * latency(predict, some) for predict in predicts)
     columns = ["before", "after", "change", "low", "high"]
     values = [_line(*figures) for figures in lines.values()]
     return pd.DataFrame(values, columns=columns, index=pd.Index(lines, name=rows))
@@ -100,11 +98,6 @@ def _which_rows(pruning: "Pruning", X: Any, n_rows: int) -> str:
     return f"{'' if n_known == n_rows else 'partly '}rows chosen on ({n_rows})"
 
 
-def _voted(table: Predictions, members: list[int]) -> NDArray[Any]:
-    tally = own_tally(table, table.prepare(None), members, "auto")
-    return table.classes[tally.argmax(axis=1)]
-
-
 def _accuracy(
     truth: NDArray[Any], before: NDArray[Any], after: NDArray[Any], rng: np.random.RandomState
 ) -> dict[str, tuple[float, ...]]:
@@ -138,10 +131,9 @@ def _line(before: float, after: float, low: float = np.nan, high: float = np.nan
 def html(pruning: "Pruning") -> str:
     """Draw a pruning for a notebook: what was kept, and the accuracy of the vote by size."""
     votes, order = pruning.votes, pruning.member_indices
-    truth = votes.classes[votes.truth]
     sizes = np.unique(np.linspace(1, len(order), min(len(order), 60)).round().astype(int))
-    curve = [float((votes.vote(order[:size]) == truth).mean()) for size in sizes]
-    whole = float((votes.vote() == truth).mean())
+    curve = [float(votes.is_right(order[:size]).mean()) for size in sizes]
+    whole = float(votes.is_right().mean())
     lines = {
         "ensemble": type(pruning.ensemble.model).__name__,
         "method": repr(pruning.pruner),

@@ -77,8 +77,8 @@ def _codes(ensemble: Ensemble, X: Any, n_jobs: int | None) -> Array:
     """Collect votes as places among the classes: (members, samples)."""
     check_number(ensemble.classes)
     prepared = ensemble.prepare(X)
-    n_samples = prepared.shape[0] if hasattr(prepared, "shape") else len(prepared)
-    codes = np.empty((ensemble.n_members, n_samples), dtype=code_dtype(len(ensemble.classes)))
+    shape = (ensemble.n_members, _num_samples(prepared))
+    codes = np.empty(shape, dtype=code_dtype(len(ensemble.classes)))
     walk = _tree_walk(ensemble, prepared)
 
     def ask(member: int) -> None:

@@ -60,8 +60,7 @@ def outcomes(data: Data) -> Iterable[Outcome]:
     pruners["pep"].set_params(n_iterations=_PEP_ROUNDS)
     pruners["comep, λ=0.2"] = COMEP(keep=N_KEEP, diversity_weight=0.2)
     for name, pruner in pruners.items():
-        if "random_state" in pruner.get_params():
-            pruner.set_params(random_state=SEED)
+        pruner.seed(SEED)
         start = time.perf_counter()
         pruner.fit(data.choose)
         seconds = time.perf_counter() - start
@@ -70,7 +69,7 @@ def outcomes(data: Data) -> Iterable[Outcome]:
 
 def _outcome(name: str, data: Data, members: Iterable[int], seconds: float) -> Outcome:
     kept = [int(member) for member in members]
-    right = data.test.vote(kept) == data.test.classes[data.test.truth]
+    right = data.test.is_right(kept)
     n_bytes = len(pickle.dumps([data.forest.estimators_[member] for member in kept]))
     return Outcome(name, len(kept), float(right.mean()), n_bytes, seconds)
 

@@ -224,12 +224,12 @@ class VoteError:
         n_classes = self._votes.n_classes
         shape = (self._votes.packed.n_classes, self._votes.n_samples)
         added = np.empty(shape, dtype=code_dtype(self._n_outcomes))
+        removed = np.empty_like(added) if self._shared else added
         if self._votes.has_missing:
-            added[n_classes:] = self._shares()  # a missing vote changes nothing
+            added[n_classes:] = removed[n_classes:] = self._shares()  # no vote changes nothing
         if not self._shared:
             _kernels.outcomes_lowest(self._tally, self._y, added[:n_classes])
             return added, added
-        removed = added.copy()
         _kernels.outcomes_shared(self._tally, self._y, added[:n_classes], removed[:n_classes])
         return added, removed
 

@@ -65,11 +65,8 @@ class Predictions(Ensemble):
     def _slice(self, members: Sequence[int]) -> Any:
         if hasattr(self.model, "iloc"):
             return self.model.iloc[:, list(members)]
-        return (
-            np.ma.asanyarray(self.model)[:, list(members)]
-            if self.votes.has_missing
-            else (np.asarray(self.model)[:, list(members)])
-        )
+        as_array = np.ma.asanyarray if self.votes.has_missing else np.asarray
+        return as_array(self.model)[:, list(members)]
 
 
 def is_table(model: Any) -> bool:

@@ -124,7 +124,7 @@ def prune(
     if budget.is_set:
         keep = Sizes(known, X, votes, method, rng).find(budget, vote)
     if keep is not None:
-        method = clone(method).set_params(keep=keep)
+        method = method.with_keep(keep)
     method.fit(votes)
     return Pruning(known, method, votes, _summary.row_hashes(X), oob)
 
@@ -253,9 +253,7 @@ def _method(
             raise InputError(f"pruner='auto' takes no parameters, but got {', '.join(parameters)}.")
         return _best_method(votes, 0.1 if keep is None else keep, rng)
     method = make_pruner(pruner, **parameters)
-    if "random_state" in method.get_params():
-        method.set_params(random_state=rng.randint(2**31))
-    return method
+    return method.seed(rng.randint(2**31)) if hasattr(method, "random_state") else method
 
 
 def _best_method(votes: Votes, keep: int | float, rng: np.random.RandomState) -> BasePruner:

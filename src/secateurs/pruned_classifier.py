@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from secateurs._crossfit import shuffled_by_class
 from secateurs._labels import Array
 from secateurs.exceptions import InputError
 from secateurs.pruned import prune
@@ -160,8 +161,7 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"validation={self.validation!r} is no share of the rows. "
                 'Give a number between 0 and 1, or "oob".'
             )
-        shuffled = rng.permutation(len(y))
-        by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
+        by_class = shuffled_by_class(y, rng)
         first_of_class = np.concatenate([[True], y[by_class][1:] != y[by_class][:-1]])
         # Every so manieth row of the classes in turn, but never the first of its class.
         counted = np.cumsum(~first_of_class)

@@ -223,6 +223,12 @@ class Votes:
         _kernels.winners(self.tally(members), winner)
         return self.classes[winner]
 
+    def is_right(
+        self, members: Sequence[int] | NDArray[np.intp] | None = None
+    ) -> NDArray[np.bool_]:
+        """Say on which samples the vote is right."""
+        return self.vote(members) == self.classes[self.truth]
+
     def take(self, members: Sequence[int] | NDArray[np.intp]) -> "Votes":
         """Keep some members, in the order given."""
         chosen = np.asarray(members, dtype=np.intp)

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import naive
 from cases import cases_with_keep, plain
 from checks import broken_checks
-from secateurs import COMEP, DOMEP, EPFD, KLDivergencePruner, Votes, all_pruners, make_pruner
+from secateurs import COMEP, DOMEP, EPFD, KLDivergencePruner, Votes, all_pruners, make_pruner, prune
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(no distributions|1 member|chance would|reference direction|one class)"
@@ -179,6 +179,15 @@ def test_frameworks_can_be_nested():
     assert pruner.get_params()["pruner__pruner__keep"] == 3
     again = pickle.loads(pickle.dumps(pruner))
     assert again.member_indices_.tolist() == pruner.member_indices_.tolist()
+
+
+def test_prune_sets_the_size_of_the_method_inside():
+    (votes, y), framed = plain(24, 80), EPFD(COMEP(3), 2, random_state=0)
+    pruning = prune(votes, y=y, pruner=framed, keep=5)
+    expected = EPFD(COMEP(5), 2, random_state=0).fit(votes, y)
+    assert pruning.member_indices.tolist() == expected.member_indices_.tolist()
+    cheap = prune(votes, y=y, pruner=framed, cost=[1] * 24, max_cost=4)
+    assert len(cheap.member_indices) == 4
 
 
 def test_distributions_follow_their_members():

@@ -118,8 +118,7 @@ class GroupedPruner(BasePruner):
             return result.objective if self.larger_is_better else -result.objective
         if callable(self._criterion):
             return float(self._criterion(votes, result.members))
-        right = votes.vote(result.members) == votes.classes[votes.truth]
-        return float(np.mean(right))
+        return float(votes.is_right(result.members).mean())
 
     def _n_groups(self, n_members: int, n_keep: int | None) -> int:
         if self.n_groups != "auto":
@@ -149,8 +148,8 @@ def _prune(
 ) -> _Result:
     """Prune votes of some members; all of them if there are no more than wanted."""
     chosen = pruner.with_keep(None if n_keep is None else min(n_keep, len(members)))
-    if seed is not None and "random_state" in chosen.get_params():
-        chosen.set_params(random_state=int(seed))
+    if seed is not None:
+        chosen.seed(seed)
     chosen.fit(votes)
     objective = getattr(chosen, "objective_", None)
     return _Result(members[chosen.member_indices_], chosen.scores_, objective)

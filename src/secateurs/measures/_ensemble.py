@@ -286,7 +286,7 @@ def loss_ambiguity(votes: Any, y: ArrayLike | None = None) -> LossAmbiguity:
     LossAmbiguity(total=0.0, good=0.125, bad=0.125)
     """
     voted = as_complete_votes(votes, y)
-    vote_right = voted.vote() == voted.classes[voted.truth]
+    vote_right = voted.is_right()
     share_right = _n_right(voted) / voted.n_members
     good = float(np.where(vote_right, 1 - share_right, 0.0).mean())
     bad = float(np.where(vote_right, 0.0, share_right).mean())

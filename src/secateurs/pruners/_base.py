@@ -44,6 +44,10 @@ class BasePruner(SelectorMixin, BaseEstimator):
         """Give an unfitted copy that keeps so many."""
         return clone(self).set_params(keep=keep)
 
+    def seed(self, seed: int) -> Self:
+        """Set the random state, if there is one."""
+        return self.set_params(random_state=int(seed)) if hasattr(self, "random_state") else self
+
     def for_members(self, members: NDArray[np.intp]) -> Self:
         """Give an unfitted copy for some of the members: parameters that name members follow."""
         return clone(self)
