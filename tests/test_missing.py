@@ -137,7 +137,7 @@ def test_the_best_members_are_right_most_often_where_they_vote(drawn):
 def test_many_batches_are_one_fit(name, drawn, data):
     votes, y, _ = drawn
     parameters = {"n_iterations": 10, "random_state": 0} if name in ("sep", "pep") else {}
-    parameters |= {"random_state": 0} if name == "random" else {}
+    parameters |= {"random_state": 0} if name in ("random", "domep") else {}
     whole = make_pruner(name, **parameters).fit(votes, y)
     batched = make_pruner(name, **parameters)
     cut = data.draw(st.integers(0, len(y)))

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from secateurs.pruned import prune as prune
     from secateurs.pruned_classifier import PrunedClassifier as PrunedClassifier
     from secateurs.pruners import *  # noqa: F403
+    from secateurs.store import VoteStore as VoteStore
     from secateurs.votes import Votes as Votes
 
 # In the order of the flow. Each is loaded when it is first asked for.
 _HOMES = {
     "collect_votes": "secateurs.collect",
     "Votes": "secateurs.votes",
+    "VoteStore": "secateurs.store",
     "measures": "secateurs.measures",
     "COMEP": "secateurs.pruners",
     "KLDivergencePruner": "secateurs.pruners",

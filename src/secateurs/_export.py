@@ -25,9 +25,9 @@ from sklearn.tree._tree import Tree
 from secateurs._trees import reachable
 from secateurs.exceptions import (
     InputError,
-    MissingExtraError,
     ParityError,
     UnsupportedEnsembleError,
+    import_extra,
     one_line,
 )
 from secateurs.persistence import describe, refuse_existing, write_with_sidecar
@@ -134,12 +134,8 @@ class _Runtime:
     predict: Callable[[bytes, Any, NDArray[np.float32], dict[str, Any]], _Answer]
 
     def modules(self) -> dict[str, Any]:
-        try:
-            return {package: import_module(package) for package in self.packages}
-        except ImportError as error:
-            raise MissingExtraError(
-                f'writing .{self.extra} needs: pip install "secateurs[{self.extra}]"'
-            ) from error
+        doing = f"writing .{self.extra}"
+        return {package: import_extra(package, self.extra, doing) for package in self.packages}
 
 
 def _check_rows(model: Any, X_check: ArrayLike) -> pd.DataFrame:

@@ -28,8 +28,18 @@ def pack(n_samples: int, n_members: int, n_classes: int) -> "Planes | Codes":
     return Codes(codes, n_classes)
 
 
+def packing_of(cells: Array, n_samples: int, n_classes: int) -> "Planes | Codes":
+    """Make a packing of cells that another one held."""
+    if n_classes <= MOST_PLANE_CLASSES:
+        return Planes(cells, n_samples)
+    return Codes(cells, n_classes)
+
+
 class Planes:
     """Bit planes: (members, classes - 1, words) of 64 samples each."""
+
+    samples_a_cell = _kernels.WORD_BITS
+    counts_cells_first = True  # memory layout of joint counts
 
     def __init__(
         self,
@@ -51,6 +61,11 @@ class Planes:
     def n_classes(self) -> int:
         """Number of classes."""
         return self.planes.shape[1] + 1
+
+    @property
+    def cells(self) -> NDArray[np.uint64]:
+        """What is held, member by member."""
+        return self.planes
 
     @property
     def nbytes(self) -> int:
@@ -139,6 +154,9 @@ class Planes:
 class Codes:
     """One small integer a vote: (members, samples)."""
 
+    samples_a_cell = 1
+    counts_cells_first = False
+
     def __init__(self, codes: Array, n_classes: int) -> None:
         self.codes = codes
         self.n_classes = n_classes
@@ -152,6 +170,11 @@ class Codes:
     def n_samples(self) -> int:
         """Number of samples."""
         return self.codes.shape[1]
+
+    @property
+    def cells(self) -> Array:
+        """What is held, member by member."""
+        return self.codes
 
     @property
     def nbytes(self) -> int:

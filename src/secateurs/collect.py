@@ -1,7 +1,9 @@
 """Votes of a fitted ensemble: every member's label for every row."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,25 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from secateurs import _kernels
-from secateurs._labels import Array, check_number, code_dtype
+from secateurs._labels import Array, check_number, code_dtype, find_classes, merge_classes
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.votes import Votes
+from secateurs.store import VoteStore
+from secateurs.votes import Votes, as_column
 
 _TELLING = 0.05  # better by this share on rows seen: more than chance
 _BLOCK_ROWS = 1 << 16  # rows walked at once: bounds the leaf indices held by a thread
 
 
 def collect_votes(
-    ensemble: Any, X: Any, *, oob: bool = False, n_jobs: int | None = None
-) -> NDArray[Any]:
+    ensemble: Any,
+    X: Any,
+    *,
+    oob: bool = False,
+    n_jobs: int | None = None,
+    store: str | os.PathLike[str] | None = None,
+    y: ArrayLike | None = None,
+) -> Any:
     """Ask every member for its label on every row.
 
     Parameters
@@ -38,10 +47,15 @@ def collect_votes(
         order, of a forest or bagging ensemble trained with bootstrap.
     n_jobs : int or None, default=None
         Members asked at once, in threads.
+    store : path, optional
+        A folder to write the votes to, some members at a time, instead of holding them all. If it
+        holds part of these votes already, the rest is added.
+    y : array-like of shape (n_samples,), optional
+        True labels to keep in the store.
 
     Returns
     -------
-    ndarray of shape (n_samples, n_members)
+    ndarray of shape (n_samples, n_members) or VoteStore
         Labels as in the ensemble's ``classes_``; a masked array if ``oob``.
 
     Examples
@@ -55,6 +69,10 @@ def collect_votes(
     (150, 10)
     """
     known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
+    if store is not None:
+        return _collect_into(Path(store), known, _Questions(known, X, n_jobs), oob, y)
+    if y is not None:
+        raise InputError("y is kept in a store only; pruners take it in fit(votes, y).")
     mask = _in_bag_mask(known, _num_samples(X)) if oob else None  # refuses before any work
     labels = known.classes[_codes(known, X, n_jobs).T]
     return labels if mask is None else np.ma.array(labels, mask=mask.T)
@@ -75,22 +93,71 @@ def votes_of(
 
 def _codes(ensemble: Ensemble, X: Any, n_jobs: int | None) -> Array:
     """Collect votes as places among the classes: (members, samples)."""
-    check_number(ensemble.classes)
-    prepared = ensemble.prepare(X)
-    shape = (ensemble.n_members, _num_samples(prepared))
-    codes = np.empty(shape, dtype=code_dtype(len(ensemble.classes)))
-    walk = _tree_walk(ensemble, prepared)
+    return _Questions(ensemble, X, n_jobs).codes(range(ensemble.n_members))
 
-    def ask(member: int) -> None:
-        if walk is not None and _is_tree(ensemble.members[member]):
-            walk(member, codes[member])
+
+class _Questions:
+    """Rows that members are asked about, checked and converted once."""
+
+    def __init__(self, ensemble: Ensemble, X: Any, n_jobs: int | None) -> None:
+        check_number(ensemble.classes)
+        self._ensemble, self._n_jobs = ensemble, n_jobs
+        self._rows = ensemble.prepare(X)
+        self._walk = _tree_walk(ensemble, self._rows)
+        self.n_samples = _num_samples(self._rows)
+
+    def codes(self, members: Sequence[int]) -> Array:
+        """Ask some members: (members, samples)."""
+        shape = (len(members), self.n_samples)
+        codes = np.empty(shape, dtype=code_dtype(len(self._ensemble.classes)))
+        Parallel(n_jobs=self._n_jobs, require="sharedmem")(
+            delayed(self._ask)(member, row) for member, row in zip(members, codes, strict=True)
+        )
+        return codes
+
+    def _ask(self, member: int, codes: Array) -> None:
+        if self._walk is not None and _is_tree(self._ensemble.members[member]):
+            self._walk(member, codes)
         else:
-            codes[member] = ensemble.codes(prepared, member)
+            codes[:] = self._ensemble.codes(self._rows, member)
 
-    Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(ask)(member) for member in range(ensemble.n_members)
-    )
-    return codes
+
+def _collect_into(
+    path: Path, ensemble: Ensemble, questions: _Questions, oob: bool, y: ArrayLike | None
+) -> VoteStore:
+    """Fill a store, or what is missing of one."""
+    n_samples = questions.n_samples
+    if path.exists():
+        store = VoteStore.resume(path)
+    else:
+        classes = ensemble.classes
+        if y is not None:
+            classes = merge_classes(classes, find_classes(as_column(y)))
+        shape = (ensemble.n_members, n_samples)
+        store = VoteStore.create(path, *shape, classes, y=y, names=ensemble.names, has_missing=oob)
+
+    def codes(members: Sequence[int]) -> Array:
+        asked = store.places_of(ensemble.classes)[questions.codes(members)]
+        if not oob:
+            return asked
+        return np.where(_in_bag_mask(ensemble, n_samples, members), store.n_classes, asked)
+
+    _refuse_other_votes(store, (ensemble.n_members, n_samples), codes)
+    for members in store.missing:
+        store.write_codes(members, codes(members.tolist()))
+    return store
+
+
+def _refuse_other_votes(
+    store: VoteStore, shape: tuple[int, int], codes: Callable[[Sequence[int]], Array]
+) -> None:
+    """Refuse to go on with a store of another ensemble or other rows, as one member shows."""
+    written = np.setdiff1d(store.order, np.concatenate([[], *store.missing]))[:1].tolist()
+    same = (store.n_members, store.n_samples) == shape
+    if not same or (written and not np.array_equal(store.take(written).codes([0]), codes(written))):
+        raise InputError(
+            f"{store.path} holds votes of another ensemble or on other rows. Give another folder."
+        )
 
 
 def _is_tree(member: Any) -> bool:
@@ -169,9 +236,13 @@ def looks_trained_on(ensemble: Ensemble, votes: Votes) -> bool:
     return bool(right[seen].mean() - right[~seen].mean() > _TELLING)
 
 
-def _in_bag_mask(ensemble: Ensemble, n_samples: int) -> NDArray[np.bool_]:
-    """Mark the rows that each member was trained on: (members, samples)."""
-    mask = np.zeros((ensemble.n_members, n_samples), dtype=bool)
+def _in_bag_mask(
+    ensemble: Ensemble, n_samples: int, members: Sequence[int] | None = None
+) -> NDArray[np.bool_]:
+    """Mark the rows that each member, or each of some, was trained on: (members, samples)."""
+    wanted = range(ensemble.n_members) if members is None else members
+    places = {member: place for place, member in enumerate(wanted)}
+    mask = np.zeros((len(places), n_samples), dtype=bool)
     n_trained = getattr(ensemble.model, "_n_samples", n_samples)
     if n_trained != n_samples:
         raise InputError(
@@ -179,5 +250,6 @@ def _in_bag_mask(ensemble: Ensemble, n_samples: int) -> NDArray[np.bool_]:
             f"{n_samples}. Give the rows the ensemble was trained on, in their order."
         )
     for member, rows in enumerate(ensemble.in_bag()):
-        mask[member, rows] = True
+        if member in places:
+            mask[places[member], rows] = True
     return mask

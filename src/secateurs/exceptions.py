@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 
 class SecateursError(Exception):
@@ -59,6 +61,20 @@ class MissingExtraError(SecateursError, ImportError):
     """A package that is only installed on request is missing."""
 
     exit_code = 7
+
+
+class ExecutorError(SecateursError, RuntimeError):
+    """The workers of an executor or cluster failed: there are none, or they were lost."""
+
+    exit_code = 8
+
+
+def import_extra(module: str, extra: str, doing: str) -> Any:
+    """Import a module of a package that is only installed on request."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(f'{doing} needs: pip install "secateurs[{extra}]"') from error
 
 
 def one_line(error: BaseException) -> str:

@@ -7,7 +7,7 @@ is the worth now. `secateurs.search` runs the loops.
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,22 @@ class Objective(Protocol):
         """Let a member join."""
 
 
+class Profile(NamedTuple):
+    """What TDAC needs to know of members by themselves."""
+
+    entropies: Floats
+    relevance: Floats
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64], truth_counts: NDArray[np.int64]) -> "Profile":
+        """Work out from votes for each class, and from counts by vote and true label."""
+        return cls(entropy_of(sizes), nmi.of_counts(labels=truth_counts))
+
+    def take(self, members: Sequence[int] | NDArray[np.intp] | slice) -> "Profile":
+        """Keep some members, in the order given."""
+        return Profile(self.entropies[members], self.relevance[members])
+
+
 class TDAS:
     """Trade-off between diversity and accuracy of a set: Eq. 4 to 7 of the paper [1]_.
 
@@ -70,10 +86,12 @@ class TDAS:
 
     def __init__(self, votes: Votes, diversity_weight: float) -> None:
         self._votes = votes
+        self._begin(diversity_weight, Profile.of(votes.sizes, votes.truth_counts))
+
+    def _begin(self, diversity_weight: float, profile: Profile) -> None:
         self._weight = diversity_weight
-        self._entropies = entropy_of(votes.sizes)
-        self.relevance = nmi.of_counts(labels=votes.truth_counts)
-        self._sums = np.zeros(votes.n_members)
+        self.profile = profile
+        self._sums = np.zeros(self.n_members)
         self.value = 0.0
 
     @property
@@ -81,13 +99,34 @@ class TDAS:
         """Number of members to choose from."""
         return self._votes.n_members
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Votes of each member for each class."""
+        return self._votes.sizes
+
+    @property
+    def truth_counts(self) -> NDArray[np.int64]:
+        """Samples by vote and true label: (members, classes, classes)."""
+        return self._votes.truth_counts
+
+    @property
+    def relevance(self) -> Floats:
+        """Normalised mutual information of each member with the true labels."""
+        return self.profile.relevance
+
     def rows(self, members: Sequence[int] | slice) -> Floats:
         """TDAC of some members to all: (members, all members)."""
         chosen = np.arange(self.n_members)[members] if isinstance(members, slice) else members
-        values = np.empty((len(chosen), self.n_members))
-        for others in self._votes.member_blocks(n_rows=len(chosen)):
-            values[:, others] = self._pairs(members, others)
+        values = self.rows_of(self._votes.take(chosen), self.profile.take(chosen))
         values[np.arange(len(chosen)), chosen] = 0.0
+        return values
+
+    def rows_of(self, others: Votes, profile: Profile) -> Floats:
+        """TDAC of members held elsewhere to all here: (others, members)."""
+        values = np.empty((others.n_members, self.n_members))
+        for block in self._votes.member_blocks(n_rows=others.n_members):
+            tables = self._votes.joint_counts_of(others, block)
+            values[:, block] = self.tdac(tables, profile, self.profile.take(block))
         return values
 
     def matrix(self) -> Floats:
@@ -100,6 +139,13 @@ class TDAS:
         """TDAS of a set."""
         return float(TDAS(self._votes.take(members), self._weight).matrix().sum() / 2)
 
+    def resume(self, first: int) -> list[int]:
+        """Give the members to start with: the first, and any that an earlier run has chosen."""
+        return [first]
+
+    def finish(self) -> None:
+        """Forget what was kept for a later run."""
+
     def gains(self) -> Floats:
         """Sum of TDAC from each member to those chosen."""
         return self._sums
@@ -109,16 +155,20 @@ class TDAS:
         self.value += float(self._sums[member])
         self._sums = self._sums + self.rows([member])[0]
 
-    def _pairs(self, members: Sequence[int] | slice, others: slice) -> Floats:
+    def _pairs(self, members: slice, others: slice) -> Floats:
         tables = self._votes.joint_counts(members, others)
+        return self.tdac(tables, self.profile.take(members), self.profile.take(others))
+
+    def tdac(self, tables: NDArray[np.int64], first: Profile, second: Profile) -> Floats:
+        """Distances from tables (first, second, classes, classes)."""
         if self._votes.has_missing:  # entropies are over the samples that both members have
             apart = nvi.of_counts(labels=tables)
             n_common: Any = tables.sum(axis=(-2, -1))
         else:
-            first, second = self._entropies[members][:, None], self._entropies[others]
-            apart = variation(first, second, joint_entropy_of(tables))
+            joint = joint_entropy_of(tables)
+            apart = variation(first.entropies[:, None], second.entropies, joint)
             n_common = self._votes.n_samples
-        relevance = (self.relevance[members][:, None] + self.relevance[others]) / 2
+        relevance = (first.relevance[:, None] + second.relevance) / 2
         distances = self._weight * apart + (1 - self._weight) * relevance
         distances[n_agreed(tables) == n_common] = 0.0
         return distances

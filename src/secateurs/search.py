@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs import _interrupt
 from secateurs._labels import Array
 from secateurs.objectives import TDAS, Objective, VoteError
 
@@ -83,6 +84,7 @@ def greedy_forward(
     free = np.ones(objective.n_members, dtype=bool)
     first = list(start)
     while len(chosen) < n_keep:
+        _interrupt.check()
         if len(chosen) < len(first):
             member = first[len(chosen)]
         else:
@@ -107,6 +109,7 @@ def backfit(objective: VoteError, chosen: list[int]) -> None:
     if len(chosen) < 2:
         return
     for _ in range(_MOST_ROUNDS):
+        _interrupt.check()
         before = list(chosen)
         for place, member in enumerate(before):
             objective.remove(member)
@@ -126,6 +129,7 @@ def swap_search(objective: TDAS, members: Sequence[int]) -> list[int]:
     chosen = list(members)
     rows = objective.rows(chosen)
     while True:
+        _interrupt.check()
         sums = rows.sum(axis=0)
         total = sums[chosen].sum() / 2
         # What leaves costs its own sum; what enters brings its own, less what left with the other.

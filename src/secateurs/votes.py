@@ -169,11 +169,11 @@ class Votes:
         """Count samples by vote and true label: (members, classes, classes)."""
         truth = pack(self.n_samples, 1, self.packed.n_classes)
         truth.write(0, self.truth[:, None])
-        tables = [
-            self.packed.take(block).joint_counts(truth)[:, 0]  # type: ignore[arg-type]
-            for block in self.member_blocks()
-        ]
-        return self._voted(np.concatenate(tables))
+        tables = empty_tables(self.n_members, self.n_classes)
+        for block in self.member_blocks():
+            counted = self.packed.take(block).joint_counts(truth)  # type: ignore[arg-type]
+            tables[block] = self._voted(counted[:, 0])
+        return tables
 
     @cached_property
     def n_right(self) -> NDArray[np.int64]:
@@ -200,11 +200,16 @@ class Votes:
         tables = self._taken(members).joint_counts(self._taken(others))  # type: ignore[arg-type]
         return self._voted(tables)
 
+    def joint_counts_of(self, others: "Votes", block: slice) -> NDArray[np.int64]:
+        """Count samples by the labels of members held elsewhere and a block of those here.
+
+        (others, block, classes, classes)
+        """
+        return self._voted(others.packed.joint_counts(self._taken(block)))  # type: ignore[arg-type]
+
     def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
         """Cut the members from one on into slices whose tables against n_rows fit in memory."""
-        step = max(1, _MOST_TABLE_CELLS // (n_rows * self.packed.n_classes**2))
-        for start in range(first, self.n_members, step):
-            yield slice(start, min(self.n_members, start + step))
+        return table_blocks(self, first, n_rows)
 
     def tally(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.int32]:
         """Count the votes that each class gets: (samples, classes)."""
@@ -242,6 +247,15 @@ class Votes:
         part = Votes.from_codes(codes, self.classes, None, mask, self.names)
         part = part._recoded(self.classes, self.has_missing)
         return part if self.y is None else replace(part, y=_frozen(self.y[samples]))
+
+    def run(self, samples: slice) -> "Votes":
+        """Keep a run of samples that starts at a multiple of 64."""
+        start, stop, _ = samples.indices(self.n_samples)
+        packed = pack(stop - start, self.n_members, self.packed.n_classes)
+        first, last = start // packed.samples_a_cell, -(-stop // packed.samples_a_cell)
+        packed.cells[..., : last - first] = self.packed.cells[..., first:last]
+        packed.freeze()
+        return replace(self, packed=packed, y=None if self.y is None else self.y[start:stop])
 
     def with_labels(self, y: ArrayLike) -> "Votes":
         """Put true labels beside the votes, in the place of any that were there."""
@@ -299,6 +313,22 @@ class Votes:
         return (
             f"Votes({self.n_samples} samples, {self.n_members} members, {self.n_classes} classes)"
         )
+
+
+def table_blocks(votes: Any, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
+    """Cut the members from one on into slices whose tables against n_rows fit in memory."""
+    n_codes = votes.n_classes + votes.has_missing
+    step = max(1, _MOST_TABLE_CELLS // (n_rows * n_codes**2))
+    for start in range(first, votes.n_members, step):
+        yield slice(start, min(votes.n_members, start + step))
+
+
+def empty_tables(n_members: int, n_classes: int) -> NDArray[np.int64]:
+    """Make room for a table of counts for each member, laid out cell by cell.
+
+    Sums of real numbers over cells depend on the layout in their last bit: there is only this one.
+    """
+    return np.empty((n_classes, n_classes, n_members), dtype=np.int64).transpose(2, 0, 1)
 
 
 def _packed(

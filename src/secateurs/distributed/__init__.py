@@ -1,6 +1,7 @@
-"""Pruning in groups: any method, spread over many processes."""
+"""Pruning in groups and in shards: spread over processes and machines."""
 
 from secateurs.distributed._domep import DOMEP
 from secateurs.distributed._epfd import EPFD
+from secateurs.distributed._limits import Limits, limits
 
-__all__ = ["DOMEP", "EPFD"]
+__all__ = ["DOMEP", "EPFD", "Limits", "limits"]

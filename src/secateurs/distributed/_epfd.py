@@ -5,7 +5,8 @@ from typing import Any
 
 from sklearn.base import clone
 
-from secateurs.distributed._grouped import GroupedPruner, Members
+from secateurs.distributed._grouped import GroupedPruner
+from secateurs.distributed._parts import Members
 from secateurs.pruners._base import BasePruner
 from secateurs.votes import Votes
 

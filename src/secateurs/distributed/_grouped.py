@@ -3,20 +3,29 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from secateurs.pruners._base import BasePruner, check_option, is_whole, resolve_keep
+from secateurs.distributed._checkpoints import Checkpoints
+from secateurs.distributed._engines import engine_for, running
+from secateurs.distributed._parts import Members, parts_for
+from secateurs.distributed._rounds import Job, Progress, Result, Rounds, Told
+from secateurs.pruners._base import (
+    BasePruner,
+    SpreadPruner,
+    check_option,
+    is_whole,
+    resolve_keep,
+)
 from secateurs.search import Choice, tied_best
+from secateurs.store import VoteStore
 from secateurs.votes import Votes
 
-Members = NDArray[np.intp]
 
-
-class GroupedPruner(BasePruner):
+class GroupedPruner(SpreadPruner):
     """Base class of `EPFD` and `DOMEP`.
 
     All chance is drawn before any group is pruned, so the order and the place in which groups are
@@ -33,7 +42,7 @@ class GroupedPruner(BasePruner):
 
     @property
     @abstractmethod
-    def _criterion(self) -> str | Callable[[Votes, Members], float]:
+    def _criterion(self) -> str | Callable[[Any, Members], float]:
         """What the best result is best at."""
 
     @property
@@ -60,7 +69,7 @@ class GroupedPruner(BasePruner):
     def _may_decide_size(self) -> bool:  # type: ignore[override]
         return self._inner._may_decide_size
 
-    def _check_parameters(self, votes: Votes) -> None:
+    def _check_parameters(self, votes: Votes | VoteStore) -> None:
         if not callable(self._criterion):
             check_option("criterion", self._criterion, ("accuracy", "objective"))
         whole = is_whole(self.n_groups)
@@ -70,34 +79,56 @@ class GroupedPruner(BasePruner):
                 f'Give a number from 1 to {votes.n_members}, or "auto".'
             )
 
-    def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
-        inner = self._inner
+    def _select(
+        self,
+        votes: Votes | VoteStore,
+        n_keep: int | None,
+        rng: np.random.RandomState,
+        executor: Any = None,
+        callback: Progress | None = None,
+    ) -> Choice:
         n_groups = self._n_groups(votes.n_members, n_keep)
         groups = _deal(votes.n_members, n_groups, rng)
-        seeds = rng.randint(2**31, size=n_groups + 1)
-        if n_groups == 1:
-            results = [_prune(inner, votes, groups[0], n_keep, None)]
+        seeds = [int(seed) for seed in rng.randint(2**31, size=n_groups + 1)]
+        if n_groups == 1:  # the pruner itself, with its own chance
+            jobs = [Job("all", self._inner, groups[0], n_keep, None, self._asks_accuracy)]
         else:
-            tasks = zip(groups, seeds[:-1], strict=True)
-            results = Parallel(n_jobs=self.n_jobs)(
-                delayed(_prune)(inner.for_members(group), votes.take(group), group, n_keep, seed)
-                for group, seed in tasks
-            )
-            union = np.sort(np.concatenate([result.members for result in results]))
-            second = inner.for_members(union)
-            results.append(_prune(second, votes.take(union), union, n_keep, seeds[-1]))
-        return self._take_best(votes, groups, results, n_keep)
+            jobs = [
+                self._job(f"group-{number}", group, n_keep, seeds[number])
+                for number, group in enumerate(groups)
+            ]
+        engine = None if executor is None else engine_for(executor)
+        finished = Checkpoints(votes, self._inner, n_keep, seeds, groups)
+
+        def compete(result: Result) -> float:
+            fixed = n_keep is not None and not self.may_keep_fewer
+            competes = not fixed or len(result.members) == n_keep
+            return self._score(votes, result) if competes else -math.inf
+
+        with (
+            nullcontext() if engine is None else running(engine),
+            parts_for(votes, engine) as parts,
+        ):
+            total = n_groups + (n_groups > 1)
+            rounds = Rounds(parts, engine, self.n_jobs, finished, Told(callback, total, compete))
+            results = rounds.prune(jobs)
+            if n_groups > 1:
+                union = np.sort(np.concatenate([result.members for result in results]))
+                results += rounds.prune([self._job("union", union, n_keep, seeds[-1])])
+        finished.clear()
+        return self._take_best(groups, results, np.array([compete(result) for result in results]))
+
+    @property
+    def _asks_accuracy(self) -> bool:
+        return isinstance(self._criterion, str) and self._criterion == "accuracy"
+
+    def _job(self, name: str, members: Members, n_keep: int | None, seed: int) -> Job:
+        pruner = self._inner.for_members(members)
+        return Job(name, pruner, members, n_keep, seed, self._asks_accuracy)
 
     def _take_best(
-        self, votes: Votes, groups: list[Members], results: list["_Result"], n_keep: int | None
+        self, groups: list[Members], results: list[Result], scores: NDArray[np.float64]
     ) -> Choice:
-        fixed = n_keep is not None and not self.may_keep_fewer
-        scores = np.array(
-            [
-                -math.inf if fixed and len(result.members) != n_keep else self._score(votes, result)
-                for result in results
-            ]
-        )
         tied = tied_best(scores)
         winner = len(results) - 1 if tied[-1] else int(np.argmax(tied))
         self.groups_ = groups
@@ -108,17 +139,17 @@ class GroupedPruner(BasePruner):
             self.objective_ = results[winner].objective
         return Choice(results[winner].members.tolist(), results[winner].scores)
 
-    def _score(self, votes: Votes, result: "_Result") -> float:
-        if self._criterion == "objective":
-            if result.objective is None:
-                raise ValueError(
-                    f"criterion='objective' needs a pruner with an objective_, which "
-                    f"{type(self._inner).__name__} has not. Give criterion='accuracy'."
-                )
-            return result.objective if self.larger_is_better else -result.objective
+    def _score(self, votes: Votes | VoteStore, result: Result) -> float:
+        if result.accuracy is not None:
+            return result.accuracy
         if callable(self._criterion):
             return float(self._criterion(votes, result.members))
-        return float(votes.is_right(result.members).mean())
+        if result.objective is None:
+            raise ValueError(
+                f"criterion='objective' needs a pruner with an objective_, which "
+                f"{type(self._inner).__name__} has not. Give criterion='accuracy'."
+            )
+        return result.objective if self.larger_is_better else -result.objective
 
     def _n_groups(self, n_members: int, n_keep: int | None) -> int:
         if self.n_groups != "auto":
@@ -130,26 +161,6 @@ class GroupedPruner(BasePruner):
         return n_groups
 
 
-class _Result(NamedTuple):
-    """What a pruner made of some members."""
-
-    members: Members
-    scores: NDArray[np.float64]
-    objective: float | None
-
-
 def _deal(n_members: int, n_groups: int, rng: np.random.RandomState) -> list[Members]:
     """Deal members into groups at random: n mod m of ⌈n/m⌉, the rest of ⌊n/m⌋, each in order."""
     return [np.sort(group) for group in np.array_split(rng.permutation(n_members), n_groups)]
-
-
-def _prune(
-    pruner: BasePruner, votes: Votes, members: Members, n_keep: int | None, seed: int | None
-) -> _Result:
-    """Prune votes of some members; all of them if there are no more than wanted."""
-    chosen = pruner.with_keep(None if n_keep is None else min(n_keep, len(members)))
-    if seed is not None:
-        chosen.seed(seed)
-    chosen.fit(votes)
-    objective = getattr(chosen, "objective_", None)
-    return _Result(members[chosen.member_indices_], chosen.scores_, objective)

@@ -4,7 +4,7 @@ import difflib
 import numbers
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array
 from secateurs.search import Choice
+from secateurs.store import VoteStore
 from secateurs.votes import Votes
 
 
@@ -31,6 +32,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
     _needs_y = True
     _may_decide_size = False
+    _takes_store = False  # _select gets the store itself, not its votes in memory
     takes_missing = True
     may_keep_fewer = False
     larger_is_better = True  # of objective_
@@ -53,10 +55,10 @@ class BasePruner(SelectorMixin, BaseEstimator):
         return clone(self)
 
     @abstractmethod
-    def _select(self, votes: Votes, n_keep: Any, rng: np.random.RandomState) -> Choice:
-        """Choose members, in order."""
+    def _select(self, votes: Any, n_keep: Any, rng: np.random.RandomState, *options: Any) -> Choice:
+        """Choose members, in order; options are those that the method's own fit adds."""
 
-    def _check_parameters(self, votes: Votes) -> None:
+    def _check_parameters(self, votes: Any) -> None:
         """Refuse parameters that make no sense, before any work."""
 
     def fit(self, votes: Any, y: ArrayLike | None = None) -> Self:
@@ -64,11 +66,11 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        votes : array-like of shape (n_samples, n_members) or Votes
+        votes : array-like of shape (n_samples, n_members), Votes or VoteStore
             The label that each member gives to each sample. Masked entries of a NumPy masked
             array are missing votes.
         y : array-like of shape (n_samples,)
-            The true labels. Not needed with `Votes` that hold them.
+            The true labels. Not needed with votes that hold them.
 
         Returns
         -------
@@ -94,8 +96,8 @@ class BasePruner(SelectorMixin, BaseEstimator):
         self
         """
         first = not hasattr(self, "_votes")
-        batch = self._encode(votes, y, reset=first)
-        return self._choose(batch if first else self._votes.append(batch))
+        batch = in_memory(self._encode(votes, y, reset=first))
+        return self._choose(batch if first else in_memory(self._votes).append(batch))
 
     def predict(self, votes: Any) -> Array:
         """Give the vote of the kept members.
@@ -130,7 +132,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         """
         return float(np.mean(self.predict(votes) == np.asarray(y).ravel()))
 
-    def _choose(self, votes: Votes) -> Self:
+    def _choose(self, votes: Any, *options: Any) -> Self:
         rng = check_random_state(getattr(self, "random_state", None))
         n_keep = resolve_keep(self.keep, votes.n_members, self._may_decide_size)
         self._check_parameters(votes)
@@ -146,7 +148,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
             )
         if votes.n_members == 1:
             warnings.warn("The ensemble has 1 member: there is nothing to prune.", stacklevel=3)
-        choice = self._select(votes, n_keep, rng)
+        choice = self._select(votes, n_keep, rng, *options)
         self._votes = votes
         self.classes_ = votes.classes
         self.member_indices_ = np.array(choice.members, dtype=np.intp)
@@ -155,9 +157,10 @@ class BasePruner(SelectorMixin, BaseEstimator):
         self.support_[self.member_indices_] = True
         return self
 
-    def _encode(self, votes: Any, y: ArrayLike | None, reset: bool) -> Votes:
-        if isinstance(votes, Votes):
-            coded = votes if y is None else votes.with_labels(y)
+    def _encode(self, votes: Any, y: ArrayLike | None, reset: bool) -> Votes | VoteStore:
+        if isinstance(votes, (Votes, VoteStore)):
+            held = votes if self._takes_store else in_memory(votes)
+            coded = held if y is None else held.with_labels(y)
             self._check_members(coded, reset)
         else:
             coded = Votes.encode(votes, y)
@@ -169,7 +172,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
             )
         return coded
 
-    def _check_members(self, votes: Votes, reset: bool) -> None:
+    def _check_members(self, votes: Votes | VoteStore, reset: bool) -> None:
         frame = np.empty((0, votes.n_members))
         validate_data(self, frame, skip_check_array=True, reset=reset)
         if reset and votes.names is not None:
@@ -185,6 +188,46 @@ class BasePruner(SelectorMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.target_tags.required = self._needs_y
         return tags
+
+
+class SpreadPruner(BasePruner):
+    """Base class of pruners whose work an executor can share: COMEP, DOMEP and EPFD."""
+
+    _takes_store = True
+
+    def fit(
+        self,
+        votes: Any,
+        y: ArrayLike | None = None,
+        executor: Any = None,
+        callback: Callable[[int, int, float | None], None] | None = None,
+    ) -> Self:
+        """Choose the members to keep.
+
+        Parameters
+        ----------
+        votes : array-like of shape (n_samples, n_members), Votes or VoteStore
+            The label that each member gives to each sample. Masked entries of a NumPy masked
+            array are missing votes.
+        y : array-like of shape (n_samples,)
+            The true labels. Not needed with votes that hold them.
+        executor : concurrent.futures.Executor or Dask Client, optional
+            Who does the work. Each task gets the votes it needs and nothing else; of a store, its
+            path. Who does it never changes the result.
+        callback : callable(done, total, best), optional
+            Told of progress: how many steps are done, of how many, and the best value so far, if
+            there is one. What it raises ends the run.
+
+        Returns
+        -------
+        self
+        """
+        return self._choose(self._encode(votes, y, reset=True), executor, callback)
+
+
+def in_memory(votes: Votes | VoteStore) -> Votes:
+    """Load votes that lie in a store."""
+    return votes.load() if isinstance(votes, VoteStore) else votes
 
 
 def resolve_keep(keep: Any, n_members: int, may_decide: bool = False) -> int | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from secateurs import _interrupt
 from secateurs.objectives import VoteError
 from secateurs.pruners._random_search import (
     RandomSearchPruner,
@@ -113,6 +114,7 @@ def _search(
     archive = [first]
     searched: set[bytes] = set()
     for _ in range(n_rounds):
+        _interrupt.check()
         parent = archive[rng.randint(len(archive))]
         flips = random_flips(n_members, rng)
         if not flips.any() and parent.chosen.tobytes() in searched:

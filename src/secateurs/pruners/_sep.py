@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from secateurs import _interrupt
 from secateurs.objectives import VoteError
 from secateurs.pruners._random_search import (
     RandomSearchPruner,
@@ -72,6 +73,7 @@ class SEP(RandomSearchPruner):
         objective.reset(np.flatnonzero(chosen))
         value = objective.value
         for _ in range(self.n_iter_):
+            _interrupt.check()
             flipped = np.flatnonzero(random_flips(n_members, rng))
             if len(flipped) == 0:
                 continue

@@ -1,0 +1,132 @@
+"""Groups of members, pruned wherever there is somebody to do it."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from secateurs.distributed._checkpoints import Checkpoints
+from secateurs.distributed._engines import Engine, gather
+from secateurs.distributed._parts import Members, Part, Parts
+from secateurs.pruners._base import BasePruner
+
+Progress = Callable[[int, int, float | None], None]
+
+
+class Job(NamedTuple):
+    """Members to prune, and how."""
+
+    name: str
+    pruner: BasePruner
+    members: Members
+    n_keep: int | None
+    seed: int | None
+    asks_accuracy: bool
+
+
+class Result(NamedTuple):
+    """What a pruner made of some members."""
+
+    members: Members
+    scores: NDArray[np.float64]
+    objective: float | None
+    accuracy: float | None
+
+
+@dataclass
+class Told:
+    """Who is told of progress: how many are done, and the best score so far."""
+
+    callback: Progress | None
+    total: int
+    compete: Callable[[Result], float]
+    done: int = 0
+    best: float = -math.inf
+
+    def of(self, result: Result) -> None:
+        """Tell of a finished result."""
+        self.done += 1
+        if self.callback is not None:
+            self.best = max(self.best, self.compete(result))
+            best = None if math.isinf(self.best) else self.best
+            self.callback(self.done, self.total, best)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Prunes groups side by side, and keeps what is finished."""
+
+    parts: Parts
+    engine: Engine | None
+    n_jobs: int | None
+    checkpoints: Checkpoints
+    told: Told
+
+    def prune(self, jobs: Sequence[Job]) -> list[Result]:
+        """Prune each group, those of an earlier run excepted; results are in order."""
+        results = [_read(self.checkpoints.get(job.name)) for job in jobs]
+        for result in results:
+            if result is not None:
+                self.told.of(result)
+        left = [index for index, result in enumerate(results) if result is None]
+
+        def finished(place: int, result: Result) -> None:
+            results[left[place]] = result
+            self.checkpoints.put(jobs[left[place]].name, _plain(result))
+            self.told.of(result)
+
+        self._run([jobs[index] for index in left], finished)
+        return [result for result in results if result is not None]
+
+    def _run(self, jobs: Sequence[Job], finished: Callable[[int, Result], None]) -> None:
+        if self.engine is not None:
+            tasks = [(self.parts.part(job.members), job) for job in jobs]
+            gather(self.engine, [self.engine.submit(_prune, *task) for task in tasks], finished)
+        elif len(jobs) == 1:
+            finished(0, _prune(Part(self.parts.source, jobs[0].members), jobs[0]))
+        else:
+            parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+            numbered = (
+                delayed(_numbered)(place, self.parts.part(job.members), job)
+                for place, job in enumerate(jobs)
+            )
+            for place, result in parallel(numbered):
+                finished(place, result)
+
+
+def _numbered(place: int, part: Part, job: Job) -> tuple[int, Result]:
+    return place, _prune(part, job)
+
+
+def _prune(part: Part, job: Job) -> Result:
+    """Prune some members; all of them stay if there are no more than wanted."""
+    votes = part.votes()
+    pruner = job.pruner.with_keep(None if job.n_keep is None else min(job.n_keep, votes.n_members))
+    if job.seed is not None:
+        pruner.seed(job.seed)
+    pruner.fit(votes)
+    chosen = pruner.member_indices_
+    accuracy = float(votes.is_right(chosen).mean()) if job.asks_accuracy else None
+    objective = getattr(pruner, "objective_", None)
+    worth = None if objective is None else float(objective)
+    return Result(job.members[chosen], pruner.scores_, worth, accuracy)
+
+
+def _plain(result: Result) -> dict[str, Any]:
+    return {
+        "members": result.members.tolist(),
+        "scores": result.scores.tolist(),
+        "objective": result.objective,
+        "accuracy": result.accuracy,
+    }
+
+
+def _read(kept: dict[str, Any] | None) -> Result | None:
+    if kept is None:
+        return None
+    members, scores = np.array(kept["members"], dtype=np.intp), np.array(kept["scores"])
+    return Result(members, scores, kept["objective"], kept["accuracy"])

@@ -1,0 +1,582 @@
+"""Votes too many for memory: a folder of packed tiles that workers map into theirs."""
+
+import json
+import os
+import secrets
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from numpy.typing import ArrayLike, NDArray
+
+from secateurs import __version__
+from secateurs._files import new_file
+from secateurs._labels import Array, as_labels, check_number, code_dtype, encode, find_classes
+from secateurs._packing import Packing, pack, packing_of
+from secateurs._store_files import LOG, META, append_line, lay_out, read_array, read_log, writing
+from secateurs.exceptions import InputError, import_extra, reading
+from secateurs.votes import Votes, as_column
+
+_FORMAT, _VERSION = "secateurs votes", 1
+_TILE_BYTES = 64 << 20
+
+Members = Sequence[int] | NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VoteStore:
+    """Votes in a folder, for ensembles and rows that no memory holds.
+
+    Pruners take it wherever they take votes. It holds the packed votes in tiles of members, each a
+    ``.npy`` file that is mapped, not read; a worker on another machine needs the folder's path
+    and nothing else. Members are shuffled once when it is written, so that any run of tiles is a
+    random sample of them; indices are always those of the ensemble.
+
+    Make one by `from_table`, `from_zarr`, `from_parquet`, by ``collect_votes(..., store=path)``,
+    or tile by tile: `create` it, and `write` what is `missing`.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    n_members, n_samples : int
+        Number of members and of samples.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted.
+    y : ndarray of shape (n_samples,) or None
+        The true labels, coded.
+    names : ndarray of shape (n_members,) or None
+        Names of the members.
+    has_missing : bool
+        Whether votes may be missing.
+
+    Notes
+    -----
+    ``meta.json`` says what the folder holds; ``order.npy`` in what order the members lie;
+    ``classes.npy``, ``y.npy`` and ``names.npy`` the rest; ``tile-*.npy`` the votes; and
+    ``tiles.jsonl``, a line for each finished tile, with a checksum for each of its members. Every
+    file appears whole or not at all, so a crash leaves a store that says what is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from secateurs import COMEP, VoteStore
+    >>> votes, y = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]], [0, 0, 1, 1]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = VoteStore.from_table(f"{folder}/votes", votes, y)
+    ...     print(store, COMEP(keep=2, diversity_weight=0.3).fit(store).member_indices_)
+    VoteStore(4 samples, 4 members, 2 classes) [0 2]
+    """
+
+    path: Path
+    id: str
+    n_members: int
+    n_samples: int
+    tile_members: int
+    has_missing: bool
+    classes: Array
+    y: Array | None = None
+    names: NDArray[np.object_] | None = None
+    verified: bool = True
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        n_members: int,
+        n_samples: int,
+        classes: ArrayLike,
+        *,
+        y: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        has_missing: bool = False,
+        tile_members: int | None = None,
+        shuffle: bool = True,
+        random_state: int = 0,
+    ) -> "VoteStore":
+        """Make an empty store, to be filled by `write`.
+
+        Parameters
+        ----------
+        path : path
+            The folder, which must not exist.
+        n_members, n_samples : int
+            What will be written.
+        classes : array-like
+            All labels that votes and true labels may have.
+        y : array-like of shape (n_samples,), optional
+            The true labels.
+        names : sequence of str, optional
+            Names of the members.
+        has_missing : bool, default=False
+            Whether votes may be missing.
+        tile_members : int, optional
+            Members of a tile; without it as many as make 64 MB.
+        shuffle : bool, default=True
+            Whether members lie in random order.
+        random_state : int, default=0
+            Draws that order.
+
+        Returns
+        -------
+        VoteStore
+        """
+        target = Path(path)
+        if target.exists():
+            raise InputError(f"{target} exists. Give a folder that does not, or VoteStore.resume.")
+        if n_members < 1 or n_samples < 1:
+            raise InputError(f"A store of {n_members} members and {n_samples} samples is empty.")
+        known = np.unique(_plain_text(as_labels(classes, "classes")))
+        check_number(known)
+        bytes_a_member = pack(n_samples, 1, len(known) + has_missing).nbytes
+        meta = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "secateurs": __version__,
+            "id": secrets.token_hex(8),
+            "n_members": n_members,
+            "n_samples": n_samples,
+            "n_classes": len(known),
+            "has_missing": has_missing,
+            "tile_members": tile_members or max(1, _TILE_BYTES // max(1, bytes_a_member)),
+        }
+        rng = np.random.RandomState(random_state)
+        arrays = {
+            "order": rng.permutation(n_members) if shuffle else np.arange(n_members),
+            "classes": known,
+            "y": None if y is None else _coded(y, known, n_samples),
+            "names": None if names is None else np.array([str(name) for name in names]),
+        }
+        with writing(target):
+            lay_out(target, meta, {name: a for name, a in arrays.items() if a is not None})
+        return cls.resume(target)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "VoteStore":
+        """Open a complete store."""
+        store = cls.resume(path)
+        n_missing = len(store.missing)
+        if n_missing:
+            raise InputError(
+                f"{store.path} is half-written: {n_missing} of its {store.n_tiles} tiles are "
+                "missing. Write them: VoteStore.resume, or the same collect_votes again."
+            )
+        return store
+
+    @classmethod
+    def resume(cls, path: str | os.PathLike[str]) -> "VoteStore":
+        """Open a store that may be half-written, to write what is missing."""
+        folder = Path(path).absolute()
+        if not (folder / META).exists():
+            raise InputError(f"{folder} is no store of votes: it has no {META}.")
+        with reading(folder):
+            meta = json.loads((folder / META).read_text())
+            if (meta["format"], meta["version"]) != (_FORMAT, _VERSION):
+                raise InputError(
+                    f"is of format {meta['version']}, this secateurs knows {_VERSION}."
+                )
+            names = read_array(folder, "names", meta["n_members"])
+            return cls(
+                path=folder,
+                id=meta["id"],
+                n_members=meta["n_members"],
+                n_samples=meta["n_samples"],
+                tile_members=meta["tile_members"],
+                has_missing=meta["has_missing"],
+                classes=_needed(folder, "classes", meta["n_classes"]),
+                y=read_array(folder, "y", meta["n_samples"]),
+                names=None if names is None else names.astype(object),
+            )
+
+    @classmethod
+    def from_table(
+        cls, path: str | os.PathLike[str], table: Any, y: ArrayLike | None = None, **options: Any
+    ) -> "VoteStore":
+        """Write a table of labels (samples × members), some columns at a time.
+
+        Parameters
+        ----------
+        path : path
+            The folder, which must not exist.
+        table : array-like
+            Anything with a shape and slices: an array, a memory map, a zarr or h5py array.
+        y : array-like of shape (n_samples,), optional
+            The true labels.
+        **options
+            As for `create`.
+
+        Returns
+        -------
+        VoteStore
+        """
+        sliced = table if hasattr(table, "shape") else np.asarray(table)
+        take = np.ma.asanyarray if np.ma.isMaskedArray(sliced) else np.asarray
+        options = {"has_missing": np.ma.is_masked(sliced), **options}
+
+        def columns(members: NDArray[np.intp]) -> Array:
+            low, high = int(members.min()), int(members.max()) + 1
+            if high - low == len(members):  # a run, which any array can slice
+                return take(sliced[:, low:high])[:, members - low]
+            return np.ma.stack([take(sliced[:, int(member)]) for member in members], axis=1)
+
+        return cls._from_columns(path, sliced.shape, columns, y, options)
+
+    @classmethod
+    def from_votes(cls, path: str | os.PathLike[str], votes: Votes, **options: Any) -> "VoteStore":
+        """Write `Votes` as they are; options as for `create`."""
+        store = cls.create(
+            path,
+            votes.n_members,
+            votes.n_samples,
+            votes.classes,
+            y=None if votes.y is None else votes.classes[votes.y],
+            names=None if votes.names is None else votes.names.tolist(),
+            has_missing=votes.has_missing,
+            **options,
+        )
+        for members in store.missing:
+            store._write_packed(members, votes.packed.take(members))
+        return store
+
+    @classmethod
+    def from_zarr(
+        cls, path: str | os.PathLike[str], array: Any, y: ArrayLike | None = None, **options: Any
+    ) -> "VoteStore":
+        """Write a zarr array of labels (samples × members), given itself or by its path."""
+        if isinstance(array, (str, os.PathLike)):
+            zarr = import_extra("zarr", "zarr", "reading a zarr array")
+            with reading(Path(array)):
+                array = zarr.open_array(os.fspath(array), mode="r")
+        return cls.from_table(path, array, y, **options)
+
+    @classmethod
+    def from_parquet(
+        cls,
+        path: str | os.PathLike[str],
+        file: str | os.PathLike[str],
+        y: ArrayLike | None = None,
+        **options: Any,
+    ) -> "VoteStore":
+        """Write the columns of a Parquet file, each a member's votes.
+
+        Parameters
+        ----------
+        path : path
+            The folder, which must not exist.
+        file : path
+            The Parquet file.
+        y : array-like of shape (n_samples,) or str, optional
+            The true labels, or the name of the column that holds them.
+        **options
+            As for `create`.
+
+        Returns
+        -------
+        VoteStore
+        """
+        source = Path(file)
+        parquet = import_extra("pyarrow.parquet", "parquet", "reading .parquet")
+        with reading(source):
+            opened = parquet.ParquetFile(source)
+            every = opened.schema_arrow.names
+            if isinstance(y, str) and y not in every:
+                raise InputError(f"has no column {y!r}. It has: {', '.join(every[:8])}.")
+            truth = opened.read(columns=[y])[0].to_numpy() if isinstance(y, str) else y
+        names = [name for name in every if name != y]
+
+        def columns(members: NDArray[np.intp]) -> Array:
+            with reading(source):
+                read = opened.read(columns=[names[member] for member in members])
+                return np.stack([read[names[m]].to_numpy() for m in members], axis=1)
+
+        shape = (opened.metadata.num_rows, len(names))
+        return cls._from_columns(path, shape, columns, truth, {"names": names, **options})
+
+    @classmethod
+    def _from_columns(
+        cls,
+        path: str | os.PathLike[str],
+        shape: tuple[int, ...],
+        columns: Callable[[NDArray[np.intp]], Array],
+        y: ArrayLike | None,
+        options: Mapping[str, Any],
+    ) -> "VoteStore":
+        if len(shape) != 2:
+            raise InputError(
+                f"votes has shape {shape}; it must have 2 dimensions: rows are samples, columns "
+                "are members."
+            )
+        classes = options.get("classes")
+        if classes is None:
+            classes = _classes_of(shape, columns, y)
+        created = {name: value for name, value in options.items() if name != "classes"}
+        store = cls.create(path, shape[1], shape[0], classes, y=y, **created)
+        for members in store.missing:
+            store.write(members, columns(members).T)
+        return store
+
+    @property
+    def n_classes(self) -> int:
+        """Number of distinct labels."""
+        return len(self.classes)
+
+    @property
+    def n_tiles(self) -> int:
+        """Number of tiles."""
+        return -(-self.n_members // self.tile_members)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the packed votes take."""
+        return self.n_members * pack(self.n_samples, 1, self._n_codes).nbytes
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """The members, in the order in which they lie."""
+        with reading(self.path):
+            return _needed(self.path, "order", self.n_members)
+
+    @property
+    def truth(self) -> Array:
+        """The coded true labels; an error where there are none."""
+        if self.y is None:
+            raise ValueError(f"{self} has no true labels. Give y, or write the store with y.")
+        return self.y
+
+    @property
+    def missing(self) -> list[NDArray[np.intp]]:
+        """The members of each tile that is still to be written, in the order they lie."""
+        finished = read_log(self.path)
+        return [
+            self.members_of(tile)
+            for tile in range(self.n_tiles)
+            if tile not in finished or not self._tile_path(tile).exists()
+        ]
+
+    @property
+    def n_voted(self) -> NDArray[np.int64]:
+        """Number of samples that each member has a vote on."""
+        voted = np.empty(self.n_members, dtype=np.int64)
+        for tile in range(self.n_tiles):
+            voted[self.members_of(tile)] = self.mapped(tile).n_voted
+        return voted
+
+    def write(self, members: Members, votes: ArrayLike) -> None:
+        """Write a whole tile.
+
+        Parameters
+        ----------
+        members : sequence of int
+            One of the lists that `missing` gives.
+        votes : array-like of shape (len(members), n_samples)
+            Their labels, member by member; masked where missing.
+        """
+        mask = np.ma.getmaskarray(np.ma.asanyarray(votes)) if np.ma.is_masked(votes) else None
+        labels = as_labels(np.ma.getdata(votes), "votes")
+        if mask is not None:
+            if not self.has_missing:
+                raise InputError("votes are masked. Create the store with has_missing=True.")
+            labels = np.where(mask, self.classes[0], labels)
+        unknown = np.setdiff1d(_plain_text(find_classes(labels)), self.classes)
+        if len(unknown):
+            raise InputError(
+                f"votes holds the label {unknown[0]!r}, which is none of the store's "
+                f"{self.n_classes} classes. Create the store with all of them."
+            )
+        codes = encode(labels, self.classes)
+        self.write_codes(members, codes if mask is None else np.where(mask, self.n_classes, codes))
+
+    def places_of(self, labels: Array) -> NDArray[np.intp]:
+        """Give the places of labels among the classes."""
+        return np.searchsorted(self.classes, _plain_text(labels))
+
+    def write_codes(self, members: Members, codes: Array) -> None:
+        """Write a whole tile of coded votes: places among the classes, behind them if missing."""
+        tile = int(self._places[members[0]]) // self.tile_members
+        expected = self.members_of(tile)
+        if not np.array_equal(members, expected) or codes.shape != (len(expected), self.n_samples):
+            raise InputError(
+                f"Votes of shape {codes.shape} of these {len(members)} members are no tile. Give "
+                f"the members as `missing` lists them, with {self.n_samples} votes each."
+            )
+        packed = pack(self.n_samples, len(codes), self._n_codes)
+        packed.write(0, np.ascontiguousarray(codes.T, dtype=code_dtype(self._n_codes)))
+        self._write_packed(members, packed)
+
+    def _write_packed(self, members: Members, packed: Packing) -> None:
+        tile = int(self._places[members[0]]) // self.tile_members
+        n_written = self.n_tiles - len(self.missing)
+        with writing(self.path, f"{n_written} of {self.n_tiles} tiles are"):
+            with new_file(self._tile_path(tile)) as handle:
+                np.save(handle, packed.cells, allow_pickle=False)
+            line = {"tile": tile, "crc32": [zlib.crc32(cells) for cells in packed.cells]}
+            append_line(self.path / LOG, json.dumps(line, separators=(",", ":")))
+
+    def take(self, members: Members) -> Votes:
+        """Load the votes of some members, in the order given, and check them."""
+        chosen = np.asarray(members, dtype=np.intp)
+        places = self._places[chosen]
+        packed = pack(self.n_samples, len(chosen), self._n_codes)
+        tiles, within = np.divmod(places, self.tile_members)
+        for tile in np.unique(tiles):
+            here = np.flatnonzero(tiles == tile)
+            with reading(self._tile_path(tile)):
+                packed.cells[here] = self._map(tile)[within[here]]
+                self._check(tile, within[here], packed.cells[here])
+        return self._votes(packed, chosen)
+
+    def load(self) -> Votes:
+        """Load all votes."""
+        return self.take(np.arange(self.n_members))
+
+    def mapped(self, tile: int, rows: slice = slice(None)) -> Votes:
+        """Map votes of a tile's members, in the order they lie, and check them; no copy is made."""
+        members = self.members_of(tile)[rows]
+        with reading(self._tile_path(tile)):
+            cells = self._map(tile)[rows]
+            self._check(tile, range(self.tile_members)[rows], cells)
+        return self._votes(packing_of(cells, self.n_samples, self._n_codes), members)
+
+    def rows(self, samples: slice) -> Votes:
+        """Load the votes of all members on a run of samples that starts at a multiple of 64."""
+        start, stop, _ = samples.indices(self.n_samples)
+        packed = pack(stop - start, self.n_members, self._n_codes)
+        first = start // packed.samples_a_cell
+        last = -(-stop // packed.samples_a_cell)
+        for tile in range(self.n_tiles):
+            with reading(self._tile_path(tile)):
+                whole = self._map(tile)
+                self._check(tile, range(len(whole)), whole)  # checksums are of whole members
+            packed.cells[self.members_of(tile), ..., : last - first] = whole[..., first:last]
+        votes = self._votes(packed, np.arange(self.n_members))
+        return votes if self.y is None else replace(votes, y=self.y[start:stop])
+
+    def with_labels(self, y: ArrayLike) -> Self:
+        """Put true labels beside the votes, in the place of any that were there."""
+        return replace(self, y=_coded(y, self.classes, self.n_samples))
+
+    def unverified(self) -> Self:
+        """Leave out the checksums, for a store that has just been written."""
+        return replace(self, verified=False)
+
+    def verify(self) -> list[str]:
+        """Read everything once and say which tiles are damaged or missing."""
+        faults = []
+        for tile in range(self.n_tiles):
+            try:
+                with reading(self._tile_path(tile)):
+                    whole = self._map(tile)
+                    replace(self, verified=True)._check(tile, range(len(whole)), whole)
+            except InputError as error:
+                faults.append(str(error))
+        return faults
+
+    def vote(self, members: Members) -> Array:
+        """Give the label with the most votes of some members for each sample."""
+        return self.take(members).vote()
+
+    def is_right(self, members: Members) -> NDArray[np.bool_]:
+        """Say on which samples the vote of some members is right."""
+        return self.take(members).is_right()
+
+    def members_of(self, tile: int) -> NDArray[np.intp]:
+        """Give the members of a tile, in the order they lie."""
+        return self.order[tile * self.tile_members : (tile + 1) * self.tile_members]
+
+    @property
+    def _n_codes(self) -> int:
+        return self.n_classes + self.has_missing
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp]:
+        return np.argsort(self.order)
+
+    def _tile_path(self, tile: int) -> Path:
+        return self.path / f"tile-{tile:05d}.npy"
+
+    def _map(self, tile: int) -> Array:
+        cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
+        like = pack(self.n_samples, 0, self._n_codes).cells
+        shape = (len(self.members_of(tile)), *like.shape[1:])
+        if cells.shape != shape or cells.dtype != like.dtype:
+            raise InputError(f"holds {cells.shape} of {cells.dtype}, not {shape} of {like.dtype}.")
+        return cells
+
+    def _check(self, tile: int, rows: Sequence[int] | NDArray[np.intp], cells: Array) -> None:
+        if not self.verified:
+            return
+        sums = read_log(self.path).get(int(tile))
+        if sums is None:
+            raise InputError("is not listed as finished: the store is half-written. Resume it.")
+        for row, votes in zip(rows, cells, strict=False):
+            if zlib.crc32(votes) != sums[row]:
+                raise InputError(
+                    f"is damaged: the votes of member {self.members_of(tile)[row]} are not those "
+                    "written. Delete the file and resume the store."
+                )
+
+    def _votes(self, packed: Packing, members: NDArray[np.intp]) -> Votes:
+        packed.freeze()
+        names = None if self.names is None else self.names[members]
+        return Votes(packed, self.classes, self.y, names, self.has_missing)
+
+    def __getstate__(self) -> dict[str, Any]:
+        cached = ("order", "_places")  # a path is sent, not what can be read there
+        return {name: value for name, value in self.__dict__.items() if name not in cached}
+
+    def __repr__(self) -> str:
+        return (
+            f"VoteStore({self.n_samples} samples, {self.n_members} members, "
+            f"{self.n_classes} classes)"
+        )
+
+
+def _needed(folder: Path, name: str, length: int) -> Array:
+    array = read_array(folder, name, length)
+    if array is None:
+        raise InputError(f"is damaged: {name}.npy is missing.")
+    return array
+
+
+def _plain_text(labels: Array) -> Array:
+    """Give text as NumPy's own, which can be written without pickle."""
+    return labels.astype(str) if labels.dtype.kind == "O" else labels
+
+
+def _coded(y: ArrayLike, classes: Array, n_samples: int) -> Array:
+    truth = as_column(y)
+    if len(truth) != n_samples:
+        raise InputError(
+            f"The store has {n_samples} samples but y has {len(truth)} labels. Give one true label "
+            "for each sample."
+        )
+    unknown = np.setdiff1d(_plain_text(find_classes(truth)), classes)
+    if len(unknown):
+        raise InputError(
+            f"y holds the label {unknown[0]!r}, which is none of the store's {len(classes)} "
+            "classes. Create the store with all of them."
+        )
+    return encode(truth, classes)[:, 0]
+
+
+def _classes_of(
+    shape: tuple[int, ...],
+    columns: Callable[[NDArray[np.intp]], Array],
+    y: ArrayLike | None,
+) -> Array:
+    """Find all labels, some columns at a time."""
+    n_samples, n_members = shape
+    found = [] if y is None else [_plain_text(find_classes(as_column(y)))]
+    step = max(1, _TILE_BYTES // (8 * max(1, n_samples)))
+    for first in range(0, n_members, step):
+        block = columns(np.arange(first, min(n_members, first + step)))
+        if np.ma.is_masked(block):
+            block = np.ma.getdata(block)[~np.ma.getmaskarray(block)][:, None]
+        if block.size:
+            found.append(_plain_text(find_classes(as_labels(block, "votes"))))
+    return np.unique(np.concatenate(found))
