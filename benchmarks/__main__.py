@@ -8,10 +8,10 @@ import os
 import platform
 import sys
 
-from benchmarks import core, ensembles
+from benchmarks import core, distributed, ensembles
 from benchmarks.report import table
 
-PARTS = {part.__name__: part for part in (*core.PARTS, *ensembles.PARTS)}
+PARTS = {part.__name__: part for part in (*core.PARTS, *ensembles.PARTS, *distributed.PARTS)}
 
 
 def processor() -> str:

@@ -38,15 +38,22 @@ def test_values_are_marked_and_looked_up(dtype):
     assert codes.tolist() == [[10, 12], [16, 10]]
 
 
-def test_rows_are_packed_and_unpacked(coded):
+def test_rows_are_packed(coded):
     codes, _, n_classes = coded
     planes = np.zeros((4, n_classes - 1, -(-len(codes) // 64)), dtype=np.uint64)
     _kernels.pack_rows(codes[:64], planes, 0)
     _kernels.pack_rows(codes[64:], planes, 1)
     assert (planes == packed(codes, n_classes)).all()
-    back = np.empty((4, len(codes)), dtype=np.uint8)
-    _kernels.unpack_members(planes, back)
-    assert (back == codes.T).all()
+
+
+def test_votes_are_right_where_the_most_are_for_the_truth(coded):
+    codes, y, n_classes = coded
+    counts = (codes[:, :, None] == np.arange(n_classes)).sum(axis=1)
+    truth = packed(y[:, None], n_classes + 1)[0]  # a plane for each class
+    right = np.empty(truth.shape[1], dtype=np.uint64)
+    _kernels.right_votes(packed(codes, n_classes), truth, 3, right)
+    bits = np.unpackbits(right.view(np.uint8), count=len(y), bitorder="little").astype(bool)
+    assert (bits == (counts.argmax(axis=1) == y)).all()
 
 
 @pytest.mark.parametrize("cut", [0, 1, 63, 64, 65, 129])

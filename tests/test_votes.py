@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive
 from cases import cases, make
 from secateurs import Votes
 from secateurs._packing import MOST_PLANE_CLASSES, Codes, Planes
@@ -89,6 +90,15 @@ def test_counts_agree_with_a_loop(case):
     assert (votes.n_right == right.sum(axis=1)).all()
     assert (votes.oracle.packed.decode() == ~right).all()
     assert (votes.sizes == tables.sum(axis=1)).all()
+
+
+@given(cases(), st.data())
+def test_the_vote_is_right_where_a_count_says_so(case, data):
+    table = case.votes
+    members = data.draw(st.lists(st.integers(0, len(table[0]) - 1), min_size=1, unique=True))
+    right = Votes.encode(case.votes, case.y).is_right(members).tolist()
+    samples = range(len(case.y))
+    assert right == [naive.vote(table, members, s) == case.y[s] for s in samples]
 
 
 @given(cases(), st.data())

@@ -70,19 +70,6 @@ def pack_rows(codes, planes, first_word):
 
 
 @njit(nogil=True, cache=True)
-def unpack_members(planes, codes):
-    """Turn planes back into codes (members × samples)."""
-    n_members, n_planes, _ = planes.shape
-    for member in range(n_members):
-        codes[member, :] = n_planes
-        for label in range(n_planes):
-            for sample in range(codes.shape[1]):
-                word = planes[member, label, sample // WORD_BITS]
-                if (word >> np.uint64(sample % WORD_BITS)) & np.uint64(1):
-                    codes[member, sample] = label
-
-
-@njit(nogil=True, cache=True)
 def append_bits(planes, n_bits, joined):
     """OR planes into joined, moved ``n_bits`` places on."""
     first_word = n_bits // WORD_BITS
@@ -227,6 +214,44 @@ def tally_votes(codes, step, tally):
             code = codes[member, sample]
             if code < n_classes:
                 tally[sample, code] += step
+
+
+@njit(nogil=True, cache=True)
+def right_votes(planes, truth, n_bits, right):
+    """Mark the samples on which the vote is right; ties go to the lowest class.
+
+    Votes for a class are counted for 64 samples at once, in ``n_bits`` words, one for each binary
+    digit of the counts. ``truth`` has a plane for each class; a class without a plane of its own
+    has what the others leave.
+    """
+    n_members, n_planes, n_words = planes.shape
+    best = np.zeros(n_bits, dtype=np.uint64)
+    count = np.zeros(n_bits, dtype=np.uint64)
+    for word in range(n_words):
+        best[:] = np.uint64(0)
+        right[word] = truth[0, word]
+        for label in range(truth.shape[0]):
+            count[:] = np.uint64(0)
+            for member in range(n_members):
+                carry = np.uint64(0)
+                if label < n_planes:
+                    carry = planes[member, label, word]
+                else:
+                    for other in range(n_planes):
+                        carry |= planes[member, other, word]
+                    carry = ~carry
+                for digit in range(n_bits):
+                    both = count[digit] & carry
+                    count[digit] ^= carry
+                    carry = both
+            more = np.uint64(0)
+            equal = ~np.uint64(0)
+            for digit in range(n_bits - 1, -1, -1):
+                more |= equal & count[digit] & ~best[digit]
+                equal &= ~(count[digit] ^ best[digit])
+            for digit in range(n_bits):
+                best[digit] = (best[digit] & ~more) | (count[digit] & more)
+            right[word] = (right[word] & ~more) | (truth[label, word] & more)
 
 
 @njit(nogil=True, cache=True)

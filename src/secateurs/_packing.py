@@ -97,8 +97,12 @@ class Planes:
     def decode(self, members: Members = slice(None)) -> Array:
         """Give the codes back: (members, samples)."""
         planes = self.planes[members]
-        codes = np.empty((len(planes), self.n_samples), dtype=np.uint8)
-        _kernels.unpack_members(planes, codes)
+        n_planes = planes.shape[1]
+        codes = np.full((len(planes), self.n_samples), n_planes, dtype=np.uint8)
+        for label in range(n_planes):
+            bits = _unpacked(planes[:, label], self.n_samples)
+            bits *= np.uint8(n_planes - label)
+            codes -= bits
         return codes
 
     def recode(self, n_classes: int, new_codes: Array) -> "Planes | Codes":
@@ -137,6 +141,13 @@ class Planes:
         counts = np.zeros((self.n_members, n_outcomes), dtype=np.int64)
         _kernels.plane_outcomes(self.planes, outcomes, counts)
         return counts
+
+    def is_right(self, truth: Array, n_classes: int) -> NDArray[np.bool_]:
+        """Say on which samples the vote of all members is one coded column's label."""
+        right = np.empty(self.planes.shape[2], dtype=np.uint64)
+        truth_planes = _bits(truth == np.arange(n_classes)[:, None])
+        _kernels.right_votes(self.planes, truth_planes, self.n_members.bit_length(), right)
+        return _unpacked(right, self.n_samples).view(bool)
 
     def agreement(self, truth: Array, missing: bool) -> "Planes":
         """Say where each member's label is that of one coded column: 0 where it is, 1 elsewhere.
@@ -260,6 +271,12 @@ def _bits(mask: NDArray[np.bool_]) -> NDArray[np.uint64]:
     found = np.packbits(mask, axis=-1, bitorder="little")
     packed[..., : found.shape[-1]] = found
     return packed.view("<u8").astype(np.uint64, copy=False)
+
+
+def _unpacked(words: NDArray[np.uint64], n_samples: int) -> NDArray[np.uint8]:
+    """Give the bits of words, each as a byte."""
+    data = words.astype("<u8", copy=False).view(np.uint8)
+    return np.unpackbits(data, axis=-1, count=n_samples, bitorder="little")
 
 
 def _with_last(planes: NDArray[np.uint64], n_samples: int) -> NDArray[np.uint64]:

@@ -20,7 +20,7 @@ from secateurs._labels import (
     merge_classes,
     row_blocks,
 )
-from secateurs._packing import Packing, pack
+from secateurs._packing import Packing, Planes, pack
 
 Members = Sequence[int] | NDArray[np.intp] | slice
 
@@ -232,6 +232,9 @@ class Votes:
         self, members: Sequence[int] | NDArray[np.intp] | None = None
     ) -> NDArray[np.bool_]:
         """Say on which samples the vote is right."""
+        packed = self.packed if members is None else self._taken(members)
+        if isinstance(packed, Planes):
+            return packed.is_right(self.truth, self.n_classes)
         return self.vote(members) == self.classes[self.truth]
 
     def take(self, members: Sequence[int] | NDArray[np.intp]) -> "Votes":

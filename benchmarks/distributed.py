@@ -1,0 +1,130 @@
+"""How fast the work of many processes is, against that of one."""
+
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import Row, pretty, side_by_side
+from secateurs import COMEP, DOMEP, EPFD, OEP, ReducedErrorPruner, Votes, VoteStore
+
+N, D, K = 20_000, 50_000, 20
+REPEATS = 3
+
+
+def made_votes(n_members: int, n_samples: int, n_classes: int = 2, seed: int = 0) -> Votes:
+    """Make votes of members that are right on seven of ten samples."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n_samples, dtype=np.uint8)
+    codes = np.empty((n_members, n_samples), dtype=np.uint8)
+    for row in codes:
+        wrong = rng.random(n_samples, dtype=np.float32) > 0.7
+        row[:] = (y + wrong * rng.integers(1, n_classes, n_samples, dtype=np.uint8)) % n_classes
+    return Votes.from_codes(codes, np.arange(n_classes), y)
+
+
+def epfd_overhead() -> Iterator[Row]:
+    """What EPFD costs in one process beyond the pruner's own work on the same groups."""
+    for pruner, votes in (
+        (COMEP(K), made_votes(2000, 20_000)),
+        (ReducedErrorPruner(K), made_votes(2000, 20_000)),
+        (OEP(K), made_votes(1000, 5000, 5)),
+    ):
+        epfd = EPFD(pruner, random_state=0).fit(votes)
+        union = np.sort(np.concatenate(epfd.candidates_[:-1]))
+        parts = [votes.take(group) for group in [*epfd.groups_, union]]
+
+        def alone(parts: list[Votes] = parts, pruner: Any = pruner) -> None:
+            for part in parts:
+                pruner.fit(replace(part))  # without the counts of the time before
+
+        times = side_by_side({"epfd": lambda e=epfd, v=votes: e.fit(v), "alone": alone}, 5)
+        yield Row(
+            f"EPFD({type(pruner).__name__}) against its parts, n={votes.n_members}, "
+            f"d={votes.n_samples}, k={K}",
+            f"{pretty(times['epfd'])} against {pretty(times['alone'])}",
+            times["epfd"] / times["alone"],
+            at_most=1.05,
+        )
+
+
+def two_processes() -> Iterator[Row]:
+    """DOMEP and exact COMEP on two processes against one, and on two Dask workers."""
+    votes = made_votes(N, D)
+    domep, exact = DOMEP(K, random_state=0), COMEP(K, shard="members")
+    one_core, by_rows = COMEP(K), COMEP(K, shard="rows")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(2) as pool,
+        dask_workers(2) as client,
+    ):
+        store = VoteStore.from_votes(Path(folder) / "votes", votes)
+        calls = {
+            "domep": lambda: domep.fit(votes),
+            "domep, 2 processes": lambda: domep.fit(votes, executor=pool),
+            "domep, 2 Dask workers": lambda: domep.fit(store, executor=client),
+            "comep": lambda: one_core.fit(votes),
+            "comep, 2 processes": lambda: exact.fit(votes, executor=pool),
+            "comep by rows, 2 processes": lambda: by_rows.fit(votes, executor=pool),
+            "comep, 2 Dask workers": lambda: exact.fit(store, executor=client),
+        }
+        side_by_side(calls, 1)  # processes load and compile at their first task
+        times = side_by_side(calls, REPEATS)
+    same = (exact.member_indices_ == one_core.member_indices_).all()
+    for name, base, wanted in (
+        ("domep, 2 processes", "domep", 1.6),
+        ("domep, 2 Dask workers", "domep", 1.4),
+        ("comep, 2 processes", "comep", 1.6),
+        ("comep by rows, 2 processes", "comep", None),
+        ("comep, 2 Dask workers", "comep", None),
+    ):
+        yield Row(
+            f"{name}, against one process; n={N}, d={D}, k={K}",
+            f"{pretty(times[base])} against {pretty(times[name])}",
+            times[base] / times[name],
+            at_least=wanted,
+        )
+    yield Row("members of exact COMEP that differ from those of one process", "", float(not same))
+
+
+def store() -> Iterator[Row]:
+    """Writing and reading a store, against copying the packed votes."""
+    votes = made_votes(N // 4, D)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = iter(range(1000))
+        calls = {
+            "copy": votes.packed.cells.copy,
+            "write": lambda: VoteStore.from_votes(Path(folder) / str(next(paths)), votes),
+        }
+        times = side_by_side(calls, 2)
+        written = VoteStore.open(Path(folder) / "0")
+        times |= side_by_side(
+            {"read": written.load, "read unchecked": written.unverified().load}, REPEATS
+        )
+    size = votes.nbytes / 1e9
+    for name in ("write", "read", "read unchecked"):
+        yield Row(
+            f"{name} {size * 1e3:.0f} MB",
+            f"{size / times[name]:.2f} GB/s",
+            times[name] / times["copy"],
+        )
+
+
+@contextmanager
+def dask_workers(n_workers: int) -> Iterator[Any]:
+    """Start a Dask cluster of single-thread worker processes on this machine."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+PARTS = (epfd_overhead, two_processes, store)
