@@ -1,0 +1,45 @@
+"""How much of TDAS is lost by DOMEP against COMEP, on bagged trees for each set of a data folder."""
+
+import argparse
+import statistics
+import warnings
+from pathlib import Path
+
+from secateurs import COMEP, DOMEP, datasets
+from secateurs.experiments._cells import Bag
+from secateurs.experiments._protocol import cast_votes
+
+
+def losses(name: str, folder: Path, n_members: int, n_keep: int, n_seeds: int) -> list[float]:
+    """Give the loss for each deal of the members, as a share of what COMEP reaches."""
+    bag = Bag(name, datasets.DATASETS[name].task, "dt", n_members, 0, 0)
+    votes = cast_votes(bag, folder).validation
+    whole = COMEP(n_keep).fit(votes).objective_
+    return [
+        1 - DOMEP(n_keep, random_state=seed).fit(votes).objective_ / whole
+        for seed in range(n_seeds)
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.loss", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
+    parser.add_argument("--members", type=int, default=100)
+    parser.add_argument("--keep", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=10, help="deals of the members a data set")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print("| data set | mean loss | worst |\n| --- | --- | --- |")
+    every: list[float] = []
+    for entry in datasets.status(options.data):
+        if entry["source"] != "folder":
+            continue
+        lost = losses(entry["name"], options.data, options.members, options.keep, options.seeds)
+        every += lost
+        line = [entry["name"], f"{statistics.mean(lost):.3%}", f"{max(lost):.3%}"]
+        print("| " + " | ".join(line) + " |", flush=True)
+    print(f"| all | {statistics.mean(every):.3%} | {max(every):.3%} |")
+
+
+if __name__ == "__main__":
+    main()
