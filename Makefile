@@ -5,14 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := numpy==2.0.2 scipy==1.13.1 scikit-learn==1.6.1 numba==0.60.0 pandas==2.2.3
 
-.PHONY: help demo test lint types tests uncompiled oldest benchmarks clean
+.PHONY: help demo test lint types tests uncompiled oldest reproduce-quick benchmarks clean
 
 help:
-	@echo "make demo        train a forest, prune it with every method, show before and after"
-	@echo "make test        linters, types and all tests"
-	@echo "make oldest      all tests with the oldest versions of the dependencies"
-	@echo "make benchmarks  measure speed and memory; prints docs/benchmarks.md (some minutes)"
-	@echo "make clean       remove the environment and all caches"
+	@echo "make demo             train a forest, prune it with every method, write the report"
+	@echo "make test             linters, types and all tests"
+	@echo "make oldest           all tests with the oldest versions of the dependencies"
+	@echo "make reproduce-quick  the paper's tables and figures in small, into reproduction-quick/"
+	@echo "make benchmarks       measure speed and memory; prints docs/benchmarks.md (some minutes)"
+	@echo "make clean            remove the environment and all caches"
 
 $(VENV)/.usable:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; ok = v >= (3, 11); \
@@ -28,10 +29,14 @@ $(VENV)/.installed: $(VENV)/.usable pyproject.toml
 
 $(VENV)/.tested: $(VENV)/.usable pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $(VENV)/.installed $(VENV)/.drawing $@
+
+$(VENV)/.drawing: $(VENV)/.usable pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[plot]'
 	@touch $(VENV)/.installed $@
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m secateurs.demo
+	$(BIN)/secateurs demo
 
 test: lint types tests uncompiled
 
@@ -57,6 +62,9 @@ $(VENV)-oldest/.tested: pyproject.toml
 
 oldest: $(VENV)-oldest/.tested
 	$(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal
+
+reproduce-quick: $(VENV)/.drawing
+	$(BIN)/secateurs reproduce --quick -j 2 -o reproduction-quick
 
 benchmarks: $(VENV)/.tested
 	$(BIN)/python -m benchmarks

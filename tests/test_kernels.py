@@ -136,6 +136,9 @@ def test_votes_are_tallied_won_and_shared(coded):
     share = np.empty(len(codes), dtype=np.intp)
     _kernels.shares(tally, y, share)
     assert share.tolist() == [share_of(row, truth) for row, truth in zip(tally, y)]
+    counts = np.zeros(n_classes + 1, dtype=np.int64)
+    _kernels.share_counts(tally, y, counts)
+    assert (counts == np.bincount(share, minlength=n_classes + 1)).all()
     _kernels.tally_votes(members, -1, tally)
     assert not tally.any()
 

@@ -266,18 +266,28 @@ def winners(tally, winner):
 
 
 @njit(nogil=True, cache=True)
+def n_sharing(tally, label):
+    """Count the classes that share the win with one; 0 where it lost."""
+    tied = 0
+    for other in range(tally.size):
+        if tally[other] > tally[label]:
+            return 0
+        tied += tally[other] == tally[label]
+    return tied
+
+
+@njit(nogil=True, cache=True)
 def shares(tally, y, share):
     """Find how many classes share the win with the true one; 0 where the true one lost."""
     for sample in range(tally.shape[0]):
-        truth = tally[sample, y[sample]]
-        tied = 0
-        for label in range(tally.shape[1]):
-            if tally[sample, label] > truth:
-                tied = 0
-                break
-            if tally[sample, label] == truth:
-                tied += 1
-        share[sample] = tied
+        share[sample] = n_sharing(tally[sample], y[sample])
+
+
+@njit(nogil=True, cache=True)
+def share_counts(tally, y, counts):
+    """Count the samples by how many classes share the win with the true one."""
+    for sample in range(tally.shape[0]):
+        counts[n_sharing(tally[sample], y[sample])] += 1
 
 
 @njit(nogil=True, cache=True)

@@ -21,6 +21,8 @@ from secateurs.votes import Votes
 
 Floats = NDArray[np.float64]
 
+_MOST_DECODED = 1 << 26  # votes held decoded, beside the packed ones
+
 
 class Objective(Protocol):
     """What `secateurs.search.greedy_forward` asks of an objective."""
@@ -210,6 +212,8 @@ class VoteError:
         self._weights = [0] + [self.units // share for share in range(1, most + 1)]
         self._weights += [0] * (self._n_outcomes - len(self._weights))
         self._n_chosen = 0
+        self._n_asked = 0
+        self._decoded: Array | None = None
 
     @property
     def n_members(self) -> int:
@@ -221,7 +225,11 @@ class VoteError:
         """Minus the errors of the vote of those chosen, in units; −∞ for nobody."""
         if self._n_chosen == 0:
             return -math.inf
-        return int(self._worth(np.bincount(self._shares(), minlength=self._n_outcomes)))
+        if not self._shared:
+            return int(self._worth(np.bincount(self._shares(), minlength=self._n_outcomes)))
+        counts = np.zeros(self._n_outcomes, dtype=np.int64)
+        _kernels.share_counts(self._tally, self._y, counts)
+        return int(self._worth(counts))
 
     def gains(self) -> Array:
         """Minus the errors after each member has joined, in units."""
@@ -251,8 +259,9 @@ class VoteError:
     def flip(self, members: Iterable[int], chosen: NDArray[np.bool_]) -> None:
         """Let members join, or leave if they are among those chosen; updates the mask."""
         for member in members:
-            self._count(member, -1 if chosen[member] else 1)
-            chosen[member] = not chosen[member]
+            inside = chosen[member]
+            self._count(member, -1 if inside else 1)
+            chosen[member] = not inside
 
     def reset(self, members: Iterable[int]) -> None:
         """Start again with these members."""
@@ -267,8 +276,16 @@ class VoteError:
         return (errors / (self.units * self._votes.n_samples)).astype(float)
 
     def _count(self, member: int, step: int) -> None:
-        _kernels.tally_votes(self._votes.codes([member]), step, self._tally)
+        _kernels.tally_votes(self._codes(member), step, self._tally)
         self._n_chosen += step
+
+    def _codes(self, member: int) -> Array:
+        """Give a member's votes; whoever has asked often enough gets all decoded at once."""
+        self._n_asked += 1
+        votes = self._votes
+        if self._n_asked == votes.n_members and votes.n_members * votes.n_samples <= _MOST_DECODED:
+            self._decoded = votes.packed.decode()
+        return votes.codes([member]) if self._decoded is None else self._decoded[member][None]
 
     def _outcomes(self) -> tuple[Array, Array]:
         n_classes = self._votes.n_classes

@@ -1,5 +1,7 @@
 """SEP: random search for a sub-ensemble with fewer errors."""
 
+import math
+
 import numpy as np
 
 from secateurs import _interrupt
@@ -74,13 +76,14 @@ class SEP(RandomSearchPruner):
         value = objective.value
         for _ in range(self.n_iter_):
             _interrupt.check()
-            flipped = np.flatnonzero(random_flips(n_members, rng))
+            flipped = random_flips(n_members, rng).nonzero()[0]
             if len(flipped) == 0:
                 continue
             objective.flip(flipped, chosen)
             fits = n_keep is None or chosen.sum() <= n_keep
-            if fits and objective.value >= value:
-                value = objective.value
+            worth = objective.value if fits else -math.inf
+            if worth >= value:
+                value = worth
             else:
                 objective.flip(flipped, chosen)
         return self._finish(objective, np.flatnonzero(chosen).tolist())
