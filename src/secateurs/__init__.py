@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from secateurs import displays as displays
     from secateurs import measures as measures
+    from secateurs import report as report
     from secateurs.collect import collect_votes as collect_votes
+    from secateurs.comparison import Comparison as Comparison
+    from secateurs.comparison import compare as compare
     from secateurs.distributed import DOMEP as DOMEP
     from secateurs.distributed import EPFD as EPFD
     from secateurs.pruned import Pruning as Pruning
@@ -42,6 +46,10 @@ _HOMES = {
     "prune": "secateurs.pruned",
     "Pruning": "secateurs.pruned",
     "PrunedClassifier": "secateurs.pruned_classifier",
+    "compare": "secateurs.comparison",
+    "Comparison": "secateurs.comparison",
+    "report": "secateurs.report",
+    "displays": "secateurs.displays",
     "save": "secateurs.persistence",
     "load": "secateurs.persistence",
     "export": "secateurs._export",

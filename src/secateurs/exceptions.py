@@ -80,7 +80,7 @@ def import_extra(module: str, extra: str, doing: str) -> Any:
 def one_line(error: BaseException) -> str:
     """Say shortly what went wrong inside another library."""
     lines = str(error).strip().splitlines() or [""]
-    return _printable(f"{type(error).__name__}: {lines[0][:200]}").rstrip(" :.")
+    return printable(f"{type(error).__name__}: {lines[0][:200]}").rstrip(" :.")
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def reading(path: Path) -> Iterator[None]:
     except Warning:  # for users who turn warnings into errors
         raise
     except SecateursError as error:
-        raise type(error)(_printable(f"{path} {error}")) from None
+        raise type(error)(printable(f"{path} {error}")) from None
     except MemoryError as error:
         raise InputError(f"{path} needs more memory than there is.") from error
     except Exception as error:
@@ -101,6 +101,6 @@ def reading(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Keep names from a file from breaking lines or steering a terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -191,6 +191,39 @@ class Pruning:
         """
         return _summary.summary(self, X_test, y_test, check_random_state(random_state))
 
+    def report(
+        self,
+        path: str | Path,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        *,
+        X: Any = None,
+        force: bool = False,
+    ) -> Path:
+        """Write a page that shows what was gained and lost: one HTML file that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to.
+        X_test, y_test : array-like, optional
+            Rows to measure on, as for `summary`. Without them figures are cross-fitted on the
+            rows chosen on, counting labels.
+        X : array-like, optional
+            The rows chosen on, so that cross-fitted figures follow the ensemble's own vote.
+        force : bool, default=False
+            Whether to write over a file that exists.
+
+        Returns
+        -------
+        Path
+        """
+        from secateurs.persistence import refuse_existing
+        from secateurs.report import report_data, write_report
+
+        refuse_existing([Path(path)], force)  # before any work
+        return write_report(report_data(self, X_test, y_test, X=X), path, force=force)
+
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the pruned ensemble to a file, with a note of how it came about beside it."""
         from secateurs.persistence import save

@@ -1,0 +1,96 @@
+"""The command ``secateurs``: its commands, loaded when they are asked for, and how they end."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from secateurs import __version__
+from secateurs.commands._errors import failure
+from secateurs.commands._output import say_failure
+from secateurs.commands._types import near
+
+COMMANDS = (
+    *("prune", "compare", "report", "inspect", "convert", "export"),
+    *("methods", "cite", "data", "reproduce", "demo"),
+)
+_EPILOG = """\b
+Begin with:  secateurs demo
+Ends with 0 done, 1 a fault of ours, 2 wrong usage, 3 bad input, 4 refused for safety,
+5 no budget met, 6 exported model differs, 7 an extra is missing, 8 workers lost, 130 stopped.
+"""
+
+
+class Secateurs(click.Group):
+    """A group that loads a command when it is asked for, and ends as the table of codes says."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands, in the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        return getattr(import_module(f"secateurs.commands.{cmd_name}"), cmd_name)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command, or suggest near ones."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(f"{name!r} is no command.{near(name, COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def main(self, args: Sequence[str] | None = None, **settings: Any) -> NoReturn:  # type: ignore[override]
+        """Run what was typed, and end the process with the right code."""
+        given = list(sys.argv[1:] if args is None else args)
+        _never_fail_to_print()
+        settings["standalone_mode"] = False
+        try:
+            code = super().main(args=given, **settings)
+        except Exception as error:
+            sys.exit(_end(error, given))
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end(error: Exception, given: Sequence[str]) -> int:
+    """Say why a command did not succeed, and give the exit code."""
+    if "--debug" in given:
+        traceback.print_exception(error)
+    found = failure(error)
+    say_failure(found, "--json" in given)
+    return found.exit_code
+
+
+def _never_fail_to_print() -> None:
+    """Let names that the terminal has no letters for appear with question marks."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+@click.group(
+    cls=Secateurs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=_EPILOG,
+    invoke_without_command=True,
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def secateurs(ctx: click.Context) -> None:
+    """Keep the few members of a trained ensemble of classifiers that together predict best."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(2)
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    # Numba writes a line about every thread layer it cannot load; nobody asked.
+    os.environ.setdefault("NUMBA_WARNINGS", "0")
+    secateurs.main(prog_name="secateurs")

@@ -1,0 +1,223 @@
+"""Tables from files: CSV (also gzipped) and Parquet to frames, .npy and .npz to arrays."""
+
+import csv
+import gzip
+import hashlib
+import io
+import re
+import warnings
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secateurs.commands._errors import Refusal, one_line
+from secateurs.exceptions import SecateursError, import_extra, reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KINDS = {
+    b"PAR1": "parquet",
+    b"\x1f\x8b": "gzip",
+    b"\x93NUMPY": "npy",
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
+}
+_OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"\x89HDF": "HDF5"}
+_NAMED = {".parquet": "parquet", ".npy": "npy", ".npz": "zip", ".gz": "gzip"}
+_MOST_SHOWN = 12
+
+
+def require_file(path: Path) -> None:
+    """Refuse what is no file, before anything is loaded to read it with."""
+    if not path.is_file():
+        what = "is no file" if path.exists() else "does not exist"
+        raise Refusal("no_file", f"{path} {what}. Give the path of a file.")
+
+
+def kind_of(path: Path) -> str:
+    """Tell a file's format by its first bytes: parquet, gzip, npy, zip, or csv for any text."""
+    require_file(path)
+    with path.open("rb") as handle:
+        start = handle.read(1 << 16)
+    if not start:
+        raise Refusal("empty", f"{path} is empty. Give a table with a line of column names.")
+    known = (kind for mark, kind in (_KINDS | _OTHERS).items() if start.startswith(mark))
+    kind = next(known, "csv")
+    wanted = _NAMED.get(path.suffix.lower(), kind)
+    if kind != wanted or kind in _OTHERS.values() or (kind == "csv" and b"\0" in start):
+        inside = "no text" if kind == "csv" and b"\0" in start else kind
+        raise Refusal(
+            "format",
+            f"{path} is {inside} inside. Give a table as .csv, .csv.gz or .parquet"
+            f"{', predictions also as .npy or .npz' if kind == 'zip' else ''}.",
+        )
+    return kind
+
+
+def read_table(path: Path, as_text: Sequence[str] | None = ()) -> "pd.DataFrame":
+    """Read a table; some columns, or all of them (None), as the text that is there."""
+    kind = kind_of(path)
+    if kind not in ("csv", "gzip", "parquet"):
+        raise Refusal("format", f"{path} is no table. Give .csv, .csv.gz or .parquet.")
+    frame = _parquet(path, as_text) if kind == "parquet" else _csv(path, kind, as_text)
+    if not len(frame):
+        raise Refusal("empty", f"{path} has column names but no rows. Give some rows.")
+    return frame
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """Read an .npy file (its array goes by the name of votes) or an .npz file."""
+    import numpy as np
+
+    with reading(path):
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return {"votes": found}
+        with found:
+            return {name: found[name] for name in found.files}
+
+
+def sha256(path: Path) -> str:
+    """Give the SHA-256 of a file."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def require_columns(path: Path, frame: "pd.DataFrame", names: Sequence[str]) -> None:
+    """Refuse a table that lacks a column, and suggest near ones."""
+    import difflib
+
+    known = [str(name) for name in frame.columns]
+    for name in names:
+        if name in known:
+            continue
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise Refusal(
+            "missing_column", f"{path} has no column {name!r}; {hint}columns: {shown(known)}"
+        )
+
+
+def shown(names: Sequence[object], most: int = _MOST_SHOWN) -> str:
+    """List names, the first few of many."""
+    some = ", ".join(str(name) for name in names[:most])
+    return some if len(names) <= most else f"{some}, … ({len(names)} in all)"
+
+
+@contextmanager
+def about(path: Path | str) -> Iterator[None]:
+    """Name the file in whatever is refused about its content."""
+    try:
+        yield
+    except SecateursError as error:
+        text = f"{path}: {error}"
+        raise (Refusal("unusable", text) if error.exit_code == 3 else error) from error
+    except Warning:
+        raise
+    except ValueError as error:
+        raise Refusal("unusable", f"{path}: {one_line(str(error))}") from error
+
+
+def _csv(path: Path, kind: str, as_text: Sequence[str] | None) -> "pd.DataFrame":
+    import pandas as pd
+
+    names = _header(path, kind)
+    _check_header(path, names)
+    plain: dict[str, Any] = {"dtype": str, "na_filter": False}
+    settings: dict[str, Any] = {
+        "encoding": "utf-8-sig",
+        "compression": "gzip" if kind == "gzip" else None,
+        "index_col": False,
+        "low_memory": False,
+    }
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            if as_text is None:
+                return pd.read_csv(path, **settings, **plain)
+            frame = pd.read_csv(path, **settings)
+            for name in set(as_text) & set(names):
+                frame[name] = pd.read_csv(path, usecols=[name], **settings, **plain)[name]
+            return frame
+    except pd.errors.ParserWarning as error:
+        raise _ragged(path, ": a line with too many fields") from error
+    except pd.errors.ParserError as error:
+        found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error))
+        if found is None:
+            raise _unreadable(path, error) from error
+        raise _ragged(path, f", line {found[1]}: {found[2]} fields") from error
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path) from error
+    except (OSError, EOFError, ValueError, OverflowError, zlib.error) as error:
+        raise _unreadable(path, error) from error
+
+
+def _header(path: Path, kind: str) -> list[str]:
+    """Read the column names as they are; pandas would rename equal ones."""
+    opener = gzip.open if kind == "gzip" else open
+    try:
+        with (
+            opener(path, "rb") as handle,
+            io.TextIOWrapper(handle, "utf-8-sig", newline="") as text,
+        ):
+            return next((row for row in csv.reader(text) if row), [])
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path) from error
+    except (OSError, EOFError, csv.Error, zlib.error) as error:
+        raise _unreadable(path, error) from error
+
+
+def _check_header(path: Path, names: Sequence[str]) -> None:
+    if not names:
+        raise Refusal("empty", f"{path} has no line of column names. Give one.")
+    mark = re.search(r"[;\t|]", names[0]) if len(names) == 1 else None
+    if mark is not None:
+        raise Refusal(
+            "separator",
+            f"{path} has one column, {names[0][:60]!r}: separated by {mark[0]!r}? Separate columns "
+            "by commas.",
+        )
+    places: dict[str, int] = {}
+    for place, name in enumerate(names, 1):
+        if not name.strip():
+            raise Refusal(
+                "unnamed_column",
+                f"{path}, column {place} has no name. Name it, or write the table without "
+                "it (pandas: to_csv(..., index=False)).",
+            )
+        if places.setdefault(name, place) != place:
+            raise Refusal(
+                "duplicate_column",
+                f"{path} has two columns {name!r}, number {places[name]} and number {place}. "
+                "Rename or drop one.",
+            )
+
+
+def _ragged(path: Path, where: str) -> Refusal:
+    text = f"{path}{where}, other than in the line of names. Quote cells with commas."
+    return Refusal("ragged", text)
+
+
+def _not_utf8(path: Path) -> Refusal:
+    return Refusal("encoding", f"{path} is no text in UTF-8. Save it as UTF-8.")
+
+
+def _unreadable(path: Path, error: Exception) -> Refusal:
+    return Refusal("unreadable", f"{path} cannot be read: {one_line(str(error))}. It is damaged.")
+
+
+def _parquet(path: Path, as_text: Sequence[str] | None) -> "pd.DataFrame":
+    parquet = import_extra("pyarrow.parquet", "parquet", "reading .parquet")
+    with reading(path):
+        names = parquet.read_schema(path).names
+    _check_header(path, names)
+    with reading(path):
+        frame = parquet.read_table(path).to_pandas()
+        for name in frame.columns if as_text is None else as_text:
+            if name in frame.columns:
+                column = frame[name]
+                frame[name] = column.astype(object).where(column.notna(), "").map(str)
+    return frame

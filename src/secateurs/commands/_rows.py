@@ -1,0 +1,200 @@
+"""Rows for a model: a table's columns matched with its features, a column with its classes."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from secateurs.commands._errors import Refusal, one_line
+from secateurs.commands._input import read_table, require_columns, shown
+from secateurs.commands._output import Output
+
+_FEW_ROWS = 5  # of a class
+
+
+class Rows(NamedTuple):
+    """Rows of a table as a model takes them, and their true labels."""
+
+    X: Any
+    y: Any
+
+
+def read_rows(path: Path, ensemble: Any, target: str, ignore: Sequence[str] = ()) -> Rows:
+    """Read a table, and find the model's features and classes in it."""
+    frame = read_table(path, as_text=[target])
+    require_columns(path, frame, [target, *ignore])
+    y = as_classes(frame[target].tolist(), ensemble.classes, f"{path}, column {target!r}")
+    X = _matched(path, frame.drop(columns=[target, *ignore]), ensemble)
+    _try_some(path, X, ensemble)
+    return Rows(X, y)
+
+
+def check_counts(path: Path, y: Any, classes: Any, out: Output) -> None:
+    """Refuse too few rows to choose on, and warn of classes with few."""
+    import numpy as np
+
+    if len(y) < 2 * len(classes):
+        raise Refusal(
+            "few_rows",
+            f"{path} has {len(y)} rows for {len(classes)} classes. Give at least "
+            f"{2 * len(classes)}, better hundreds.",
+        )
+    found = np.array([np.count_nonzero(y == label) for label in classes])
+    few = [str(label) for label in classes[found < _FEW_ROWS]]
+    if few:
+        out.warn(
+            f"{path} has fewer than {_FEW_ROWS} rows of class {shown(few, 5)}: what is chosen "
+            "says little about it."
+        )
+
+
+def as_classes(texts: Sequence[str], classes: Any, where: str) -> Any:
+    """Turn the text of labels into the classes that a model knows."""
+    import numpy as np
+
+    known = _spellings(classes)
+    numbers = classes.dtype.kind in "biuf"
+    codes = {text: known.get(_number(text) if numbers else text) for text in set(texts)}
+    if "" in codes and codes[""] is None:
+        raise Refusal(
+            "missing_label",
+            f"{where}, row {texts.index('') + 1} is empty. Give a label, or drop it.",
+        )
+    foreign = [text for text, code in codes.items() if code is None]
+    if foreign:
+        first = min(texts.index(text) for text in foreign)
+        raise Refusal(
+            "unknown_label",
+            f"{where} has labels that the model never saw: {shown(sorted(foreign), 5)} (first in "
+            f"row {first + 1}). The model knows: {shown(classes.tolist(), 5)}.",
+        )
+    return classes[np.array([codes[text] for text in texts])]
+
+
+def _spellings(classes: Any) -> dict[object, int]:
+    if classes.dtype.kind in "biuf":
+        return {float(label): code for code, label in enumerate(classes.tolist())}
+    return {str(label): code for code, label in enumerate(classes.tolist())}
+
+
+def _number(text: str) -> float | None:
+    words = {"true": 1.0, "false": 0.0}
+    try:
+        return words[text.strip().lower()] if text.strip().lower() in words else float(text)
+    except ValueError:
+        return None
+
+
+def _matched(path: Path, frame: Any, ensemble: Any) -> Any:
+    """Give the features in the model's order, as numbers where it takes nothing else."""
+    names, n_features = _features(ensemble)
+    if names is not None:
+        _check_names(path, list(frame.columns), names)
+        frame = frame[names]
+    elif n_features is not None and n_features != frame.shape[1]:
+        raise Refusal(
+            "feature_count",
+            f"{path} has {frame.shape[1]} feature columns, the model {n_features}. Leave columns "
+            f"out with --ignore; columns: {shown(list(frame.columns))}",
+        )
+    if not _takes_text(ensemble):
+        frame = _numbers(path, frame)
+    return frame if names is not None or _takes_text(ensemble) else frame.to_numpy()
+
+
+def _features(ensemble: Any) -> tuple[list[str] | None, int | None]:
+    """Give names and number of the features that a model was trained on, as far as it says."""
+    outer = ensemble.pipelines[0] if ensemble.pipelines else ensemble.model
+    for model in (outer, *ensemble.members[:1]):
+        names = getattr(model, "feature_names_in_", None)
+        if names is not None:
+            return [str(name) for name in names], len(names)
+        if getattr(model, "n_features_in_", None) is not None:
+            return None, int(model.n_features_in_)
+    return None, None
+
+
+def _takes_text(ensemble: Any) -> bool:
+    """Whether something may turn text into numbers: a pipeline around it or in it."""
+    return bool(ensemble.pipelines) or any(hasattr(member, "steps") for member in ensemble.members)
+
+
+def _check_names(path: Path, found: list[str], names: list[str]) -> None:
+    there, known = set(found), set(names)
+    missing = [name for name in names if name not in there]
+    foreign = [name for name in found if name not in known]
+    if missing:
+        also = f" It has, and the model does not know: {shown(foreign, 5)}." if foreign else ""
+        raise Refusal(
+            "feature_names", f"{path} lacks features of the model: {shown(missing, 5)}.{also}"
+        )
+    if foreign:
+        options = " ".join(f"--ignore {name}" for name in foreign[:5])
+        raise Refusal(
+            "feature_names",
+            f"{path} has columns that the model does not know: {shown(foreign, 5)}. Leave them "
+            f"out: {options}",
+        )
+
+
+def _numbers(path: Path, frame: Any) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    columns = {}
+    for name in frame.columns:
+        column = frame[name]
+        values = pd.to_numeric(column, errors="coerce")
+        if values.dtype.kind not in "biuf":
+            values = values.astype(float)
+        bad = (values.isna() & column.notna()).to_numpy()
+        if values.dtype.kind == "f":
+            bad = bad | np.isinf(values.to_numpy(dtype=float, na_value=np.nan))
+        if bad.any():
+            row = int(bad.argmax())
+            raise Refusal(
+                "no_number",
+                f"{path}, column {name!r}, row {row + 1}: {str(column.iloc[row])[:40]!r} is no "
+                "finite number. The model takes numbers only.",
+            )
+        columns[name] = values
+    return pd.DataFrame(columns)
+
+
+def _try_some(path: Path, X: Any, ensemble: Any) -> None:
+    """Let every member predict the rows most likely to fail: what fails, fails now."""
+    from secateurs.collect import collect_votes
+
+    gaps = _gaps(X)
+    row = int(gaps.any(axis=1).argmax())
+    some = sorted({0, row, _largest(X)})
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the real call will say it again
+            collect_votes(ensemble, X.iloc[some] if hasattr(X, "iloc") else X[some])
+    except Exception as error:
+        if gaps[row].any() and "NaN" in str(error):
+            names = list(getattr(X, "columns", range(1, X.shape[1] + 1)))
+            raise Refusal(
+                "missing_value",
+                f"{path}, row {row + 1}, column {names[int(gaps[row].argmax())]!r} is empty, and "
+                "the model takes no missing values. Fill it, or drop the row.",
+            ) from error
+        raise Refusal(
+            "prediction", f"the model cannot predict the rows of {path}: {one_line(str(error))}"
+        ) from error
+
+
+def _gaps(X: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(X).isna().to_numpy()
+
+
+def _largest(X: Any) -> int:
+    """Give the row with the number farthest from 0."""
+    import numpy as np
+    import pandas as pd
+
+    numbers = pd.DataFrame(X).select_dtypes("number").to_numpy(dtype=float, na_value=0.0)
+    return int(np.abs(numbers).max(axis=1).argmax()) if numbers.size else 0

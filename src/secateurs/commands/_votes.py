@@ -1,0 +1,252 @@
+"""Predictions instead of a model: tables of labels, or arrays of labels or probabilities."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from secateurs.commands._errors import Refusal
+from secateurs.commands._input import (
+    kind_of,
+    read_arrays,
+    read_table,
+    require_columns,
+    shown,
+)
+from secateurs.commands._rows import as_classes
+from secateurs.exceptions import reading
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Predictions of all members on some rows, and the true labels."""
+
+    path: Path
+    table: Any
+    y: Any = None
+    classes: Any = None
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the members, where the file has them."""
+        named = hasattr(self.table, "columns")
+        return [str(name) for name in self.table.columns] if named else None
+
+
+def read_predictions(
+    path: Path, target: str | None, labels: Path | None, ignore: tuple[str, ...] = ()
+) -> Predicted:
+    """Read predictions with their true labels, from the same file or another."""
+    arrays = kind_of(path) in ("npy", "zip")
+    found = _from_arrays(path) if arrays else _from_table(path, target, labels, ignore)
+    if labels is not None:
+        found = replace(found, y=_read_labels(labels, target))
+    if found.y is None:
+        where = "an array y in it" if arrays else "their column with --target"
+        raise Refusal("no_labels", f"{path} comes without true labels. Give {where}, or --labels.")
+    _check_shape(found, labels or path)
+    return _same_coding(found, labels or path)
+
+
+def check_same_members(first: Predicted, test: Predicted) -> None:
+    """Refuse a table to test on that is of other members."""
+    widths = first.table.shape[1], test.table.shape[1]
+    if widths[0] != widths[1] or first.names != test.names:
+        other = "" if widths[0] != widths[1] else ", but of other names or in another order"
+        raise Refusal(
+            "other_members",
+            f"{test.path} has {widths[1]} members{other}; {first.path} has {widths[0]}. Give "
+            "predictions of the same members.",
+        )
+
+
+def _from_arrays(path: Path) -> Predicted:
+    import numpy as np
+    import pandas as pd
+
+    arrays = _label_arrays(path)
+    given = [name for name in ("votes", "probabilities") if name in arrays]
+    if len(given) != 1:
+        raise Refusal(
+            "arrays",
+            f"{path} has the arrays {shown(sorted(arrays)) or 'none'}. Give either votes (rows × "
+            "members) or probabilities (rows × members × classes).",
+        )
+    table = arrays[given[0]]
+    n_axes = 3 if given == ["probabilities"] else 2
+    if table.ndim != n_axes and not (path.suffix.lower() == ".npy" and table.ndim == 3):
+        raise Refusal(
+            "shape", f"{path} has {given[0]} of shape {table.shape}. Give {n_axes} dimensions."
+        )
+    if 0 in table.shape:
+        raise Refusal("empty", f"{path} has {given[0]} of shape {table.shape}, which is empty.")
+    if "names" in arrays and table.ndim == 2:
+        names = [str(name) for name in np.ravel(arrays["names"])]
+        if len(set(names)) != table.shape[1]:
+            raise Refusal(
+                "names", f"{path} has {len(set(names))} names for {table.shape[1]} members."
+            )
+        table = pd.DataFrame(table, columns=names)
+    y = arrays.get("y")
+    if y is not None and y.ndim != 1:
+        raise Refusal("shape", f"{path} has y of shape {y.shape}. Give one label a row.")
+    return Predicted(path, table, y, arrays.get("classes"))
+
+
+def _label_arrays(path: Path) -> dict[str, Any]:
+    """Read arrays that can hold labels: numbers, truth values or text."""
+    import numpy as np
+
+    arrays = read_arrays(path)
+    for name, array in arrays.items():
+        if array.dtype.kind == "S":
+            with reading(path):
+                arrays[name] = np.char.decode(array, "utf-8")
+        elif array.dtype.kind not in "biufU":
+            raise Refusal(
+                "type", f"{path} has {array.dtype} in {name}, which are no labels or numbers."
+            )
+    return arrays
+
+
+def _from_table(
+    path: Path, target: str | None, labels: Path | None, ignore: tuple[str, ...]
+) -> Predicted:
+    frame = read_table(path, as_text=None)
+    apart = labels is not None
+    wanted = [] if target is None or (apart and target not in frame.columns) else [target]
+    require_columns(path, frame, [*wanted, *ignore])
+    members = frame.drop(columns=[*wanted, *ignore])
+    if members.shape[1] == 0:
+        raise Refusal("no_members", f"{path} has no column but the target. Give predictions.")
+    for name in (*members.columns, *wanted):
+        _refuse_gaps(path, name, frame[name].to_numpy())
+    return Predicted(path, members, frame[wanted[0]].to_numpy() if wanted else None)
+
+
+def _refuse_gaps(path: Path, column: str, texts: Any) -> None:
+    empty = texts == ""
+    if empty.any():
+        raise Refusal(
+            "missing_label",
+            f"{path}, column {column!r}, row {int(empty.argmax()) + 1} is empty. Give a label, or "
+            "drop the row.",
+        )
+
+
+def _read_labels(path: Path, target: str | None) -> Any:
+    if kind_of(path) in ("npy", "zip"):
+        arrays = _label_arrays(path)
+        y = arrays.get("y", arrays.get("votes"))
+        if y is None or y.ndim != 1:
+            raise Refusal("labels", f"{path} has no array y with one label a row. Give one.")
+        return y
+    frame = read_table(path, as_text=None)
+    column = str(frame.columns[0])
+    if frame.shape[1] > 1:
+        if target is None:
+            raise Refusal(
+                "labels",
+                f"{path} has {frame.shape[1]} columns: {shown(list(frame.columns))}. Say which one "
+                "holds the labels: --target COL",
+            )
+        require_columns(path, frame, [target])
+        column = target
+    _refuse_gaps(path, column, frame[column].to_numpy())
+    return frame[column].to_numpy()
+
+
+def _check_shape(found: Predicted, labels: Path) -> None:
+    shape, n_labels = found.table.shape, len(found.y)
+    if shape[0] == n_labels:
+        return
+    if shape[1] == n_labels:
+        raise Refusal(
+            "transposed",
+            f"{found.path} has shape {shape} and there are {n_labels} labels: it looks "
+            "transposed. Give one row a sample and one column a member.",
+        )
+    raise Refusal(
+        "row_count",
+        f"{found.path} has {shape[0]} rows, {labels} has {n_labels} labels. Give one label a row.",
+    )
+
+
+def _same_coding(found: Predicted, labels: Path) -> Predicted:
+    """Bring votes and true labels into one coding."""
+    import numpy as np
+    import pandas as pd
+
+    if found.table.ndim == 3:
+        return _with_places(found, labels)
+    values = np.asarray(found.table)
+    votes, y = _as_numbers(values), _as_numbers(np.asarray(found.y))
+    if votes is None or y is None:  # text on one side is text on both
+        votes, y = _as_text(values), _as_text(np.asarray(found.y))
+    else:
+        _check_whole(found, votes, y, labels)
+    predicted, true = (sorted(pd.unique(values.ravel()).tolist()) for values in (votes, y))
+    if not set(predicted) & set(true):
+        raise Refusal(
+            "coding",
+            f"no prediction of {found.path} is among the true labels of {labels}: predicted is "
+            f"{shown(predicted, 5)}, true is {shown(true, 5)}. Give both in the same coding.",
+        )
+    return replace(found, table=_framed(votes, found.names), y=y)
+
+
+def _with_places(found: Predicted, labels: Path) -> Predicted:
+    """Give true labels as places among the classes whose probabilities there are."""
+    import numpy as np
+
+    n_classes = found.table.shape[2]
+    classes = np.arange(n_classes) if found.classes is None else np.ravel(found.classes)
+    if len(set(classes.tolist())) != n_classes:
+        raise Refusal(
+            "classes",
+            f"{found.path} names {len(set(classes.tolist()))} classes but has probabilities of "
+            f"{n_classes}.",
+        )
+    y = as_classes([str(label) for label in np.asarray(found.y).tolist()], classes, str(labels))
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    return replace(found, y=np.array([places[label] for label in y.tolist()]), classes=classes)
+
+
+def _as_numbers(values: Any) -> Any:
+    """Give labels as numbers; None if some are none."""
+    import pandas as pd
+
+    if values.dtype.kind in "biuf":
+        return values
+    codes, distinct = pd.factorize(_as_text(values).ravel())
+    numbers = pd.to_numeric(pd.Series(distinct), errors="coerce")
+    return None if numbers.isna().any() else numbers.to_numpy()[codes].reshape(values.shape)
+
+
+def _as_text(values: Any) -> Any:
+    if values.dtype.kind == "O":  # from a table, where all is text
+        return values
+    return values.astype(str).astype(object)
+
+
+def _check_whole(found: Predicted, votes: Any, y: Any, labels: Path) -> None:
+    import numpy as np
+
+    for values, path in ((votes, found.path), (y[:, None], labels)):
+        if values.dtype.kind != "f":
+            continue
+        bad = ~np.isfinite(values) | (values != np.round(values))
+        if bad.any():
+            row, place = (int(index) for index in np.argwhere(bad)[0])
+            names = found.names if values is votes else None
+            column = f", column {names[place] if names else place + 1!r}" if values is votes else ""
+            raise Refusal(
+                "no_label",
+                f"{path}{column}, row {row + 1}: {values[row, place]:g} is no label. Give "
+                "classes; probabilities go as rows × members × classes into an .npz file.",
+            )
+
+
+def _framed(votes: Any, names: list[str] | None) -> Any:
+    import pandas as pd
+
+    return votes if names is None else pd.DataFrame(votes, columns=names)

@@ -1,0 +1,48 @@
+"""``secateurs cite``: what to cite, as BibTeX."""
+
+import re
+from importlib.resources import files
+
+import click
+
+from secateurs import __version__
+from secateurs.commands._errors import Refusal
+from secateurs.commands._options import common
+from secateurs.commands._output import Output
+from secateurs.commands._registry import METHODS
+from secateurs.commands._types import METHOD
+
+_OWN_PAPER = "bian2020"  # of COMEP, DOMEP and EPFD
+
+
+@click.command()
+@click.argument("name", type=METHOD, required=False)
+@common
+def cite(out: Output, name: str | None) -> None:
+    """Print what to cite for the method called NAME, as BibTeX; without NAME, for secateurs."""
+    entries = references()
+    if name is None:
+        chosen = [_software(), entries[_OWN_PAPER]]
+    else:
+        key = METHODS[name].citation
+        if key is None:
+            raise Refusal("no_paper", f"{name} comes from no paper. There is nothing to cite.")
+        chosen = [entries[key]]
+    text = "\n\n".join(chosen)
+    out.result({"name": name, "bibtex": text}, text)
+
+
+def references() -> dict[str, str]:
+    """Read the BibTeX entries of the methods' papers, by key."""
+    text = (files("secateurs.commands") / "references.bib").read_text("utf-8")
+    return {entry[1]: entry[0] for entry in re.finditer(r"@\w+\{(\w+),.*?^\}", text, re.M | re.S)}
+
+
+def _software() -> str:
+    return (
+        "@software{secateurs,\n"
+        "  author = {{The secateurs developers}},\n"
+        "  title = {secateurs: ensemble pruning},\n"
+        f"  version = {{{__version__}}}\n"
+        "}"
+    )

@@ -1,0 +1,72 @@
+"""``secateurs inspect``: what a model file is, without running anything from it."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from secateurs.commands._input import require_file
+from secateurs.commands._options import PATH, common
+from secateurs.commands._output import Output, columns
+
+
+@click.command()
+@click.argument("file", type=PATH)
+@common
+def inspect(out: Output, file: Path) -> None:
+    """Say what a model FILE is: format, size, SHA-256, types, members.
+
+    Nothing is built from the file, and no code in it runs. What a skops file says of itself may be
+    wrong; its SHA-256 is not.
+    """
+    require_file(file)
+    from secateurs.persistence import inspect_file
+
+    facts = inspect_file(file)
+    if facts["format"] == "skops":
+        facts["members"] = _count_members(file)
+    out.result({"file": str(file), **facts}, columns(("", ""), _lines(facts), left=2))
+
+
+def _count_members(file: Path) -> int | None:
+    """Count the entries of ``estimators_`` in a skops file's own description."""
+    from secateurs._archive import read_schema
+    from secateurs.exceptions import reading
+
+    with reading(file), zipfile.ZipFile(file) as archive:
+        part = read_schema(archive)
+        for name in ("content", "content", "estimators_", "content"):
+            part = part.get(name) if isinstance(part, dict) else None
+        return len(part) if isinstance(part, list) else None
+
+
+def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Give the facts as words, one line each."""
+    lines = [
+        ("format", facts["format"]),
+        ("bytes", f"{facts['bytes']:,}"),
+        ("SHA-256", facts["sha256"]),
+    ]
+    if facts["format"].endswith("pickle"):
+        lines.append(("content", "not looked at: reading it would run code from the file"))
+    if "model" in facts:
+        versions = facts["versions"]
+        lines += [
+            ("model", facts["model"]),
+            ("members", "unknown" if facts["members"] is None else f"{facts['members']:,}"),
+            ("scikit-learn", ", ".join(map(str, versions["scikit-learn"])) or "unknown"),
+            ("skops", str(versions["skops"])),
+            *(("type", name) for name in facts["types"]),
+        ]
+    if facts["sidecar"] is not None:
+        lines.append(("side-car", _sidecar(facts)))
+    return lines
+
+
+def _sidecar(facts: dict[str, Any]) -> str:
+    if not facts["sidecar_matches"]:
+        return "speaks of another file"
+    how = facts["sidecar"].get("provenance")
+    method = how.get("method") if isinstance(how, dict) else None
+    return f"speaks of this file; pruned by {method}" if method else "speaks of this file"

@@ -1,0 +1,342 @@
+"""Every method at every size, on rows held out: compare() and what it gives."""
+
+import copy
+import pickle
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing, check_random_state
+
+from secateurs._ballots import Rows, Setting
+from secateurs._courses import Chosen, Course, Progress, choose, run
+from secateurs._methods import FLOOR, label_of, named_pruners
+from secateurs._sizes import latency, predictor
+from secateurs.exceptions import InputError
+from secateurs.predictions import Predictions, is_table
+from secateurs.pruned import Pruning, prune
+from secateurs.pruners import BasePruner
+from secateurs.pruners._base import check_option, is_number, resolve_keep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Comparison", "board_lines", "compare", "label_of", "on_front"]
+
+WHOLE = "all members"
+_SECONDS = 0.05  # spent on the time to predict, for each sub-ensemble
+
+
+def compare(
+    ensemble: Any,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    methods: str | Iterable[str | BasePruner] = "all",
+    keep: float | Sequence[float] = (0.05, 0.1, 0.2),
+    *,
+    X_test: Any = None,
+    y_test: ArrayLike | None = None,
+    diversity_weight: Any = 0.5,
+    oob: bool = False,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    callback: Progress | None = None,
+) -> "Comparison":
+    """Prune by several methods to several sizes, and judge each on rows held out.
+
+    With test rows, members are chosen on X and judged on those. Without, by cross-fitting: chosen
+    on four fifths of X and judged on the fifth, five times; all five count together. Votes are
+    those of the ensemble itself: of probabilities for a forest.
+
+    Parameters
+    ----------
+    ensemble : object
+        What `prune` takes: a fitted ensemble, a list or dict of fitted classifiers, or predictions
+        (labels or probabilities, without X).
+    X : array-like of shape (n_samples, n_features)
+        Rows to choose on, best ones that the ensemble was not trained on.
+    y : array-like of shape (n_samples,)
+        Their true labels.
+    methods : "all", or list of str or pruner, default="all"
+        Short names, as of `all_pruners`, or pruners with parameters of their own. Random members,
+        the floor, are added. By their names, ``"sep"`` makes at most 2000 rounds and ``"pep"``
+        50; for more give ``PEP(n_iterations=…)``.
+    keep : int, float or sequence of these, default=(0.05, 0.1, 0.2)
+        How many members to keep: counts, or fractions.
+    X_test, y_test : array-like, optional
+        Rows to judge on; for predictions, such a table on other rows, with all members.
+    diversity_weight : float or "auto", default=0.5
+        λ of methods given by name that have one: COMEP and DOMEP.
+    oob : bool, default=False
+        X are the training rows; use only votes on rows that a member did not see.
+    n_jobs : int, optional
+        Members asked at once, in threads.
+    random_state : int, RandomState or None, default=None
+        For methods that draw, and the fifths.
+    callback : callable(done, total, name), optional
+        Called whenever a method has chosen.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from secateurs import compare
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(X[::2], y[::2])
+    >>> comparison = compare(forest, X[1::2], y[1::2], ["comep", "re"], keep=[2, 5], random_state=0)
+    >>> comparison
+    Comparison(RandomForestClassifier of 20 members: comep λ=0.5, re, random; 2 or 5 kept)
+    >>> len(comparison.leaderboard())  # three methods, two sizes, and all members
+    7
+    """
+    if y is None:
+        raise InputError("compare needs y, the true labels of the rows to choose on.")
+    if X is None and not is_table(ensemble):
+        raise InputError("compare needs X, the rows to choose on; only predictions go without.")
+    rng = check_random_state(random_state)
+    seed, seed_of_folds = (int(drawn) for drawn in rng.randint(2**31, size=2))
+    # Early stopping chooses nothing: this checks what is given and collects votes, as prune does.
+    known = prune(ensemble, X, y, "es", keep=1.0, oob=oob, n_jobs=n_jobs)
+    wanted = [keep] if is_number(keep) else list(keep)  # type: ignore[arg-type]
+    sizes = sorted({resolve_keep(size, known.votes.n_members) or 1 for size in wanted})
+    if not sizes:
+        raise InputError("keep=() asks for no size at all. Give a count, a fraction, or several.")
+    pruners, notes = named_pruners(methods, known, diversity_weight, seed)
+    testing = None
+    if X_test is not None or y_test is not None:
+        testing = Rows.of_test(known.ensemble, X_test, y_test, n_jobs)
+    setting = Setting(Rows(known.votes, known.ensemble, X), testing, seed_of_folds)
+    choosers = {name: partial(choose, pruner, sizes, sizes[-1]) for name, pruner in pruners.items()}
+    courses = run(setting, choosers, sizes, callback)
+    return Comparison(known, setting, courses, sizes, tuple(notes))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Methods and sizes next to each other, on rows held out. Made by `compare`.
+
+    Attributes
+    ----------
+    courses : dict of str to Course
+        What each method chooses at each size, and how it does.
+    sizes : list of int
+        The sizes asked for.
+    notes : tuple of str
+        What a reader of the figures should know.
+    """
+
+    source: Pruning  # whose ensemble and rows these are
+    setting: Setting
+    courses: Mapping[str, Course]
+    sizes: list[int]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures should know."""
+        said = [
+            f"{name}: {note}"
+            for name, course in self.courses.items()
+            for note in course.chosen.notes
+        ]
+        return (self.judged_on, *self.remarks, *dict.fromkeys(said))
+
+    @property
+    def judged_on(self) -> str:
+        """Say which rows the figures are from."""
+        n_choosing = self.setting.choosing.votes.n_samples
+        if self.setting.testing is not None:
+            n_testing = self.setting.testing.votes.n_samples
+            return f"Chosen on {n_choosing:,} rows, judged on {n_testing:,} others."
+        return (
+            f"Judged by cross-fitting on {n_choosing:,} rows: chosen on four fifths, judged on the "
+            "fifth, five times."
+        )
+
+    def leaderboard(self) -> "pd.DataFrame":
+        """Give a line for each method and size, and for all members; the most accurate first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: ``method``; ``keep``, the size asked for; ``members``, the number kept;
+            ``accuracy`` on rows held out with its ``standard_error``; ``change`` against all
+            members with its 95 % interval ``low`` to ``high`` (rows are paired); ``bytes`` of the
+            pickle and ``ms`` to predict one row, where there are models; ``seconds`` to choose,
+            which for methods whose smaller sets begin their larger ones is one run for all
+            sizes; ``pareto``, whether nothing is at least as accurate and cheaper (by bytes,
+            or members where there are no models).
+        """
+        return self._leaderboard.copy()
+
+    def pareto(self) -> "pd.DataFrame":
+        """Give the lines of the leaderboard that are worth a look, the cheapest first."""
+        front = self._leaderboard[self._leaderboard["pareto"]]
+        return front.sort_values([self.cost, "accuracy"]).reset_index(drop=True)
+
+    @property
+    def cost(self) -> str:
+        """The column that stands for cost."""
+        return "members" if isinstance(self.source.ensemble, Predictions) else "bytes"
+
+    @property
+    def best(self) -> tuple[str, int]:
+        """Method and size of the fewest members within a standard error of the most accurate."""
+        lines = self._leaderboard
+        lines = lines[~lines["method"].isin([WHOLE, FLOOR])]
+        if lines.empty:
+            lines = self._leaderboard[self._leaderboard["method"] == FLOOR]
+        enough = lines["accuracy"].iloc[0] - lines["standard_error"].iloc[0] - 1e-12
+        line = lines[lines["accuracy"] >= enough].sort_values("members", kind="stable").iloc[0]
+        return str(line["method"]), int(line["keep"])
+
+    def pruning(self, method: str | None = None, keep: int | None = None) -> Pruning:
+        """Give the pruned ensemble of a line, chosen on all rows to choose on.
+
+        Parameters
+        ----------
+        method, keep : str and int, optional
+            A method and a size as the leaderboard has them; without, the `best`.
+
+        Returns
+        -------
+        Pruning
+        """
+        best = self.best if method is None or keep is None else ("", 0)
+        method, keep = method or best[0], keep or best[1]
+        check_option("method", method, self.courses)
+        chosen = self.courses[method].chosen
+        if keep not in chosen.sizes:
+            known = ", ".join(map(str, chosen.sizes))
+            raise InputError(f"keep={keep} was not compared for {method}. Give one of: {known}.")
+        fitted = _cut(chosen, keep)
+        return Pruning(
+            self.source.ensemble,
+            fitted,
+            self.source.votes,
+            self.source.chosen_rows,
+            self.source.oob,
+        )
+
+    def report(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write a page that shows everything, with the `best` line in front.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to; one HTML file that needs nothing else.
+        force : bool, default=False
+            Whether to write over a file that exists.
+
+        Returns
+        -------
+        Path
+        """
+        from secateurs.persistence import refuse_existing
+        from secateurs.report import report_data, write_report
+
+        refuse_existing([Path(path)], force)  # before any work
+        return write_report(report_data(self), path, force=force)
+
+    @cached_property
+    def _leaderboard(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        lines = [self._whole_line()]
+        for name, course in self.courses.items():
+            lines += [self._line(name, course, size) for size in self.sizes]
+        board = pd.DataFrame(lines)
+        board["pareto"] = on_front(board[self.cost], board["accuracy"])
+        order = ["accuracy", self.cost, "method"]
+        return board.sort_values(order, ascending=[False, True, True], ignore_index=True)
+
+    def _whole_line(self) -> dict[str, Any]:
+        any_course = next(iter(self.courses.values()))
+        accuracy = any_course.own.whole_accuracy
+        n_members = self.source.ensemble.n_members
+        line = _figures(WHOLE, n_members, n_members, accuracy, any_course.own.n_rows)
+        return line | self._costs(range(n_members)) | {"seconds": 0.0}
+
+    def _line(self, name: str, course: Course, size: int) -> dict[str, Any]:
+        chosen, own = course.chosen, course.own
+        place, members = chosen.place(size), chosen.members(size)
+        line = _figures(name, size, len(members), float(own.accuracy[place]), own.n_rows)
+        change, half = float(own.change[place]), float(own.half_width[place])
+        line |= {"change": change, "low": change - half, "high": change + half}
+        took = max(chosen.seconds.values()) if chosen.order else chosen.seconds[size]
+        return line | self._costs(members) | {"seconds": took}
+
+    def _costs(self, members: Sequence[int]) -> dict[str, float]:
+        """Measure what a sub-ensemble takes."""
+        ensemble = self.source.ensemble
+        if isinstance(ensemble, Predictions):
+            return {"bytes": np.nan, "ms": np.nan}
+        kept = sorted(members)
+        n_bytes = len(pickle.dumps(ensemble.slice(kept)))
+        row = _safe_indexing(self.setting.judged_on.X, [0])
+        seconds = latency(predictor(ensemble, kept), row, _SECONDS)
+        return {"bytes": n_bytes, "ms": 1e3 * seconds}
+
+    def __repr__(self) -> str:
+        model = type(self.source.ensemble.model).__name__
+        sizes = " or ".join(map(str, self.sizes))
+        return (
+            f"Comparison({model} of {self.source.ensemble.n_members} members: "
+            f"{', '.join(self.courses)}; {sizes} kept)"
+        )
+
+    def _repr_html_(self) -> str:
+        from secateurs.report._tables import leaderboard_table, notes_list
+
+        return leaderboard_table(board_lines(self._leaderboard)) + notes_list(self.notes)
+
+
+def board_lines(board: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Turn a leaderboard into plain values, None for what is not there."""
+    lines = board.astype(object).where(board.notna(), None).to_dict("records")
+    return [
+        {
+            str(name): getattr(value, "item", lambda value=value: value)()
+            for name, value in line.items()
+        }
+        for line in lines
+    ]
+
+
+def on_front(cost: Any, accuracy: Any) -> list[bool]:
+    """Say which of some things no other one beats: as accurate and as cheap, and better in one."""
+    pairs = list(zip(cost, accuracy, strict=True))
+    return [
+        not any(c <= mine and a >= good and (c, a) != (mine, good) for c, a in pairs)
+        for mine, good in pairs
+    ]
+
+
+def _cut(chosen: Chosen, size: int) -> BasePruner:
+    """Give the pruner fitted for a size; of a nested method, cut from the one for the largest."""
+    if size in chosen.fitted:
+        return chosen.fitted[size]
+    (pruner,) = chosen.fitted.values()
+    part = copy.copy(pruner).set_params(keep=size)
+    part.__dict__.pop("_upper_bound", None)  # was for another size
+    part.member_indices_ = pruner.member_indices_[:size]
+    part.scores_ = pruner.scores_[:size]
+    part.support_ = np.isin(np.arange(len(pruner.support_)), part.member_indices_)
+    if hasattr(pruner, "objective_"):
+        part.objective_ = float(part.scores_[-1])
+    return part
+
+
+def _figures(name: str, size: int, n_members: int, accuracy: float, n_rows: int) -> dict[str, Any]:
+    error = float(np.sqrt(accuracy * (1 - accuracy) / n_rows))
+    line: dict[str, Any] = {"method": name, "keep": size, "members": n_members}
+    nothing = {"change": 0.0, "low": 0.0, "high": 0.0}
+    return line | {"accuracy": accuracy, "standard_error": error} | nothing

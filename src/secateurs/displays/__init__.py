@@ -1,0 +1,22 @@
+"""Figures on matplotlib, in scikit-learn's convention: they store numbers and draw them.
+
+Each is made by ``from_estimator`` (a fitted ensemble and rows), ``from_predictions`` (votes and
+true labels) or ``from_result`` (a `secateurs.Pruning` or `secateurs.Comparison`), keeps its axes as
+``ax_`` and its figure as ``figure_``, and draws again by ``plot(ax=…)`` without computing.
+"""
+
+from secateurs.displays._accuracy_size import AccuracySizeDisplay
+from secateurs.displays._critical_difference import CriticalDifferenceDisplay
+from secateurs.displays._diversity_weight import DiversityWeightDisplay
+from secateurs.displays._kappa_error import KappaErrorDisplay
+from secateurs.displays._pairwise_heatmap import PairwiseHeatmapDisplay
+from secateurs.displays._selection_order import SelectionOrderDisplay
+
+__all__ = [
+    "AccuracySizeDisplay",
+    "CriticalDifferenceDisplay",
+    "DiversityWeightDisplay",
+    "KappaErrorDisplay",
+    "PairwiseHeatmapDisplay",
+    "SelectionOrderDisplay",
+]

@@ -1,0 +1,112 @@
+"""Accuracy against size: what is gained by each further member."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secateurs.comparison import Comparison
+from secateurs.displays._base import COLOURS, DASHES, Display
+from secateurs.pruned import Pruning
+from secateurs.report._beside import compare_around
+from secateurs.report._numbers import right_by_size
+
+Floats = NDArray[np.float64]
+
+
+class Curve(NamedTuple):
+    """Accuracy of a method by size.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_sizes,)
+        Members kept.
+    held_out : ndarray of shape (n_sizes,)
+        Accuracy on rows held out.
+    half_width : ndarray of shape (n_sizes,)
+        Half of the 95 % interval of its change against all members.
+    choosing : ndarray of shape (n_sizes,)
+        Accuracy on the rows chosen on, counting labels.
+    """
+
+    sizes: NDArray[np.intp]
+    held_out: Floats
+    half_width: Floats
+    choosing: Floats
+
+
+class AccuracySizeDisplay(Display):
+    """Accuracy against the number of members kept, on rows held out and on those chosen on.
+
+    Create it by `from_estimator`, `from_predictions` or `from_result`; the constructor takes what
+    has been computed already.
+
+    Parameters
+    ----------
+    curves : mapping of str to Curve
+        One for each method.
+    whole : float
+        Accuracy of all members on rows held out.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure around it.
+
+    Examples
+    --------
+    >>> from secateurs.displays import AccuracySizeDisplay
+    >>> votes = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]] * 5
+    >>> display = AccuracySizeDisplay.from_predictions(votes, [0, 0, 1, 1] * 5, keep=2)
+    >>> display.curves["comep λ=0.5"].sizes
+    array([1, 2, 3, 4])
+    """
+
+    def __init__(self, curves: Mapping[str, Curve], whole: float) -> None:
+        self.curves = curves
+        self.whole = whole
+
+    @classmethod
+    def from_result(
+        cls,
+        result: Pruning | Comparison,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        *,
+        X: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw what `secateurs.prune` or `secateurs.compare` gave; see `Display.from_result`."""
+        compared = result
+        if isinstance(compared, Pruning):
+            compared = compare_around(compared, X, X_test, y_test, beside=False)
+        votes = compared.setting.choosing.votes
+        curves = {}
+        for name, course in compared.courses.items():
+            sizes = course.chosen.sizes
+            groups = [course.chosen.members(size) for size in sizes]
+            choosing = right_by_size(votes, groups) / votes.n_samples
+            curves[name] = Curve(sizes, course.own.accuracy, course.own.half_width, choosing)
+        return cls(curves, course.own.whole_accuracy).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; see `Display.plot`. With one method, also its interval and the rows chosen on."""
+        axes = self._begin(ax)
+        for place, (name, curve) in enumerate(self.curves.items()):
+            colour, dash = COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
+            marker = "" if len(curve.sizes) > 5 else "o"
+            style = {"color": colour, "linestyle": dash, "marker": marker}
+            axes.plot(curve.sizes, curve.held_out, label=name, **style)
+        if len(self.curves) == 1:
+            low, high = curve.held_out - curve.half_width, curve.held_out + curve.half_width
+            axes.fill_between(curve.sizes, low, high, color=colour, alpha=0.15, linewidth=0)
+            label = "rows chosen on"
+            axes.plot(curve.sizes, curve.choosing, color=colour, linestyle="--", label=label)
+        axes.axhline(self.whole, color="0.4", linewidth=1, label="all members")
+        axes.set(xscale="log", xlabel="members kept", ylabel="accuracy on rows held out")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.legend(fontsize="small")
+        return self

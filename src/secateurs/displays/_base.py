@@ -1,0 +1,159 @@
+"""What display classes share: how they come about, and the axes they draw on."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from secateurs.comparison import Comparison
+from secateurs.exceptions import import_extra
+from secateurs.pruned import Pruning, prune
+from secateurs.pruners import BasePruner
+
+# Okabe and Ito's colours, which colour-blind readers tell apart; dashes tell them once more.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
+DASHES = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1)))
+
+
+class Display(ABC):
+    """Base class of displays: stores numbers, draws them as often as asked.
+
+    A display implements ``from_result`` and ``plot``.
+    """
+
+    ax_: Any
+    figure_: Any
+
+    @classmethod
+    def from_estimator(
+        cls,
+        ensemble: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        pruner: str | BasePruner = "comep",
+        keep: int | float | None = None,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        random_state: Any = None,
+        ax: Any = None,
+        **parameters: Any,
+    ) -> Self:
+        """Prune a fitted ensemble and draw.
+
+        Parameters
+        ----------
+        ensemble : object
+            What `secateurs.prune` takes.
+        X, y : array-like
+            Rows to choose on, and their true labels.
+        pruner : str or pruner, default="comep"
+            The method.
+        keep : int or float, optional
+            How many members to keep.
+        X_test, y_test : array-like, optional
+            Rows to be judged on; without them, those to choose on by cross-fitting.
+        random_state : int, RandomState or None, default=None
+            For methods that draw.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure without it.
+        **parameters
+            Parameters of the method.
+
+        Returns
+        -------
+        Display
+        """
+        pruning = prune(ensemble, X, y, pruner, keep, random_state=random_state, **parameters)
+        return cls.from_result(pruning, X_test, y_test, X=X, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        votes: Any,
+        y: ArrayLike,
+        *,
+        pruner: str | BasePruner = "comep",
+        keep: int | float | None = None,
+        votes_test: Any = None,
+        y_test: ArrayLike | None = None,
+        random_state: Any = None,
+        ax: Any = None,
+        **parameters: Any,
+    ) -> Self:
+        """Prune predictions and draw.
+
+        Parameters
+        ----------
+        votes : array-like
+            Labels (samples × members) or probabilities (samples × members × classes).
+        y : array-like of shape (n_samples,)
+            The true labels.
+        pruner, keep, random_state, ax, **parameters
+            As for `from_estimator`.
+        votes_test, y_test : array-like, optional
+            Predictions on rows to be judged on; without them, cross-fitting.
+
+        Returns
+        -------
+        Display
+        """
+        pruning = prune(votes, None, y, pruner, keep, random_state=random_state, **parameters)
+        return cls.from_result(pruning, votes_test, y_test, ax=ax)
+
+    @classmethod
+    @abstractmethod
+    def from_result(
+        cls,
+        result: Pruning | Comparison,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        *,
+        X: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw what `secateurs.prune` or `secateurs.compare` gave.
+
+        Parameters
+        ----------
+        result : Pruning or Comparison
+            Of a comparison, its best line is taken where one pruning is shown.
+        X_test, y_test : array-like, optional
+            Rows to judge a pruning on.
+        X : array-like, optional
+            The rows a pruning was chosen on, so that cross-fitting follows the ensemble's own vote.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure without it.
+
+        Returns
+        -------
+        Display
+        """
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure without it.
+
+        Returns
+        -------
+        Display
+            The object itself.
+        """
+
+    def _begin(self, ax: Any) -> Any:
+        """Take the axes given, or new ones."""
+        if ax is None:
+            pyplot = import_extra("matplotlib.pyplot", "plot", "drawing")
+            ax = pyplot.subplots(layout="constrained")[1]
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
+def pruning_of(result: Pruning | Comparison) -> Pruning:
+    """Give the pruning to show."""
+    return result if isinstance(result, Pruning) else result.pruning()

@@ -1,0 +1,84 @@
+"""What another weight of diversity would have given."""
+
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from secateurs.comparison import Comparison
+from secateurs.displays._base import COLOURS, Display, pruning_of
+from secateurs.pruned import Pruning
+from secateurs.report._beside import compare_around, live_pruner
+from secateurs.report._weights import WeightCurve, weight_curve
+
+
+class DiversityWeightDisplay(Display):
+    """COMEP's accuracy on rows held out by the weight of diversity λ, at the size of a pruning.
+
+    Create it by `from_estimator`, `from_predictions` or `from_result`; the constructor takes what
+    has been computed already.
+
+    Parameters
+    ----------
+    curve : WeightCurve
+        Weights, accuracies with their intervals, and overlap with the members kept.
+    whole : float
+        Accuracy of all members.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where accuracy is drawn.
+    overlap_ax_ : matplotlib Axes
+        Where the overlap is drawn, on the other side.
+    figure_ : matplotlib Figure
+        The figure around them.
+
+    Examples
+    --------
+    >>> from secateurs.displays import DiversityWeightDisplay
+    >>> votes = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]] * 5
+    >>> display = DiversityWeightDisplay.from_predictions(votes, [0, 0, 1, 1] * 5, keep=2)
+    >>> len(display.curve.weights)
+    21
+    """
+
+    def __init__(self, curve: WeightCurve, whole: float) -> None:
+        self.curve = curve
+        self.whole = whole
+
+    @classmethod
+    def from_result(
+        cls,
+        result: Pruning | Comparison,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        *,
+        X: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Follow COMEP through all weights; see `Display.from_result`."""
+        pruning = pruning_of(result)
+        compared = result
+        if isinstance(compared, Pruning):
+            compared = compare_around(compared, X, X_test, y_test, beside=False)
+        kept = pruning.member_indices.tolist()
+        pruner = live_pruner(compared, pruning)
+        curve = weight_curve(compared.setting, pruner, kept, len(kept))
+        return cls(curve, curve.courses[0].own.whole_accuracy).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; see `Display.plot`."""
+        axes = self._begin(ax)
+        curve, colour = self.curve, COLOURS[0]
+        low, high = curve.accuracy - curve.half_width, curve.accuracy + curve.half_width
+        axes.fill_between(curve.weights, low, high, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(curve.weights, curve.accuracy, color=colour, label="accuracy")
+        axes.axhline(self.whole, color="0.4", linewidth=1, label="all members")
+        self.overlap_ax_ = axes.twinx()
+        style = {"color": COLOURS[1], "linestyle": "--"}
+        (overlap,) = self.overlap_ax_.plot(curve.weights, curve.overlap, **style)
+        self.overlap_ax_.set(ylabel="overlap with the members kept", ylim=(0, 1.05))
+        axes.set(xlabel="weight of diversity λ", ylabel="accuracy on rows held out")
+        lines = [*axes.get_lines(), overlap]
+        axes.legend(lines, ["accuracy", "all members", "overlap"], fontsize="small")
+        return self

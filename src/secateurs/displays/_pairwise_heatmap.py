@@ -1,0 +1,77 @@
+"""How differently all pairs of members vote."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secateurs.comparison import Comparison
+from secateurs.displays._base import COLOURS, Display, pruning_of
+from secateurs.pruned import Pruning
+from secateurs.report._numbers import PairDistances, pair_distances
+
+
+class PairwiseHeatmapDisplay(Display):
+    """Normalised variation of information of all pairs of members, in the order of clusters.
+
+    Create it by `from_estimator`, `from_predictions` or `from_result`; the constructor takes what
+    has been computed already.
+
+    Parameters
+    ----------
+    pairs : PairDistances
+        The distances on the rows chosen on, and the order of the members.
+    kept : sequence of int
+        The members kept, which get a tick at the edge.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure around it.
+
+    Examples
+    --------
+    >>> from secateurs.displays import PairwiseHeatmapDisplay
+    >>> votes = [[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, 0, 1]]
+    >>> display = PairwiseHeatmapDisplay.from_predictions(votes, [0, 0, 1, 1], keep=2)
+    >>> display.pairs.values[0].round(3)
+    array([0.   , 1.   , 0.792])
+    """
+
+    def __init__(self, pairs: PairDistances, kept: Sequence[int]) -> None:
+        self.pairs = pairs
+        self.kept = kept
+
+    @classmethod
+    def from_result(
+        cls,
+        result: Pruning | Comparison,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        *,
+        X: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the distances on the rows chosen on; see `Display.from_result`."""
+        pruning = pruning_of(result)
+        kept = pruning.member_indices.tolist()
+        return cls(pair_distances(pruning.votes, kept), kept).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; see `Display.plot`. Colours span the 1st to the 99th percentile."""
+        axes = self._begin(ax)
+        pairs = self.pairs
+        values = np.array(pairs.values)
+        np.fill_diagonal(values, np.nan)
+        shown = values[np.ix_(pairs.order, pairs.order)]
+        image = axes.imshow(shown, cmap="cividis", vmin=pairs.low, vmax=pairs.high)
+        self.figure_.colorbar(image, ax=axes, label="normalised variation of information")
+        ticks = np.flatnonzero(np.isin(pairs.members[pairs.order], self.kept))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_ticks(ticks, labels=[""] * len(ticks))
+        axes.tick_params(color=COLOURS[1], length=5, width=1.5)
+        axes.set(xlabel="members by clusters; ticks: kept")
+        return self

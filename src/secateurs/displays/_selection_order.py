@@ -1,0 +1,70 @@
+"""A choice, step by step."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from secateurs.comparison import Comparison
+from secateurs.displays._base import COLOURS, Display, pruning_of
+from secateurs.pruned import Pruning
+from secateurs.report._numbers import Step, selection_steps
+
+
+class SelectionOrderDisplay(Display):
+    """Accuracy of the vote after each step of the choice, and of each member alone.
+
+    Create it by `from_estimator`, `from_predictions` or `from_result`; the constructor takes what
+    has been computed already.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        The steps, on the rows chosen on, counting labels.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure around it.
+
+    Examples
+    --------
+    >>> from secateurs.displays import SelectionOrderDisplay
+    >>> votes = [[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, 0, 1]]
+    >>> display = SelectionOrderDisplay.from_predictions(votes, [0, 0, 1, 1], keep=2)
+    >>> [(step.member, step.accuracy) for step in display.steps]
+    [(0, 1.0), (1, 0.75)]
+    """
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps = steps
+
+    @classmethod
+    def from_result(
+        cls,
+        result: Pruning | Comparison,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        *,
+        X: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the choice on the rows chosen on; see `Display.from_result`."""
+        pruning = pruning_of(result)
+        order, scores = pruning.member_indices.tolist(), pruning.pruner.scores_.tolist()
+        return cls(selection_steps(pruning.votes, order, scores)).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; see `Display.plot`."""
+        axes = self._begin(ax)
+        numbers = range(1, len(self.steps) + 1)
+        after = [step.accuracy for step in self.steps]
+        alone = [step.alone for step in self.steps]
+        axes.plot(numbers, after, color=COLOURS[0], marker="o", markersize=3, label="vote so far")
+        axes.plot(numbers, alone, color=COLOURS[1], linestyle="", marker="s", label="member alone")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set(xlabel="step", ylabel="accuracy on rows chosen on")
+        axes.legend(fontsize="small")
+        return self

@@ -1,0 +1,197 @@
+"""Ranks of methods over data sets, and whether they are more than chance."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from secateurs.exceptions import InputError
+
+DECIMALS = 12  # finer differences are rounding errors
+
+
+def average_ranks(scores: Any) -> pd.Series:
+    """Rank the methods on each data set, and average over data sets.
+
+    Parameters
+    ----------
+    scores : DataFrame or array of shape (n_sets, n_methods)
+        Higher is better.
+
+    Returns
+    -------
+    Series
+        Average rank of each method; 1 is the best, and equal scores share their ranks.
+
+    Examples
+    --------
+    >>> from secateurs.statistics import average_ranks
+    >>> average_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).tolist()
+    [1.0, 2.25, 2.75]
+    """
+    return _ranks(as_frame(scores)).mean()
+
+
+def aggregated_ranks(scores: Any) -> pd.Series:
+    """Rank the methods on each data set, and add the ranks up.
+
+    The figure that Qian et al. (2015) draw as bars: the smaller, the better.
+
+    Parameters
+    ----------
+    scores : DataFrame or array of shape (n_sets, n_methods)
+        Higher is better.
+
+    Returns
+    -------
+    Series
+        Sum of ranks of each method.
+
+    References
+    ----------
+    .. [1] Qian, Yu and Zhou. "Pareto ensemble pruning". AAAI 2015.
+
+    Examples
+    --------
+    >>> from secateurs.statistics import aggregated_ranks
+    >>> aggregated_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).tolist()
+    [2.0, 4.5, 5.5]
+    """
+    return _ranks(as_frame(scores)).sum()
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Whether methods rank alike over data sets.
+
+    Attributes
+    ----------
+    n_sets, n_methods : int
+        What was compared.
+    statistic, p_value : float
+        Friedman's chi-squared, corrected for shared ranks.
+    f_statistic, f_p_value : float
+        Iman and Davenport's correction of it, which is less cautious and closer to the truth.
+    """
+
+    n_sets: int
+    n_methods: int
+    statistic: float
+    p_value: float
+    f_statistic: float
+    f_p_value: float
+
+    @property
+    def degrees(self) -> tuple[int, int]:
+        """Degrees of freedom of Iman and Davenport's F."""
+        return self.n_methods - 1, (self.n_methods - 1) * (self.n_sets - 1)
+
+
+def friedman(scores: Any) -> Friedman:
+    """Test whether all methods rank alike [1]_, [2]_.
+
+    Parameters
+    ----------
+    scores : DataFrame or array of shape (n_sets, n_methods)
+        Higher is better; at least two data sets and three methods.
+
+    Returns
+    -------
+    Friedman
+        Methods that share all ranks give the statistic 0 and the p-value 1.
+
+    References
+    ----------
+    .. [1] Iman and Davenport. "Approximations of the critical region of the Friedman statistic".
+       Communications in Statistics 9, 1980.
+    .. [2] Demšar. "Statistical comparisons of classifiers over multiple data sets". JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> from secateurs.statistics import friedman
+    >>> test = friedman([[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.7, 0.5, 0.6]])
+    >>> round(test.statistic, 3), round(test.f_p_value, 3)
+    (4.667, 0.049)
+    """
+    table = as_frame(scores)
+    n_sets, n_methods = table.shape
+    if n_sets < 2 or n_methods < 3:
+        raise InputError(
+            f"Friedman's test got {n_sets} data sets and {n_methods} methods. Give two or more "
+            "data sets and three or more methods."
+        )
+    ranks = _ranks(table)
+    all_share = (ranks.nunique(axis=1) == 1).all()
+    statistic = 0.0 if all_share else float(stats.friedmanchisquare(*ranks.to_numpy().T)[0])
+    most = n_sets * (n_methods - 1)
+    degrees = n_methods - 1, (n_methods - 1) * (n_sets - 1)
+    apart = statistic >= most * (1 - 1e-12)  # the same order on every data set
+    f_statistic = np.inf if apart else (n_sets - 1) * statistic / (most - statistic)
+    return Friedman(
+        n_sets,
+        n_methods,
+        statistic,
+        float(stats.chi2.sf(statistic, degrees[0])),
+        float(f_statistic),
+        float(stats.f.sf(f_statistic, *degrees)),
+    )
+
+
+def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> float:
+    """How far apart average ranks must lie to differ by Nemenyi's test.
+
+    Parameters
+    ----------
+    n_methods, n_sets : int
+        How many methods are compared on how many data sets.
+    alpha : float, default=0.05
+        Level of the test, for all pairs together.
+
+    Returns
+    -------
+    float
+        The critical difference.
+
+    Examples
+    --------
+    >>> from secateurs.statistics import critical_difference
+    >>> round(critical_difference(n_methods=4, n_sets=14), 2)
+    1.25
+    """
+    if n_methods < 2 or n_sets < 1:
+        raise InputError(
+            f"n_methods={n_methods} and n_sets={n_sets} leave nothing to compare. Give two or more "
+            "methods and one or more data sets."
+        )
+    quantile = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf))
+    return quantile / float(np.sqrt(2)) * rank_error(n_methods, n_sets)
+
+
+def rank_error(n_methods: int, n_sets: int) -> float:
+    """Standard error of the difference of two average ranks."""
+    return float(np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
+
+
+def as_frame(scores: Any) -> pd.DataFrame:
+    """Take scores as a frame of finite numbers, data sets × methods."""
+    table = scores if isinstance(scores, pd.DataFrame) else pd.DataFrame(np.asarray(scores))
+    if table.empty or not table.columns.is_unique:
+        raise InputError(
+            f"scores has shape {table.shape} and columns {list(table.columns)}. Give a row for "
+            "each data set and a column of its own for each method."
+        )
+    table = table.astype(float)
+    gaps = list(table[~np.isfinite(table.to_numpy()).all(axis=1)].index)
+    if gaps:
+        raise InputError(
+            f"scores has no finite number for some methods on {gaps}. Leave out those data "
+            "sets, or those methods."
+        )
+    return table
+
+
+def _ranks(table: pd.DataFrame) -> pd.DataFrame:
+    """Rank each row; 1 is the highest score, equal scores share their ranks."""
+    return table.round(DECIMALS).rank(axis=1, ascending=False, method="average")

@@ -1,0 +1,62 @@
+"""``--scheduler``: where the work is done changes nothing."""
+
+import pytest
+from command_line import type_in
+
+distributed = pytest.importorskip("distributed")
+
+VOTES = ("--predictions", "val-votes.csv", "--target", "truth")
+PLAIN = ("method", "keep", "members", "accuracy", "change")
+
+
+@pytest.fixture(scope="module")
+def address():
+    """A scheduler with two workers, in threads of this process."""
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-k", "4"),
+        ("-k", "4", "-m", "domep"),
+        ("-k", "4", "-m", "re", "--groups", "2"),
+        ("--tolerance", "0.02"),
+    ],
+    ids=" ".join,
+)
+def test_a_cluster_gives_the_same_members(desk, address, words):
+    here = type_in("prune", *VOTES, *words, "--json")
+    there = type_in("prune", *VOTES, *words, "--scheduler", address, "--json")
+    assert there.code == 0, there.err
+    assert there.json["members"] == here.json["members"]
+
+
+def test_other_methods_work_in_groups(desk, address):
+    ended = type_in("prune", *VOTES, "-k", "4", "-m", "kp", "--scheduler", address)
+    assert ended.code == 0
+    assert "EPFD" in ended.err
+    assert "cluster: " in ended.err
+
+
+def test_a_cluster_gives_the_same_leaderboard(desk, address):
+    words = ("compare", *VOTES, "-m", "kp", "-m", "domep", "-k", "3", "--groups", "2", "--json")
+    boards = [
+        [[line[name] for name in PLAIN] for line in type_in(*words, *more).json["leaderboard"]]
+        for more in ((), ("--scheduler", address))
+    ]
+    assert boards[0] == boards[1]
+
+
+def test_a_cluster_of_our_own_is_started_and_stopped(desk):
+    words = ("prune", *VOTES, "-k", "4", "-m", "re", "--groups", "2", "--json")
+    here, there = type_in(*words), type_in(*words, "--scheduler", "local", "-j", "1")
+    assert there.json["members"] == here.json["members"]

@@ -1,0 +1,157 @@
+"""Tables and rows: whatever their form, a model gets the same."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import FEATURES, TARGET, make_rows
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+
+from secateurs import load
+from secateurs.commands._errors import Refusal
+from secateurs.commands._input import kind_of, read_table
+from secateurs.commands._rows import as_classes, read_rows
+from secateurs.ensembles import as_ensemble
+
+
+@pytest.fixture
+def known(desk):
+    return as_ensemble(load("forest.skops"))
+
+
+@pytest.mark.parametrize(
+    "name", ["val.csv", "val.csv.gz", "val.parquet", "shuffled.csv", "bom.csv"]
+)
+def test_the_form_of_the_table_does_not_matter(desk, known, name):
+    X, y = make_rows(120, 1)
+    frame = X.assign(**{TARGET: y})
+    frame.to_csv("val.csv.gz", index=False)
+    frame[sorted(frame.columns)].to_csv("shuffled.csv", index=False)
+    frame.to_csv("bom.csv", index=False, encoding="utf-8-sig")
+    rows = read_rows(desk / name, known, TARGET)
+    assert rows.X.columns.tolist() == FEATURES
+    assert rows.X.to_numpy().tolist() == X.to_numpy().tolist()
+    assert rows.y.tolist() == y.tolist()
+
+
+def test_columns_that_are_no_features_can_be_left_out(desk, known):
+    X, y = make_rows(40, 3)
+    X.assign(id=range(40), **{TARGET: y}).to_csv("with-id.csv", index=False)
+    with pytest.raises(Refusal, match=r"does not know: id\. Leave them out: --ignore id"):
+        read_rows(desk / "with-id.csv", known, TARGET)
+    rows = read_rows(desk / "with-id.csv", known, TARGET, ["id"])
+    assert rows.X.columns.tolist() == FEATURES
+
+
+def test_a_class_may_be_called_as_gaps_are(desk):
+    X, y = make_rows(90, 0)
+    named = np.select([y == "left", y == "stays"], ["NA", "None"], "nan")
+    model = RandomForestClassifier(3, random_state=0).fit(X, named)
+    X.assign(y=named).to_csv("rows.csv", index=False)
+    assert read_rows(desk / "rows.csv", as_ensemble(model), "y").y.tolist() == named.tolist()
+
+
+@pytest.mark.parametrize(
+    ("classes", "texts", "expected"),
+    [
+        ([3, 7], ["3", "7.0", " 7", "7e0"], [3, 7, 7, 7]),
+        ([0.0, 1.0], ["0", "1", "1.0"], [0.0, 1.0, 1.0]),
+        ([False, True], ["True", "false", "1", "0"], [True, False, True, False]),
+        (["01", "1"], ["1", "01"], ["1", "01"]),
+        (["None", "nan", "NA", ""], ["NA", "nan", "None", ""], ["NA", "nan", "None", ""]),
+    ],
+)
+def test_labels_are_read_as_the_model_knows_them(classes, texts, expected):
+    found = as_classes(texts, np.array(classes), "here")
+    assert found.tolist() == expected
+    assert found.dtype == np.array(classes).dtype
+
+
+@pytest.mark.parametrize(
+    ("classes", "texts", "message"),
+    [
+        ([1, 2], ["1", "1.5"], r"never saw: 1.5 \(first in row 2\). The model knows: 1, 2"),
+        ([1, 2], ["nan", "1"], r"never saw: nan \(first in row 1\)"),
+        (["a"], list("gfedcba"), r"never saw: b, c, d, e, f, … \(6 in all\) \(first in row 1\)"),
+        (["a", "b"], ["a", "", "b"], "here, row 2 is empty"),
+    ],
+)
+def test_labels_that_the_model_never_saw_are_refused(classes, texts, message):
+    with pytest.raises(Refusal, match=message):
+        as_classes(texts, np.array(classes), "here")
+
+
+def test_a_model_without_names_takes_columns_in_their_order(desk):
+    X, y = make_rows(60, 0)
+    model = BaggingClassifier(n_estimators=3, random_state=0).fit(X.to_numpy(), y)
+    X.assign(y=y).to_csv("rows.csv", index=False)
+    rows = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    assert isinstance(rows.X, np.ndarray)
+    assert rows.X.tolist() == X.to_numpy().tolist()
+
+
+def test_gaps_reach_a_model_that_takes_them(desk):
+    X, y = make_rows(60, 0)
+    X.loc[::7, "age"] = np.nan
+    model = RandomForestClassifier(3, random_state=0).fit(X, y)
+    X.assign(y=y).to_csv("rows.csv", index=False)
+    rows = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    assert rows.X["age"].isna().tolist() == X["age"].isna().tolist()
+
+
+def test_the_first_bytes_tell_the_format(desk):
+    names = {"val.csv": "csv", "val.parquet": "parquet", "val-votes.npz": "zip"}
+    for name, kind in names.items():
+        assert kind_of(desk / name) == kind
+    (desk / "odd.data").write_bytes((desk / "val.parquet").read_bytes())
+    assert kind_of(desk / "odd.data") == "parquet"
+    assert read_table(desk / "odd.data").shape == (120, 5)
+
+
+BAD_TABLES = {
+    "no names": (b"\n\n", "has no line of column names"),
+    "nothing": (b"", "is empty"),
+    "names only": (b"a,b\n", "has column names but no rows"),
+    "two alike": (b"a,b,a\n1,2,3\n", "has two columns 'a', number 1 and number 3."),
+    "no name": (b",b\n1,2\n", "column 1 has no name"),
+    "semicolons": (b"a;b\n1;2\n", "separated by ';'"),
+    "too many": (b"a,b\n1,2\n1,2,3\n", "line 3: 3 fields"),
+    "too many everywhere": (b"a,b\n1,2,3\n4,5,6\n", "too many fields|line 2: 3 fields"),
+    "latin": ("a,b\nö,2\n".encode("latin-1"), "no text in UTF-8"),
+    "latin names": ("ö,b\n1,2\n".encode("latin-1"), "no text in UTF-8"),
+    "zeros": (b"a,b\n1,\x002\n", "is no text inside"),
+    "cut gzip": (
+        gzip.compress(b"a,b\n" + b"1,2\n" * 5000)[:30],
+        "cannot be read|cannot be unpacked",
+    ),
+    "odd gzip": (b"\x1f\x8b\x08\x00" + b"x" * 60, "cannot be read"),
+    "open quote": (b'a,b\n"1,2\n3,4\n', "cannot be read: .*EOF inside string"),
+    "bzip2": (b"BZh91AY", "is bzip2 inside"),
+    "no parquet": (b"PAR1 and nothing else", "cannot be read"),
+    "a zip": (b"PK\x03\x04 and nothing else", "is no table"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TABLES)
+def test_what_is_no_table_is_refused(desk, name):
+    content, message = BAD_TABLES[name]
+    path = desk / "table.csv"
+    path.write_bytes(content)
+    with pytest.raises(Exception, match=message) as caught:
+        read_table(path)
+    assert caught.value.exit_code == 3
+    assert "table.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".npy", ".npz", ".csv.gz"])
+def test_a_name_that_lies_is_refused(desk, suffix):
+    path = desk / f"table{suffix}"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(Refusal, match="is csv inside"):
+        kind_of(path)
+
+
+def test_a_frame_index_is_no_feature(desk):
+    pd.DataFrame({"a": [1, 2]}, index=pd.Index([5, 6], name="id")).to_parquet("table.parquet")
+    assert read_table(desk / "table.parquet").columns.tolist() == ["a"]

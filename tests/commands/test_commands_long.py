@@ -1,0 +1,107 @@
+"""The long commands, as short as they get: demo and reproduce."""
+
+import contextlib
+import json
+import shlex
+
+import pytest
+from command_line import examples, refused, tree_of, type_in
+
+from secateurs import load
+from secateurs.experiments import load_plan
+
+
+def example_of(command):
+    """The words that docs/cli.md shows."""
+    (words,) = (words for words in examples() if words[0] == command)
+    return words
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """A demo, run twice."""
+    place = tmp_path_factory.mktemp("a place")
+    with contextlib.chdir(place):
+        assert type_in(*example_of("demo")).code == 0
+        return place, type_in(*example_of("demo"))
+
+
+def test_a_demo_shows_every_method_and_writes_its_files(shown):
+    place, ended = shown
+    folder = place / "demo"
+    assert ended.code == 0, ended.err
+    made = {".secateurs-demo", "choose.csv", "forest.json", "forest.skops", "report.html"}
+    made |= {"small.json", "small.skops", "test.csv"}
+    assert {path.name for path in folder.iterdir()} == made
+    assert ended.out.splitlines()[0].split()[:2] == ["method", "members"]
+    for name in (
+        "comep",
+        "domep",
+        "kl",
+        "kp",
+        "oo",
+        "re",
+        "drep",
+        "sep",
+        "oep",
+        "pep",
+        "all members",
+    ):
+        assert f" {name} " in ended.out
+    assert (folder / "report.html").read_text("utf-8").lower().startswith("<!doctype html>")
+    small = load(folder / "small.skops")
+    assert type(small) is type(load(folder / "forest.skops"))
+    assert 0 < len(small.estimators_) <= 30
+
+
+def test_the_command_that_a_demo_prints_works_as_printed(shown):
+    place, ended = shown
+    line = next(line for line in ended.err.splitlines() if line.startswith("next, type: "))
+    words = shlex.split(line.removeprefix("next, type: "))
+    assert words[0] == "secateurs"
+    with contextlib.chdir(place):
+        pruned = type_in(*words[1:])
+    assert pruned.code == 0, pruned.err
+    assert "450 to test on" in pruned.err
+    assert load(place / "demo" / "forest-pruned.skops").n_estimators in (10, 30)
+
+
+def test_a_demo_spares_files_of_others(tmp_path, monkeypatch):
+    (tmp_path / "forest.skops").write_text("precious")
+    monkeypatch.chdir(tmp_path)
+    assert "forest.skops is not of a demo" in refused(3, "demo", "-o", ".", "-q")
+    assert "forest.skops is no folder" in refused(3, "demo", "-o", "forest.skops", "-q")
+
+
+def test_experiments_are_repeated_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SECATEURS_DATA", raising=False)
+    words = example_of("reproduce")
+    first = type_in(*words, "--json").json
+    assert first["measured_now"] == first["cells"] > 0
+    assert "results/index.html" in first["files"]
+    assert json.loads((tmp_path / "results" / "missing.json").read_text()) == []
+    before = tree_of(tmp_path / "results" / "results")
+    again = type_in(*words)
+    assert again.code == 0
+    assert f"{first['cells']} cells, 0 of them now" in again.out
+    assert tree_of(tmp_path / "results" / "results") == before
+
+
+def test_a_dry_run_counts_what_there_is_to_measure(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("reproduce", "--only", "table-dt", "--only", "table-knn", "--dry-run", "--json")
+    for quick in (False, True):
+        counts = {name: load_plan(name, quick) for name in ("table-dt", "table-knn")}
+        expected = {name: len(set(plan.cells(0))) for name, plan in counts.items()}
+        assert type_in(*words, "--quick" if quick else "--full").json["cells"] == expected
+    assert type_in(*words).json == type_in(*words, "--full").json
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_is_no_folder_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").write_text("precious")
+    words = ("reproduce", "--quick", "--only", "figure-scale", "-o", "results")
+    assert "results is no folder" in refused(3, *words)
+    assert "sets is no folder" in refused(3, *words[:-2], "--data", "sets")

@@ -1,0 +1,251 @@
+"""The smaller commands: compare, report, inspect, convert, export, methods, cite, data."""
+
+import hashlib
+import json
+import re
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import N_TREES, TARGET, make_rows, refused, tree_of, type_in
+
+from secateurs import COMEP, all_pruners, load
+from secateurs.commands._registry import METHODS
+from secateurs.commands.cite import references
+from secateurs.datasets import DATASETS
+
+ROWS = ("forest.skops", "val.csv", "--target", TARGET)
+VOTES = ("--predictions", "val-votes.csv", "--target", "truth")
+LABELS = np.array(["left", "stays", "waits"])
+
+
+def board_of(ended):
+    return {(line["method"], line["keep"]): line for line in ended.json["leaderboard"]}
+
+
+def test_a_leaderboard_has_every_method_at_every_size(desk):
+    ended = type_in("compare", *VOTES, "-k", "2", "-k", "25%", "--json")
+    lines = board_of(ended)
+    assert {keep for _, keep in lines} == {2, 3, N_TREES}
+    names = {name.split()[0] for name, _ in lines}
+    assert names == {*METHODS, "all"}
+    accuracies = [line["accuracy"] for line in ended.json["leaderboard"]]
+    assert accuracies == sorted(accuracies, reverse=True)
+
+
+def test_a_leaderboard_is_judged_on_the_test_rows(desk):
+    words = ("-m", "comep", "-k", "4", "--lambda", "0.2", "--test", "test-votes.csv", "--json")
+    lines = board_of(type_in("compare", *VOTES, *words))
+    chosen, tested = pd.read_csv("val-votes.csv"), pd.read_csv("test-votes.csv")
+    votes = chosen.drop(columns="truth").to_numpy()
+    kept = COMEP(keep=4, diversity_weight=0.2).fit(votes, chosen["truth"]).member_indices_
+    labels = tested.drop(columns="truth").to_numpy()
+    for name, members in ((("comep λ=0.2", 4), kept), (("all members", N_TREES), range(N_TREES))):
+        counts = np.stack([(labels[:, list(members)] == label).sum(axis=1) for label in LABELS])
+        right = LABELS[counts.argmax(axis=0)] == tested["truth"]
+        assert lines[name]["accuracy"] == right.mean()
+
+
+def test_a_leaderboard_as_a_table_and_as_a_file(desk):
+    words = ("compare", *VOTES, "-m", "re", "-m", "kp", "-k", "3", "-o", "board.csv")
+    ended = type_in(*words)
+    assert ended.out.splitlines()[0].split()[:4] == ["method", "members", "accuracy", "change"]
+    frame = pd.read_csv("board.csv")
+    assert set(frame["method"]) == {"re", "kp", "random", "all members"}
+    assert len(ended.out.splitlines()) == 1 + len(frame)
+    assert "Judged by cross-fitting on 120 rows" in ended.err
+    assert "wrote board.csv" in ended.err
+    assert "board.csv exists" in refused(3, *words)
+
+
+def test_a_budget_leaves_the_lines_that_meet_it(desk):
+    words = ("compare", *VOTES, "-m", "comep", "-m", "re", "-k", "2", "-k", "6", "--json")
+    everything = type_in(*words).json["leaderboard"]
+    tolerance = sorted(-line["change"] for line in everything)[len(everything) // 2]
+    some = type_in(*words, "--tolerance", max(0.0, tolerance)).json["leaderboard"]
+    expected = [line for line in everything if line["change"] >= -max(0.0, tolerance) - 1e-12]
+    key = ("method", "keep", "accuracy")
+    assert [[line[k] for k in key] for line in some] == [
+        [line[k] for k in key] for line in expected
+    ]
+    assert 0 < len(some) < len(everything)
+
+
+def test_a_budget_may_be_bytes_and_time(desk):
+    words = ("compare", "forest.skops", "val.csv", "-t", TARGET, "-m", "comep", "-m", "re")
+    lines = type_in(*words, "-k", "2", "-k", "6", "--max-size", "20kB", "--json").json
+    assert {line["keep"] for line in lines["leaderboard"]} == {2}
+    assert all(line["bytes"] <= 20_000 for line in lines["leaderboard"])
+    ended = type_in(*words, "-k", "2", "--max-latency", "1us", "-q")
+    assert ended.code == 5
+
+
+def test_a_comparison_can_be_tried_dry(desk):
+    before = tree_of(desk)
+    ended = type_in("compare", *VOTES, "-k", "3", "-o", "board.csv", "--dry-run", "--json")
+    assert ended.json["would_write"] == ["board.csv"]
+    assert tree_of(desk) == before
+
+
+def test_groups_wrap_every_method(desk):
+    words = ("compare", *VOTES, "-m", "kp", "-m", "comep", "-k", "3", "--groups", "2", "--json")
+    names = {name for name, _ in board_of(type_in(*words))}
+    assert {name.split()[0] for name in names} == {"EPFD", "domep", "random", "all"}
+
+
+def test_the_page_is_the_same_by_way_of_its_data(desk):
+    words = ("prune", *VOTES, "-k", "3", "--test", "test-votes.csv")
+    ended = type_in(*words, "--report", "page.html", "--run", "run.json")
+    assert ended.code == 0, ended.err
+    assert "wrote page.html, run.json" in ended.err
+    ended = type_in("report", "run.json", "-o", "again.html", "--json")
+    assert ended.json["wrote"] == ["again.html"]
+    assert (desk / "again.html").read_bytes() == (desk / "page.html").read_bytes()
+    assert ended.json["bytes"] == len((desk / "page.html").read_bytes())
+    assert "again.html exists" in refused(3, "report", "run.json", "-o", "again.html")
+    assert "val.csv is no JSON" in refused(3, "report", "val.csv")
+
+
+@pytest.mark.parametrize("command", ["prune", "compare"])
+def test_the_page_names_the_command(desk, command):
+    assert type_in(command, *VOTES, "-m", "re", "-k", "3", "--run", "run.json").code == 0
+    run = json.loads((desk / "run.json").read_text())
+    expected = "secateurs prune --predictions val-votes.csv --target truth"
+    assert run["reproduce"]["command"] == expected
+
+
+def test_inspecting_builds_nothing(desk):
+    facts = type_in("inspect", "forest.skops", "--json").json
+    content = (desk / "forest.skops").read_bytes()
+    assert facts["sha256"] == hashlib.sha256(content).hexdigest()
+    assert facts["bytes"] == len(content)
+    assert facts["members"] == N_TREES
+    assert facts["model"].endswith("RandomForestClassifier")
+    told = type_in("inspect", "forest.skops").out
+    assert re.search(r"^members +12$", told, re.MULTILINE)
+    assert "sklearn.tree._tree.Tree" in told
+
+
+def test_inspecting_tells_whether_the_side_car_fits(desk):
+    assert type_in("prune", *ROWS, "-k", "3").code == 0
+    assert "speaks of this file; pruned by COMEP" in type_in("inspect", "forest-pruned.skops").out
+    (desk / "forest-pruned.skops").write_bytes((desk / "forest.skops").read_bytes())
+    assert "speaks of another file" in type_in("inspect", "forest-pruned.skops").out
+
+
+class Evil:
+    def __reduce__(self):
+        return exec, ("raise SystemError('the file ran code')",)
+
+
+def test_inspecting_a_pickle_runs_no_code(desk):
+    joblib.dump(Evil(), "evil.pkl")
+    ended = type_in("inspect", "evil.pkl")
+    assert ended.code == 0
+    assert "content  not looked at" in ended.out
+
+
+def test_converting_keeps_the_predictions(desk):
+    X, _ = make_rows(30, 8)
+    forest = load("forest.skops")
+    joblib.dump(forest, "mine.joblib")
+    assert "is a pickle" in refused(4, "convert", "mine.joblib", "mine.skops")
+    ended = type_in("convert", "mine.joblib", "mine.skops", "--trust-pickle", "--json")
+    assert ended.json["wrote"] == ["mine.skops", "mine.json"]
+    assert load("mine.skops").predict(X).tolist() == forest.predict(X).tolist()
+    assert "mine.skops exists" in refused(3, "convert", "mine.joblib", "mine.skops")
+    assert type_in("convert", "mine.skops", "back.joblib").code == 0
+    again = load("back.joblib", trust="pickle")
+    assert again.predict(X).tolist() == forest.predict(X).tolist()
+
+
+@pytest.mark.parametrize("suffix", ["onnx", "treelite"])
+def test_exported_models_are_checked_on_the_rows_given(desk, suffix):
+    name = f"forest.{suffix}"
+    words = ("export", "forest.skops", "-o", name, "--check", "val.csv")
+    assert "val.csv has the column 'churn'" in refused(3, *words)
+    ended = type_in(*words, "--target", TARGET, "--json")
+    assert ended.json["check"]["rows"] == 120
+    assert ended.json["check"]["labels_differing"] == 0
+    assert ended.json["wrote"] == [name, f"{name}.json"]
+    assert ended.json["bytes"] == (desk / name).stat().st_size
+    assert f"{name} exists" in refused(3, *words, "--target", TARGET)
+
+
+def test_methods_are_told_with_their_parameters(desk):
+    listed = type_in("methods").out.splitlines()
+    assert [line.split()[0] for line in listed[1:]] == list(all_pruners())
+    told = type_in("methods", "drep").out
+    assert "rho=0.3" in told
+    assert "secateurs cite drep" in told
+    facts = type_in("methods", "--json").json["methods"]
+    for name, pruner in all_pruners().items():
+        assert facts[name]["parameters"] == pruner().get_params(deep=False)
+
+
+def test_every_paper_can_be_cited(desk):
+    known = references()
+    for name, method in METHODS.items():
+        if method.citation is None:
+            assert "comes from no paper" in refused(3, "cite", name)
+        else:
+            entry = type_in("cite", name).out
+            assert entry.strip() == known[method.citation]
+            assert entry.count("{") == entry.count("}")
+    assert {method.citation for method in METHODS.values()} - {None} == set(known)
+    own = type_in("cite", "--json").json["bibtex"]
+    assert "@software{secateurs," in own
+    assert "Objection Maximization" in own
+
+
+def test_citations_agree_with_the_docstrings():
+    """The year and the first author stand in both."""
+    known = references()
+    for name, pruner in all_pruners().items():
+        key = METHODS[name].citation
+        if key is not None:
+            told = pruner.__doc__
+            assert re.search(r"year = \{(\d+)\}", known[key])[1] in told
+            author = re.search(r"author = \{([^,]+),", known[key])[1]
+            plain = re.sub(r"\{\\['~](.)\}", r"\1", author)
+            assert plain[:4] in told.replace("í", "i").replace("ñ", "n")
+
+
+def test_data_sets_are_listed_and_verified(desk, monkeypatch):
+    monkeypatch.delenv("SECATEURS_DATA", raising=False)
+    rows = {row["name"]: row for row in type_in("data", "list", "--json").json["datasets"]}
+    assert rows["iris"]["source"] == "scikit-learn"
+    assert "iris" in type_in("data", "list").out
+    assert "none of the data sets" in refused(3, "data", "verify", "--data", ".")
+    assert "nowhere is no folder" in refused(3, "data", "list", "--data", "nowhere")
+    assert "'irs' is no data set. Did you mean 'iris'" in refused(
+        3, "data", "fetch", "irs", "--data", "."
+    )
+
+
+def test_data_sets_drawn_by_their_definition_are_fetched(desk):
+    ended = type_in("data", "fetch", "ringnorm", "--data", "sets", "--json")
+    (row,) = ended.json["datasets"]
+    assert row["source"] == "generated"
+    assert (desk / "sets" / "ringnorm.csv.gz").is_file()
+    before = tree_of(desk)
+    again = type_in("data", "fetch", "ringnorm", "--data", "sets", "--json")
+    assert again.code == 0
+    assert tree_of(desk) == before
+
+
+def test_data_sets_that_are_there_are_verified(desk):
+    assert type_in("data", "fetch", "ringnorm", "--data", "sets").code == 0
+    rows = type_in("data", "verify", "--data", "sets", "--json").json["datasets"]
+    (found,) = (row for row in rows if row["state"] != "absent")
+    digest = hashlib.sha256((desk / "sets" / "ringnorm.csv.gz").read_bytes()).hexdigest()
+    assert (found["name"], found["sha256"]) == ("ringnorm", digest)
+    assert digest[:16] in type_in("data", "verify", "--data", "sets").out
+
+
+def test_data_sets_that_are_other_files_are_told(desk):
+    name = next(name for name, known in DATASETS.items() if known.sha256 is not None)
+    (desk / f"{name}.csv.gz").write_bytes(b"another file")
+    line = refused(3, "data", "verify", "--data", ".")
+    assert f"other files than expected of: {name}. Fetch" in line

@@ -1,0 +1,184 @@
+"""What is printed: tables, JSON, warnings, progress; and the values of options."""
+
+import io
+import json
+import math
+import threading
+import warnings
+
+import click
+import numpy as np
+import pytest
+
+from secateurs.commands import _output
+from secateurs.commands._errors import as_options
+from secateurs.commands._output import Output, columns, signed, to_json
+from secateurs.commands._types import KEEP, LATENCY, SIZE, WEIGHT
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (KEEP, "50", 50),
+        (KEEP, "1", 1),
+        (KEEP, "0.1", 0.1),
+        (KEEP, ".5", 0.5),
+        (KEEP, "10%", 0.1),
+        (KEEP, "100%", 1.0),
+        (SIZE, "5MB", 5e6),
+        (SIZE, "1.5 kb", 1500),
+        (SIZE, "2KiB", 2048),
+        (SIZE, "12", 12),
+        (LATENCY, "2ms", 0.002),
+        (LATENCY, "1.5s", 1.5),
+        (LATENCY, "20us", 2e-5),
+        (WEIGHT, "0.3", 0.3),
+        (WEIGHT, "0", 0.0),
+        (WEIGHT, "1", 1.0),
+        (WEIGHT, "auto", "auto"),
+    ],
+)
+def test_values_are_read(kind, text, value):
+    found = kind.convert(text, None, None)
+    assert found == pytest.approx(value) if isinstance(value, float) else found == value
+    assert type(found) is type(value) or isinstance(found, float)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        *(
+            (KEEP, text)
+            for text in ("0", "-1", "1.5", "nan", "1e2", "", "101%", "0%", "٣.٥", "0.0")
+        ),
+        *((SIZE, text) for text in ("MB", "-5MB", "5 parsecs", "nan", "", "1e400")),
+        *((LATENCY, text) for text in ("2", "ms", "-2ms", "2 hours", "")),
+        *((WEIGHT, text) for text in ("-0.1", "1.1", "nan", "half", "")),
+    ],
+)
+def test_values_that_are_none_are_refused(kind, text):
+    with pytest.raises(click.BadParameter, match="Give "):
+        kind.convert(text, None, None)
+
+
+def test_tables_line_up():
+    text = columns(("name", "n"), [("one", "1"), ("a longer one", "1,000")])
+    assert text.splitlines() == [
+        "name              n",
+        "one               1",
+        "a longer one  1,000",
+    ]
+    assert columns(("", ""), [("a", "b\x1b[2J\nc")], left=2) == "a  b?[2J c"
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(0.5, 2, "+0.50"), (-0.5, 1, "−0.5"), (-0.00001, 4, "0.0000"), (0.0, 0, "0")],
+)
+def test_changes_have_their_sign(value, digits, text):
+    assert signed(value, digits) == text
+
+
+def test_json_holds_plain_values_only():
+    data = {"a": np.float64(1.5), "b": [math.nan, math.inf, None], "c": np.arange(2), 3: (True,)}
+    assert json.loads(to_json(data)) == {
+        "a": 1.5,
+        "b": [None, None, None],
+        "c": [0, 1],
+        "3": [True],
+    }
+
+
+def test_warnings_become_lines(capsys):
+    out = Output()
+    with out.catching_warnings():
+        warnings.warn("Give oob=True\nto this.", stacklevel=1)
+        warnings.warn("Give oob=True\nto this.", stacklevel=1)
+        warnings.warn("for programmers", DeprecationWarning, stacklevel=1)
+        warnings.warn("for programmers", FutureWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: Give --oob to this.\n"
+    assert out.warnings == ["Give --oob to this."]
+
+
+def test_json_takes_warnings_in(capsys):
+    out = Output(as_json=True)
+    out.warn("careful")
+    out.note("unsaid")
+    out.result({"a": 1}, "text")
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"a": 1, "warnings": ["careful"]}
+    assert said.err == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        (
+            "f.pkl is a pickle. Give trust='pickle' or sha256='ab12'.",
+            "--trust-pickle or --sha256 ab12",
+        ),
+        ("give trust_types=['a.B', 'c.D'].", "give --trust-type a.B --trust-type c.D."),
+        ("x exists. Give another path, or force=True to write", "or --force to write"),
+        ("keep=40 asks for more members", "--keep 40 asks"),
+        ("n_groups=9 is no number", "--groups 9 is"),
+        ("is larger than max_bytes=10. Give", "larger than --max-bytes 10. Give"),
+        ("Not even one member meets max_bytes=10. Allow", "meets --max-size 10. Allow"),
+        ("diversity_weight=2 is out of range", "--lambda 2 is out"),
+    ],
+)
+def test_parameters_are_named_as_options(said, typed):
+    assert typed in as_options(said)
+
+
+class Lines(io.StringIO):
+    """Tells when a line was written."""
+
+    def __init__(self):
+        super().__init__()
+        self.written = threading.Event()
+
+    def write(self, text):
+        super().write(text)
+        if "\n" in text:
+            self.written.set()
+        return len(text)
+
+
+def test_where_there_is_no_terminal_a_line_comes_now_and_then(monkeypatch):
+    lines = Lines()
+    monkeypatch.setattr("sys.stderr", lines)
+    monkeypatch.setattr(_output, "_EVERY", 0.001)
+    with Output().progress("choosing") as report:
+        report(3, 12, 240.0)
+        lines.written.clear()
+        assert lines.written.wait(60)
+    assert "choosing, 3 of 12, about 4 min left, 0 s so far\n" in lines.getvalue()
+
+
+@pytest.mark.parametrize("out", [Output(quiet=True), Output(as_json=True)])
+def test_quiet_commands_show_no_progress(monkeypatch, out):
+    lines = Lines()
+    monkeypatch.setattr("sys.stderr", lines)
+    monkeypatch.setattr(_output, "_EVERY", 0.001)
+    with out.progress("choosing") as report:
+        report(1, 2)
+        threading.Event().wait(0.02)
+    assert lines.getvalue() == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_on_a_terminal_there_is_a_bar_that_goes_away(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with Output().progress("choosing") as report:
+        report(3, 12, 30)
+    said = terminal.getvalue()
+    assert "choosing" in said
+    assert "3 of 12, about 30 s left" in said
+    assert said.endswith("\x1b[2K")  # the line is cleared

@@ -1,0 +1,293 @@
+"""``secateurs prune``: the right members, honest figures, the files that were asked for."""
+
+import hashlib
+import json
+import pickle
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import N_TREES, TARGET, make_rows, tree_of, type_in
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import naive
+from secateurs import (
+    COMEP,
+    DOMEP,
+    EPFD,
+    KappaPruner,
+    collect_votes,
+    load,
+    save,
+)
+
+PRUNE = ("prune", "forest.skops", "val.csv", "--target", TARGET)
+VOTES = ("prune", "--predictions", "val-votes.csv", "--target", "truth")  # of the same forest
+
+
+def votes_and_labels(model, name="val.csv"):
+    frame = pd.read_csv(name)
+    y = frame.pop(TARGET).to_numpy()
+    return collect_votes(model, frame), y
+
+
+def test_the_members_are_those_of_the_paper(desk):
+    votes, y = votes_and_labels(load("forest.skops"))
+    ended = type_in(*PRUNE, "-k", "4", "--lambda", "0.3", "--json")
+    codes = np.searchsorted(["left", "stays", "waits"], votes)
+    truth = np.searchsorted(["left", "stays", "waits"], y)
+    start = ended.json["members"][0]
+    expected = naive.comep(codes.tolist(), truth.tolist(), 4, 0.3, start)
+    assert ended.json["members"] == expected
+
+
+def test_the_small_model_is_a_plain_forest_of_the_chosen_trees(desk):
+    ended = type_in(*PRUNE, "-k", "4", "--json")
+    whole, small = load("forest.skops"), load("forest-pruned.skops")
+    X, _ = make_rows(50, 9)
+    kept = [whole.estimators_[member] for member in ended.json["members"]]
+    shares = np.mean([tree.predict_proba(X.to_numpy()) for tree in kept], axis=0)
+    assert type(small) is type(whole)
+    assert small.n_estimators == 4
+    assert np.allclose(small.predict_proba(X), shares, atol=1e-12)
+    assert ended.json["wrote"] == ["forest-pruned.skops", "forest-pruned.json"]
+
+
+def test_the_side_car_says_what_it_was_made_from(desk):
+    type_in(*PRUNE, "-k", "4", "--test", "test.csv")
+    how = json.loads((desk / "forest-pruned.json").read_text())["provenance"]
+    assert how["method"] == "COMEP"
+    for name, file in (("model", "forest.skops"), ("data", "val.csv"), ("test", "test.csv")):
+        digest = hashlib.sha256((desk / file).read_bytes()).hexdigest()
+        assert how["inputs"][name] == {"file": file, "sha256": digest}
+
+
+def test_test_rows_are_measured_as_scikit_learn_does(desk):
+    ended = type_in(*PRUNE, "-k", "4", "--test", "test.csv", "--json")
+    frame = pd.read_csv("test.csv")
+    y = frame.pop(TARGET)
+    figures = ended.json["figures"]
+    for column, name in (("full", "forest.skops"), ("pruned", "forest-pruned.skops")):
+        voted = load(name).predict(frame)
+        assert figures["accuracy"][column] == accuracy_score(y, voted)
+        assert figures["balanced accuracy"][column] == pytest.approx(
+            balanced_accuracy_score(y, voted)
+        )
+    low, high = figures["accuracy"]["interval"]
+    change = figures["accuracy"]["pruned"] - figures["accuracy"]["full"]
+    assert low <= change <= high
+    assert ended.json["measured_on"] == "held-out rows (110)"
+
+
+def test_without_test_rows_accuracy_is_cross_fitted(desk):
+    """Said again: five parts by class, chosen on four, voted by probabilities on the fifth."""
+    ended = type_in(*PRUNE, "-k", "4", "--json")
+    forest = load("forest.skops")
+    votes, y = votes_and_labels(forest)
+    X = pd.read_csv("val.csv").drop(columns=TARGET).to_numpy()
+    rng = np.random.RandomState(0)
+    shuffled = rng.permutation(len(y)).tolist()
+    by_class = sorted(shuffled, key=lambda row: y[row])
+    part = {row: place % 5 for place, row in enumerate(by_class)}
+    right = {"full": [], "pruned": []}
+    for fold in range(5):
+        rest = [row for row in range(len(y)) if part[row] != fold]
+        held_out = [row for row in range(len(y)) if part[row] == fold]
+        kept = COMEP(keep=4).fit(votes[rest], y[rest]).member_indices_
+        for name, members in (("full", range(N_TREES)), ("pruned", kept)):
+            trees = [forest.estimators_[member] for member in members]
+            shares = sum(tree.predict_proba(X[held_out]) for tree in trees)
+            voted = forest.classes_[shares.argmax(axis=1)]
+            right[name] += (voted == y[held_out]).tolist()
+    figures = ended.json["figures"]["accuracy, cross-fitted"]
+    assert figures["full"] == sum(right["full"]) / len(y)
+    assert figures["pruned"] == sum(right["pruned"]) / len(y)
+    changes = [int(a) - int(b) for a, b in zip(right["pruned"], right["full"])]
+    half = 1.96 * np.std(changes) / np.sqrt(len(y))
+    assert figures["interval"] == pytest.approx(
+        [np.mean(changes) - half, np.mean(changes) + half], abs=1e-4
+    )
+    assert "5-fold cross-fitting" in ended.json["measured_on"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
+def test_predictions_need_no_model(desk, suffix):
+    votes, y = votes_and_labels(load("forest.skops"))
+    target = () if suffix == "npz" else ("--target", "truth")
+    ended = type_in("prune", "--predictions", f"val-votes.{suffix}", *target, "-k", "5", "--json")
+    expected = COMEP(keep=5).fit(votes, y).member_indices_.tolist()
+    assert ended.json["members"] == expected
+    names = "member {}" if suffix == "npz" else "tree {}"
+    assert ended.json["names"] == [names.format(member) for member in expected]
+    assert ended.json["wrote"] == []
+
+
+@pytest.mark.parametrize("kind", ["int8", "float", "bool", "bytes", "text"])
+def test_arrays_of_any_kind_mean_the_same(desk, kind):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=80)
+    votes = np.where(rng.random((80, 9)) < 0.7, y[:, None], 1 - y[:, None])
+    kinds = {"bytes": np.array([b"a", b"b"]), "text": np.array(["a", "b"])}
+    cast = kinds[kind].__getitem__ if kind in kinds else np.vectorize(np.dtype(kind).type)
+    np.savez("votes.npz", votes=cast(votes), y=cast(y))
+    ended = type_in("prune", "--predictions", "votes.npz", "-k", "3", "--json")
+    assert ended.json["members"] == COMEP(keep=3).fit(votes, y).member_indices_.tolist()
+
+
+def test_predictions_are_kept_as_a_list_of_members(desk):
+    words = ("prune", "--predictions", "val-votes.csv", "--target", "truth", "-k", "3")
+    ended = type_in(*words, "-o", "kept.json", "--test", "test-votes.csv")
+    assert ended.code == 0
+    kept = json.loads((desk / "kept.json").read_text())
+    assert f"kept, in the order of choice: {', '.join(kept['names'])}\n" in ended.out
+    assert kept["inputs"]["predictions"]["file"] == "val-votes.csv"
+    assert len(kept["members"]) == 3
+
+
+def test_probabilities_are_voted_by_their_sum(desk):
+    ended = type_in(
+        *("prune", "--predictions", "val-shares.npz", "--test", "test-shares.npz", "-k", "4"),
+        "--json",
+    )
+    arrays = np.load("test-shares.npz", allow_pickle=True)
+    y = np.searchsorted(arrays["classes"].astype(str), arrays["y"].astype(str))
+    for column, members in (("full", range(N_TREES)), ("pruned", ended.json["members"])):
+        voted = arrays["probabilities"][:, list(members)].sum(axis=1).argmax(axis=1)
+        assert ended.json["figures"]["accuracy"][column] == (voted == y).mean()
+
+
+def test_labels_may_lie_in_a_file_of_their_own(desk):
+    frame = pd.read_csv("val-votes.csv")
+    frame[["truth"]].to_csv("labels.csv", index=False)
+    frame.drop(columns="truth").to_csv("votes.csv", index=False)
+    np.save("votes.npy", frame.drop(columns="truth").to_numpy(str))
+    np.save("labels.npy", frame["truth"].to_numpy(str))
+    whole = type_in(
+        *("prune", "--predictions", "val-votes.csv", "--target", "truth", "-k", "5", "--json")
+    ).json["members"]
+    for votes in ("votes.csv", "votes.npy"):
+        for labels in ("labels.csv", "labels.npy"):
+            apart = ("--predictions", votes, "--labels", labels)
+            assert type_in("prune", *apart, "-k", "5", "--json").json["members"] == whole
+
+
+@pytest.mark.parametrize("labels", [["0", "1"], ["1.0", "2"], ["True", "False"], ["no", "yes"]])
+def test_labels_of_any_kind_mean_the_same(desk, labels):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=80)
+    votes = np.where(rng.random((80, 9)) < 0.7, y[:, None], 1 - y[:, None])
+    names = [f"m{member}" for member in range(9)]
+    table = pd.DataFrame(np.array(labels)[votes], columns=names)
+    table.assign(y=np.array(labels)[y]).to_csv("votes.csv", index=False)
+    ended = type_in("prune", "--predictions", "votes.csv", "-t", "y", "-k", "3", "--json")
+    flipped = labels[0] > labels[1]  # classes are sorted
+    expected = COMEP(keep=3).fit(votes ^ flipped, y ^ flipped).member_indices_.tolist()
+    assert ended.json["members"] == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("-m", "kp"), lambda: KappaPruner(keep=4)),
+        (("-m", "KP"), lambda: KappaPruner(keep=4)),
+        (("-m", "domep"), lambda: DOMEP(keep=4, random_state=0)),
+        (("--groups", "2"), lambda: DOMEP(keep=4, n_groups=2, random_state=0)),
+        (
+            ("-m", "kp", "--groups", "2", "--seed", "3"),
+            lambda: EPFD(KappaPruner(keep=4), n_groups=2, random_state=3),
+        ),
+    ],
+)
+def test_methods_and_groups(desk, words, expected):
+    votes, y = votes_and_labels(load("forest.skops"))
+    ended = type_in(*VOTES, "-k", "4", *words, "--json")
+    assert ended.json["members"] == expected().fit(votes, y).member_indices_.tolist()
+
+
+def test_a_fraction_and_a_percentage_say_the_same(desk):
+    members = [
+        type_in(*VOTES, "-k", keep, "--json").json["members"] for keep in ("3", "0.25", "25%")
+    ]
+    assert members[0] == members[1] == members[2]
+    assert len(members[0]) == 3
+
+
+def test_a_budget_in_place_of_a_number(desk):
+    ended = type_in(*PRUNE, "--max-size", "30kB", "--json")
+    whole = load("forest.skops")
+    n_kept = len(ended.json["members"])
+    small = load("forest-pruned.skops")
+    assert len(pickle.dumps(small)) <= 30_000 < len(pickle.dumps(whole))
+    assert 1 <= n_kept < N_TREES
+
+
+def test_the_usual_tolerance_is_said(desk):
+    ended = type_in(*PRUNE)
+    assert ended.code == 0
+    assert "the fewest within 0.005 of all members' accuracy on rows held out" in ended.err
+
+
+def test_out_of_bag_votes_choose_on_the_training_rows(desk):
+    X, y = make_rows(150, 0)
+    X.assign(**{TARGET: y}).to_csv("train.csv", index=False)
+    plain = ("prune", "forest.skops", "train.csv", "-t", TARGET, "-k", "4")
+    ended = type_in(*plain)
+    assert "warning: These look like the rows the ensemble was trained on" in ended.err
+    assert "give rows held out, or --oob" in ended.err.lower()
+    ended = type_in(*plain, "--oob", "--json", "--force")
+    assert ended.json["warnings"] == []
+    votes = collect_votes(load("forest.skops"), X, oob=True)
+    expected = COMEP(keep=4).fit(votes, y).member_indices_.tolist()
+    assert ended.json["members"] == expected
+
+
+def test_the_same_command_gives_the_same_members(desk):
+    runs = [type_in(*VOTES, "-m", "sep", "-k", "5", "--json").json for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_a_dry_run_writes_nothing(desk):
+    before = tree_of(desk)
+    ended = type_in(*PRUNE, "-k", "4", "--dry-run", "--json")
+    assert ended.json == {
+        "dry_run": True,
+        "would_write": ["forest-pruned.skops", "forest-pruned.json"],
+        "warnings": [],
+    }
+    assert tree_of(desk) == before
+
+
+def test_results_go_to_stdout_and_all_else_to_stderr(desk):
+    ended = type_in(*PRUNE, "-k", "4", "--test", "test.csv")
+    lines = ended.out.splitlines()
+    assert lines[0].split() == ["full", "pruned", "change"]
+    assert lines[1].split() == ["members", "12", "4", "−67", "%"]
+    assert "12 members · 120 rows to choose on · 110 to test on" in ended.err
+    assert "wrote forest-pruned.skops, forest-pruned.json" in ended.err
+    quiet = type_in(*PRUNE, "-k", "4", "--test", "test.csv", "--force", "-q")
+    assert quiet.err == ""
+    assert quiet.out.splitlines()[:2] == lines[:2]
+
+
+def test_the_next_command_works_as_printed(desk):
+    ended = type_in(*PRUNE, "-k", "4", "--test", "test.csv")
+    line = next(line for line in ended.err.splitlines() if line.startswith("next: secateurs "))
+    assert type_in(*shlex.split(line)[2:]).code == 0
+    assert (desk / "forest-pruned.onnx").is_file()
+
+
+def test_a_pipeline_takes_text(desk):
+    X, y = make_rows(150, 0)
+    X = X.assign(town=np.where(X["age"] > 0, "Ulm", "Bonn"))
+    encode = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
+    model = make_pipeline(encode, RandomForestClassifier(9, random_state=0)).fit(X, y)
+    save(model, "towns.skops")
+    X.assign(**{TARGET: y})[::2].to_csv("towns.csv", index=False)
+    ended = type_in("prune", "towns.skops", "towns.csv", "-t", TARGET, "-k", "3")
+    assert ended.code == 0, ended.err
+    assert len(load("towns-pruned.skops")[-1].estimators_) == 3

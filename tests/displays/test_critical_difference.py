@@ -1,0 +1,113 @@
+"""The critical-difference diagram: what stands where, and which methods are joined."""
+
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from secateurs.displays._critical_difference import CriticalDifferenceDisplay
+from secateurs.exceptions import InputError, MissingExtraError
+from secateurs.statistics import nemenyi
+
+NAMES = ["low", "mid", "top", "last"]
+
+
+@pytest.fixture
+def axes():
+    figure = Figure(figsize=(3.5, 2.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure.subplots()
+
+
+def scores(n_sets=9):
+    """Ranks 3, 2, 1 and 4, by construction."""
+    import pandas as pd
+
+    return pd.DataFrame([[2, 3, 4, 1]] * n_sets, columns=NAMES)
+
+
+def bars(axes):
+    """Ends of the thick lines, which join methods."""
+    thick = [line for line in axes.lines if line.get_linewidth() > 2]
+    return [tuple(np.round(line.get_xdata(), 6)) for line in thick]
+
+
+def test_methods_stand_at_their_ranks_with_names_and_numbers(axes):
+    display = CriticalDifferenceDisplay.from_scores(scores(), ax=axes)
+    assert display.ax_ is axes
+    assert display.figure_ is axes.figure
+    texts = [text.get_text().split() for text in axes.texts]
+    for name, rank in {"top": "1.00", "mid": "2.00", "low": "3.00", "last": "4.00"}.items():
+        assert [name, rank] in texts or [rank, name] in texts
+    paths = [line for line in axes.lines if len(line.get_xdata()) == 3]
+    assert [line.get_xdata()[0] for line in paths] == [1, 2, 3, 4]
+    first, second, third, fourth = (line.get_ydata()[1] for line in paths)
+    assert first == fourth > second == third  # outer names on top, so that lines do not cross
+
+
+def test_bars_join_methods_that_cannot_be_told_apart(axes):
+    # on 9 sets the critical difference of 4 methods is 1.56: neighbours are joined
+    display = CriticalDifferenceDisplay.from_scores(scores(), ax=axes)
+    assert display.pairs.critical_difference == pytest.approx(1.56, abs=0.01)
+    assert bars(axes) == [(0.96, 2.04), (1.96, 3.04), (2.96, 4.04)]
+    depths = [line.get_ydata()[0] for line in axes.lines if line.get_linewidth() > 2]
+    assert len(set(depths)) > 1  # bars that would touch lie on different levels
+
+
+def test_methods_all_apart_have_no_bars(axes):
+    CriticalDifferenceDisplay.from_scores(scores(60), ax=axes)
+    assert bars(axes) == []
+
+
+def test_the_diagram_names_test_level_and_number_of_sets(axes):
+    CriticalDifferenceDisplay.from_scores(scores(), alpha=0.1, ax=axes)
+    assert axes.get_title() == "Nemenyi, α = 0.1, 9 data sets"
+    assert any("critical difference 1.39" in text.get_text() for text in axes.texts)
+
+
+def test_wilcoxon_holm_has_no_critical_difference(axes):
+    CriticalDifferenceDisplay.from_scores(scores(), test="wilcoxon-holm", ax=axes)
+    assert axes.get_title().startswith("Wilcoxon–Holm")
+    assert not any("critical" in text.get_text() for text in axes.texts)
+    assert bars(axes) == []  # always the same order: all pairs differ
+
+
+def test_a_display_redraws_what_was_computed(axes):
+    display = CriticalDifferenceDisplay(nemenyi(scores()))
+    assert display.plot(ax=axes) is display
+    axes.figure.draw_without_rendering()
+
+
+def test_all_names_lie_inside_the_figure(axes):
+    CriticalDifferenceDisplay.from_scores(scores(), ax=axes)
+    axes.figure.draw_without_rendering()
+    width, height = axes.figure.bbox.width, axes.figure.bbox.height
+    for text in axes.texts:
+        box = text.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= width
+        assert box.y0 >= 0
+        assert box.y1 <= height
+
+
+def test_an_unknown_test_is_refused(axes):
+    with pytest.raises(InputError, match="test='t'"):
+        CriticalDifferenceDisplay.from_scores(scores(), test="t", ax=axes)
+
+
+def test_without_axes_it_makes_a_figure_of_its_own():
+    import matplotlib.pyplot as plt
+
+    display = CriticalDifferenceDisplay.from_scores(scores())
+    try:
+        assert display.figure_.number in plt.get_fignums()
+    finally:
+        plt.close(display.figure_)
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingExtraError, match=r"secateurs\[plot\]"):
+        CriticalDifferenceDisplay.from_scores(scores())

@@ -1,0 +1,335 @@
+"""compare() and what it gives: honest figures, a leaderboard, a front, and models."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import cases
+import naive
+from secateurs import COMEP, DREP, PEP, ReducedErrorPruner, all_pruners, compare, make_pruner, prune
+from secateurs._crossfit import folds
+from secateurs._methods import FLOOR, label_of
+from secateurs.comparison import WHOLE, Comparison, on_front
+from secateurs.exceptions import InputError
+
+X, CODES = make_classification(
+    900, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.2, random_state=2
+)
+Y = np.array(["ant", "bee", "cat"])[CODES]
+FIT, CHOOSE, TEST = slice(0, 300), slice(300, 500), slice(500, 900)
+TIMES = ["ms", "seconds"]
+
+
+@pytest.fixture(scope="module")
+def forest():
+    return RandomForestClassifier(20, min_samples_leaf=4, random_state=0).fit(X[FIT], Y[FIT])
+
+
+@pytest.fixture(scope="module")
+def tested(forest):
+    test = {"X_test": X[TEST], "y_test": Y[TEST]}
+    return compare(forest, X[CHOOSE], Y[CHOOSE], keep=[1, 3, 8], random_state=0, **test)
+
+
+def line_of(board, method, keep):
+    (line,) = board[(board["method"] == method) & (board["keep"] == keep)].to_dict("records")
+    return line
+
+
+def test_every_method_at_every_size_is_as_accurate_as_the_model_it_makes(tested, forest):
+    board = tested.leaderboard()
+    assert len(tested.courses) == len(all_pruners())
+    assert len(board) == 1 + 3 * len(all_pruners())
+    for name in tested.courses:
+        for keep in (1, 3, 8):
+            model = tested.pruning(name, keep).estimator
+            line = line_of(board, name, keep)
+            assert line["members"] == model.n_estimators <= keep
+            assert line["accuracy"] == pytest.approx(model.score(X[TEST], Y[TEST]), abs=1e-12)
+    whole = line_of(board, WHOLE, 20)
+    assert whole["accuracy"] == pytest.approx(forest.score(X[TEST], Y[TEST]), abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:KLDivergencePruner got no distributions")
+def test_methods_choose_as_they_do_by_themselves(tested, forest):
+    votes = tested.setting.choosing.votes
+    for name, course in tested.courses.items():
+        for keep in (1, 3, 8):
+            alone = next(iter(course.chosen.fitted.values())).with_keep(keep).fit(votes)
+            pruning = tested.pruning(name, keep)
+            assert pruning.member_indices.tolist() == alone.member_indices_.tolist()
+            assert pruning.pruner.scores_ == pytest.approx(alone.scores_)
+            assert pruning.pruner.support_.tolist() == alone.support_.tolist()
+            if hasattr(alone, "objective_"):
+                assert pruning.pruner.objective_ == pytest.approx(alone.objective_)
+    by_prune = prune(forest, X[CHOOSE], Y[CHOOSE], "re", keep=8)
+    assert tested.pruning("re", 8).member_indices.tolist() == by_prune.member_indices.tolist()
+    comep = tested.pruning("comep λ=0.5", 3).pruner
+    assert comep.objective_ <= comep.upper_bound_ + 1e-12
+
+
+def test_change_and_interval_are_of_paired_rows(tested, forest):
+    board = tested.leaderboard()
+    before = forest.predict(X[TEST]) == Y[TEST]
+    for name in ("re", "best", FLOOR):
+        after = tested.pruning(name, 3).estimator.predict(X[TEST]) == Y[TEST]
+        differences = after.astype(float) - before
+        error = differences.std() / math.sqrt(len(differences))
+        line = line_of(board, name, 3)
+        assert line["change"] == pytest.approx(differences.mean())
+        assert line["low"] == pytest.approx(differences.mean() - 1.959964 * error)
+        assert line["high"] == pytest.approx(differences.mean() + 1.959964 * error)
+        assert line["standard_error"] == pytest.approx(after.std() / math.sqrt(len(after)))
+
+
+def test_costs_grow_with_the_members(tested, forest):
+    board = tested.leaderboard()
+    sizes = [line_of(board, "re", keep)["bytes"] for keep in (1, 3, 8)]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] < line_of(board, WHOLE, 20)["bytes"]
+    assert (board["ms"] > 0).all()
+    assert (board["seconds"] >= 0).all()
+
+
+def test_the_leaderboard_has_the_most_accurate_first_and_may_be_changed(tested):
+    board = tested.leaderboard()
+    assert board["accuracy"].is_monotonic_decreasing
+    board["accuracy"] = 0.0
+    assert tested.leaderboard()["accuracy"].max() > 0.5
+
+
+def test_the_front_has_what_nothing_else_beats(tested):
+    board, front = tested.leaderboard(), tested.pareto()
+    lines = list(zip(board["bytes"], board["accuracy"]))
+    beaten = [
+        any((c < mine and a >= good) or (c <= mine and a > good) for c, a in lines)
+        for mine, good in lines
+    ]
+    assert (~board["pareto"]).tolist() == beaten
+    assert front["bytes"].is_monotonic_increasing
+    assert front["accuracy"].is_monotonic_increasing
+    assert len(front) == board["pareto"].sum() < len(board)
+
+
+def test_a_front_by_hand():
+    cost, accuracy = [1, 1, 2, 3, 3, 4], [0.5, 0.6, 0.6, 0.9, 0.9, 0.8]
+    assert on_front(cost, accuracy) == [False, True, False, True, True, False]
+
+
+def test_the_best_has_the_fewest_members_within_a_standard_error(tested):
+    board = tested.leaderboard()
+    lines = board[~board["method"].isin([WHOLE, FLOOR])]
+    top = lines.iloc[0]
+    within = lines[lines["accuracy"] >= top["accuracy"] - top["standard_error"]]
+    fewest = within[within["members"] == within["members"].min()]
+    method, keep = tested.best
+    line = line_of(board, method, keep)
+    assert line["members"] == within["members"].min() < top["members"]
+    assert line["accuracy"] == fewest["accuracy"].max()
+    assert tested.pruning().pruner.get_params()["keep"] == keep
+
+
+def test_cross_fitting_chooses_on_four_fifths_and_judges_on_the_fifth(forest):
+    pruners = [ReducedErrorPruner(), COMEP(diversity_weight=0.2), ReducedErrorPruner(backfit=True)]
+    found = compare(forest, X[CHOOSE], Y[CHOOSE], pruners, [2, 5], random_state=0)
+    X_choose, y = X[CHOOSE], Y[CHOOSE]
+    shares = np.stack([tree.predict_proba(X_choose) for tree in forest.estimators_])
+    votes = np.array(["ant", "bee", "cat"])[shares.argmax(axis=2)].T
+    parts = list(folds(CODES[CHOOSE], np.random.RandomState(found.setting.seed)))
+    assert sorted(np.concatenate([held_out for _, held_out in parts])) == list(range(200))
+    for pruner in pruners:
+        for keep in (2, 5):
+            right = []
+            for chosen_on, held_out in parts:
+                members = pruner.with_keep(keep).fit(votes[chosen_on], y[chosen_on]).member_indices_
+                winner = shares[members][:, held_out].sum(axis=0).argmax(axis=1)
+                right.append(winner == CODES[CHOOSE][held_out])
+            line = line_of(found.leaderboard(), label_of(pruner), keep)
+            assert line["accuracy"] == pytest.approx(np.concatenate(right).mean())
+    assert "cross-fitting on 200 rows" in found.judged_on
+    whole = line_of(found.leaderboard(), WHOLE, 20)
+    assert whole["accuracy"] == pytest.approx(forest.score(X_choose, y))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_predictions_are_counted_as_labels(n_classes):
+    votes, y = cases.make(3, 60, n_classes, ["noisy"] * 6 + ["constant", "copy"])
+    test_votes, test_y = cases.make(4, 80, n_classes, ["noisy"] * 8)
+    found = compare(votes, None, y, ["re", "oep"], [3], X_test=test_votes, y_test=test_y)
+    board = found.leaderboard()
+    for name, twin in (("re", naive.reduced_error), ("oep", naive.oep)):
+        members = twin(votes, y, 3)
+        wrong = naive.errors(test_votes, test_y, members)
+        assert line_of(board, name, 3)["accuracy"] == pytest.approx(1 - wrong / 80)
+        assert found.pruning(name, 3).member_indices.tolist() == members
+    assert board["bytes"].isna().all()
+    assert board["ms"].isna().all()
+    assert found.cost == "members"
+
+
+def test_probabilities_are_added_up(forest):
+    given = np.stack([tree.predict_proba(X[CHOOSE]) for tree in forest.estimators_], axis=1)
+    test = np.stack([tree.predict_proba(X[TEST]) for tree in forest.estimators_], axis=1)
+    found = compare(given, None, CODES[CHOOSE], ["re"], 4, X_test=test, y_test=CODES[TEST])
+    members = found.pruning("re", 4).member_indices
+    right = test[:, members].sum(axis=1).argmax(axis=1) == CODES[TEST]
+    line = line_of(found.leaderboard(), "re", 4)
+    assert line["accuracy"] == pytest.approx(right.mean())
+    labels = test.argmax(axis=2)
+    counted = (labels[:, members][:, :, None] == np.arange(3)).sum(axis=1).argmax(axis=1)
+    assert right.mean() != pytest.approx((counted == CODES[TEST]).mean())  # a case that tells
+
+
+class Counting(ReducedErrorPruner):
+    fits = 0
+
+    def fit(self, votes, y=None):
+        type(self).fits += 1
+        return super().fit(votes, y)
+
+
+class CountingUnnested(Counting):
+    is_nested = False
+
+
+@pytest.mark.parametrize(
+    ("kind", "tested", "n_fits"),
+    [
+        (Counting, True, 1),
+        (Counting, False, 6),
+        (CountingUnnested, True, 3),
+        (CountingUnnested, False, 18),
+    ],
+)
+def test_nothing_is_fitted_twice(kind, tested, n_fits):
+    kind.fits = 0
+    votes, y = cases.plain(10, 60)
+    test = {"X_test": votes, "y_test": y} if tested else {}
+    found = compare(votes, None, y, [kind()], [2, 5, 7], **test)
+    found.leaderboard()
+    found.pruning(kind.__name__, 5)
+    assert kind.fits == n_fits
+
+
+def test_progress_is_told_after_each_choice():
+    votes, y = cases.plain(10, 60)
+    told = []
+    compare(votes, None, y, ["re", "kp"], 3, callback=lambda *step: told.append(step))
+    assert [done for done, _, _ in told] == list(range(1, 19))  # three methods, six choices each
+    assert {total for _, total, _ in told} == {18}
+    assert {name for _, _, name in told} == {"re", "kp", "random"}
+
+
+def test_long_searches_are_cut_short_and_said_to_be():
+    votes, y = cases.plain(12, 60)
+    found = compare(votes, None, y, ["pep", PEP(n_iterations=7)], 3, random_state=0)
+    assert list(found.courses) == ["pep n_iterations=50", "pep n_iterations=7", "random"]
+    rounds = naive.auto_iterations(12)
+    assert any(f"pep made 50 rounds of the {rounds}" in note for note in found.notes)
+    few, y = cases.plain(3, 60)  # 3² ln 3 is 10 rounds
+    assert list(compare(few, None, y, ["pep"], 2).courses) == ["pep", "random"]
+
+
+def test_methods_that_cannot_do_with_missing_votes_are_left_out_of_all(forest):
+    bagging = BaggingClassifier(DecisionTreeClassifier(max_depth=4), 12, random_state=0)
+    bagging.fit(X[FIT], Y[FIT])
+    found = compare(bagging, X[FIT], Y[FIT], keep=4, oob=True, random_state=0)
+    assert "oo" not in found.courses
+    assert any(note.startswith("oo is left out") for note in found.notes)
+    with pytest.raises(ValueError, match="cannot work with missing votes"):
+        compare(bagging, X[FIT], Y[FIT], ["oo"], keep=4, oob=True)
+
+
+def test_out_of_bag_votes_are_judged_by_out_of_bag_votes():
+    bagging = BaggingClassifier(DecisionTreeClassifier(max_depth=4), 12, random_state=0)
+    bagging.fit(X[FIT], Y[FIT])
+    found = compare(bagging, X[FIT], Y[FIT], ["best"], keep=4, oob=True, random_state=0)
+    tally = np.zeros((300, 3))
+    for tree, rows in zip(bagging.estimators_, bagging.estimators_samples_):
+        unseen = np.setdiff1d(np.arange(300), rows)
+        tally[unseen] += tree.predict_proba(X[FIT][unseen])
+    expected = (tally.argmax(axis=1) == CODES[FIT]).mean()
+    whole = line_of(found.leaderboard(), WHOLE, 12)
+    assert whole["accuracy"] == pytest.approx(expected)
+
+
+def test_the_seed_alone_decides(forest):
+    given = (forest, X[CHOOSE], Y[CHOOSE], ["sep", "domep", "random"], [3])
+    first, again = (compare(*given, random_state=5).leaderboard() for _ in range(2))
+    other = compare(*given, random_state=6).leaderboard()
+    pd.testing.assert_frame_equal(first.drop(columns=TIMES), again.drop(columns=TIMES))
+    assert not first.drop(columns=TIMES).equals(other.drop(columns=TIMES))
+
+
+def test_the_weight_of_diversity_goes_to_those_that_have_one(forest):
+    found = compare(
+        forest, X[CHOOSE], Y[CHOOSE], ["comep", "domep", "re"], 3, diversity_weight=0.25
+    )
+    assert list(found.courses) == ["comep λ=0.25", "domep λ=0.25", "re", "random"]
+    assert found.pruning("comep λ=0.25", 3).pruner.diversity_weight_ == 0.25
+
+
+def test_labels_say_what_is_not_as_usual():
+    assert label_of(make_pruner("kp", keep=3)) == "kp"
+    assert label_of(COMEP(diversity_weight="auto", random_state=3)) == "comep λ=auto"
+    assert label_of(DREP(rho=0.2, stop="strict")) == "drep rho=0.2 stop=strict"
+    assert label_of(Counting(backfit=True)) == "Counting backfit=True"
+
+
+def test_the_page_in_a_notebook_escapes_names():
+    class Hostile(ReducedErrorPruner):
+        pass
+
+    Hostile.__name__ = "<script>alert(1)</script>"
+    votes, y = cases.plain(6, 40)
+    shown = compare(votes, None, y, [Hostile()], 2)._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;alert(1)" in shown
+    assert "cross-fitting" in shown
+
+
+def test_it_says_what_it_is(tested):
+    assert isinstance(tested, Comparison)
+    assert repr(tested).startswith("Comparison(RandomForestClassifier of 20 members: comep λ=0.5,")
+    assert repr(tested).endswith("; 1 or 3 or 8 kept)")
+    assert tested.judged_on == "Chosen on 200 rows, judged on 400 others."
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"y": None}, "compare needs y"),
+        ({"X": None}, "compare needs X"),
+        ({"keep": ()}, "no size at all"),
+        ({"keep": 21}, "asks for more members than the ensemble has"),
+        ({"methods": ["comp"]}, "Did you mean 'comep'"),
+        ({"methods": "comep"}, "Give one of: all"),
+        ({"methods": ["re", 3]}, "methods has 3, which is neither a name nor a pruner"),
+        ({"X_test": X[TEST]}, "X_test and y_test go together"),
+        ({"y_test": Y[TEST]}, "X_test and y_test go together"),
+        ({"X_test": X[TEST], "y_test": Y[:7]}, "400 rows but y_test has 7 labels"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(forest, given, message):
+    arguments = {"X": X[CHOOSE], "y": Y[CHOOSE], "methods": ["re"], "keep": 3} | given
+    with pytest.raises(ValueError, match=message) as caught:
+        compare(forest, **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_line_that_was_not_compared_cannot_be_had(tested):
+    with pytest.raises(InputError, match="keep=9 was not compared for sep"):
+        tested.pruning("sep", 9)
+    with pytest.raises(ValueError, match="method='rr' is unknown"):
+        tested.pruning("rr", 3)
+
+
+def test_tables_of_other_members_cannot_be_tested_on():
+    votes, y = cases.plain(6, 40)
+    with pytest.raises(InputError, match="has 5 members, the one pruned 6"):
+        compare(votes, None, y, ["re"], 2, X_test=np.array(votes)[:, :5], y_test=y)
