@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -401,3 +402,16 @@ def test_pruning_leaves_the_ensemble_as_it_was(forest):
         warnings.simplefilter("error")
         prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
     assert pickle.dumps(forest) == before
+
+
+def test_an_executor_chooses_the_same_members_and_tells_how_far_it_is(forest):
+    rows = (X[CHOOSE], Y[CHOOSE])
+    told = []
+    with ThreadPoolExecutor(2) as pool:
+        shared = prune(
+            forest, *rows, keep=5, executor=pool, callback=lambda *step: told.append(step[:2])
+        )
+        with pytest.raises(InputError, match=r"EPFD\(KappaPruner"):
+            prune(forest, *rows, "kp", 5, executor=pool)
+    assert shared.member_indices.tolist() == prune(forest, *rows, keep=5).member_indices.tolist()
+    assert told == [(step, 5) for step in range(1, 6)]

@@ -1,7 +1,7 @@
 """From a fitted ensemble to a smaller one: prune() and what it gives."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.predictions import Predictions, is_table
 from secateurs.pruners import BasePruner, make_pruner
-from secateurs.pruners._base import check_option, resolve_keep
+from secateurs.pruners._base import SpreadPruner, check_option, resolve_keep
 from secateurs.votes import Votes
 
 VOTES = ("auto", "labels")
@@ -51,6 +51,8 @@ def prune(
     oob: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
+    executor: Any = None,
+    callback: Callable[[int, int, float | None], None] | None = None,
     **parameters: Any,
 ) -> "Pruning":
     """Keep the few members of a fitted ensemble that together predict best.
@@ -90,6 +92,10 @@ def prune(
         Members asked at once, in threads.
     random_state : int, RandomState or None, default=None
         For methods, starts and folds that draw.
+    executor : concurrent.futures.Executor or Dask Client, optional
+        Who chooses, for COMEP, DOMEP and EPFD; other methods go into `EPFD` for that.
+    callback : callable(done, total, best), optional
+        Told of progress by the same methods.
     **parameters
         Parameters of the method, such as ``diversity_weight=0.3`` or ``"auto"``.
 
@@ -125,7 +131,16 @@ def prune(
         keep = Sizes(known, X, votes, method, rng).find(budget, vote)
     if keep is not None:
         method = method.with_keep(keep)
-    method.fit(votes)
+    if isinstance(method, SpreadPruner):
+        method.fit(votes, executor=executor, callback=callback)
+    elif executor is not None:
+        name = type(method).__name__
+        raise InputError(
+            f"{name} works in one process. Give pruner=EPFD({name}(…)), which shares its work, or "
+            "leave out the executor."
+        )
+    else:
+        method.fit(votes)
     return Pruning(known, method, votes, _summary.row_hashes(X), oob)
 
 

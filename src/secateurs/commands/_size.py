@@ -82,17 +82,6 @@ class Size(Limits):
             return f": {least} on rows held out"
         return "" if self.keep is not None else ": as many as the budget allows"
 
-    def resolve(self, whole: Any, X: Any, pruner: Any, seed: int) -> int | float:
-        """Give what to keep, looking for it if there is a budget."""
-        from sklearn.utils import check_random_state
-
-        from secateurs._sizes import Budget, Sizes
-
-        if self.keep is not None:
-            return self.keep
-        sizes = Sizes(whole.ensemble, X, whole.votes, pruner, check_random_state(seed))
-        return sizes.find(Budget(**self.budget), "auto")
-
     def check_result(self, n_kept: int, n_members: int) -> None:
         """Refuse a result that is the whole ensemble."""
         if n_kept < n_members:

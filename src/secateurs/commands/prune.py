@@ -125,18 +125,20 @@ def prune(
 def _choose(material: Material, wanted: Wanted, size: Size, client: Any, report: Report) -> Any:
     """Prune, on a cluster if there is one."""
     from secateurs import prune as prune_ensemble
-    from secateurs.pruned import Pruning
 
-    given: dict[str, Any] = {"ensemble": material.ensemble, "X": material.X, "y": material.y}
-    given |= {"oob": wanted.oob, "n_jobs": wanted.jobs, "random_state": wanted.seed}
-    if client is None:
-        return prune_ensemble(**given, pruner=wanted.pruner(), keep=size.keep, **size.budget)
-    # Early stopping chooses nothing: this checks what is given and collects votes.
-    whole = prune_ensemble(**given, pruner="es", keep=1.0)
-    pruner = wanted.pruner()
-    pruner = pruner.with_keep(size.resolve(whole, material.X, pruner, wanted.seed))
-    pruner.fit(whole.votes, executor=client, callback=lambda done, total, _: report(done, total))
-    return Pruning(whole.ensemble, pruner, whole.votes, whole.chosen_rows, wanted.oob)
+    return prune_ensemble(
+        material.ensemble,
+        material.X,
+        material.y,
+        wanted.pruner(),
+        size.keep,
+        **size.budget,
+        oob=wanted.oob,
+        n_jobs=wanted.jobs,
+        random_state=wanted.seed,
+        executor=client,
+        callback=lambda done, total, _: report(done, total),
+    )
 
 
 def _write(pruning: Any, material: Material, files: Files, targets: Targets, trust: Trust) -> None:
