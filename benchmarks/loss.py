@@ -1,4 +1,4 @@
-"""How much of TDAS is lost by DOMEP against COMEP, on bagged trees for each set of a data folder."""
+"""How much of TDAS DOMEP loses against COMEP, on bagged trees for each set of a data folder."""
 
 import argparse
 import statistics

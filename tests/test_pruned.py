@@ -1,8 +1,11 @@
 """prune() and what it gives: the right members, sizes, budgets and figures."""
 
+import math
 import pickle
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -25,7 +28,8 @@ from sklearn.tree import DecisionTreeClassifier
 import naive
 from secateurs import COMEP, collect_votes, make_pruner, prune
 from secateurs._crossfit import folds
-from secateurs._summary import row_hashes
+from secateurs._sizes import timings
+from secateurs._summary import costs, row_hashes
 from secateurs.exceptions import BudgetError, InputError
 
 X, CODES = make_classification(
@@ -266,7 +270,33 @@ def test_the_summary_measures_through_the_models_themselves(fitted, name):
     assert table.loc["ms for 1000 rows", "after"] > 0
     change = table.loc["accuracy", "change"]
     assert table.loc["accuracy", "low"] <= change <= table.loc["accuracy", "high"]
-    assert "log loss" in table.index
+    scores = ["accuracy", "balanced accuracy", "log loss"]
+    measured = ["megabytes", "ms for 1 row", "ms for 1000 rows"]
+    assert list(table.index) == ["members", *scores, *measured]
+    assert list(table.columns) == ["before", "after", "change", "low", "high"]
+
+
+@pytest.mark.parametrize(
+    ("whole", "kept", "n_repeats"),
+    [(2.0, 1.0, 3), (0.11, 0.05, 4), (0.05, 0.11, 4), (0.001, 0.0001, 100)],
+)
+def test_models_are_timed_in_turns_for_as_long_as_allowed(monkeypatch, whole, kept, n_repeats):
+    """At 0.3 seconds for each of two: 0.16 seconds a turn make four of them, three are too few."""
+    clock = [0.0]
+    monkeypatch.setattr("secateurs._sizes.time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    turns = []
+
+    def predict(name, seconds):
+        def run(rows):
+            turns.append((name, rows))
+            clock[0] += seconds * (1 + len(turns) / 1000)  # ever slower, so that none are equal
+
+        return run
+
+    found = timings([predict("whole", whole), predict("kept", kept)], "rows", 0.3)
+    assert turns == [("whole", "rows"), ("kept", "rows")] * (1 + n_repeats)  # once to warm up
+    slower = 1 + np.arange(3, 3 + 2 * n_repeats) / 1000
+    assert found == pytest.approx(np.array([whole * slower[::2], kept * slower[1::2]]))
 
 
 def test_the_interval_is_that_of_a_paired_bootstrap(forest):
@@ -318,6 +348,43 @@ def test_lists_and_tables_are_summed_up_by_their_vote(fitted):
 def test_rows_and_labels_to_measure_on_go_together(forest):
     with pytest.raises(InputError, match="X_test has 5 rows but y_test has 4 labels"):
         prune(forest, X[CHOOSE], Y[CHOOSE], keep=3).summary(X[:5], Y[:4])
+
+
+def test_ensembles_of_very_many_members_are_not_converted():
+    forest = RandomForestClassifier(101, max_depth=2, random_state=0).fit(X[FIT], Y[FIT])
+    figures = costs(prune(forest, X[CHOOSE], Y[CHOOSE], keep=100))
+    assert math.isnan(figures["megabytes as .onnx"].before)
+    assert figures["megabytes as .onnx"].after > 0
+    figures = costs(prune(forest, X[CHOOSE], Y[CHOOSE], "best", keep=1.0))
+    assert list(figures) == ["megabytes", "megabytes as .skops"]
+
+
+def test_large_ensembles_are_not_written_for_a_figure():
+    forest = RandomForestClassifier(12, max_depth=2, random_state=0).fit(X[FIT], Y[FIT])
+    forest.ballast = np.zeros(1_000_000)  # 8 megabytes, and the trees
+    assert list(costs(prune(forest, X[CHOOSE], Y[CHOOSE], keep=3))) == [
+        "megabytes",
+        "megabytes as .skops",
+    ]
+    forest.ballast = np.zeros(5_000_000)
+    assert list(costs(prune(forest, X[CHOOSE], Y[CHOOSE], keep=3))) == ["megabytes"]
+
+
+def test_formats_that_do_not_hold_an_ensemble_are_left_out(monkeypatch, forest):
+    bagging = BaggingClassifier(KNeighborsClassifier(), 6, random_state=0).fit(X[FIT], Y[FIT])
+    odd = RandomForestClassifier(6, max_depth=2, random_state=0).fit(X[FIT], Y[FIT])
+    odd.note = 1j  # skops knows no complex numbers
+
+    def formats(model):
+        names = [*costs(prune(model, X[CHOOSE], Y[CHOOSE], keep=3))][1:]
+        return [name.removeprefix("megabytes as ") for name in names]
+
+    assert formats(forest) == [".skops", ".onnx"]
+    assert formats(bagging) == [".skops"]  # neighbours come out differently in ONNX
+    assert formats(odd) == [".onnx"]
+    assert formats([forest, bagging, forest, bagging]) == [".skops"]
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    assert formats(forest) == [".skops"]  # without the extra
 
 
 def test_a_pruning_shows_itself(forest):

@@ -189,13 +189,31 @@ def predictor(ensemble: Ensemble, members: Sequence[int]) -> Callable[[Any], Any
 
 def latency(predict: Callable[[Any], Any], rows: Any, most_seconds: float = 0.3) -> float:
     """Measure a prediction: the median of repeats, three at the least."""
-    predict(rows)
-    times: list[float] = []
-    while len(times) < 3 or (sum(times) < most_seconds and len(times) < 100):
-        start = time.perf_counter()
+    return float(np.median(timings([predict], rows, most_seconds)))
+
+
+def timings(
+    predicts: Sequence[Callable[[Any], Any]], rows: Any, most_seconds: float = 0.3
+) -> NDArray[np.float64]:
+    """Time predictions in turns, so that whatever else the machine does slows all of them alike.
+
+    Gives the seconds of every repeat, (n_predicts, n_repeats): three repeats at the least, and no
+    more than take ``most_seconds`` for each prediction on average.
+    """
+    for predict in predicts:
         predict(rows)
-        times.append(time.perf_counter() - start)
-    return float(np.median(times))
+    rounds: list[list[float]] = []
+    spent = 0.0
+    while len(rounds) < 3 or (spent < most_seconds * len(predicts) and len(rounds) < 100):
+        rounds.append([_seconds(predict, rows) for predict in predicts])
+        spent += sum(rounds[-1])
+    return np.transpose(rounds)
+
+
+def _seconds(predict: Callable[[Any], Any], rows: Any) -> float:
+    start = time.perf_counter()
+    predict(rows)
+    return time.perf_counter() - start
 
 
 def _share(ensemble: Ensemble, prepared: Any, member: int, vote: str) -> NDArray[np.float64]:

@@ -3,7 +3,9 @@
 import html as escaping
 import pickle
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import as_labels
-from secateurs._sizes import latency, own_vote, predictor
+from secateurs._sizes import own_vote, predictor, timings
 from secateurs.exceptions import InputError
 from secateurs.predictions import Predictions
 
@@ -27,10 +29,34 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIXERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 
 
+class Figure(NamedTuple):
+    """A figure of the whole ensemble and of the pruned one.
+
+    ``low`` and ``high`` are the 95 % interval of the change, where there is one; ``timings`` are
+    the single measurements of both, where the figures are medians of some.
+    """
+
+    before: float
+    after: float
+    low: float = np.nan
+    high: float = np.nan
+    timings: NDArray[np.float64] | None = None
+
+
 def summary(pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState) -> "pd.DataFrame":
     """Compare the pruned ensemble with the whole one on some rows."""
     import pandas as pd
 
+    rows, figures = measure(pruning, X, y, rng)
+    values = [(f.before, f.after, f.after - f.before, f.low, f.high) for f in figures.values()]
+    columns = ["before", "after", "change", "low", "high"]
+    return pd.DataFrame(values, columns=columns, index=pd.Index(figures, name=rows), dtype=float)
+
+
+def measure(
+    pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState, *, files: bool = False
+) -> tuple[str, dict[str, Figure]]:
+    """Measure on some rows: name the rows, and give the figures, with sizes of files if asked."""
     truth = as_labels(y, "y_test").ravel()
     if _num_samples(X) != len(truth):
         raise InputError(
@@ -38,9 +64,8 @@ def summary(pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState
             "Give one true label for each row."
         )
     rows = _which_rows(pruning, X, len(truth))
-    whole = list(range(pruning.ensemble.n_members))
-    kept = np.sort(pruning.member_indices).tolist()
-    lines: dict[str, tuple[float, ...]] = {"members": (len(whole), len(kept))}
+    whole, kept = _members(pruning)
+    figures = {"members": Figure(len(whole), len(kept))}
     if isinstance(pruning.ensemble, Predictions):
         table = Predictions(X)
         if table.n_members != len(whole):
@@ -49,20 +74,103 @@ def summary(pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState
                 "Give predictions of all members."
             )
         before, after = (own_vote(table, None, members) for members in (whole, kept))
-        lines |= _accuracy(truth, before, after, rng)
-    else:
-        models = pruning.ensemble.slice(whole), pruning.estimator
-        predicts = predictor(pruning.ensemble, whole), predictor(pruning.ensemble, kept)
-        lines |= _accuracy(truth, predicts[0](X), predicts[1](X), rng)
-        if all(hasattr(model, "predict_proba") for model in models):
-            lines["log loss"] = tuple(_log_loss(model, X, truth) for model in models)
-        lines["megabytes"] = tuple(len(pickle.dumps(model)) / 1e6 for model in models)
-        for name, n_rows in (("ms for 1 row", 1), ("ms for 1000 rows", 1000)):
-            some = _safe_indexing(X, np.arange(n_rows) % len(truth))
-            lines[name] = tuple(1e3 * latency(predict, some) for predict in predicts)
-    columns = ["before", "after", "change", "low", "high"]
-    values = [_line(*figures) for figures in lines.values()]
-    return pd.DataFrame(values, columns=columns, index=pd.Index(lines, name=rows))
+        return rows, figures | _accuracy(truth, before, after, rng)
+    before, after = (predictor(pruning.ensemble, members)(X) for members in (whole, kept))
+    figures |= _accuracy(truth, before, after, rng)
+    models = _models(pruning)
+    if all(hasattr(model, "predict_proba") for model in models):
+        losses = [_log_loss(model, X, truth) for model in models]
+        figures["log loss"] = Figure(losses[0], losses[1])
+    return rows, figures | costs(pruning, X, files=files)
+
+
+def costs(pruning: "Pruning", X: Any = None, *, files: bool = True) -> dict[str, Figure]:
+    """Say what models take: megabytes, and milliseconds where there are rows to predict."""
+    if isinstance(pruning.ensemble, Predictions):
+        return {}
+    n_bytes = [len(pickle.dumps(model)) for model in _models(pruning)]
+    figures = {"megabytes": Figure(n_bytes[0] / 1e6, n_bytes[1] / 1e6)}
+    if files:
+        figures |= _file_sizes(pruning, n_bytes)
+    return figures if X is None else figures | _milliseconds(pruning, X)
+
+
+def _members(pruning: "Pruning") -> tuple[list[int], list[int]]:
+    return list(range(pruning.ensemble.n_members)), np.sort(pruning.member_indices).tolist()
+
+
+def _models(pruning: "Pruning") -> tuple[Any, Any]:
+    return pruning.ensemble.slice(_members(pruning)[0]), pruning.estimator
+
+
+def _milliseconds(pruning: "Pruning", X: Any) -> dict[str, Figure]:
+    predicts = [predictor(pruning.ensemble, members) for members in _members(pruning)]
+    figures = {}
+    for name, n_rows in (("ms for 1 row", 1), ("ms for 1000 rows", 1000)):
+        times = 1e3 * timings(predicts, _safe_indexing(X, np.arange(n_rows) % _num_samples(X)))
+        before, after = np.median(times, axis=1).tolist()
+        figures[name] = Figure(before, after, timings=times)
+    return figures
+
+
+def _to_skops(model: Any) -> bytes:
+    from secateurs.persistence import _dump_skops
+
+    return _dump_skops(model)
+
+
+def _to_onnx(model: Any) -> bytes:
+    import pandas as pd
+
+    from secateurs import _export
+
+    runtime = _export._FORMATS[".onnx"]
+    modules = runtime.modules()
+    runtime.refuse(model, pd.DataFrame())  # no rows: what is wrong with the model itself
+    return runtime.convert(model, modules)
+
+
+class _Format(NamedTuple):
+    """How to write a model, and what is too large to be written for a figure alone."""
+
+    write: Callable[[Any], bytes]
+    most_bytes: int  # of the pickle
+    most_members: float = np.inf
+
+
+# At these limits each takes about a second; all figures together, about two.
+_FORMATS = {
+    "megabytes as .skops": _Format(_to_skops, 40_000_000),
+    "megabytes as .onnx": _Format(_to_onnx, 8_000_000, 100),
+}
+_written: "WeakKeyDictionary[Pruning, dict[str, Figure]]" = WeakKeyDictionary()
+
+
+def _file_sizes(pruning: "Pruning", n_bytes: Sequence[int]) -> dict[str, Figure]:
+    """Give the size in each format that holds the pruned ensemble; found once for a pruning.
+
+    That of the whole ensemble is NaN where it is too large, or of a kind that cannot be written.
+    """
+    if pruning not in _written:
+        both = list(zip(_models(pruning), map(len, _members(pruning)), n_bytes, strict=True))
+        found = {}
+        for name, written in _FORMATS.items():
+            before, after = (_megabytes(written, *facts) for facts in both)
+            if not np.isnan(after):
+                found[name] = Figure(before, after)
+        _written[pruning] = found
+    return _written[pruning]
+
+
+def _megabytes(written: _Format, model: Any, n_members: int, n_bytes: int) -> float:
+    if n_bytes > written.most_bytes or n_members > written.most_members:
+        return np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about how converters call scikit-learn
+        try:
+            return len(written.write(model)) / 1e6
+        except Exception:  # the format does not hold such a model, or its extra is not installed
+            return np.nan
 
 
 def row_hashes(X: Any) -> NDArray[np.uint64] | None:
@@ -93,14 +201,14 @@ def _which_rows(pruning: "Pruning", X: Any, n_rows: int) -> str:
     warnings.warn(
         f"{n_known} of the {n_rows} rows to measure on are rows the members were chosen on, which "
         "flatters the pruned ensemble. Give other rows.",
-        stacklevel=4,
+        stacklevel=5,
     )
     return f"{'' if n_known == n_rows else 'partly '}rows chosen on ({n_rows})"
 
 
 def _accuracy(
     truth: NDArray[Any], before: NDArray[Any], after: NDArray[Any], rng: np.random.RandomState
-) -> dict[str, tuple[float, ...]]:
+) -> dict[str, Figure]:
     right, still = before == truth, after == truth
     # Each row is worth −1, 0 or 1 of change: resampling rows is drawing from those three.
     n_rows = len(truth)
@@ -109,10 +217,10 @@ def _accuracy(
     low, high = np.percentile((draws[:, 1] - draws[:, 0]) / n_rows, [2.5, 97.5])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # classes that only predictions show
-        balanced = tuple(float(balanced_accuracy_score(truth, p)) for p in (before, after))
+        balanced = [float(balanced_accuracy_score(truth, codes)) for codes in (before, after)]
     return {
-        "accuracy": (float(right.mean()), float(still.mean()), float(low), float(high)),
-        "balanced accuracy": balanced,
+        "accuracy": Figure(float(right.mean()), float(still.mean()), float(low), float(high)),
+        "balanced accuracy": Figure(balanced[0], balanced[1]),
     }
 
 
@@ -122,10 +230,6 @@ def _log_loss(model: Any, X: Any, truth: NDArray[Any]) -> float:
     if not known.all():
         return float("nan")  # a class the model never saw: infinitely surprised
     return float(log_loss(truth, model.predict_proba(X), labels=classes))
-
-
-def _line(before: float, after: float, low: float = np.nan, high: float = np.nan) -> list[float]:
-    return [before, after, after - before, low, high]
 
 
 def html(pruning: "Pruning") -> str:

@@ -4,9 +4,9 @@ import json
 import os
 import secrets
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,14 +15,32 @@ from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike, NDArray
 
 from secateurs import __version__
-from secateurs._files import new_file
-from secateurs._labels import Array, as_labels, check_number, code_dtype, encode, find_classes
-from secateurs._packing import Packing, pack, packing_of
-from secateurs._store_files import LOG, META, append_line, lay_out, read_array, read_log, writing
+from secateurs._files import write_array
+from secateurs._kernels import WORD_BITS
+from secateurs._labels import (
+    Array,
+    as_labels,
+    check_number,
+    code_dtype,
+    encode,
+    find_classes,
+    merge_classes,
+)
+from secateurs._packing import Packing, Planes, pack, packing_of
+from secateurs._store_files import (
+    LOG,
+    append_line,
+    checked_rows,
+    forget_checks,
+    lay_out,
+    read_array,
+    read_log,
+    read_meta,
+    writing,
+)
 from secateurs.exceptions import InputError, import_extra, reading
-from secateurs.votes import Votes, as_column
+from secateurs.votes import Votes, as_column, table_blocks
 
-_FORMAT, _VERSION = "secateurs votes", 1
 _TILE_BYTES = 64 << 20
 
 Members = Sequence[int] | NDArray[np.intp]
@@ -129,20 +147,16 @@ class VoteStore:
         target = Path(path)
         if target.exists():
             raise InputError(f"{target} exists. Give a folder that does not, or VoteStore.resume.")
-        if n_members < 1 or n_samples < 1:
-            raise InputError(f"A store of {n_members} members and {n_samples} samples is empty.")
+        _check_sizes(n_members, n_samples, tile_members, names)
         known = np.unique(_plain_text(as_labels(classes, "classes")))
         check_number(known)
         bytes_a_member = pack(n_samples, 1, len(known) + has_missing).nbytes
         meta = {
-            "format": _FORMAT,
-            "version": _VERSION,
             "secateurs": __version__,
             "id": secrets.token_hex(8),
             "n_members": n_members,
             "n_samples": n_samples,
-            "n_classes": len(known),
-            "has_missing": has_missing,
+            "has_missing": bool(has_missing),
             "tile_members": tile_members or max(1, _TILE_BYTES // max(1, bytes_a_member)),
         }
         rng = np.random.RandomState(random_state)
@@ -172,26 +186,19 @@ class VoteStore:
     def resume(cls, path: str | os.PathLike[str]) -> "VoteStore":
         """Open a store that may be half-written, to write what is missing."""
         folder = Path(path).absolute()
-        if not (folder / META).exists():
-            raise InputError(f"{folder} is no store of votes: it has no {META}.")
-        with reading(folder):
-            meta = json.loads((folder / META).read_text())
-            if (meta["format"], meta["version"]) != (_FORMAT, _VERSION):
-                raise InputError(
-                    f"is of format {meta['version']}, this secateurs knows {_VERSION}."
-                )
-            names = read_array(folder, "names", meta["n_members"])
-            return cls(
-                path=folder,
-                id=meta["id"],
-                n_members=meta["n_members"],
-                n_samples=meta["n_samples"],
-                tile_members=meta["tile_members"],
-                has_missing=meta["has_missing"],
-                classes=_needed(folder, "classes", meta["n_classes"]),
-                y=read_array(folder, "y", meta["n_samples"]),
-                names=None if names is None else names.astype(object),
-            )
+        meta = read_meta(folder)
+        names = read_array(folder, meta, "names")
+        return cls(
+            path=folder,
+            id=meta["id"],
+            n_members=meta["n_members"],
+            n_samples=meta["n_samples"],
+            tile_members=meta["tile_members"],
+            has_missing=meta["has_missing"],
+            classes=np.asarray(read_array(folder, meta, "classes")),
+            y=read_array(folder, meta, "y"),
+            names=None if names is None else names.astype(object),
+        )
 
     @classmethod
     def from_table(
@@ -204,7 +211,8 @@ class VoteStore:
         path : path
             The folder, which must not exist.
         table : array-like
-            Anything with a shape and slices: an array, a memory map, a zarr or h5py array.
+            Anything with a shape and slices: an array, a memory map, a zarr or h5py array; or a
+            list or data frame.
         y : array-like of shape (n_samples,), optional
             The true labels.
         **options
@@ -214,7 +222,11 @@ class VoteStore:
         -------
         VoteStore
         """
-        sliced = table if hasattr(table, "shape") else np.asarray(table)
+        is_frame = hasattr(table, "columns")
+        is_sliced = hasattr(table, "shape") and not is_frame
+        sliced = table if is_sliced else as_labels(table, "votes")
+        if is_frame and all(isinstance(name, str) for name in table.columns):
+            options = {"names": list(table.columns), **options}
         take = np.ma.asanyarray if np.ma.isMaskedArray(sliced) else np.asarray
         options = {"has_missing": np.ma.is_masked(sliced), **options}
 
@@ -227,9 +239,23 @@ class VoteStore:
         return cls._from_columns(path, sliced.shape, columns, y, options)
 
     @classmethod
+    def scratch(cls, path: str | os.PathLike[str], votes: Votes) -> "VoteStore":
+        """Write votes for processes of this machine to map: for one run, and without checks."""
+        store = cls._for_votes(path, votes, shuffle=False, tile_members=votes.n_members)
+        write_array(store._tile_path(0), votes.packed.cells, lasting=False)
+        return store.unverified()
+
+    @classmethod
     def from_votes(cls, path: str | os.PathLike[str], votes: Votes, **options: Any) -> "VoteStore":
         """Write `Votes` as they are; options as for `create`."""
-        store = cls.create(
+        store = cls._for_votes(path, votes, **options)
+        for members in store.missing:
+            store._write_packed(members, votes.packed.take(members))
+        return store
+
+    @classmethod
+    def _for_votes(cls, path: str | os.PathLike[str], votes: Votes, **options: Any) -> "VoteStore":
+        return cls.create(
             path,
             votes.n_members,
             votes.n_samples,
@@ -239,9 +265,6 @@ class VoteStore:
             has_missing=votes.has_missing,
             **options,
         )
-        for members in store.missing:
-            store._write_packed(members, votes.packed.take(members))
-        return store
 
     @classmethod
     def from_zarr(
@@ -287,7 +310,8 @@ class VoteStore:
             if isinstance(y, str) and y not in every:
                 raise InputError(f"has no column {y!r}. It has: {', '.join(every[:8])}.")
             truth = opened.read(columns=[y])[0].to_numpy() if isinstance(y, str) else y
-        names = [name for name in every if name != y]
+        truth_column = y if isinstance(y, str) else None
+        names = [name for name in every if name != truth_column]
 
         def columns(members: NDArray[np.intp]) -> Array:
             with reading(source):
@@ -311,6 +335,7 @@ class VoteStore:
                 f"votes has shape {shape}; it must have 2 dimensions: rows are samples, columns "
                 "are members."
             )
+        _check_sizes(shape[1], shape[0])
         classes = options.get("classes")
         if classes is None:
             classes = _classes_of(shape, columns, y)
@@ -338,8 +363,7 @@ class VoteStore:
     @cached_property
     def order(self) -> NDArray[np.intp]:
         """The members, in the order in which they lie."""
-        with reading(self.path):
-            return _needed(self.path, "order", self.n_members)
+        return np.asarray(read_array(self.path, read_meta(self.path), "order"))
 
     @property
     def truth(self) -> Array:
@@ -366,6 +390,10 @@ class VoteStore:
             voted[self.members_of(tile)] = self.mapped(tile).n_voted
         return voted
 
+    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
+        """Cut the members from one on into slices whose tables against n_rows fit in memory."""
+        return table_blocks(self, first, n_rows)
+
     def write(self, members: Members, votes: ArrayLike) -> None:
         """Write a whole tile.
 
@@ -377,45 +405,55 @@ class VoteStore:
             Their labels, member by member; masked where missing.
         """
         mask = np.ma.getmaskarray(np.ma.asanyarray(votes)) if np.ma.is_masked(votes) else None
-        labels = as_labels(np.ma.getdata(votes), "votes")
-        if mask is not None:
-            if not self.has_missing:
-                raise InputError("votes are masked. Create the store with has_missing=True.")
-            labels = np.where(mask, self.classes[0], labels)
-        unknown = np.setdiff1d(_plain_text(find_classes(labels)), self.classes)
-        if len(unknown):
-            raise InputError(
-                f"votes holds the label {unknown[0]!r}, which is none of the store's "
-                f"{self.n_classes} classes. Create the store with all of them."
-            )
+        if mask is None:
+            labels = as_labels(votes, "votes")
+        elif self.has_missing:
+            labels = as_labels(np.where(mask, self.classes[0], np.ma.getdata(votes)), "votes")
+        else:
+            raise InputError("votes are masked. Create the store with has_missing=True.")
+        self._check_tile(members, labels.shape)
+        _refuse_unknown(find_classes(labels), self.classes, "votes")
         codes = encode(labels, self.classes)
         self.write_codes(members, codes if mask is None else np.where(mask, self.n_classes, codes))
 
     def places_of(self, labels: Array) -> NDArray[np.intp]:
-        """Give the places of labels among the classes."""
+        """Give the places of labels among the classes; an error for one that is not there."""
+        _refuse_unknown(labels, self.classes, "votes")
         return np.searchsorted(self.classes, _plain_text(labels))
 
     def write_codes(self, members: Members, codes: Array) -> None:
         """Write a whole tile of coded votes: places among the classes, behind them if missing."""
-        tile = int(self._places[members[0]]) // self.tile_members
-        expected = self.members_of(tile)
-        if not np.array_equal(members, expected) or codes.shape != (len(expected), self.n_samples):
+        self._check_tile(members, codes.shape)
+        if codes.max() >= self._n_codes:
             raise InputError(
-                f"Votes of shape {codes.shape} of these {len(members)} members are no tile. Give "
-                f"the members as `missing` lists them, with {self.n_samples} votes each."
+                f"Votes hold the code {codes.max()}, but the store has {self._n_codes} codes: "
+                f"{self.n_classes} classes{', and one for missing votes' * self.has_missing}."
             )
         packed = pack(self.n_samples, len(codes), self._n_codes)
         packed.write(0, np.ascontiguousarray(codes.T, dtype=code_dtype(self._n_codes)))
         self._write_packed(members, packed)
 
+    def _check_tile(self, members: Members, shape: tuple[int, ...]) -> None:
+        place = int(np.argmax(self.order == members[0])) if len(members) else 0
+        expected = self.members_of(place // self.tile_members)
+        if not np.array_equal(members, expected) or shape != (len(expected), self.n_samples):
+            raise InputError(
+                f"Votes of shape {shape} of these {len(members)} members are no tile. Give "
+                f"the members as `missing` lists them, with {self.n_samples} votes each."
+            )
+
     def _write_packed(self, members: Members, packed: Packing) -> None:
         tile = int(self._places[members[0]]) // self.tile_members
-        n_written = self.n_tiles - len(self.missing)
-        with writing(self.path, f"{n_written} of {self.n_tiles} tiles are"):
-            with new_file(self._tile_path(tile)) as handle:
-                np.save(handle, packed.cells, allow_pickle=False)
+        file = self._tile_path(tile)
+        with writing(self.path, self._progress):
+            for torn in self.path.glob(f".*-{file.name}"):  # left by a crash
+                torn.unlink()
+            write_array(file, packed.cells)
             line = {"tile": tile, "crc32": [zlib.crc32(cells) for cells in packed.cells]}
             append_line(self.path / LOG, json.dumps(line, separators=(",", ":")))
+
+    def _progress(self) -> str:
+        return f"{self.n_tiles - len(self.missing)} of {self.n_tiles} tiles are"
 
     def take(self, members: Members) -> Votes:
         """Load the votes of some members, in the order given, and check them."""
@@ -425,9 +463,7 @@ class VoteStore:
         tiles, within = np.divmod(places, self.tile_members)
         for tile in np.unique(tiles):
             here = np.flatnonzero(tiles == tile)
-            with reading(self._tile_path(tile)):
-                packed.cells[here] = self._map(tile)[within[here]]
-                self._check(tile, within[here], packed.cells[here])
+            self._copy(int(tile), within[here], packed.cells, here)
         return self._votes(packed, chosen)
 
     def load(self) -> Votes:
@@ -436,23 +472,24 @@ class VoteStore:
 
     def mapped(self, tile: int, rows: slice = slice(None)) -> Votes:
         """Map votes of a tile's members, in the order they lie, and check them; no copy is made."""
-        members = self.members_of(tile)[rows]
-        with reading(self._tile_path(tile)):
-            cells = self._map(tile)[rows]
-            self._check(tile, range(self.tile_members)[rows], cells)
-        return self._votes(packing_of(cells, self.n_samples, self._n_codes), members)
+        packed = packing_of(self._cells(tile, rows), self.n_samples, self._n_codes)
+        return self._votes(packed, self.members_of(tile)[rows])
 
     def rows(self, samples: slice) -> Votes:
         """Load the votes of all members on a run of samples that starts at a multiple of 64."""
-        start, stop, _ = samples.indices(self.n_samples)
+        start, stop, step = samples.indices(self.n_samples)
+        if start % WORD_BITS or step != 1 or stop <= start:
+            raise InputError(
+                f"{samples} is no run of samples that starts at a multiple of {WORD_BITS}."
+            )
         packed = pack(stop - start, self.n_members, self._n_codes)
         first = start // packed.samples_a_cell
         last = -(-stop // packed.samples_a_cell)
         for tile in range(self.n_tiles):
-            with reading(self._tile_path(tile)):
-                whole = self._map(tile)
-                self._check(tile, range(len(whole)), whole)  # checksums are of whole members
+            whole = self._cells(tile)  # checksums are of whole members
             packed.cells[self.members_of(tile), ..., : last - first] = whole[..., first:last]
+        if isinstance(packed, Planes) and stop % WORD_BITS:  # samples beyond the end of the run
+            packed.cells[..., last - first - 1] &= np.uint64((1 << stop % WORD_BITS) - 1)
         votes = self._votes(packed, np.arange(self.n_members))
         return votes if self.y is None else replace(votes, y=self.y[start:stop])
 
@@ -461,7 +498,7 @@ class VoteStore:
         return replace(self, y=_coded(y, self.classes, self.n_samples))
 
     def unverified(self) -> Self:
-        """Leave out the checksums, for a store that has just been written."""
+        """Leave out the checksums."""
         return replace(self, verified=False)
 
     def verify(self) -> list[str]:
@@ -469,9 +506,8 @@ class VoteStore:
         faults = []
         for tile in range(self.n_tiles):
             try:
-                with reading(self._tile_path(tile)):
-                    whole = self._map(tile)
-                    replace(self, verified=True)._check(tile, range(len(whole)), whole)
+                forget_checks(self._tile_path(tile))
+                replace(self, verified=True)._cells(tile)
             except InputError as error:
                 faults.append(str(error))
         return faults
@@ -499,26 +535,56 @@ class VoteStore:
     def _tile_path(self, tile: int) -> Path:
         return self.path / f"tile-{tile:05d}.npy"
 
+    def _cells(self, tile: int, rows: slice = slice(None)) -> Array:
+        """Map what is held of a tile's members, and check it."""
+        sums = self._sums(tile)
+        with reading(self._tile_path(tile)):
+            cells = self._map(tile)[rows]
+            self._check(tile, range(len(self.members_of(tile)))[rows], cells, sums)
+        return cells
+
+    def _copy(
+        self, tile: int, rows: NDArray[np.intp], cells: Array, places: NDArray[np.intp]
+    ) -> None:
+        """Copy what is held of some of a tile's members to places of another array; check it."""
+        sums = self._sums(tile)
+        with reading(self._tile_path(tile)):
+            mapped = self._map(tile)
+            for place, row in zip(places, rows, strict=True):
+                cells[place] = mapped[row]
+            self._check(tile, rows, (cells[place] for place in places), sums)
+
+    def _sums(self, tile: int) -> Sequence[int] | None:
+        return read_log(self.path).get(tile) if self.verified else None
+
     def _map(self, tile: int) -> Array:
         cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
         like = pack(self.n_samples, 0, self._n_codes).cells
         shape = (len(self.members_of(tile)), *like.shape[1:])
         if cells.shape != shape or cells.dtype != like.dtype:
             raise InputError(f"holds {cells.shape} of {cells.dtype}, not {shape} of {like.dtype}.")
+        if not cells.flags.c_contiguous:
+            raise ValueError("members do not lie one after another")
         return cells
 
-    def _check(self, tile: int, rows: Sequence[int] | NDArray[np.intp], cells: Array) -> None:
+    def _check(
+        self, tile: int, rows: Sequence[int] | Array, cells: Any, sums: Sequence[int] | None
+    ) -> None:
+        """Compare checksums; a process does so once for each member of a file."""
         if not self.verified:
             return
-        sums = read_log(self.path).get(int(tile))
         if sums is None:
             raise InputError("is not listed as finished: the store is half-written. Resume it.")
-        for row, votes in zip(rows, cells, strict=False):
+        checked = checked_rows(self._tile_path(tile), len(sums))
+        for row, votes in zip(rows, cells, strict=True):
+            if checked[row]:
+                continue
             if zlib.crc32(votes) != sums[row]:
                 raise InputError(
                     f"is damaged: the votes of member {self.members_of(tile)[row]} are not those "
                     "written. Delete the file and resume the store."
                 )
+            checked[row] = True
 
     def _votes(self, packed: Packing, members: NDArray[np.intp]) -> Votes:
         packed.freeze()
@@ -536,11 +602,19 @@ class VoteStore:
         )
 
 
-def _needed(folder: Path, name: str, length: int) -> Array:
-    array = read_array(folder, name, length)
-    if array is None:
-        raise InputError(f"is damaged: {name}.npy is missing.")
-    return array
+def _check_sizes(
+    n_members: int,
+    n_samples: int,
+    tile_members: int | None = None,
+    names: Sequence[str] | None = None,
+) -> None:
+    """Refuse a store that cannot be, before any work."""
+    if n_members < 1 or n_samples < 1:
+        raise InputError(f"A store of {n_members} members and {n_samples} samples is empty.")
+    if tile_members is not None and tile_members < 1:
+        raise InputError(f"tile_members={tile_members} is no number of members. Give 1 or more.")
+    if names is not None and len(names) != n_members:
+        raise InputError(f"There are {len(names)} names for {n_members} members. Give one each.")
 
 
 def _plain_text(labels: Array) -> Array:
@@ -555,13 +629,18 @@ def _coded(y: ArrayLike, classes: Array, n_samples: int) -> Array:
             f"The store has {n_samples} samples but y has {len(truth)} labels. Give one true label "
             "for each sample."
         )
-    unknown = np.setdiff1d(_plain_text(find_classes(truth)), classes)
-    if len(unknown):
+    _refuse_unknown(find_classes(truth), classes, "y")
+    return encode(truth, classes)[:, 0]
+
+
+def _refuse_unknown(labels: Array, classes: Array, name: str) -> None:
+    found = _plain_text(labels)
+    if len(merge_classes(classes, found)) > len(classes):  # refuses text beside numbers
+        unknown = np.setdiff1d(found, classes).tolist()[0]
         raise InputError(
-            f"y holds the label {unknown[0]!r}, which is none of the store's {len(classes)} "
+            f"{name} holds the label {unknown!r}, which is none of the store's {len(classes)} "
             "classes. Create the store with all of them."
         )
-    return encode(truth, classes)[:, 0]
 
 
 def _classes_of(
@@ -579,4 +658,6 @@ def _classes_of(
             block = np.ma.getdata(block)[~np.ma.getmaskarray(block)][:, None]
         if block.size:
             found.append(_plain_text(find_classes(as_labels(block, "votes"))))
-    return np.unique(np.concatenate(found))
+    if not found:
+        raise InputError("votes is masked everywhere: there is not a single vote. Give some votes.")
+    return reduce(merge_classes, found)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import pickle
+import re
 import shlex
 
 import numpy as np
@@ -82,6 +83,36 @@ def test_test_rows_are_measured_as_scikit_learn_does(desk):
     change = figures["accuracy"]["pruned"] - figures["accuracy"]["full"]
     assert low <= change <= high
     assert ended.json["measured_on"] == "held-out rows (110)"
+
+
+@pytest.mark.parametrize("test", [(), ("--test", "test.csv")])
+def test_sizes_are_those_of_the_files(desk, test):
+    figures = type_in(*PRUNE, "-k", "4", *test, "--json").json["figures"]
+    for column, name in (("full", "forest"), ("pruned", "forest-pruned")):
+        type_in("export", f"{name}.skops", "-o", f"{name}.onnx", "--check", "val.csv", "-t", TARGET)
+        for suffix in (".skops", ".onnx"):
+            size = (desk / f"{name}{suffix}").stat().st_size / 1e6
+            # skops writes a few bytes more or less, by where objects lie in memory
+            assert figures[f"megabytes as {suffix}"][column] == pytest.approx(size, rel=0.1)
+        size = len(pickle.dumps(load(f"{name}.skops"))) / 1e6
+        assert figures["megabytes"][column] == pytest.approx(size, rel=0.01)
+    assert list(figures)[-5:] == [
+        "megabytes",
+        "megabytes as .skops",
+        "megabytes as .onnx",
+        "ms for 1 row",
+        "ms for 1000 rows",
+    ]
+
+
+def test_ensembles_too_large_to_be_converted_have_no_size_in_onnx(desk):
+    X, y = make_rows(150, 0)
+    save(RandomForestClassifier(101, max_depth=2, random_state=0).fit(X, y), "many.skops")
+    words = ("prune", "many.skops", "val.csv", "-t", TARGET, "-k", "4")
+    (line,) = [line for line in type_in(*words).out.splitlines() if ".onnx" in line]
+    assert re.fullmatch(r"file \(\.onnx\) +0\.\d\d MB +\(full: too large, or not possible\)", line)
+    size = type_in(*words, "--force", "--json").json["figures"]["megabytes as .onnx"]
+    assert size == {"full": None, "pruned": pytest.approx(float(line.split()[2]), abs=0.01)}
 
 
 def test_without_test_rows_accuracy_is_cross_fitted(desk):

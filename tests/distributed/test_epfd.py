@@ -2,7 +2,6 @@
 
 import pickle
 
-import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -128,17 +127,6 @@ def test_one_group_is_the_method_itself(name):
     framed = EPFD(method, n_groups=1, random_state=0).fit(*case)
     assert framed.member_indices_.tolist() == alone.member_indices_.tolist()
     assert framed.scores_.tolist() == alone.scores_.tolist()
-
-
-@pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_the_engine_never_changes_the_result(backend):
-    case = plain(30, 100)
-    for name in all_pruners():
-        serial = EPFD(made(name, 4), 3, random_state=0).fit(*case)
-        with joblib.parallel_config(backend, n_jobs=2):
-            spread = EPFD(made(name, 4), 3, random_state=0).fit(*case)
-        assert spread.member_indices_.tolist() == serial.member_indices_.tolist(), name
-        assert spread.candidate_scores_.tolist() == serial.candidate_scores_.tolist()
 
 
 @pytest.mark.parametrize(

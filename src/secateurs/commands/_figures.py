@@ -2,14 +2,19 @@
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from secateurs.commands._errors import one_line
 from secateurs.commands._material import Material
 from secateurs.commands._output import columns, signed
 
+if TYPE_CHECKING:
+    from secateurs._summary import Figure
+
 _CROSS_FITTED = "accuracy, cross-fitted"
-_COSTS = {"members": "members", "megabytes": "file (pickle)"}
+_COSTS = {"megabytes": "file (pickle)", "megabytes as .skops": "file (.skops)"}
+_COSTS |= {"megabytes as .onnx": "file (.onnx)"}
 _COSTS |= {"ms for 1 row": "predict 1 row", "ms for 1000 rows": "predict 1,000 rows"}
 
 
@@ -32,16 +37,17 @@ class Figures(NamedTuple):
 
 def of_pruning(pruning: Any, material: Material, seed: int) -> Figures:
     """Measure: on the test rows if there are any, else by cross-fitting."""
+    from sklearn.utils import check_random_state
+
+    from secateurs import _summary
+
     if material.y_test is not None:
-        frame = pruning.summary(material.X_test, material.y_test, random_state=seed)
-        return Figures(str(frame.index.name), _lines(frame))
+        rng = check_random_state(seed)
+        measured = _summary.measure(pruning, material.X_test, material.y_test, rng, files=True)
+        return Figures(measured[0], _lines(measured[1]))
     held_out, remarks = _cross_fitted(pruning, material.X)
     lines = [Line("members", pruning.ensemble.n_members, len(pruning.member_indices)), held_out]
-    if material.X is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # accuracy on rows chosen on is left out
-            frame = pruning.summary(material.X, material.y, random_state=seed)
-        lines += [line for line in _lines(frame) if line.name in _COSTS][1:]
+    lines += _lines(_summary.costs(pruning, material.X))
     rows = f"rows to choose on ({material.n_rows}), 5-fold cross-fitting"
     return Figures(" ".join([rows, *remarks]), lines)
 
@@ -80,11 +86,8 @@ def _interval(line: Line) -> dict[str, Any]:
     return {"interval": [line.low, line.high]} if math.isfinite(line.low) else {}
 
 
-def _lines(frame: Any) -> list[Line]:
-    return [
-        Line(str(name), row["before"], row["after"], row["low"], row["high"])
-        for name, row in frame.iterrows()
-    ]
+def _lines(figures: Mapping[str, "Figure"]) -> list[Line]:
+    return [Line(name, f.before, f.after, f.low, f.high) for name, f in figures.items()]
 
 
 def _cross_fitted(pruning: Any, X: Any) -> tuple[Line, tuple[str, ...]]:
@@ -109,7 +112,9 @@ def _cells(line: Line) -> tuple[str, ...]:
     share = f"{signed(100 * (after / before - 1), 0)} %" if before else ""
     if name == "members":
         return (label, f"{before:,.0f}", f"{after:,.0f}", share, "")
-    if name == "megabytes":
+    if name.startswith("megabytes"):
+        if math.isnan(before):
+            return (label, "", f"{after:.2f} MB", "", "(full: too large, or not possible)")
         return (label, f"{before:.2f} MB", f"{after:.2f} MB", share, "")
     if name.startswith("ms"):
         times = f"×{before / after:.1f}" if after else ""

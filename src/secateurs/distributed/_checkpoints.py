@@ -72,7 +72,9 @@ class Checkpoints:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            write_file(self._folder / name, content)
+            # Not forced to disk: that would take longer than a step, and saves what a machine that
+            # goes down loses, not what a process does.
+            write_file(self._folder / name, content, lasting=False)
         except OSError as error:
             warnings.warn(
                 f"Finished parts cannot be kept in {self._folder} ({error.strerror}): if this run "

@@ -1,14 +1,11 @@
 """The one seam to executors: threads, processes, Dask, or anything with submit()."""
 
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
@@ -17,13 +14,16 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
+
+from joblib.parallel import get_active_backend
 
 from secateurs import __version__
 from secateurs._interrupt import interruptible
+from secateurs.distributed._failures import explained, scheduler_answers
+from secateurs.distributed._flags import FileGone, dask_task_is_gone
 from secateurs.distributed._limits import limits
-from secateurs.exceptions import ExecutorError, InputError, one_line
+from secateurs.exceptions import ExecutorError, InputError
 
 _POLL_SECONDS = 1.0
 
@@ -41,8 +41,13 @@ class Engine:
 
     @property
     def n_workers(self) -> int:
-        """Number of tasks that run at the same time."""
+        """Number of workers, each for a shard."""
         return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that a task may use."""
+        return 1
 
     def start(self) -> None:
         """Make sure that somebody is there to work."""
@@ -116,18 +121,16 @@ class ProcessEngine(Engine):
 
     def __init__(self, executor: Executor) -> None:
         super().__init__(executor)
-        handle, name = tempfile.mkstemp(prefix="secateurs-wanted-")
-        os.close(handle)
-        self._wanted = Path(name)
+        self._flag = FileGone.new()
 
     @property
-    def flag(self) -> "_FileGone":
+    def flag(self) -> FileGone:
         """What tells a running task that its result is no longer wanted."""
-        return _FileGone(self._wanted)
+        return self._flag
 
     def stop(self) -> None:
         """Raise that flag."""
-        self._wanted.unlink(missing_ok=True)
+        self._flag.set()
 
     close = stop
 
@@ -135,45 +138,70 @@ class ProcessEngine(Engine):
 class DaskEngine(Engine):
     """A Dask cluster: lost tasks and values are made again on other workers."""
 
-    def __init__(self, client: Any) -> None:
-        super().__init__(client.get_executor(retries=2, pure=False))
+    def __init__(self, client: Any, **options: Any) -> None:
+        self._options = {"retries": 2, **options, "pure": False}
+        super().__init__(client.get_executor(**self._options))
         self.client = client
         self._addresses: list[str] = []
+        self._held: list[Any] = []
+        self._last_seen = time.monotonic()  # when somebody was there
 
     @property
     def n_workers(self) -> int:
-        """Number of tasks that run at the same time."""
-        return max(1, sum(self.client.nthreads().values()))
+        """Number of worker processes: each holds a shard, once for all its threads."""
+        return max(1, len(self.client.nthreads()))
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of each worker, of the smallest if they differ."""
+        return min(self.client.nthreads().values(), default=1)
 
     def start(self) -> None:
-        """Wait for a first worker."""
-        try:
-            self.client.wait_for_workers(1, timeout=limits.wait_seconds)
-        except TimeoutError:
-            raise self._nobody() from None
-        self._addresses = sorted(self.client.nthreads())
+        """Wait for a first worker, and see that all have what it takes."""
+        with scheduler_answers():
+            try:
+                self.client.wait_for_workers(1, timeout=limits.wait_seconds)
+            except TimeoutError:
+                raise self._nobody() from None
+            versions = self.client.run(_version_asker(), on_error="ignore")
+            self._addresses = sorted(self.client.nthreads())
+        for worker, version in versions.items():
+            if version != __version__:
+                raise ExecutorError(
+                    f"Worker {worker} has {f'secateurs {version}' if version else 'no secateurs'}. "
+                    f"Install secateurs {__version__}, as here, on all workers."
+                )
 
     def submit(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> "Future[Any]":
         """Start a task."""
-        import dask
-
-        task = _Task(__version__, function, _dask_task_is_gone)
-        quiet = {"distributed.admin.large-graph-warning-threshold": "1 TB"}  # `limits` says it
-        with dask.config.set(quiet):
+        task = _Task(__version__, function, dask_task_is_gone)
+        with _no_word_of_size():
             return self.executor.submit(task, *args)
 
     def hold(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> Any:
         """Name a value that one worker keeps; Dask makes it again elsewhere if that is lost."""
         task = _Task(__version__, function, None)
-        where = self._addresses[worker % len(self._addresses)]
-        return self.client.submit(
-            task, *args, workers=[where], allow_other_workers=True, pure=False, retries=2
-        )
+        where = [self._addresses[worker % len(self._addresses)]]
+        options = {"workers": where, "allow_other_workers": True, **self._options}
+        with _no_word_of_size():
+            held = self.client.submit(task, *args, **options)
+        self._held.append(held)
+        return held
 
     def check(self, idle_seconds: float) -> None:
         """Give up if nobody is left to work."""
-        if idle_seconds > limits.wait_seconds and not self.client.nthreads():
+        now = time.monotonic()
+        with scheduler_answers():
+            is_there = bool(self.client.nthreads())
+        if is_there:
+            self._last_seen = now
+        elif min(idle_seconds, now - self._last_seen) > limits.wait_seconds:
             raise self._nobody()
+
+    def close(self) -> None:
+        """Let the cluster forget all tasks, even if an error's traceback still knows of them."""
+        for future in [*self._held, *self.executor._futures]:  # type: ignore[attr-defined]
+            future.release()
 
     def _nobody(self) -> ExecutorError:
         address = getattr(self.client.scheduler, "address", "tcp://…")
@@ -189,7 +217,7 @@ def engine_for(executor: Any) -> Engine:
     if home[0] == "distributed" and hasattr(executor, "get_executor"):
         return DaskEngine(executor)
     if home[0] == "distributed" and hasattr(executor, "_client"):
-        return DaskEngine(executor._client)
+        return DaskEngine(executor._client, **executor._kwargs)
     if isinstance(executor, ThreadPoolExecutor):
         return ThreadEngine(executor)
     if isinstance(executor, ProcessPoolExecutor) or "loky" in home:
@@ -202,24 +230,23 @@ def engine_for(executor: Any) -> Engine:
     )
 
 
+def ambient_engine() -> Engine | None:
+    """Give the Dask cluster that joblib's ``parallel_config`` names, if it names one."""
+    backend = get_active_backend()[0]
+    if type(backend).__name__ != "DaskDistributedBackend":
+        return None
+    known = ("workers", "allow_other_workers", "resources", "retries")
+    options = {name: backend.submit_kwargs[name] for name in known if name in backend.submit_kwargs}
+    return DaskEngine(backend.client, **options)
+
+
 @contextmanager
 def running(engine: Engine) -> Iterator[Engine]:
     """Start an engine, tell its failures in one line, and leave nothing behind."""
     try:
-        engine.start()
-        yield engine
-    except BrokenExecutor as error:
-        raise ExecutorError(
-            f"A worker process died ({one_line(error)}): killed, or out of memory. Run again; "
-            "a Dask cluster goes on with the workers that are left."
-        ) from error
-    except CancelledError as error:
-        raise ExecutorError("The tasks were cancelled: the scheduler is lost.") from error
-    except Exception as error:
-        explained = _explained(error)
-        if explained is None:
-            raise
-        raise explained from error
+        with explained():
+            engine.start()
+            yield engine
     finally:
         engine.close()
 
@@ -273,21 +300,26 @@ class _Task:
             return self.function(*made)
 
 
-@dataclass(frozen=True)
-class _FileGone:
-    path: Path
+def _version_asker() -> Callable[[], str | None]:
+    """Give a function that is sent as a whole: a task of ours ends a worker without secateurs."""
 
-    def __call__(self) -> bool:
-        return not self.path.exists()
+    def version() -> str | None:
+        try:
+            import secateurs
+        except ImportError:
+            return None
+        return secateurs.__version__
+
+    return version
 
 
-def _dask_task_is_gone() -> bool:
-    """Whether the client has cancelled the task that runs here."""
-    from distributed import get_worker
+@contextmanager
+def _no_word_of_size() -> Iterator[None]:
+    """Keep Dask from warning of large tasks: `limits` says what is too large."""
+    import dask
 
-    worker = get_worker()
-    task = worker.state.tasks.get(worker.get_current_task())
-    return task is None or task.state == "cancelled"
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+        yield
 
 
 @dataclass(frozen=True)
@@ -329,22 +361,3 @@ class _Inline(Executor):
         except Exception as error:
             future.set_exception(error)
         return future
-
-
-def _explained(error: Exception) -> ExecutorError | None:
-    """Turn the failures of a cluster into one line; errors of the task itself stay as they are."""
-    kind = type(error).__name__
-    if kind == "KilledWorker":
-        return ExecutorError(
-            "A task was on several workers that died, one after another: most likely it needs more "
-            "memory than they have. Give more groups or shards, or larger workers."
-        )
-    if kind in ("FutureCancelledError", "CommClosedError"):
-        return ExecutorError(f"The scheduler is lost ({one_line(error)}). Start it and run again.")
-    absent = isinstance(error, (ImportError, AttributeError)) and "secateurs" in str(error)
-    if absent:
-        return ExecutorError(
-            f"A worker cannot run this task ({one_line(error)}). Install secateurs {__version__} "
-            "on all workers."
-        )
-    return None

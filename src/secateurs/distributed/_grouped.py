@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.distributed._checkpoints import Checkpoints
-from secateurs.distributed._engines import engine_for, running
+from secateurs.distributed._engines import ambient_engine, engine_for, running
 from secateurs.distributed._parts import Members, parts_for
 from secateurs.distributed._rounds import Job, Progress, Result, Rounds, Told
 from secateurs.pruners._base import (
@@ -97,8 +97,8 @@ class GroupedPruner(SpreadPruner):
                 self._job(f"group-{number}", group, n_keep, seeds[number])
                 for number, group in enumerate(groups)
             ]
-        engine = None if executor is None else engine_for(executor)
-        finished = Checkpoints(votes, self._inner, n_keep, seeds, groups)
+        engine = ambient_engine() if executor is None else engine_for(executor)
+        finished = Checkpoints(votes, self._inner, self._asks_accuracy, n_keep, seeds, groups)
 
         def compete(result: Result) -> float:
             fixed = n_keep is not None and not self.may_keep_fewer

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from secateurs.distributed._engines import Engine
+from secateurs.distributed._flags import joblib_is_local
 from secateurs.distributed._limits import limits
 from secateurs.exceptions import InputError
 from secateurs.store import VoteStore
 from secateurs.votes import Votes
 
 Members = NDArray[np.intp]
-
-_LOCAL_BACKENDS = ("LokyBackend", "MultiprocessingBackend", "ThreadingBackend", "SequentialBackend")
 
 
 class Part(NamedTuple):
@@ -51,23 +49,15 @@ class Parts(NamedTuple):
 @contextmanager
 def parts_for(votes: Votes | VoteStore, engine: Engine | None) -> Iterator[Parts]:
     """Make votes reachable for an engine; without one, for joblib's backend of the moment."""
-    if isinstance(votes, VoteStore):
+    shared = joblib_is_local() if engine is None else engine.shares_memory
+    if isinstance(votes, VoteStore) or shared:
         yield Parts(votes, is_sent=False)
-    elif engine is None:
-        yield Parts(votes, is_sent=_joblib_sends())
-    elif engine.shares_memory:
-        yield Parts(votes, is_sent=False)
-    elif engine.is_local:
+    elif engine is not None and engine.is_local:
         with tempfile.TemporaryDirectory(prefix="secateurs-") as folder:
-            yield Parts(spill(votes, Path(folder) / "votes"), is_sent=False)
+            yield Parts(VoteStore.scratch(Path(folder) / "votes", votes), is_sent=False)
     else:
         refuse_large(votes)
         yield Parts(votes, is_sent=True)
-
-
-def spill(votes: Votes, folder: Path) -> VoteStore:
-    """Write votes to a store that processes of this machine map."""
-    return VoteStore.from_votes(folder, votes, shuffle=False).unverified()
 
 
 def refuse_large(votes: Votes) -> None:
@@ -78,8 +68,3 @@ def refuse_large(votes: Votes) -> None:
             f"{limits.sent_bytes / 1e6:g} MB are sent (secateurs.distributed.limits.sent_bytes). "
             "Write them to storage that all workers share (VoteStore.from_votes) and fit on that."
         )
-
-
-def _joblib_sends() -> bool:
-    """Whether joblib's backend copies what a task gets; loky maps large arrays by itself."""
-    return type(get_active_backend()[0]).__name__ not in _LOCAL_BACKENDS

@@ -1,7 +1,9 @@
 """Groups of members, pruned wherever there is somebody to do it."""
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,8 +11,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from secateurs._interrupt import interruptible
 from secateurs.distributed._checkpoints import Checkpoints
 from secateurs.distributed._engines import Engine, gather
+from secateurs.distributed._failures import explained
+from secateurs.distributed._flags import joblib_flag
 from secateurs.distributed._parts import Members, Part, Parts
 from secateurs.pruners._base import BasePruner
 
@@ -89,17 +94,30 @@ class Rounds:
         elif len(jobs) == 1:
             finished(0, _prune(Part(self.parts.source, jobs[0].members), jobs[0]))
         else:
-            parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+            self._run_by_joblib(jobs, finished)
+
+    def _run_by_joblib(self, jobs: Sequence[Job], finished: Callable[[int, Result], None]) -> None:
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        with explained(), joblib_flag() as unwanted:
             numbered = (
-                delayed(_numbered)(place, self.parts.part(job.members), job)
+                delayed(_numbered)(place, unwanted, self.parts.part(job.members), job)
                 for place, job in enumerate(jobs)
             )
-            for place, result in parallel(numbered):
-                finished(place, result)
+            results = parallel(numbered)
+            try:
+                for place, result in results:
+                    finished(place, result)
+            finally:
+                with warnings.catch_warnings():  # joblib tells of what it cancels
+                    warnings.simplefilter("ignore")
+                    results.close()
 
 
-def _numbered(place: int, part: Part, job: Job) -> tuple[int, Result]:
-    return place, _prune(part, job)
+def _numbered(
+    place: int, unwanted: Callable[[], bool] | None, part: Part, job: Job
+) -> tuple[int, Result]:
+    with nullcontext() if unwanted is None else interruptible(unwanted):
+        return place, _prune(part, job)
 
 
 def _prune(part: Part, job: Job) -> Result:

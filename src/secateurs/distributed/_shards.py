@@ -5,9 +5,12 @@ answers with its distances to it. A shard of *rows* counts label pairs of all me
 the counts add up. No shard has a state: what one worker loses, any other makes again.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +19,9 @@ from numpy.typing import NDArray
 from secateurs._kernels import WORD_BITS
 from secateurs.distributed._checkpoints import Checkpoints
 from secateurs.distributed._engines import Engine, InlineEngine, engine_for, gather, running
+from secateurs.distributed._limits import limits
 from secateurs.distributed._parts import Members, Part, Parts, parts_for
+from secateurs.measures._pair import pair_matrix
 from secateurs.objectives import TDAS, Floats, Profile
 from secateurs.store import VoteStore
 from secateurs.votes import Votes, empty_tables, table_blocks
@@ -43,6 +48,7 @@ class ShardedTDAS(TDAS):
         profile, self._truth_counts = shards.profile()
         self._begin(diversity_weight, profile)
         self._kept: Checkpoints | None = None
+        self._kept_at = time.monotonic()
         self._steps: list[tuple[int, float]] = []
         self._ahead: list[tuple[int, float]] = []
 
@@ -59,9 +65,16 @@ class ShardedTDAS(TDAS):
         return values
 
     def matrix(self) -> Floats:
-        """TDAC of all pairs."""
-        upper = np.triu(self.rows(slice(None)), 1)
-        return upper + upper.T
+        """TDAC of all pairs, some members at a time, each pair from the side of one machine."""
+        asked: dict[int, Floats] = {}
+
+        def values_of(members: slice, others: slice) -> Floats:
+            if members.start not in asked:
+                asked.clear()
+                asked[members.start] = self.rows(members)
+            return asked[members.start][:, others]
+
+        return pair_matrix(self._votes, values_of)
 
     def resume(self, first: int) -> list[int]:
         """Give the members that an earlier run from this start has chosen already."""
@@ -82,7 +95,13 @@ class ShardedTDAS(TDAS):
             super().add(member)
             step = (member, self.value)
         self._steps.append(step)
-        if self._kept is not None and not self._ahead:
+        if time.monotonic() - self._kept_at >= limits.keep_seconds:
+            self.keep()
+
+    def keep(self) -> None:
+        """Keep the steps made so far."""
+        self._kept_at = time.monotonic()
+        if self._kept is not None and self._steps and not self._ahead:
             # The sums say how many steps they are of, should one file be newer than the other.
             self._kept.put_array("sums", np.append(self._sums, len(self._steps)))
             self._kept.put("steps", self._steps)
@@ -109,8 +128,9 @@ class MemberShards(_Asked):
 
     def __init__(self, parts: Parts, engine: Engine, diversity_weight: float) -> None:
         self._source, self._engine = parts.source, engine
-        places = np.array_split(np.arange(self._source.n_members), _n_shards(parts, engine))
-        pieces = [_pieces(parts, run) for run in places]
+        n_shards = max(1, min(engine.n_workers, self._source.n_members // 2))
+        runs = np.array_split(np.arange(self._source.n_members), n_shards)
+        pieces = [_pieces(parts, run, engine.n_threads) for run in runs]
         self._members = [np.concatenate([p.members for p in shard]) for shard in pieces]
         self._held = [
             engine.hold(_member_shard, [p.found for p in shard], diversity_weight, worker=place)
@@ -131,7 +151,8 @@ class MemberShards(_Asked):
         """TDAC of some members to all."""
         chosen = replace(self._source.take(members), y=None, names=None)
         values = np.empty((len(members), self._source.n_members))
-        found = self._ask(_distances, chosen, objective.profile.take(members))
+        profile = objective.profile.take(members)
+        found = self._ask(_distances, chosen, profile, self._engine.n_threads)
         for others, distances in zip(self._members, found, strict=True):
             values[:, others] = distances
         return values
@@ -163,7 +184,7 @@ class RowShards(_Asked):
         values = np.empty((len(members), self._source.n_members))
         own = objective.profile.take(members)
         for block in table_blocks(self._source, n_rows=len(members)):
-            parts = self._ask(_pair_counts, members, block)
+            parts = self._ask(_pair_counts, members, block, self._engine.n_threads)
             tables: Any = sum(counts.astype(np.int64) for counts, _ in parts)
             axes = parts[0][1]
             values[:, block] = objective.tdac(
@@ -183,7 +204,12 @@ def sharded_tdas(
         shards: Shards = (
             RowShards(parts, engine) if by_rows else MemberShards(parts, engine, diversity_weight)
         )
-        yield ShardedTDAS(votes, diversity_weight, shards)
+        objective = ShardedTDAS(votes, diversity_weight, shards)
+        try:
+            yield objective
+        except BaseException:
+            objective.keep()
+            raise
 
 
 def _rows_are_cheaper(votes: Votes | VoteStore, engine: Engine) -> bool:
@@ -213,20 +239,18 @@ class _Mapped(NamedTuple):
         return self.store.mapped(self.tile, self.rows)
 
 
-def _n_shards(parts: Parts, engine: Engine) -> int:
-    return max(1, min(engine.n_workers, parts.source.n_members // 2))
-
-
-def _pieces(parts: Parts, places: NDArray[np.intp]) -> list[_Piece]:
-    """Cut a run of members into what lies together."""
+def _pieces(parts: Parts, places: NDArray[np.intp], n_threads: int) -> list[_Piece]:
+    """Cut a run of members into what lies together, a piece a thread at least."""
+    runs = np.array_split(places, max(1, min(n_threads, len(places) // 2)))
     store = parts.source
     if isinstance(store, Votes):
-        return [_Piece(places, parts.part(places))]
+        return [_Piece(run, parts.part(run)) for run in runs]
     pieces = []
-    for tile in np.unique(places // store.tile_members):
-        within = places[places // store.tile_members == tile] % store.tile_members
-        rows = slice(int(within[0]), int(within[-1]) + 1)
-        pieces.append(_Piece(store.members_of(tile)[rows], _Mapped(store, int(tile), rows)))
+    for run in runs:
+        for tile in np.unique(run // store.tile_members):
+            within = run[run // store.tile_members == tile] % store.tile_members
+            rows = slice(int(within[0]), int(within[-1]) + 1)
+            pieces.append(_Piece(store.members_of(tile)[rows], _Mapped(store, int(tile), rows)))
     return pieces
 
 
@@ -241,22 +265,40 @@ def _row_piece(parts: Parts, samples: slice) -> tuple[Any, slice]:
 # What workers do.
 
 
-def _member_shard(found: Sequence[Part | _Mapped], diversity_weight: float) -> list[TDAS]:
-    return [TDAS(_at_least_two(part.votes()), diversity_weight) for part in found]
+class _Held(NamedTuple):
+    """Distances to members that lie together."""
+
+    objective: TDAS
+    own: slice  # its members; one that is alone is doubled
+
+    @classmethod
+    def of(cls, votes: Votes, diversity_weight: float) -> "_Held":
+        """Prepare; a member that is alone is doubled, as NumPy sums a single table otherwise."""
+        several = votes.take([0, 0]) if votes.n_members == 1 else votes
+        return cls(TDAS(several, diversity_weight), slice(votes.n_members))
 
 
-def _at_least_two(votes: Votes) -> Votes:
-    """Double a member that is alone: NumPy sums a single table in another order."""
-    return votes.take([0, 0]) if votes.n_members == 1 else votes
+def _member_shard(found: Sequence[Part | _Mapped], diversity_weight: float) -> list[_Held]:
+    return [_Held.of(part.votes(), diversity_weight) for part in found]
 
 
-def _counts_of_members(shard: list[TDAS]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    sizes = np.concatenate([piece.sizes for piece in shard])
-    return sizes, np.concatenate([piece.truth_counts for piece in shard])
+def _counts_of_members(shard: list[_Held]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    sizes = np.concatenate([piece.sizes[own] for piece, own in shard])
+    return sizes, np.concatenate([piece.truth_counts[own] for piece, own in shard])
 
 
-def _distances(shard: list[TDAS], chosen: Votes, profile: Profile) -> Floats:
-    return np.concatenate([piece.rows_of(chosen, profile) for piece in shard], axis=1)
+def _distances(shard: list[_Held], chosen: Votes, profile: Profile, n_threads: int) -> Floats:
+    def of_piece(held: _Held) -> Floats:
+        return held.objective.rows_of(chosen, profile)[:, held.own]
+
+    return np.concatenate(_in_threads(of_piece, shard, n_threads), axis=1)
+
+
+def _in_threads(function: Callable[[Any], Any], items: Sequence[Any], n_threads: int) -> list[Any]:
+    if n_threads == 1 or len(items) == 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(n_threads) as threads:
+        return list(threads.map(function, items))
 
 
 def _row_shard(source: Votes | VoteStore, samples: slice) -> Votes:
@@ -268,10 +310,16 @@ def _counts_of_rows(votes: Votes) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _pair_counts(
-    votes: Votes, members: Sequence[int], block: slice
+    votes: Votes, members: Sequence[int], block: slice, n_threads: int
 ) -> tuple[NDArray[np.int32], tuple[int, ...]]:
     """Count label pairs; with the axes that bring the counts back into their layout."""
-    tables = votes.joint_counts(members, block)
+    cuts = np.linspace(block.start, block.stop, n_threads + 1).astype(int).tolist()
+    runs = [slice(first, last) for first, last in pairwise(cuts) if last > first]
+
+    def count(run: slice) -> NDArray[np.int32]:
+        return votes.joint_counts(members, run).astype(np.int32)
+
+    tables = np.concatenate(_in_threads(count, runs, n_threads), axis=1)
     if not votes.packed.counts_cells_first:
-        return tables.astype(np.int32), (0, 1, 2, 3)
-    return np.ascontiguousarray(tables.transpose(2, 3, 0, 1), dtype=np.int32), (2, 3, 0, 1)
+        return tables, (0, 1, 2, 3)
+    return np.ascontiguousarray(tables.transpose(2, 3, 0, 1)), (2, 3, 0, 1)

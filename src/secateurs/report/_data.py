@@ -1,0 +1,262 @@
+"""What a report shows, as plain values: the page is made of these and nothing else."""
+
+import hashlib
+import math
+import os
+import pickle
+import platform
+import warnings
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secateurs import __version__
+from secateurs._ballots import Setting
+from secateurs._labels import merge_classes
+from secateurs.comparison import Comparison, board_lines
+from secateurs.exceptions import InputError
+from secateurs.objectives import TDAS
+from secateurs.predictions import Predictions
+from secateurs.pruned import Pruning
+from secateurs.pruners import COMEP, BasePruner
+from secateurs.report import _sections
+from secateurs.report._beside import (
+    compare_around,
+    is_live,
+    live_pruner,
+    pruner_of,
+    weight_of,
+)
+from secateurs.report._pack import pack
+from secateurs.report._sections import MOST_LABELS, MOST_LIVE, Plain
+from secateurs.report._weights import weight_curve, weight_grid
+from secateurs.report._words import reproduce, safety, verdict
+from secateurs.votes import Votes
+
+SCHEMA = "secateurs-run/1"
+
+
+def report_data(
+    result: Pruning | Comparison,
+    X_test: Any = None,
+    y_test: ArrayLike | None = None,
+    *,
+    X: Any = None,
+    command: Sequence[str] | None = None,
+) -> Plain:
+    """Collect everything that a report shows, in plain JSON values.
+
+    Parameters
+    ----------
+    result : Pruning or Comparison
+        What `secateurs.prune` or `secateurs.compare` gave.
+    X_test, y_test : array-like, optional
+        Rows that served for neither training nor choosing, and their true labels; for predictions
+        such a table on other rows. Without them figures are cross-fitted on the rows chosen
+        on. A comparison has its own rows.
+    X : array-like, optional
+        The rows a pruning was chosen on. With them, cross-fitted figures follow the ensemble's own
+        vote; without, they count labels, which is all that a pruning remembers.
+    command : sequence of str, optional
+        The beginning of the command line that does the same, such as
+        ``["secateurs", "prune", "forest.skops", "rows.csv", "--target", "churn"]``.
+
+    Returns
+    -------
+    dict
+        Goes into `secateurs.report.render`, and as JSON into a file that
+        `secateurs.report.load_run` reads.
+
+    Examples
+    --------
+    >>> from secateurs import prune
+    >>> from secateurs.report import report_data
+    >>> votes = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]] * 5
+    >>> data = report_data(prune(votes, y=[0, 0, 1, 1] * 5, keep=2))
+    >>> data["chosen"]["members"]
+    [0, 1]
+    """
+    if isinstance(result, Comparison):
+        if X_test is not None or y_test is not None or X is not None:
+            raise InputError("A comparison has its own rows. Give X_test and y_test to compare.")
+        comparison, pruning = result, result.pruning()
+        name, keep = result.best
+        board = board_lines(result.leaderboard())
+    else:
+        comparison, pruning = compare_around(result, X, X_test, y_test), result
+        name, keep = next(iter(comparison.courses)), len(result.member_indices)
+        board = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data = _collect(comparison, pruning, name, keep)
+    for warning in caught:
+        warnings.warn(str(warning.message), stacklevel=2)
+    data["notes"] = [*comparison.notes, *(str(warning.message) for warning in caught)]
+    data["leaderboard"] = board
+    data["reproduce"] = reproduce(pruning, data["courses"][data["chosen"]["course"]], command)
+    return plain(data)
+
+
+def _collect(comparison: Comparison, pruning: Pruning, name: str, keep: int) -> Plain:
+    """Collect what a page shows of one method and size, among others."""
+    setting, courses = comparison.setting, comparison.courses
+    votes, judged = setting.choosing.votes, setting.judged_on
+    course = courses[name]
+    place = course.chosen.place(keep)
+    classes = merge_classes(votes.classes, judged.votes.classes)
+    kept = pruning.member_indices.tolist()
+    voted = _sections.voted_for(pruning, setting, course, keep)
+    lines = _sections.before_after(pruning, setting, course.own, place, voted)
+    p_value = _sections.mcnemar(course.own, place)
+    live = live_pruner(comparison, pruning)
+    weights = _weights(setting, live, pruning, keep)
+    n_both = 2 if setting.testing is not None else 1
+    testing = None
+    if setting.testing is not None:
+        testing = _sections.label_facts(setting.testing, classes, MOST_LABELS // n_both)
+    return {
+        "schema": SCHEMA,
+        "made": _made(),
+        "ensemble": _sections.ensemble_facts(pruning.ensemble, classes),
+        "rows": _rows(setting, pruning),
+        "chosen": {
+            "course": list(courses).index(name),
+            "keep": keep,
+            "members": kept,
+            "parameters": pruning.provenance()["parameters"],
+        },
+        "verdict": verdict(lines, setting.testing is not None),
+        "safety": safety(lines, p_value),
+        "before_after": lines,
+        "whole": {
+            "choosing": int(votes.is_right().sum()),
+            "held_out": course.own.whole,
+            "held_out_labels": course.labels.whole,
+            "n_rows": course.own.n_rows,
+        },
+        "courses": [
+            _sections.course_facts(label, one, pruner_of(one), votes)
+            | {"live": weights is not None and _same_start(pruner_of(one), live)}
+            for label, one in courses.items()
+        ],
+        "weights": weights,
+        "kappa_error": _sections.kappa_error_facts(votes, kept),
+        "distances": _sections.distance_facts(votes, kept),
+        "steps": _sections.step_facts(votes, pruning),
+        "confusion": _sections.confusion_facts(judged.votes.truth, *voted, judged.votes.n_classes)
+        | {"labels": [str(label) for label in judged.votes.classes]},
+        "losses": _sections.loss_facts(judged.votes, *voted)
+        | {"labels": [str(label) for label in judged.votes.classes]},
+        "costs": _costs(pruning, lines),
+        "choosing": _sections.label_facts(setting.choosing, classes, MOST_LABELS // n_both),
+        "testing": testing,
+    }
+
+
+def _same_start(pruner: BasePruner, live: COMEP) -> bool:
+    """Whether a method is the COMEP that the page follows, but for a weight of the grid."""
+    if not (isinstance(pruner, COMEP) and is_live(pruner)):
+        return False
+    chance = pruner.random_state == live.random_state or live.start != "random"
+    return (
+        pruner.start == live.start and chance and weight_of(pruner) in weight_grid(weight_of(live))
+    )
+
+
+def _weights(setting: Setting, pruner: COMEP, pruning: Pruning, keep: int) -> Plain | None:
+    """Follow COMEP through all weights of diversity, unless there are too many members."""
+    votes = setting.choosing.votes
+    if votes.n_members > MOST_LIVE:
+        return None
+    curve = weight_curve(setting, pruner, pruning.member_indices.tolist(), keep)
+    return {
+        "grid": curve.weights,
+        "starts": [course.chosen.members(1)[0] for course in curve.courses],
+        "relevance": pack(TDAS(votes, 0.0).relevance),
+        "held_out": [course.own.right.tolist() for course in curve.courses],
+        "held_out_labels": [course.labels.right.tolist() for course in curve.courses],
+        "accuracy": curve.accuracy.tolist(),
+        "half_width": curve.half_width.tolist(),
+        "overlap": curve.overlap.tolist(),
+    }
+
+
+def _costs(pruning: Pruning, lines: Sequence[Plain]) -> Plain:
+    """Say what members cost: bytes each, and milliseconds for one row by their number."""
+    ensemble, keep = pruning.ensemble, len(pruning.member_indices)
+    if isinstance(ensemble, Predictions):
+        return {"bytes": None, "ms": None}
+    each = _bytes_of(ensemble.members)
+    whole = len(pickle.dumps(ensemble.slice(range(ensemble.n_members))))
+    costs: Plain = {"bytes": {"base": max(0, whole - sum(each)), "each": each}, "ms": None}
+    for line in lines:
+        if line["figure"] == "ms for 1 row":
+            costs["ms"] = _milliseconds(ensemble.n_members, keep, line["before"], line["after"])
+    return costs
+
+
+def _milliseconds(n_members: int, keep: int, before: float, after: float) -> list[list[float]]:
+    """Give points of a line by the number of members: none, the kept and all, as measured."""
+    if keep == n_members:
+        return [[0, 0.0], [n_members, before]]
+    none = after - keep * (before - after) / (n_members - keep)
+    return [[0, max(0.0, none)], [keep, after], [n_members, before]]
+
+
+def _bytes_of(members: Sequence[Any]) -> list[int]:
+    """Say what each member adds to a pickle that holds another one already."""
+
+    def added(member: Any, other: Any) -> int:
+        return len(pickle.dumps([other, member])) - len(pickle.dumps([other]))
+
+    first, *rest = members
+    return [added(first, members[-1]), *(added(member, first) for member in rest)]
+
+
+def _rows(setting: Setting, pruning: Pruning) -> Plain:
+    testing = setting.testing
+    return {
+        "choosing": setting.choosing.votes.n_samples,
+        "choosing_sha256": _digest(setting.choosing.votes),
+        "testing": None if testing is None else testing.votes.n_samples,
+        "testing_sha256": None if testing is None else _digest(testing.votes),
+        "n_folds": 0 if testing is not None else setting.n_choices - 1,
+        "out_of_bag": pruning.oob,
+        "counts_labels": setting.judged_on.counts_labels,
+    }
+
+
+def _digest(votes: Votes) -> str:
+    """Hash votes and true labels, to know the rows again."""
+    found = hashlib.sha256(np.ascontiguousarray(votes.packed.decode()).tobytes())
+    found.update(np.ascontiguousarray(votes.truth).tobytes())
+    return found.hexdigest()
+
+
+def _made() -> Plain:
+    packages = ("numpy", "scipy", "scikit-learn")
+    versions = {"secateurs": __version__, "python": platform.python_version()}
+    return {
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions | {name: version(name) for name in packages},
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def plain(value: Any) -> Any:
+    """Turn values into those that JSON knows; numbers that are none become None."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    return str(value).encode("utf-8", "replace").decode()  # names may hold halves of characters

@@ -1,0 +1,119 @@
+"""Reports and their data as files."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from secateurs._files import write_file
+from secateurs.exceptions import InputError, one_line, reading
+from secateurs.persistence import refuse_existing
+from secateurs.report._data import SCHEMA
+from secateurs.report._page import render
+from secateurs.report._schema import check
+
+_MOST_BYTES = 1 << 28
+
+Plain = dict[str, Any]
+
+
+def write_report(data: Plain, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Write the page of a report.
+
+    Parameters
+    ----------
+    data : dict
+        From `report_data` or `load_run`.
+    path : str or path-like
+        Where to.
+    force : bool, default=False
+        Whether to write over a file that exists.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+    """
+    target = Path(path)
+    refuse_existing([target], force)
+    return _write(target, render(data))
+
+
+def write_run(data: Plain, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Write the data of a report as JSON, for `load_run`.
+
+    Parameters
+    ----------
+    data : dict
+        From `report_data`.
+    path : str or path-like
+        Where to.
+    force : bool, default=False
+        Whether to write over a file that exists.
+
+    Returns
+    -------
+    Path
+        Where the file is.
+    """
+    target = Path(path)
+    refuse_existing([target], force)
+    return _write(target, json.dumps(data, allow_nan=False) + "\n")
+
+
+def load_run(path: str | os.PathLike[str]) -> Plain:
+    """Read the data of a report.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that `write_run` or the command line wrote.
+
+    Returns
+    -------
+    dict
+        The data, looked through: `render` can draw it.
+
+    Examples
+    --------
+    >>> from secateurs.report import load_run
+    >>> load_run("run.json")
+    Traceback (most recent call last):
+    secateurs.exceptions.InputError: run.json does not exist. Give the JSON file of a run.
+    """
+    target = Path(path)
+    if not target.is_file():
+        what = "is no file" if target.exists() else "does not exist"
+        raise InputError(f"{target} {what}. Give the JSON file of a run.")
+    with reading(target):
+        if target.stat().st_size > _MOST_BYTES:
+            raise InputError(f"is larger than {_MOST_BYTES:,} bytes, more than any run is.")
+        data = _parse(target.read_bytes())
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise InputError(
+                f"is no run of this version: its schema is not {SCHEMA!r}. Make it with --run."
+            )
+        check(data)
+        render(data)
+    return data
+
+
+def _parse(content: bytes) -> Any:
+    try:
+        return json.loads(content, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise InputError("is no JSON of a run: it is nested too deeply.") from None
+    except ValueError as error:
+        raise InputError(f"is no JSON: {one_line(error)}.") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _write(path: Path, text: str) -> Path:
+    try:
+        write_file(path, text.encode())
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {one_line(error)}.") from error
+    return path

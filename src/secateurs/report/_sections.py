@@ -1,0 +1,255 @@
+"""The sections of a report, each as plain values."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+from sklearn.utils import check_random_state
+
+from secateurs import _summary
+from secateurs._ballots import Rows, Setting
+from secateurs._courses import Course, Score, whole_vote
+from secateurs._labels import Array
+from secateurs._methods import short_name
+from secateurs._sizes import predictor
+from secateurs._summary import Figure
+from secateurs.ensembles import Ensemble
+from secateurs.predictions import Predictions
+from secateurs.pruned import Pruning
+from secateurs.pruners._base import is_number
+from secateurs.report import _numbers
+from secateurs.report._pack import pack, sample_rows
+from secateurs.report._weights import distances_of
+from secateurs.votes import Votes
+
+MOST_LABELS = 1_000_000  # votes that go into a page, of rows chosen on and rows tested on together
+MOST_LIVE = _numbers.MOST_IN_HEATMAP  # members up to which all distances go into it
+_MOST_PAIRS = 3000  # points of other pairs in the κ–error figure
+_MOST_CLASSES = 15  # in the confusion matrices
+
+Plain = dict[str, Any]
+
+
+def ensemble_facts(ensemble: Ensemble, classes: Array) -> Plain:
+    """Say what was pruned."""
+    vote = "probabilities" if ensemble.soft else "labels"
+    if ensemble.weights is not None:
+        vote = f"weighted {vote}"
+    return {
+        "name": type(ensemble.model).__name__,
+        "n_members": ensemble.n_members,
+        "names": [str(name) for name in ensemble.names],
+        "classes": [str(label) for label in classes],
+        "vote": vote,
+    }
+
+
+def voted_for(pruning: Pruning, setting: Setting, course: Course, keep: int) -> tuple[Array, Array]:
+    """Give the codes that all and the kept members vote for on the rows judged on.
+
+    Through the models themselves where these are at hand.
+    """
+    rows, ensemble = setting.judged_on, pruning.ensemble
+    if setting.testing is None or isinstance(ensemble, Predictions):
+        return whole_vote(rows), course.predicted[keep]
+    both = range(ensemble.n_members), pruning.member_indices
+    before, after = (
+        np.searchsorted(rows.votes.classes, predictor(ensemble, members)(rows.X))
+        for members in both
+    )
+    return before, after
+
+
+def before_after(
+    pruning: Pruning, setting: Setting, own: Score, place: int, voted: tuple[Array, Array]
+) -> list[Plain]:
+    """Compare the kept with all members: through the models on test rows, else cross-fitted."""
+    testing = setting.testing
+    if testing is not None:
+        table = testing.ensemble.model if isinstance(testing.ensemble, Predictions) else testing.X
+        truth, rng = testing.votes.classes[testing.votes.truth], check_random_state(0)
+        _, figures = _summary.measure(pruning, table, truth, rng, files=True)
+    else:
+        figures = _cross_fitted(pruning, setting, own, place, voted)
+        figures |= _summary.costs(pruning, setting.choosing.X)
+    return [_line(name, figure) for name, figure in figures.items()]
+
+
+def _cross_fitted(
+    pruning: Pruning, setting: Setting, own: Score, place: int, voted: tuple[Array, Array]
+) -> dict[str, Figure]:
+    change, half = float(own.change[place]), float(own.half_width[place])
+    accuracies = own.whole_accuracy, float(own.accuracy[place])
+    before, after = (_balanced(setting.choosing.votes.truth, codes) for codes in voted)
+    return {
+        "members": Figure(pruning.ensemble.n_members, len(pruning.member_indices)),
+        "accuracy": Figure(*accuracies, change - half, change + half),
+        "balanced accuracy": Figure(before, after),
+    }
+
+
+def _balanced(truth: Array, predicted: Array) -> float:
+    """Give the mean of the classes' shares of rows right."""
+    rows = np.bincount(truth)
+    right = np.bincount(truth[predicted == truth], minlength=len(rows))
+    return float((right[rows > 0] / rows[rows > 0]).mean())
+
+
+def _line(name: str, figure: Figure) -> Plain:
+    line = {"figure": name, "before": figure.before, "after": figure.after}
+    line |= {"change": figure.after - figure.before, "low": figure.low, "high": figure.high}
+    if figure.timings is None:
+        return line | {"timings": None}
+    spread = (_spread(times) for times in figure.timings)
+    return line | {"timings": dict(zip(("before", "after"), spread, strict=True))}
+
+
+def _spread(times: Array) -> Plain:
+    """Give single timings, and where the middle nine tenths of them lie."""
+    low, high = np.percentile(times, [5, 95])
+    return {"low": float(low), "high": float(high), "all": times.round(6).tolist()}
+
+
+def mcnemar(own: Score, place: int) -> float:
+    """P-value of McNemar's exact test: whether as many rows are lost as won, but for chance."""
+    lost, won = int(own.lost[place]), int(own.won[place])
+    return 1.0 if lost + won == 0 else float(binomtest(won, lost + won).pvalue)
+
+
+def course_facts(name: str, course: Course, pruner: Any, choosing: Votes) -> Plain:
+    """Say what a method chooses at each size and how it does."""
+    chosen = course.chosen
+    groups = [chosen.members(size) for size in chosen.sizes]
+    weight: Any = getattr(pruner, "diversity_weight", None)
+    return {
+        "label": name,
+        "method": short_name(pruner),
+        "weight": float(weight) if is_number(weight) else None,
+        "sizes": chosen.sizes.tolist(),
+        "order": chosen.order,
+        "sets": None if chosen.order is not None else groups,
+        "choosing": _numbers.right_by_size(choosing, groups).tolist(),
+        "held_out": score_facts(course.own),
+        "held_out_labels": course.labels.right.tolist(),
+    }
+
+
+def score_facts(score: Score) -> Plain:
+    """Give the counts of a score by size."""
+    return {"right": score.right.tolist(), "lost": score.lost.tolist(), "won": score.won.tolist()}
+
+
+def kappa_error_facts(votes: Votes, kept: Sequence[int]) -> Plain:
+    """Give κ and mean error of pairs: all of the kept members, a sample of the others."""
+    pairs = _numbers.kappa_error(votes)
+    among = pairs.among(kept)
+    others = np.flatnonzero(~among)
+    shown = others
+    if len(others) > _MOST_PAIRS:
+        shown = np.sort(np.random.RandomState(0).choice(others, _MOST_PAIRS, replace=False))
+    chosen = np.flatnonzero(among)[:_MOST_PAIRS]
+    front = np.flatnonzero(pairs.front)
+    front = front[np.lexsort((pairs.error[front], pairs.kappa[front]))]
+
+    def points(places: Any) -> list[list[float]]:
+        return np.stack([pairs.kappa[places], pairs.error[places]], axis=1).round(5).tolist()
+
+    def middle(mask: Any) -> list[float] | None:
+        if not mask.any():
+            return None
+        return [float(pairs.kappa[mask].mean()), float(pairs.error[mask].mean())]
+
+    named = np.stack([pairs.first[front], pairs.second[front]], axis=1).tolist()
+    return {
+        "n_pairs": len(pairs.first),
+        "kept": points(chosen),
+        "others": points(shown),
+        "front": points(front),
+        "front_pairs": named,
+        "mean": middle(np.ones(len(among), dtype=bool)),
+        "mean_kept": middle(among),
+    }
+
+
+def distance_facts(votes: Votes, kept: Sequence[int]) -> Plain:
+    """Give the distances of all pairs, or of some where there are very many members."""
+    pairs = _numbers.pair_distances(votes, kept)
+    complete = len(pairs.members) == votes.n_members
+    values = distances_of(votes) if complete else pairs.values
+    n_others = max(1, len(pairs.members) - 1)
+    apart = np.where(np.eye(len(pairs.members), dtype=bool), np.inf, pairs.values)
+    return {
+        "members": pairs.members.tolist(),
+        "complete": complete,
+        "order": pairs.order.tolist(),
+        "low": pairs.low,
+        "high": pairs.high,
+        "mean": (pairs.values.sum(axis=0) / n_others).tolist(),
+        "nearest": pairs.members[apart.argmin(axis=0)].tolist(),
+        "to_nearest": (apart.min(axis=0) if len(apart) > 1 else np.zeros(len(apart))).tolist(),
+        "triangle": pack(values[np.triu_indices(len(values), 1)]),
+    }
+
+
+def step_facts(votes: Votes, pruning: Pruning) -> list[Plain]:
+    """Follow the choice step by step."""
+    members, scores = pruning.member_indices.tolist(), pruning.pruner.scores_.tolist()
+    steps = _numbers.selection_steps(votes, members, scores)
+    return [
+        {
+            "member": step.member,
+            "score": step.score,
+            "accuracy": step.accuracy,
+            "alone": step.alone,
+            "distance": step.distance,
+        }
+        for step in steps
+    ]
+
+
+def confusion_facts(truth: Array, before: Array, after: Array, n_classes: int) -> Plain:
+    """Give the confusion matrices of all and of the kept, of the classes that change the most."""
+    whole = _numbers.confusion(truth, before, n_classes)
+    kept = _numbers.confusion(truth, after, n_classes)
+    moved = np.abs(whole - kept).sum(axis=1) + np.abs(whole - kept).sum(axis=0)
+    most = np.argsort(-moved, kind="stable")[:_MOST_CLASSES]
+    shown = most if n_classes > _MOST_CLASSES else np.argsort(-moved, kind="stable")
+    grid = np.ix_(shown, shown)
+    return {
+        "classes": shown.tolist(),
+        "n_classes": n_classes,
+        "whole": whole[grid].tolist(),
+        "kept": kept[grid].tolist(),
+        "rows": whole[shown].sum(axis=1).tolist(),
+    }
+
+
+def loss_facts(votes: Votes, before: Array, after: Array) -> Plain:
+    """Count who lost and who won: by class, and by the share of all members that are right."""
+    truth = votes.truth
+    right, still = before == truth, after == truth
+    n_shares = len(_numbers.SHARES) - 1
+    by_class = _numbers.losses(truth.astype(np.intp), votes.n_classes, right, still)
+    by_share = _numbers.losses(_numbers.by_share(votes), n_shares, right, still)
+    return {
+        "by_class": {name: counts.tolist() for name, counts in by_class._asdict().items()},
+        "by_share": {name: counts.tolist() for name, counts in by_share._asdict().items()},
+        "shares": list(_numbers.SHARES),
+    }
+
+
+def label_facts(rows: Rows, classes: Array, most: int) -> Plain:
+    """Pack the votes on some rows, with the true labels; a sample where there are very many."""
+    votes = rows.votes
+    shown = sample_rows(votes.truth, max(1, most // votes.n_members))
+    codes = np.append(np.searchsorted(classes, votes.classes), len(classes))
+    truth = codes[votes.truth[shown]]
+    order = np.argsort(truth, kind="stable")
+    labels = codes[votes.packed.decode()[:, shown[order]]]
+    return {
+        "n_rows": len(shown),
+        "n_all": votes.n_samples,
+        "truth": np.bincount(truth, minlength=len(classes)).tolist(),
+        "votes": pack(labels, len(classes) + votes.has_missing),
+    }

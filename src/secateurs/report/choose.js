@@ -1,0 +1,117 @@
+"use strict";
+// Unpacking votes and distances, choosing as COMEP does, and counting votes.
+
+const ALIKE = -1; // marks pairs that vote alike everywhere
+const TIE = 1e-12;
+
+/** Give back the numbers that Python packed. */
+async function unpack(packed) {
+  let bytes = Uint8Array.from(atob(packed.base64), (letter) => letter.charCodeAt(0));
+  if (packed.deflated) {
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+  const length = packed.shape.reduce((product, side) => product * side, 1);
+  const view = new DataView(bytes.buffer);
+  if (packed.bits === 64) return Float64Array.from({ length }, (_, i) => view.getFloat64(8 * i, true));
+  if (packed.bits === 16) return Uint16Array.from({ length }, (_, i) => view.getUint16(2 * i, true));
+  return unpackBits(bytes, packed.bits, length);
+}
+
+function unpackBits(bytes, bits, length) {
+  if (bits === 8) return bytes;
+  const values = new Uint8Array(length);
+  const each = 8 / bits;
+  const mask = (1 << bits) - 1;
+  for (let i = 0; i < length; i++) {
+    values[i] = (bytes[Math.floor(i / each)] >> (bits * (i % each))) & mask;
+  }
+  return values;
+}
+
+/** Spread a triangle of pairs i < j over a whole matrix, `diagonal` on its diagonal. */
+function fromTriangle(triangle, n, diagonal) {
+  const matrix = new Float64Array(n * n).fill(diagonal);
+  let place = 0;
+  for (let i = 0; i < n; i++) {
+    for (let j = i + 1; j < n; j++) {
+      matrix[i * n + j] = matrix[j * n + i] = triangle[place++];
+    }
+  }
+  return matrix;
+}
+
+/** Order all members as COMEP does: from a start, the largest sum of distances next. */
+function comepOrder(apart, relevance, weight, start) {
+  const n = relevance.length;
+  const sums = new Float64Array(n);
+  const free = new Uint8Array(n).fill(1);
+  const order = [];
+  let member = start;
+  for (;;) {
+    order.push(member);
+    free[member] = 0;
+    if (order.length === n) return order;
+    for (let other = 0; other < n; other++) {
+      const distance = apart[member * n + other];
+      if (distance === ALIKE) continue;
+      const both = (relevance[member] + relevance[other]) / 2;
+      sums[other] += weight * distance + (1 - weight) * both;
+    }
+    member = bestMember(sums, free);
+  }
+}
+
+/** Give the free member with the largest score; of those that tie, the first. */
+function bestMember(scores, free) {
+  let best = -Infinity;
+  for (let i = 0; i < scores.length; i++) if (free[i] && scores[i] > best) best = scores[i];
+  const enough = best - TIE * Math.max(1, Math.abs(best));
+  for (let i = 0; i < scores.length; i++) if (free[i] && scores[i] >= enough) return i;
+  return -1;
+}
+
+/** Unpack votes on rows that are sorted by their true class. */
+async function readVotes(facts) {
+  const truth = new Uint16Array(facts.n_rows);
+  let row = 0;
+  facts.truth.forEach((count, label) => {
+    truth.fill(label, row, (row += count));
+  });
+  return { votes: await unpack(facts.votes), truth, nClasses: facts.truth.length };
+}
+
+/** Count rows that the vote gets right after each member has joined; ties go to the lowest class. */
+function rightBySize(table, members) {
+  const { votes, truth, nClasses } = table;
+  const nRows = truth.length;
+  const tally = new Uint16Array(nRows * nClasses);
+  const winner = new Uint16Array(nRows);
+  const most = new Uint16Array(nRows);
+  let right = 0;
+  for (let row = 0; row < nRows; row++) if (truth[row] === 0) right++;
+  return members.map((member) => {
+    for (let row = 0; row < nRows; row++) {
+      const code = votes[member * nRows + row];
+      if (code >= nClasses) continue; // no vote
+      const count = ++tally[row * nClasses + code];
+      if (count < most[row] || (count === most[row] && code > winner[row])) continue;
+      most[row] = count;
+      if (winner[row] === code) continue;
+      right += (code === truth[row]) - (winner[row] === truth[row]);
+      winner[row] = code;
+    }
+    return right;
+  });
+}
+
+/** Give the points [cost, accuracy] that no other one beats, the cheapest first. */
+function paretoFront(points) {
+  const sorted = [...points].sort(([a, x], [b, y]) => a - b || y - x);
+  let best = -Infinity;
+  return sorted.filter(([, accuracy]) => {
+    const better = accuracy > best;
+    if (better) best = accuracy;
+    return better;
+  });
+}

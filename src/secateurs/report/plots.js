@@ -1,0 +1,150 @@
+"use strict";
+// Drawing: axes, lines, points and a heatmap. Foreign text goes in as text, never as HTML.
+
+const MARGIN = { left: 52, right: 14, top: 26, bottom: 42 };
+const DASHES = ["", "7 3", "2 3", "9 3 2 3", "14 4", "5 2 1 2"];
+const CIVIDIS = ["#00204d", "#00336f", "#39486b", "#575c6d", "#707173", "#8a8779", "#a69d75",
+  "#c4b56c", "#e4cf5b", "#ffea46"].map((text) => parseInt(text.slice(1), 16));
+
+function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function html(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** Make axes: gives the drawing, scales x and y, and a layer that is cut at the edges. */
+function frame({ width, height, x, y, label }) {
+  const right = width - MARGIN.right;
+  const bottom = height - MARGIN.bottom;
+  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+    "aria-label": label });
+  const xScale = scale(x, MARGIN.left, right);
+  const yScale = scale(y, bottom, MARGIN.top);
+  for (const tick of ticksOf(y, Math.max(3, Math.floor(height / 60)))) {
+    const at = yScale(tick);
+    root.append(svg("line", { class: "grid", x1: MARGIN.left, x2: right, y1: at, y2: at }));
+    root.append(svg("text", { class: "tick end", x: MARGIN.left - 8, y: at + 4 }, y.format(tick)));
+  }
+  for (const tick of ticksOf(x, Math.max(3, Math.floor(width / 90)))) {
+    const at = xScale(tick);
+    root.append(svg("line", { class: "mark", x1: at, x2: at, y1: bottom, y2: bottom + 4 }));
+    root.append(svg("text", { class: "tick middle", x: at, y: bottom + 18 }, x.format(tick)));
+  }
+  root.append(svg("line", { class: "mark", x1: MARGIN.left, x2: right, y1: bottom, y2: bottom }));
+  const middle = (MARGIN.left + right) / 2;
+  root.append(svg("text", { class: "axis middle", x: middle, y: height - 4 }, x.label));
+  root.append(svg("text", { class: "axis", x: 0, y: 12 }, y.label));
+  const clip = `clip-${frame.count = (frame.count || 0) + 1}`;
+  const area = { x: MARGIN.left, y: MARGIN.top - 6, width: right - MARGIN.left,
+    height: bottom - MARGIN.top + 6 };
+  root.append(svg("clipPath", { id: clip }, svg("rect", area)));
+  const layer = svg("g", { "clip-path": `url(#${clip})` });
+  root.append(layer);
+  return { root, layer, x: xScale, y: yScale, left: MARGIN.left, right, top: MARGIN.top, bottom };
+}
+
+function scale({ domain: [low, high], log }, start, end) {
+  const position = log ? Math.log : (value) => value;
+  const first = position(low);
+  const span = position(high) - first || 1;
+  return (value) => start + ((end - start) * (position(value) - first)) / span;
+}
+
+function ticksOf({ domain: [low, high], log, whole }, wanted) {
+  if (log && high / low > 8) {
+    const steps = high / low > 300 ? [1] : high / low > 60 ? [1, 3] : [1, 2, 5];
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
+      for (const step of steps) ticks.push(step * 10 ** power);
+    }
+    return ticks.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
+  }
+  const rough = (high - low || 1) / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  let step = [1, 2, 5, 10].find((factor) => factor * power >= rough) * power;
+  if (whole) step = Math.max(1, Math.round(step));
+  const ticks = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++) ticks.push(n * step);
+  return ticks;
+}
+
+function pathOf(plot, points) {
+  return points.map(([x, y], i) =>
+    `${i ? "L" : "M"}${plot.x(x).toFixed(1)} ${plot.y(y).toFixed(1)}`).join("");
+}
+
+function line(plot, points, style, dash = "") {
+  const shape = svg("path", { class: `line ${style}`, d: pathOf(plot, points) });
+  if (dash) shape.setAttribute("stroke-dasharray", dash);
+  plot.layer.append(shape);
+}
+
+/** Draw many points as one shape: dots are round ends of lines without length. */
+function points(plot, places, style) {
+  const d = places.map(([x, y]) => `M${plot.x(x).toFixed(1)} ${plot.y(y).toFixed(1)}h0`).join("");
+  plot.layer.append(svg("path", { class: `points ${style}`, d }));
+}
+
+function band(plot, lower, upper, style) {
+  const back = [...lower].reverse();
+  const d = `${pathOf(plot, upper)}${pathOf(plot, back).replace("M", "L")}Z`;
+  plot.layer.append(svg("path", { class: `band ${style}`, d }));
+}
+
+function level(plot, value, style, text) {
+  const at = plot.y(value);
+  plot.layer.append(svg("line", { class: style, x1: plot.left, x2: plot.right, y1: at, y2: at }));
+  if (text) plot.layer.append(svg("text", { class: "tick", x: plot.left + 4, y: at - 5 }, text));
+}
+
+function dot(plot, x, y, style, radius = 6) {
+  plot.layer.append(svg("circle", { class: `dot ${style}`, cx: plot.x(x), cy: plot.y(y), r: radius }));
+}
+
+function upright(plot, x, style) {
+  const at = plot.x(x);
+  plot.layer.append(svg("line", { class: style, x1: at, x2: at, y1: plot.top, y2: plot.bottom }));
+}
+
+/** Give a range a little wider than the values. */
+function around(values, part = 0.06) {
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const spare = (high - low || Math.abs(high) * 0.02 || 0.02) * part;
+  return [low - spare, high + spare];
+}
+
+/** Colour a value between 0 and 1. */
+function cividis(value) {
+  const place = Math.min(1, Math.max(0, value)) * (CIVIDIS.length - 1);
+  const low = Math.min(CIVIDIS.length - 2, Math.floor(place));
+  const mix = place - low;
+  return [16, 8, 0].map((shift) => {
+    const [from, to] = [CIVIDIS[low], CIVIDIS[low + 1]].map((colour) => (colour >> shift) & 255);
+    return Math.round(from + (to - from) * mix);
+  });
+}
+
+/** Paint a matrix in some order of its rows, one pixel a cell; the diagonal stays empty. */
+function heatmap(matrix, n, order, low, high) {
+  const canvas = html("canvas", { width: n, height: n });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(n, n);
+  for (let row = 0; row < n; row++) {
+    for (let column = 0; column < n; column++) {
+      if (row === column) continue;
+      const value = Math.max(0, matrix[order[row] * n + order[column]]);
+      image.data.set([...cividis((value - low) / (high - low || 1)), 255], 4 * (row * n + column));
+    }
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}

@@ -1,0 +1,276 @@
+"use strict";
+// "What if?": another method, size or weight, worked out in the page.
+
+const LIVE = "comep"; // the method whose choice the page makes itself
+
+function signed(value) {
+  const text = Math.abs(value).toFixed(4);
+  return Number(text) === 0 ? text : (value < 0 ? "−" : "+") + text;
+}
+
+const byId = (id) => document.getElementById(id);
+
+/** What is known of methods, with votes counted again; `votes` has tables and distances. */
+class Courses {
+  constructor(data, votes) {
+    this.data = data;
+    this.votes = votes;
+    this.others = data.courses.filter((course) => !course.live);
+    this.methods = [...(data.weights ? [LIVE] : []), ...this.others.map((course) => course.label)];
+    this.known = new Map();
+  }
+
+  get(method, weight) {
+    const live = this.data.weights !== null && method === LIVE;
+    const key = live ? `${LIVE} ${weight}` : `= ${method}`;
+    if (!this.known.has(key)) {
+      const facts = live ? this.choose(weight) : this.others.find((one) => one.label === method);
+      this.known.set(key, { ...facts, ...this.count(facts) });
+    }
+    return this.known.get(key);
+  }
+
+  choose(weight) {
+    const { weights } = this.data;
+    const place = weights.grid.indexOf(weight);
+    const start = weights.starts[place];
+    const order = comepOrder(this.votes.distances, this.votes.relevance, weight, start);
+    return { label: LIVE, method: LIVE, weight, order, sizes: order.map((_, i) => i + 1),
+      held_out: { right: weights.held_out[place] },
+      held_out_labels: weights.held_out_labels[place] };
+  }
+
+  count({ order, sets }) {
+    const right = (table) => table && (order ? rightBySize(table, order)
+      : sets.map((members) => rightBySize(table, members).at(-1)));
+    return { onChoosing: right(this.votes.choosing), onTesting: right(this.votes.testing) };
+  }
+}
+
+function membersOf(course, place) {
+  return course.order ? course.order.slice(0, course.sizes[place]) : course.sets[place];
+}
+
+/** Give the place of the size nearest to the one wanted. */
+function nearest(sizes, wanted) {
+  const away = sizes.map((size) => Math.abs(size - wanted));
+  return away.indexOf(Math.min(...away));
+}
+
+/** Give the place of the smallest size within a tolerance of all members; -1 if there is none. */
+function smallestWithin(data, course, tolerance) {
+  const { held_out: right, n_rows: nRows } = data.whole;
+  return course.held_out.right.findIndex((count) => count >= right - tolerance * nRows - 1e-9);
+}
+
+function figuresOf(data, course, place) {
+  const { whole, rows } = data;
+  const members = membersOf(course, place);
+  const heldOut = course.held_out.right[place] / whole.n_rows;
+  const found = [["accuracy, held out", heldOut.toFixed(4)],
+    ["against all members", signed(heldOut - whole.held_out / whole.n_rows)]];
+  if (!rows.counts_labels) {
+    const labels = course.held_out_labels[place] / whole.n_rows;
+    found.push(["held out, counting labels", labels.toFixed(4)]);
+  }
+  const onChoosing = course.onChoosing[place] / data.choosing.n_rows;
+  found.push(["rows chosen on", onChoosing.toFixed(4)]);
+  found.push(["members", members.length.toLocaleString("en")]);
+  for (const [axis, name] of [["bytes", "megabytes"], ["ms", "ms a row"]]) {
+    if (data.costs[axis]) {
+      found.push([name, plainNumber(costsBySize(data, members, axis).at(-1))]);
+    }
+  }
+  return found;
+}
+
+/** Give the command and the line of Python that make a choice. */
+function commandsOf(data, course, size) {
+  if (course.method === null) return ["", ""];
+  const weighted = course.weight !== null && course.weight !== undefined;
+  const option = weighted ? ` --lambda ${course.weight}` : "";
+  const argument = weighted ? `, diversity_weight=${course.weight}` : "";
+  return [`${data.reproduce.command} --method ${course.method} --keep ${size}${option}`,
+    `secateurs.prune(ensemble, X, y, "${course.method}", keep=${size}${argument})`];
+}
+
+function drawWhatIf(data, course, place, state, width) {
+  const { cost: axis, tolerance } = state;
+  const lines = data.courses.filter((one) => !one.live)
+    .map((one) => heldOutPoints(data, one, axis));
+  const mine = heldOutPoints(data, course, axis);
+  const choosing = mine.map(([x], i) => [x, course.onChoosing[i] / data.choosing.n_rows]);
+  const whole = data.whole.held_out / data.whole.n_rows;
+  const plot = frame({ width, height: Math.min(400, 200 + width * 0.28),
+    x: costAxis(axis, costDomain([...lines, mine])),
+    y: { domain: accuracyDomain([...lines, mine, choosing], mine[place][0] / 3,
+      [whole, whole - tolerance]), label: "accuracy", format: percent },
+    label: "Accuracy against cost: the current choice, and the best of all methods" });
+  for (const one of lines) {
+    if (one.length > 1) line(plot, one, "c6 faint");
+    else points(plot, one, "c6 solid");
+  }
+  level(plot, whole, "level", "all members");
+  level(plot, whole - tolerance, "allowed");
+  line(plot, stairs(paretoFront([...lines, mine].flat())), "front");
+  if (mine.length > 1) {
+    line(plot, choosing, "c0", "6 4");
+    line(plot, mine, "c0 strong");
+  }
+  upright(plot, mine[place][0], "upright c0");
+  dot(plot, ...mine[place], "c0", 7);
+  return plot.root;
+}
+
+/** Turn a front into stairs: a cost buys the best up to it. */
+function stairs(front) {
+  return front.flatMap(([cost, accuracy], i) =>
+    i ? [[cost, front[i - 1][1]], [cost, accuracy]] : [[cost, accuracy]]);
+}
+
+/** Some sizes of a course as a table, the current one among them. */
+function whatIfTable(data, course, place) {
+  const step = Math.ceil(course.sizes.length / 24);
+  const shown = course.sizes.map((_, i) => i).filter((i) => i % step === 0 || i === place);
+  const cells = (tag, values) => values.map((value, i) =>
+    html(i ? tag : "th", { class: "number" }, value));
+  const rows = shown.map((i) => html("tr", {}, ...cells("td", [
+    course.sizes[i].toLocaleString("en"),
+    (course.held_out.right[i] / data.whole.n_rows).toFixed(4),
+    (course.onChoosing[i] / data.choosing.n_rows).toFixed(4),
+  ])));
+  const head = html("tr", {}, ...cells("th", ["members", "rows held out", "rows chosen on"]));
+  return html("table", {}, html("thead", {}, head), html("tbody", {}, ...rows));
+}
+
+/** The section: controls, figures, plot, command, and the state in the address. */
+class WhatIf {
+  constructor(data, courses, onCost) {
+    this.data = data;
+    this.courses = courses;
+    this.onCost = onCost;
+    this.grid = data.weights ? data.weights.grid : [];
+    const own = data.courses[data.chosen.course];
+    this.state = { method: own.live ? LIVE : own.label, keep: data.chosen.keep,
+      lambda: own.live ? own.weight : this.grid[nearest(this.grid, 0.5)], cost: "members",
+      tolerance: 0.005 };
+    byId("method").append(...courses.methods.map((name) =>
+      html("option", { value: name }, name === LIVE ? "comep, any λ" : name)));
+    byId("weight").max = Math.max(0, this.grid.length - 1);
+    this.listen();
+    this.read();
+    byId("what-if-tool").hidden = false;
+    addEventListener("hashchange", () => this.read() && this.update());
+    this.update(false);
+  }
+
+  listen() {
+    const on = (id, kind, act) => byId(id).addEventListener(kind, (event) => {
+      act(event.target);
+      this.update();
+    });
+    on("method", "change", (input) => { this.state.method = input.value; });
+    on("keep", "input", (input) => { this.state.keep = this.course.sizes[input.value]; });
+    on("weight", "input", (input) => { this.state.lambda = this.grid[input.value]; });
+    on("cost", "change", (input) => { this.state.cost = input.value; });
+    on("tolerance", "input", (input) => {
+      if (input.checkValidity() && input.value !== "") this.state.tolerance = Number(input.value);
+    });
+    on("smallest", "click", () => {
+      const place = smallestWithin(this.data, this.course, this.state.tolerance);
+      if (place >= 0) this.state.keep = this.course.sizes[place];
+    });
+    byId("what-if-numbers").addEventListener("toggle", () => this.update(false));
+    byId("tool-form").addEventListener("submit", (event) => event.preventDefault());
+    byId("copy").addEventListener("click", () => this.copy());
+  }
+
+  get course() {
+    return this.courses.get(this.state.method, this.state.lambda);
+  }
+
+  /** Take the state from the address, as far as it makes sense there. */
+  read() {
+    const given = new URLSearchParams(location.hash.slice(1));
+    if (!given.has("method")) return false;
+    const { state } = this;
+    if (this.courses.methods.includes(given.get("method"))) state.method = given.get("method");
+    const [lambda, keep, tolerance] = ["lambda", "keep", "tolerance"].map((name) =>
+      given.has(name) ? Number(given.get(name)) : NaN);
+    if (this.grid.includes(lambda)) state.lambda = lambda;
+    if (keep >= 1) state.keep = Math.round(keep);
+    if (tolerance >= 0 && tolerance <= 1) state.tolerance = tolerance;
+    const axes = [...byId("cost").options].map((option) => option.value);
+    if (axes.includes(given.get("cost"))) state.cost = given.get("cost");
+    return true;
+  }
+
+  update(write = true) {
+    const started = performance.now();
+    const { data, state, course } = this;
+    const place = nearest(course.sizes, state.keep);
+    this.show(course, place);
+    byId("plot-what-if").replaceChildren(drawWhatIf(data, course, place, state, plotWidth()));
+    if (write) this.write();
+    if (this.drawnCost !== state.cost) this.onCost((this.drawnCost = state.cost));
+    this.milliseconds = performance.now() - started;
+  }
+
+  /** Put the state into the address, a moment after the last change: browsers limit how often. */
+  write() {
+    clearTimeout(this.writing);
+    const fragment = `#${new URLSearchParams(this.state)}`;
+    this.writing = setTimeout(() => history.replaceState(null, "", fragment), 150);
+  }
+
+  show(course, place) {
+    const { data, state } = this;
+    const size = course.sizes[place];
+    const set = (id, values) => Object.assign(byId(id), values);
+    set("method", { value: state.method });
+    set("keep", { max: course.sizes.length - 1, value: place });
+    set("weight", { value: this.grid.indexOf(state.lambda), disabled: state.method !== LIVE });
+    set("cost", { value: state.cost });
+    if (document.activeElement !== byId("tolerance")) set("tolerance", { value: state.tolerance });
+    const weight = state.method === LIVE ? String(state.lambda) : "–";
+    byId("keep").setAttribute("aria-valuetext", `${size} members`);
+    byId("weight").setAttribute("aria-valuetext", weight);
+    set("keep-shown", { textContent: size.toLocaleString("en") });
+    set("weight-shown", { textContent: weight });
+    const found = figuresOf(data, course, place);
+    byId("figures").replaceChildren(...found.map(([name, value], i) =>
+      html("div", i ? {} : { class: "first" }, html("dt", {}, name), html("dd", {}, value))));
+    const [command, python] = commandsOf(data, course, size);
+    set("command", { textContent: command });
+    set("python", { textContent: python });
+    this.showSmallest(course);
+    if (byId("what-if-numbers").open) this.showNumbers(course, place);
+  }
+
+  showSmallest(course) {
+    const { data, state } = this;
+    const place = smallestWithin(data, course, state.tolerance);
+    const button = byId("smallest");
+    button.disabled = place < 0;
+    button.textContent = place < 0 ? "No size is within tolerance"
+      : `Smallest within tolerance: ${course.sizes[place].toLocaleString("en")}`;
+  }
+
+  showNumbers(course, place) {
+    const names = membersOf(course, place).map((member) => this.data.ensemble.names[member]);
+    byId("what-if-members").textContent = names.join(", ");
+    byId("what-if-table").replaceChildren(whatIfTable(this.data, course, place));
+  }
+
+  async copy() {
+    const button = byId("copy");
+    try {
+      await navigator.clipboard.writeText(byId("command").textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(byId("command"));
+      button.textContent = "Selected: press Ctrl+C";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  }
+}
