@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import plain
-from secateurs import EPFD, Votes, VoteStore, all_pruners, make_pruner, store
+from secateurs import EPFD, Votes, VoteStore, all_pruners, make_pruner
 from secateurs.exceptions import InputError
 
 pytestmark = pytest.mark.filterwarnings(
@@ -438,7 +438,7 @@ def test_filling_a_store_never_holds_the_matrix(tmp_path, monkeypatch):
         tmp_path / "table.npy", np.asfortranarray(rng.integers(3, size=(4096, 512), dtype=np.int8))
     )
     table = np.load(tmp_path / "table.npy", mmap_mode="r")
-    monkeypatch.setattr(store, "_TILE_BYTES", 1 << 16)  # also of columns looked at for classes
+    monkeypatch.setattr("secateurs._columns._BLOCK_BYTES", 1 << 16)  # looked at for classes
     sliced = Sliced(table)
     tracemalloc.start()
     kept = VoteStore.from_table(tmp_path / "votes", sliced, tile_members=16)

@@ -4,9 +4,9 @@ import json
 import os
 import secrets
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike, NDArray
 
 from secateurs import __version__
+from secateurs._columns import Columns, columns_of, columns_of_parquet, open_zarr, plain_text
 from secateurs._files import write_array
 from secateurs._kernels import WORD_BITS
 from secateurs._labels import (
@@ -38,7 +39,7 @@ from secateurs._store_files import (
     read_meta,
     writing,
 )
-from secateurs.exceptions import InputError, import_extra, reading
+from secateurs.exceptions import InputError, reading
 from secateurs.votes import Votes, as_column, table_blocks
 
 _TILE_BYTES = 64 << 20
@@ -148,7 +149,7 @@ class VoteStore:
         if target.exists():
             raise InputError(f"{target} exists. Give a folder that does not, or VoteStore.resume.")
         _check_sizes(n_members, n_samples, tile_members, names)
-        known = np.unique(_plain_text(as_labels(classes, "classes")))
+        known = np.unique(plain_text(as_labels(classes, "classes")))
         check_number(known)
         bytes_a_member = pack(n_samples, 1, len(known) + has_missing).nbytes
         meta = {
@@ -222,21 +223,7 @@ class VoteStore:
         -------
         VoteStore
         """
-        is_frame = hasattr(table, "columns")
-        is_sliced = hasattr(table, "shape") and not is_frame
-        sliced = table if is_sliced else as_labels(table, "votes")
-        if is_frame and all(isinstance(name, str) for name in table.columns):
-            options = {"names": list(table.columns), **options}
-        take = np.ma.asanyarray if np.ma.isMaskedArray(sliced) else np.asarray
-        options = {"has_missing": np.ma.is_masked(sliced), **options}
-
-        def columns(members: NDArray[np.intp]) -> Array:
-            low, high = int(members.min()), int(members.max()) + 1
-            if high - low == len(members):  # a run, which any array can slice
-                return take(sliced[:, low:high])[:, members - low]
-            return np.ma.stack([take(sliced[:, int(member)]) for member in members], axis=1)
-
-        return cls._from_columns(path, sliced.shape, columns, y, options)
+        return cls._from_columns(path, columns_of(table), y, options)
 
     @classmethod
     def scratch(cls, path: str | os.PathLike[str], votes: Votes) -> "VoteStore":
@@ -271,11 +258,7 @@ class VoteStore:
         cls, path: str | os.PathLike[str], array: Any, y: ArrayLike | None = None, **options: Any
     ) -> "VoteStore":
         """Write a zarr array of labels (samples × members), given itself or by its path."""
-        if isinstance(array, (str, os.PathLike)):
-            zarr = import_extra("zarr", "zarr", "reading a zarr array")
-            with reading(Path(array)):
-                array = zarr.open_array(os.fspath(array), mode="r")
-        return cls.from_table(path, array, y, **options)
+        return cls.from_table(path, open_zarr(array), y, **options)
 
     @classmethod
     def from_parquet(
@@ -302,47 +285,25 @@ class VoteStore:
         -------
         VoteStore
         """
-        source = Path(file)
-        parquet = import_extra("pyarrow.parquet", "parquet", "reading .parquet")
-        with reading(source):
-            opened = parquet.ParquetFile(source)
-            every = opened.schema_arrow.names
-            if isinstance(y, str) and y not in every:
-                raise InputError(f"has no column {y!r}. It has: {', '.join(every[:8])}.")
-            truth = opened.read(columns=[y])[0].to_numpy() if isinstance(y, str) else y
-        truth_column = y if isinstance(y, str) else None
-        names = [name for name in every if name != truth_column]
-
-        def columns(members: NDArray[np.intp]) -> Array:
-            with reading(source):
-                read = opened.read(columns=[names[member] for member in members])
-                return np.stack([read[names[m]].to_numpy() for m in members], axis=1)
-
-        shape = (opened.metadata.num_rows, len(names))
-        return cls._from_columns(path, shape, columns, truth, {"names": names, **options})
+        columns, truth = columns_of_parquet(Path(file), y)
+        return cls._from_columns(path, columns, truth, options)
 
     @classmethod
     def _from_columns(
         cls,
         path: str | os.PathLike[str],
-        shape: tuple[int, ...],
-        columns: Callable[[NDArray[np.intp]], Array],
+        columns: Columns,
         y: ArrayLike | None,
         options: Mapping[str, Any],
     ) -> "VoteStore":
-        if len(shape) != 2:
-            raise InputError(
-                f"votes has shape {shape}; it must have 2 dimensions: rows are samples, columns "
-                "are members."
-            )
-        _check_sizes(shape[1], shape[0])
-        classes = options.get("classes")
+        _check_sizes(columns.n_members, columns.n_samples)
+        found = {"has_missing": columns.has_missing, "names": columns.names, **options}
+        classes = found.pop("classes", None)
         if classes is None:
-            classes = _classes_of(shape, columns, y)
-        created = {name: value for name, value in options.items() if name != "classes"}
-        store = cls.create(path, shape[1], shape[0], classes, y=y, **created)
+            classes = columns.classes(y)
+        store = cls.create(path, columns.n_members, columns.n_samples, classes, y=y, **found)
         for members in store.missing:
-            store.write(members, columns(members).T)
+            store.write(members, columns.read(members).T)
         return store
 
     @property
@@ -419,7 +380,7 @@ class VoteStore:
     def places_of(self, labels: Array) -> NDArray[np.intp]:
         """Give the places of labels among the classes; an error for one that is not there."""
         _refuse_unknown(labels, self.classes, "votes")
-        return np.searchsorted(self.classes, _plain_text(labels))
+        return np.searchsorted(self.classes, plain_text(labels))
 
     def write_codes(self, members: Members, codes: Array) -> None:
         """Write a whole tile of coded votes: places among the classes, behind them if missing."""
@@ -617,11 +578,6 @@ def _check_sizes(
         raise InputError(f"There are {len(names)} names for {n_members} members. Give one each.")
 
 
-def _plain_text(labels: Array) -> Array:
-    """Give text as NumPy's own, which can be written without pickle."""
-    return labels.astype(str) if labels.dtype.kind == "O" else labels
-
-
 def _coded(y: ArrayLike, classes: Array, n_samples: int) -> Array:
     truth = as_column(y)
     if len(truth) != n_samples:
@@ -634,30 +590,10 @@ def _coded(y: ArrayLike, classes: Array, n_samples: int) -> Array:
 
 
 def _refuse_unknown(labels: Array, classes: Array, name: str) -> None:
-    found = _plain_text(labels)
+    found = plain_text(labels)
     if len(merge_classes(classes, found)) > len(classes):  # refuses text beside numbers
         unknown = np.setdiff1d(found, classes).tolist()[0]
         raise InputError(
             f"{name} holds the label {unknown!r}, which is none of the store's {len(classes)} "
             "classes. Create the store with all of them."
         )
-
-
-def _classes_of(
-    shape: tuple[int, ...],
-    columns: Callable[[NDArray[np.intp]], Array],
-    y: ArrayLike | None,
-) -> Array:
-    """Find all labels, some columns at a time."""
-    n_samples, n_members = shape
-    found = [] if y is None else [_plain_text(find_classes(as_column(y)))]
-    step = max(1, _TILE_BYTES // (8 * max(1, n_samples)))
-    for first in range(0, n_members, step):
-        block = columns(np.arange(first, min(n_members, first + step)))
-        if np.ma.is_masked(block):
-            block = np.ma.getdata(block)[~np.ma.getmaskarray(block)][:, None]
-        if block.size:
-            found.append(_plain_text(find_classes(as_labels(block, "votes"))))
-    if not found:
-        raise InputError("votes is masked everywhere: there is not a single vote. Give some votes.")
-    return reduce(merge_classes, found)
