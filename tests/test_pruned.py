@@ -276,6 +276,24 @@ def test_the_summary_measures_through_the_models_themselves(fitted, name):
     assert list(table.columns) == ["before", "after", "change", "low", "high"]
 
 
+class Slow(GaussianNB):
+    """A member that takes ten milliseconds, by a clock of its own."""
+
+    clock = 0.0
+
+    def predict(self, X):
+        Slow.clock += 0.01
+        return super().predict(X)
+
+
+def test_more_members_take_longer(monkeypatch):
+    monkeypatch.setattr("secateurs._sizes.time", SimpleNamespace(perf_counter=lambda: Slow.clock))
+    models = [Slow().fit(X[rows], Y[rows]) for rows in (slice(0, 60), slice(60, 150), FIT)]
+    table = prune(models, X[CHOOSE], Y[CHOOSE], keep=1).summary(X[TEST], Y[TEST])
+    for name in ("ms for 1 row", "ms for 1000 rows"):
+        assert table.loc[name, ["before", "after"]].tolist() == pytest.approx([30, 10])
+
+
 @pytest.mark.parametrize(
     ("whole", "kept", "n_repeats"),
     [(2.0, 1.0, 3), (0.11, 0.05, 4), (0.05, 0.11, 4), (0.001, 0.0001, 100)],

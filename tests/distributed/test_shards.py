@@ -1,5 +1,6 @@
 """Exact COMEP over shards of members and of rows: the very numbers of one machine."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from tempfile import TemporaryDirectory
 
@@ -14,6 +15,7 @@ import secateurs.votes
 from cases import NAMED, cases_with_keep, make, plain
 from secateurs import COMEP, Votes, VoteStore
 from secateurs.distributed import _shards, limits
+from secateurs.distributed._engines import ThreadEngine
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(1 member|chance would|one class)")
 
@@ -146,6 +148,22 @@ def test_tables_counted_in_small_blocks_change_nothing(monkeypatch, shard, most_
     assert spread.scores_ == pytest.approx(alone.scores_, abs=1e-12)
 
 
+@both_ways
+def test_workers_with_several_threads_change_nothing(monkeypatch, tmp_path, shard):
+    monkeypatch.setattr(ThreadEngine, "n_threads", 3)
+    for n_members in (1, 2, 5, 23):
+        for n_classes in (2, 3, 18):
+            case = plain(n_members, 150, n_classes)
+            folder = tmp_path / f"{n_members}-{n_classes}"
+            store = VoteStore.from_table(folder, *case, tile_members=4)
+            keep = min(4, n_members)
+            alone = COMEP(keep).fit(*case)
+            for votes in (Votes.encode(*case), store):
+                with ThreadPoolExecutor(2) as pool:
+                    spread = COMEP(keep, shard=shard).fit(votes, executor=pool)
+                assert found(spread) == found(alone)
+
+
 def test_auto_takes_the_way_that_sends_less():
     taken = []
 
@@ -257,6 +275,28 @@ def test_a_run_can_be_stopped_many_times(store, asked):
     pruner, _ = run_again(store, start="relevance", refine=True)
     assert found(pruner) == found(COMEP(6, start="relevance", refine=True).fit(*plain(20, 200, 3)))
     assert not files_of_runs(store)
+
+
+def n_steps_kept(store):
+    """Steps that lie beside a store."""
+    files = [path for path in files_of_runs(store) if path.name == "steps.json"]
+    return len(json.loads(files[0].read_text())) if files else 0
+
+
+@pytest.mark.parametrize(("keep_seconds", "kept"), [(0, [1, 2, 3, 4]), (1000, [0, 0, 0, 0])])
+def test_steps_are_kept_as_often_as_is_wanted(store, monkeypatch, keep_seconds, kept):
+    monkeypatch.setattr(limits, "keep_seconds", keep_seconds)
+    seen = []
+
+    def callback(done, total, best):
+        seen.append(n_steps_kept(store))
+        if done == 4:
+            raise Enough
+
+    with ThreadPoolExecutor(2) as pool, pytest.raises(Enough):
+        COMEP(6, start="relevance").fit(store, executor=pool, callback=callback)
+    assert seen == kept
+    assert n_steps_kept(store) == 4  # at the latest when a run is stopped
 
 
 @pytest.mark.usefixtures("nothing_held")

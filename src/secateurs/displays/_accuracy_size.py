@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, DASHES, Display
+from secateurs.displays._base import COLOURS, DASHES, Display, Rows
 from secateurs.pruned import Pruning
 from secateurs.report._beside import compare_around
 from secateurs.report._numbers import right_by_size
@@ -70,19 +70,11 @@ class AccuracySizeDisplay(Display):
         self.whole = whole
 
     @classmethod
-    def from_result(
-        cls,
-        result: Pruning | Comparison,
-        X_test: Any = None,
-        y_test: ArrayLike | None = None,
-        *,
-        X: Any = None,
-        ax: Any = None,
-    ) -> Self:
-        """Draw what `secateurs.prune` or `secateurs.compare` gave; see `Display.from_result`."""
+    def _of(cls, result: Pruning | Comparison, rows: Rows) -> Self:
+        """Every method of a comparison, or the one of a pruning."""
         compared = result
         if isinstance(compared, Pruning):
-            compared = compare_around(compared, X, X_test, y_test, beside=False)
+            compared = compare_around(compared, *rows, beside=False)
         votes = compared.setting.choosing.votes
         curves = {}
         for name, course in compared.courses.items():
@@ -90,7 +82,7 @@ class AccuracySizeDisplay(Display):
             groups = [course.chosen.members(size) for size in sizes]
             choosing = right_by_size(votes, groups) / votes.n_samples
             curves[name] = Curve(sizes, course.own.accuracy, course.own.half_width, choosing)
-        return cls(curves, course.own.whole_accuracy).plot(ax)
+        return cls(curves, course.own.whole_accuracy)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`. With one method, also its interval and the rows chosen on."""

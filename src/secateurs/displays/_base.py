@@ -1,7 +1,7 @@
 """What display classes share: how they come about, and the axes they draw on."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
@@ -13,6 +13,14 @@ from secateurs.pruners import BasePruner
 # Okabe and Ito's colours, which colour-blind readers tell apart; dashes tell them once more.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
 DASHES = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1)))
+
+
+class Rows(NamedTuple):
+    """Rows a pruning was chosen on, and rows to judge it on."""
+
+    X: Any
+    X_test: Any
+    y_test: ArrayLike | None
 
 
 class Display(ABC):
@@ -102,7 +110,6 @@ class Display(ABC):
         return cls.from_result(pruning, votes_test, y_test, ax=ax)
 
     @classmethod
-    @abstractmethod
     def from_result(
         cls,
         result: Pruning | Comparison,
@@ -129,6 +136,12 @@ class Display(ABC):
         -------
         Display
         """
+        return cls._of(result, Rows(X, X_test, y_test)).plot(ax)
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, result: Pruning | Comparison, rows: "Rows") -> Self:
+        """Work out what is drawn."""
 
     @abstractmethod
     def plot(self, ax: Any = None) -> Self:

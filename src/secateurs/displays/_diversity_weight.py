@@ -2,10 +2,8 @@
 
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
-
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, pruning_of
+from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
 from secateurs.pruned import Pruning
 from secateurs.report._beside import compare_around, live_pruner
 from secateurs.report._weights import WeightCurve, weight_curve
@@ -47,24 +45,16 @@ class DiversityWeightDisplay(Display):
         self.whole = whole
 
     @classmethod
-    def from_result(
-        cls,
-        result: Pruning | Comparison,
-        X_test: Any = None,
-        y_test: ArrayLike | None = None,
-        *,
-        X: Any = None,
-        ax: Any = None,
-    ) -> Self:
-        """Follow COMEP through all weights; see `Display.from_result`."""
+    def _of(cls, result: Pruning | Comparison, rows: Rows) -> Self:
+        """COMEP through all weights."""
         pruning = pruning_of(result)
         compared = result
         if isinstance(compared, Pruning):
-            compared = compare_around(compared, X, X_test, y_test, beside=False)
+            compared = compare_around(compared, *rows, beside=False)
         kept = pruning.member_indices.tolist()
         pruner = live_pruner(compared, pruning)
         curve = weight_curve(compared.setting, pruner, kept, len(kept))
-        return cls(curve, curve.courses[0].own.whole_accuracy).plot(ax)
+        return cls(curve, curve.courses[0].own.whole_accuracy)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`."""

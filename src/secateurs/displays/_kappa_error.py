@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
-
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, pruning_of
+from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
 from secateurs.pruned import Pruning
 from secateurs.report._numbers import KappaError, kappa_error
 
@@ -49,18 +47,10 @@ class KappaErrorDisplay(Display):
         self.kept = kept
 
     @classmethod
-    def from_result(
-        cls,
-        result: Pruning | Comparison,
-        X_test: Any = None,
-        y_test: ArrayLike | None = None,
-        *,
-        X: Any = None,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the pairs on the rows chosen on; see `Display.from_result`."""
+    def _of(cls, result: Pruning | Comparison, rows: Rows) -> Self:
+        """All pairs, on the rows chosen on."""
         pruning = pruning_of(result)
-        return cls(kappa_error(pruning.votes), pruning.member_indices.tolist()).plot(ax)
+        return cls(kappa_error(pruning.votes), pruning.member_indices.tolist())
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`."""

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, pruning_of
+from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
 from secateurs.pruned import Pruning
 from secateurs.report._numbers import PairDistances, pair_distances
 
@@ -46,19 +45,11 @@ class PairwiseHeatmapDisplay(Display):
         self.kept = kept
 
     @classmethod
-    def from_result(
-        cls,
-        result: Pruning | Comparison,
-        X_test: Any = None,
-        y_test: ArrayLike | None = None,
-        *,
-        X: Any = None,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the distances on the rows chosen on; see `Display.from_result`."""
+    def _of(cls, result: Pruning | Comparison, rows: Rows) -> Self:
+        """All pairs, on the rows chosen on."""
         pruning = pruning_of(result)
         kept = pruning.member_indices.tolist()
-        return cls(pair_distances(pruning.votes, kept), kept).plot(ax)
+        return cls(pair_distances(pruning.votes, kept), kept)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`. Colours span the 1st to the 99th percentile."""

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
-
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, pruning_of
+from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
 from secateurs.pruned import Pruning
 from secateurs.report._numbers import Step, selection_steps
 
@@ -42,19 +40,11 @@ class SelectionOrderDisplay(Display):
         self.steps = steps
 
     @classmethod
-    def from_result(
-        cls,
-        result: Pruning | Comparison,
-        X_test: Any = None,
-        y_test: ArrayLike | None = None,
-        *,
-        X: Any = None,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the choice on the rows chosen on; see `Display.from_result`."""
+    def _of(cls, result: Pruning | Comparison, rows: Rows) -> Self:
+        """The choice, on the rows chosen on."""
         pruning = pruning_of(result)
         order, scores = pruning.member_indices.tolist(), pruning.pruner.scores_.tolist()
-        return cls(selection_steps(pruning.votes, order, scores)).plot(ax)
+        return cls(selection_steps(pruning.votes, order, scores))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`."""
