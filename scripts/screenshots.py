@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from secateurs import prune
 
-WIDTH, HEIGHT = 1200, 1770
+WIDTH, HEIGHT = 1200, 1900
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 

@@ -316,6 +316,21 @@ def test_a_small_screen_need_not_scroll_sideways(open_page, names):
     assert width <= 375
 
 
+def test_before_and_after_can_be_read_on_a_small_screen(open_page, data):
+    spread = {"low": 101.12, "high": 140.34, "all": [101.12, 120.0, 140.34]}
+    line = {"figure": "ms for 1000 rows", "before": 120.0, "after": 12.0, "change": -108.0}
+    line |= {"low": None, "high": None, "timings": {"before": spread, "after": spread}}
+    lines = [*data["before_after"], line]
+    page = open_page(data | {"before_after": lines}, viewport={"width": 375, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    shown = page.locator("#before-after td", has_text="101.1–140.3")
+    assert shown.count() == 2
+    for cell in shown.all():  # all members and kept, without scrolling the table
+        box = cell.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 375
+
+
 def test_hostile_names_do_nothing_and_are_shown(open_page):
     made = make_data(["noisy"] * len(HOSTILE), len(HOSTILE), names=HOSTILE)
     page = open_page(made)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from secateurs._interrupt import interruptible
@@ -91,8 +91,9 @@ class Rounds:
         if self.engine is not None:
             tasks = [(self.parts.part(job.members), job) for job in jobs]
             gather(self.engine, [self.engine.submit(_prune, *task) for task in tasks], finished)
-        elif len(jobs) == 1:
-            finished(0, _prune(Part(self.parts.source, jobs[0].members), jobs[0]))
+        elif len(jobs) == 1 or effective_n_jobs(self.n_jobs) == 1:
+            for place, job in enumerate(jobs):
+                finished(place, _prune(Part(self.parts.source, job.members), job))
         else:
             self._run_by_joblib(jobs, finished)
 

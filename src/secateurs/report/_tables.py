@@ -163,12 +163,12 @@ def _figure(name: str, value: float | None) -> str:
 
 
 def _spread_of_timings(timings: Plain) -> list[str]:
-    both = [timings["before"], timings["after"]]
-    spread = [
-        "–".join(decimals(one[end], 2 if one["high"] >= 1 else 3) for end in ("low", "high"))
-        for one in both
-    ]
-    return [f"5–95 % of {len(both[0]['all']):,} timings", *spread, "", ""]
+    spread = []
+    for column in ("before", "after"):
+        low, high = timings[column]["low"], timings[column]["high"]
+        places = 3 if high < 1 else 2 if high < 100 else 1
+        spread.append(f"{decimals(low, places)}–{decimals(high, places)}")
+    return [f"5–95 % of {len(timings['before']['all']):,} timings", *spread, "", ""]
 
 
 def _change(line: Plain) -> str:
