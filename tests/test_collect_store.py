@@ -1,6 +1,5 @@
 """Votes collected into a store: the same votes, some members at a time, whatever happens."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from processes import with_path
 from secateurs import Votes, VoteStore, collect_votes, store
 from secateurs._packing import pack
 from secateurs.collect import votes_of
@@ -162,7 +162,7 @@ def test_a_store_is_filled_up_after_the_process_was_killed(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FILLED, str(tmp_path / "votes"), "11"],
         check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env=with_path(Path(__file__).parent),
         timeout=120,
     )
     assert done.returncode == -signal.SIGKILL

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cases import plain
+from processes import with_path
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner
 from secateurs.exceptions import InputError
 from test_store import same_votes
@@ -233,6 +234,16 @@ def test_a_longer_torn_line_leaves_nothing_behind(kept):
     assert log.read_bytes() == b"".join(lines)
 
 
+def test_what_a_crash_has_left_of_a_tile_is_cleared_away(kept):
+    tile(kept, 1).unlink()
+    left = kept.path / ".0123456789abcdef-tile-00001.npy"
+    left.write_bytes(b"half a tile")
+    (kept.path / ".0123456789abcdef-tile-00002.npy").write_bytes(b"of somebody who still writes")
+    finish(VoteStore.resume(kept.path))
+    assert not left.exists()
+    assert len(list(kept.path.glob(".*"))) == 1
+
+
 def test_a_half_written_store_says_so_and_goes_on(tmp_path):
     votes, y = CASE
     names = [f"member {t}" for t in range(11)]
@@ -252,14 +263,13 @@ def test_a_half_written_store_says_so_and_goes_on(tmp_path):
 
 def run(script, *args):
     """Run a script in a process of its own; what it prints."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, args)],
         check=False,
         capture_output=True,
         text=True,
         timeout=120,
-        env=environment,
+        env=with_path(Path(__file__).parent),
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

@@ -1,13 +1,14 @@
 """A real Dask cluster on loopback: a scheduler and workers, each a process of its own."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 from gated import wait_for
+
+from processes import with_path
 
 HERE = Path(__file__).parent
 
@@ -62,13 +63,12 @@ class Cluster:
 
     def _start(self, *arguments, path=(), **environment):
         """Start a process; folders of `path` come before all others."""
-        folders = [*map(str, path), str(HERE), str(HERE.parent)]
         with (self.folder / f"log-{len(self._processes)}.txt").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "dask", *map(str, arguments), "--no-dashboard"],
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(folders), **environment},
+                env={**with_path(*path, HERE, HERE.parent), **environment},
             )
         self._processes.append(process)
         return process

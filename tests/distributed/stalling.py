@@ -22,5 +22,6 @@ def stalling(function):
     return stalled
 
 
-for name in ("_distances", "_pair_counts"):
-    setattr(_shards, name, stalling(getattr(_shards, name)))
+def dask_setup(worker):
+    for name in ("_distances", "_pair_counts"):
+        setattr(_shards, name, stalling(getattr(_shards, name)))

@@ -111,6 +111,18 @@ def test_what_runs_is_stopped_and_what_waits_is_cancelled(client, tmp_path, way)
     assert found(COMEP(4).fit(*CASE, executor=client)) == found(COMEP(4).fit(*CASE))
 
 
+def n_tasks(dask_scheduler):
+    return len(dask_scheduler.tasks)
+
+
+def test_the_cluster_forgets_a_run_that_has_ended(client, store):
+    for pruner in (EPFD(made("re"), 3, random_state=0), COMEP(4), COMEP(4, shard="rows")):
+        with pytest.raises(Enough) as caught:
+            pruner.fit(store, executor=client, callback=Told(2))
+        wait_for(lambda: not client.run_on_scheduler(n_tasks), "tasks to be forgotten")
+        assert caught.value.__traceback__ is not None  # which knows of them still
+
+
 def test_an_executor_for_some_workers_stays_with_them(client, tmp_path):
     (tmp_path / "go").touch()
     some = sorted(client.nthreads())[0]

@@ -13,12 +13,14 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from cluster import HERE
 from executors import Enough, Sender, Told, found, processes
 from gated import GatedPruner, signs, wait_for
 from sklearn.base import clone
 
 import secateurs
 from cases import plain
+from processes import with_path
 from secateurs import COMEP, DOMEP, EPFD, Votes, VoteStore, _interrupt, all_pruners, make_pruner
 from secateurs.distributed import limits
 from secateurs.exceptions import ExecutorError, InputError
@@ -28,7 +30,6 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 CASE = plain(40, 150, 3)
-HERE = Path(__file__).parent
 
 
 def made(name, keep=4):
@@ -265,7 +266,7 @@ def test_an_interrupt_ends_all_work(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent)])},
+        env=with_path(HERE, HERE.parent),
         start_new_session=True,
     )
     try:

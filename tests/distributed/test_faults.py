@@ -16,6 +16,7 @@ from gated import GatedPruner, signs, wait_for
 
 import secateurs
 from cases import plain
+from processes import with_path
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner
 from secateurs.distributed import _shards, limits
 from secateurs.distributed._engines import engine_for
@@ -268,7 +269,7 @@ def start_a_client_and_kill_it(site, store, what, last):
     arguments = [site.cluster.address, store.path, folder, what]
     process = subprocess.Popen(
         [sys.executable, "-c", CLIENT, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent)])},
+        env=with_path(HERE, HERE.parent),
     )
     try:
         wait_for(lambda: process.poll() is not None or (folder / last).exists(), "steps")

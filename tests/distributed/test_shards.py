@@ -118,6 +118,18 @@ def test_there_may_be_more_workers_than_members(n_members, shard, tmp_path):
 
 
 @both_ways
+@pytest.mark.parametrize("n_classes", [3, 5, 8])
+def test_members_that_lie_alone_are_counted_as_in_company(tmp_path, shard, n_classes):
+    for seed in range(8):
+        case = plain(13, 200, n_classes, seed)
+        alone = COMEP(9, start="relevance").fit(*case)
+        store = VoteStore.from_table(tmp_path / f"{seed}", *case, tile_members=1)
+        with ThreadPoolExecutor(2) as pool:
+            spread = COMEP(9, start="relevance", shard=shard).fit(store, executor=pool)
+        assert found(spread) == found(alone)
+
+
+@both_ways
 @pytest.mark.parametrize(
     "options",
     [
@@ -332,17 +344,17 @@ def test_a_run_may_go_on_to_another_size(store, asked, keep):
 )
 def test_another_run_starts_afresh(store, asked, changed, new_y):
     votes, y = plain(20, 200, 3)
-    stopped(store, 4, start="relevance")
+    stopped(store, 4, start=2)
     asked.clear()
     truth = y[::-1] if new_y else y
-    options = {"start": "relevance", **changed}
+    options = {"start": 2, **changed}
     with ThreadPoolExecutor(2) as pool:
         spread = COMEP(6, **options).fit(store, truth, executor=pool)
     assert found(spread) == found(COMEP(6, **options).fit(votes, truth))
     assert len(asked) == 6
     assert files_of_runs(store)  # the first run can still go on
     asked.clear()
-    run_again(store, start="relevance")
+    run_again(store, start=2)
     assert len(asked) == 2
     assert not files_of_runs(store)
 
