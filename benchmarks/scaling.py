@@ -7,6 +7,7 @@ import argparse
 import math
 import statistics
 import time
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +48,6 @@ def measure() -> Constants:
     for n_classes in (2, 10):
         pair[n_classes], score[n_classes] = _count_and_score(n_classes)
     data = made_votes(500, 100_000).packed.cells
-    import zlib
-
     checksum = seconds(lambda: [zlib.crc32(row) for row in data], 5) / data.nbytes
     with dask_workers(2) as client:
         client.submit(abs, 1, pure=False).result()
@@ -82,10 +81,10 @@ def costs(n: int, d: int, n_classes: int, given: Constants, on: Machines) -> lis
     reading = max(whole / on.number / on.storage, whole * given.checksum / cores)
     compute = n * (d * given.pair_sample[n_classes] + given.score[n_classes])
     one_pass = max(compute / cores, whole / on.number / on.memory)
-    talk = given.round_trip + cores * given.task
+    talk = given.round_trip + on.number * given.task
     out, back = on.number * bytes_a_member, 8.0 * n
     members = one_pass + talk + (out + back) / on.network
-    tables = cores * n * n_classes**2 * 4.0
+    tables = on.number * n * n_classes**2 * 4.0
     score_here = n * given.score[n_classes]
     rows = one_pass + talk + tables / on.network + score_here
     groups = round(math.sqrt(n / K))

@@ -60,10 +60,15 @@ class Site:
     def rest(self):
         """See that nothing is left of any run."""
         wait_for(lambda: not self.client.run_on_scheduler(n_tasks), "tasks to be forgotten")
+        wait_for(lambda: not sum(self.client.run(n_tasks_of_worker).values()), "workers to rest")
 
 
 def n_tasks(dask_scheduler):
     return len(dask_scheduler.tasks)
+
+
+def n_tasks_of_worker(dask_worker):
+    return len(dask_worker.state.tasks)
 
 
 @pytest.fixture(scope="module")
