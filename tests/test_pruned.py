@@ -295,11 +295,15 @@ def test_more_members_take_longer(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("whole", "kept", "n_repeats"),
-    [(2.0, 1.0, 3), (0.11, 0.05, 4), (0.05, 0.11, 4), (0.001, 0.0001, 100)],
+    ("whole", "kept", "n_warm", "n_cold"),
+    [(2.0, 1.0, 1, 2), (0.05, 0.03, 4, 0), (0.03, 0.05, 4, 0), (0.001, 0.0001, 100, 0)],
 )
-def test_models_are_timed_in_turns_for_as_long_as_allowed(monkeypatch, whole, kept, n_repeats):
-    """At 0.3 seconds for each of two: 0.16 seconds a turn make four of them, three are too few."""
+def test_models_are_timed_in_turns_for_as_long_as_allowed(monkeypatch, whole, kept, n_warm, n_cold):
+    """Each runs twice a turn, and the second run counts, while 0.3 seconds for each last.
+
+    With 0.08 seconds for both these are four turns of 0.16 seconds. Where one turn takes longer
+    than all that, two more follow, without running first.
+    """
     clock = [0.0]
     monkeypatch.setattr("secateurs._sizes.time", SimpleNamespace(perf_counter=lambda: clock[0]))
     turns = []
@@ -307,14 +311,28 @@ def test_models_are_timed_in_turns_for_as_long_as_allowed(monkeypatch, whole, ke
     def predict(name, seconds):
         def run(rows):
             turns.append((name, rows))
-            clock[0] += seconds * (1 + len(turns) / 1000)  # ever slower, so that none are equal
+            clock[0] += seconds * (1 + len(turns) / 10_000)  # ever slower, so that none are equal
 
         return run
 
     found = timings([predict("whole", whole), predict("kept", kept)], "rows", 0.3)
-    assert turns == [("whole", "rows"), ("kept", "rows")] * (1 + n_repeats)  # once to warm up
-    slower = 1 + np.arange(3, 3 + 2 * n_repeats) / 1000
-    assert found == pytest.approx(np.array([whole * slower[::2], kept * slower[1::2]]))
+    in_turn = n_warm * ["whole", "whole", "kept", "kept"] + n_cold * ["whole", "kept"]
+    assert turns == [(name, "rows") for name in in_turn]
+    counted = [4 * turn + run for turn in range(n_warm) for run in (2, 4)]
+    counted += [4 * n_warm + 1 + run for run in range(2 * n_cold)]
+    slower = 1 + np.array(counted) / 10_000
+    assert found == pytest.approx(np.array([whole * slower[::2], kept * slower[1::2]]), rel=1e-6)
+
+
+def test_a_model_alone_runs_once_before_it_is_timed(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("secateurs._sizes.time", SimpleNamespace(perf_counter=lambda: clock[0]))
+
+    def predict(rows):
+        clock[0] += 0.25 if clock[0] else 9.0  # the first run is slow
+
+    assert timings([predict], "rows", 1.2) == pytest.approx(np.full((1, 4), 0.25))
+    assert clock[0] == 9.0 + 4 * 0.25
 
 
 def test_the_interval_is_that_of_a_paired_bootstrap(forest):

@@ -317,8 +317,11 @@ def test_a_pipeline_takes_text(desk):
     X = X.assign(town=np.where(X["age"] > 0, "Ulm", "Bonn"))
     encode = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
     model = make_pipeline(encode, RandomForestClassifier(9, random_state=0)).fit(X, y)
-    save(model, "towns.skops")
+    trusted = "sklearn.compose._column_transformer._RemainderColsList"  # of scikit-learn 1.6
+    save(model, "towns.skops", trust_types=[trusted])
     X.assign(**{TARGET: y})[::2].to_csv("towns.csv", index=False)
-    ended = type_in("prune", "towns.skops", "towns.csv", "-t", TARGET, "-k", "3")
+    words = ("prune", "towns.skops", "towns.csv", "-t", TARGET, "-k", "3", "--trust-type", trusted)
+    ended = type_in(*words)
     assert ended.code == 0, ended.err
-    assert len(load("towns-pruned.skops")[-1].estimators_) == 3
+    small = load("towns-pruned.skops", trust_types=[trusted])
+    assert len(small[-1].estimators_) == 3

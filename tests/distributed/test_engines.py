@@ -21,7 +21,17 @@ from sklearn.base import clone
 import secateurs
 from cases import plain
 from processes import with_path
-from secateurs import COMEP, DOMEP, EPFD, Votes, VoteStore, _interrupt, all_pruners, make_pruner
+from secateurs import (
+    COMEP,
+    DOMEP,
+    EPFD,
+    BestMembersPruner,
+    Votes,
+    VoteStore,
+    _interrupt,
+    all_pruners,
+    make_pruner,
+)
 from secateurs.distributed import limits
 from secateurs.exceptions import ExecutorError, InputError
 
@@ -446,3 +456,20 @@ def test_another_run_does_not_take_the_groups_of_this_one(tmp_path, other):
     votes, y = CASE
     same = EPFD(make_pruner("re", keep=4), 5, random_state=0)
     assert found(clone(same).fit(store, y[::-1])) == found(clone(same).fit(votes, y[::-1]))
+
+
+class Choosy(BestMembersPruner):
+    """A pruner with a function among its parameters, which nobody can pickle."""
+
+    def __init__(self, keep=3, taste=None):
+        self.keep = keep
+        self.taste = taste
+
+
+def test_a_pruner_that_cannot_be_pickled_is_run_but_not_kept(tmp_path):
+    store = VoteStore.from_table(tmp_path / "votes", *CASE)
+    choosy = EPFD(Choosy(3, lambda member: True), 4, random_state=0)
+    with pytest.warns(UserWarning, match=r"Finished parts cannot be kept of a pruner that cannot"):
+        choosy.fit(store)
+    assert found(choosy) == found(EPFD(made("best", 3), 4, random_state=0).fit(*CASE))
+    assert not (store.path / "runs").exists()

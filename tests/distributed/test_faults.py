@@ -1,5 +1,6 @@
 """Faults, each really made: the same result, or one clear error; never a smaller ensemble."""
 
+import importlib
 import os
 import re
 import shutil
@@ -59,16 +60,16 @@ class Site:
 
     def rest(self):
         """See that nothing is left of any run."""
-        wait_for(lambda: not self.client.run_on_scheduler(n_tasks), "tasks to be forgotten")
-        wait_for(lambda: not sum(self.client.run(n_tasks_of_worker).values()), "workers to rest")
+        client = self.client  # the functions are sent as a whole: workers need not know this file
 
+        def tasks_of_workers():
+            return client.run(lambda dask_worker: len(dask_worker.state.tasks))
 
-def n_tasks(dask_scheduler):
-    return len(dask_scheduler.tasks)
-
-
-def n_tasks_of_worker(dask_worker):
-    return len(dask_worker.state.tasks)
+        wait_for(
+            lambda: client.run_on_scheduler(lambda dask_scheduler: not dask_scheduler.tasks),
+            "tasks to be forgotten",
+        )
+        wait_for(lambda: not any(tasks_of_workers().values()), "workers to rest")
 
 
 @pytest.fixture(scope="module")
@@ -372,8 +373,7 @@ def test_another_version_on_a_worker_is_told(site, tmp_path):
     text, mine = (other / "__init__.py").read_text(), secateurs.__version__
     assert f'__version__ = "{mine}"' in text
     (other / "__init__.py").write_text(text.replace(mine, "0.0.7"))
-    message = r"^Worker tcp://127\.0\.0\.1:\d+ has secateurs 0\.0\.7\. "
-    message += f"Install secateurs {re.escape(mine)}, as here, on all workers"
+    message = rf"A worker has secateurs 0\.0\.7, this process {re.escape(mine)}\. Install the same"
     site.special_worker(path=[tmp_path])
     for pruner in (EPFD(COMEP(3), 4), COMEP(3), COMEP(3, shard="rows")):
         with pytest.raises(ExecutorError, match=message):
@@ -396,10 +396,25 @@ def test_a_worker_without_secateurs_is_told(site, tmp_path):
     site.workers(0)
     (tmp_path / "sitecustomize.py").write_text(HIDING)
     worker = site.special_worker(path=[tmp_path])
-    for pruner in (EPFD(COMEP(3), 4), COMEP(3)):
-        with pytest.raises(ExecutorError, match=r"^Worker tcp:.* has no secateurs\. Install"):
+    message = (
+        r"^A worker cannot open a task \(ModuleNotFoundError: No module named 'secateurs'\)\. "
+    )
+    for pruner in (EPFD(COMEP(3), 4), COMEP(3), COMEP(3, shard="rows")):
+        with pytest.raises(ExecutorError, match=message + "Install what it lacks, and secateurs"):
             pruner.fit(*CASE, executor=site.client)
     assert worker.poll() is None  # none the worse for it
+
+
+def test_a_pruner_that_a_worker_does_not_know_is_told(site, tmp_path, monkeypatch):
+    (worker,) = site.workers(1)
+    (tmp_path / "homemade.py").write_text(
+        "from secateurs import BestMembersPruner\n\nclass Homemade(BestMembersPruner):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    homemade = importlib.import_module("homemade")
+    with pytest.raises(ExecutorError, match=r"ModuleNotFoundError: No module named 'homemade'"):
+        EPFD(homemade.Homemade(3), 4).fit(*CASE, executor=site.client)
+    assert worker.poll() is None
 
 
 def test_a_worker_may_join_late(site, background):
@@ -428,9 +443,11 @@ def test_the_loss_of_the_scheduler_is_an_error(tmp_path, background):
             kill(cluster.scheduler)
             with pytest.raises(ExecutorError, match="scheduler is lost"):
                 fitting.result(timeout=60)
-            for pruner in (COMEP(3), EPFD(COMEP(3), 4)):
-                with pytest.raises(ExecutorError, match="scheduler is lost"):
-                    pruner.fit(*CASE, executor=client)
+            with pytest.raises(ExecutorError, match="scheduler is lost"):
+                COMEP(3).fit(*CASE, executor=client)
+            wait_for(lambda: client.status == "closed", "the client to give up")
+            with pytest.raises(ExecutorError, match="scheduler is lost"):
+                EPFD(COMEP(3), 4).fit(*CASE, executor=client)
     finally:
         cluster.close()
 

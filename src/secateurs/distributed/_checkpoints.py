@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from secateurs import __version__
 from secateurs._files import write_file
+from secateurs.exceptions import one_line
 from secateurs.store import VoteStore
 from secateurs.votes import Votes
 
@@ -35,8 +36,12 @@ class Checkpoints:
         self._folder: Path | None = None
         if isinstance(votes, VoteStore):
             labels = zlib.crc32(votes.truth.tobytes())
-            key = joblib.hash((__version__, votes.id, labels, identity))
-            self._folder = votes.path / "runs" / key
+            try:
+                key = joblib.hash((__version__, votes.id, labels, identity))
+            except Exception as error:  # such as a function among the pruner's parameters
+                _warn(f"of a pruner that cannot be pickled ({one_line(error)})")
+            else:
+                self._folder = votes.path / "runs" / key
 
     def get(self, name: str) -> Any:
         """Give a finished part; None if it is not finished."""
@@ -76,14 +81,18 @@ class Checkpoints:
             # goes down loses, not what a process does.
             write_file(self._folder / name, content, lasting=False)
         except OSError as error:
-            warnings.warn(
-                f"Finished parts cannot be kept in {self._folder} ({error.strerror}): if this run "
-                "is stopped, it will have to start again.",
-                stacklevel=2,
-            )
+            _warn(f"in {self._folder} ({error.strerror})")
             self._folder = None
 
     def clear(self) -> None:
         """Forget the run: it is done."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _warn(why: str) -> None:
+    warnings.warn(
+        f"Finished parts cannot be kept {why}: if this run is stopped, it will have to start "
+        "again.",
+        stacklevel=3,
+    )

@@ -157,34 +157,25 @@ class DaskEngine(Engine):
         return min(self.client.nthreads().values(), default=1)
 
     def start(self) -> None:
-        """Wait for a first worker, and see that all have what it takes."""
+        """Wait for a first worker."""
         with scheduler_answers():
             try:
                 self.client.wait_for_workers(1, timeout=limits.wait_seconds)
             except TimeoutError:
                 raise self._nobody() from None
-            versions = self.client.run(_version_asker(), on_error="ignore")
             self._addresses = sorted(self.client.nthreads())
-        for worker, version in versions.items():
-            if version != __version__:
-                raise ExecutorError(
-                    f"Worker {worker} has {f'secateurs {version}' if version else 'no secateurs'}. "
-                    f"Install secateurs {__version__}, as here, on all workers."
-                )
 
     def submit(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> "Future[Any]":
         """Start a task."""
-        task = _Task(__version__, function, dask_task_is_gone)
         with _no_word_of_size():
-            return self.executor.submit(task, *args)
+            return self.executor.submit(*_sealed(function, dask_task_is_gone, args))
 
     def hold(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> Any:
         """Name a value that one worker keeps; Dask makes it again elsewhere if that is lost."""
-        task = _Task(__version__, function, None)
         where = [self._addresses[worker % len(self._addresses)]]
         options = {"workers": where, "allow_other_workers": True, **self._options}
         with _no_word_of_size():
-            held = self.client.submit(task, *args, **options)
+            held = self.client.submit(*_sealed(function, None, args), **options)
         self._held.append(held)
         return held
 
@@ -300,17 +291,30 @@ class _Task:
             return self.function(*made)
 
 
-def _version_asker() -> Callable[[], str | None]:
-    """Give a function that is sent as a whole: a task of ours ends a worker without secateurs."""
+def _sealed(
+    function: Callable[..., Any], unwanted: Callable[[], bool] | None, args: Sequence[Any]
+) -> tuple[Any, ...]:
+    """Seal a task, for its worker to open: function, bytes, and held values, which come first.
 
-    def version() -> str | None:
+    Dask opens what it sends in the scheduler and in the worker's connection, which breaks if a
+    module is not there. The function that opens this is sent as a whole, and needs none.
+    """
+    from distributed.protocol.pickle import dumps
+
+    from distributed import Future as Held
+
+    def run_sealed(sealed: bytes, *held: Any) -> Any:
+        from pickle import loads
+
         try:
-            import secateurs
-        except ImportError:
-            return None
-        return secateurs.__version__
+            task, rest = loads(sealed)
+        except (ImportError, AttributeError) as error:
+            raise RuntimeError(f"cannot open a task ({type(error).__name__}: {error})") from error
+        return task(*held, *rest)
 
-    return version
+    held = [arg for arg in args if isinstance(arg, Held)]
+    task = _Task(__version__, function, unwanted)
+    return (run_sealed, dumps((task, args[len(held) :])), *held)
 
 
 @contextmanager

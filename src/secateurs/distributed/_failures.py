@@ -5,7 +5,9 @@ from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager
 
 from secateurs import __version__
-from secateurs.exceptions import ExecutorError, one_line
+from secateurs.exceptions import ExecutorError, SecateursError, one_line
+
+_US = f"secateurs {__version__} on all workers"
 
 
 @contextmanager
@@ -29,10 +31,10 @@ def explained() -> Iterator[None]:
 
 @contextmanager
 def scheduler_answers() -> Iterator[None]:
-    """Tell in one line of a scheduler that does not."""
+    """Tell in one line of a scheduler that does not; a client that gave it up has none at all."""
     try:
         yield
-    except OSError as error:
+    except (OSError, AttributeError) as error:
         raise _scheduler_lost(error) from error
 
 
@@ -49,10 +51,9 @@ def _explanation(error: Exception) -> ExecutorError | None:
         )
     if kind in ("FutureCancelledError", "CommClosedError"):
         return _scheduler_lost(error)
-    absent = isinstance(error, (ImportError, AttributeError)) and "secateurs" in str(error)
-    if absent:
-        return ExecutorError(
-            f"A worker cannot run this task ({one_line(error)}). Install secateurs {__version__} "
-            "on all workers."
-        )
+    if kind == "RuntimeError" and str(error).startswith("cannot open a task"):
+        return ExecutorError(f"A worker {error}. Install what it lacks, and {_US}.")
+    lacks_us = isinstance(error, (ImportError, AttributeError)) and "secateurs" in str(error)
+    if lacks_us and not isinstance(error, SecateursError):
+        return ExecutorError(f"A worker cannot run this task ({one_line(error)}). Install {_US}.")
     return None

@@ -44,11 +44,15 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
     def with_keep(self, keep: Any) -> Self:
         """Give an unfitted copy that keeps so many."""
-        return clone(self).set_params(keep=keep)
+        copy = clone(self)
+        copy.keep = keep
+        return copy
 
     def seed(self, seed: int) -> Self:
         """Set the random state, if there is one."""
-        return self.set_params(random_state=int(seed)) if hasattr(self, "random_state") else self
+        if hasattr(self, "random_state"):
+            self.random_state = int(seed)
+        return self
 
     def for_members(self, members: NDArray[np.intp]) -> Self:
         """Give an unfitted copy for some of the members: parameters that name members follow."""
