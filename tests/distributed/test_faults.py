@@ -35,28 +35,23 @@ class Site:
 
     def __init__(self, cluster, client):
         self.cluster, self.client = cluster, client
-        self._workers = []
+        self._plain, self._special = [], []
 
     def workers(self, n_workers):
-        """Make sure that there are so many, ready to work."""
-        alive = [process for process in self._workers if process.poll() is None]
-        self.end(alive[n_workers:])
-        alive = alive[:n_workers]
-        self._workers = alive + self.cluster.workers(self.client, n_workers - len(alive))
-        return self._workers
+        """Make sure that there are so many, and no others."""
+        alive = [process for process in self._plain if process.poll() is None]
+        for process in alive[n_workers:] + self._special:
+            kill(process)
+        self._plain, self._special = alive[:n_workers], []
+        n_alive = len(self._plain)
+        wait_for(lambda: len(self.client.nthreads()) == n_alive, "workers to be missed")
+        self._plain += self.cluster.workers(self.client, n_workers - n_alive)
+        return list(self._plain)
 
     def special_worker(self, *options, **environment):
         """Start a worker that is like no other."""
-        (process,) = self.cluster.workers(self.client, 1, *options, **environment)
-        self._workers.append(process)
-        return process
-
-    def end(self, workers):
-        for process in workers:
-            kill(process)
-        left = [process for process in self._workers if process.poll() is None]
-        wait_for(lambda: len(self.client.nthreads()) == len(left), "workers to be missed")
-        self._workers = left
+        self._special += self.cluster.workers(self.client, 1, *options, **environment)
+        return self._special[-1]
 
     def rest(self):
         """See that nothing is left of any run."""
