@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.report import Row, pretty, side_by_side
 from secateurs import COMEP, DOMEP, EPFD, OEP, ReducedErrorPruner, Votes, VoteStore
 
-N, D, K, C = 20_000, 50_000, 20, 10
+N, D, K, C = 20_000, 50_000, 20, 5
 REPEATS = 2
 
 
@@ -56,7 +56,7 @@ def epfd_overhead() -> Iterator[Row]:
 def two_processes() -> Iterator[Row]:
     """A store of votes, pruned by two processes and by two Dask workers, against one process.
 
-    Ten classes: of two classes one process makes all of this in a quarter of a second, less than
+    Five classes: of two classes one process makes all this in a quarter of a second, less than
     it takes to tell others what to do.
     """
     votes = made_votes(N, D, C)

@@ -42,7 +42,7 @@ class Size(NamedTuple):
         return f"n={members}, d={samples}, {classes} classes, k={keep}"
 
 
-GREEDY, OTHERS = Size(4000, 100_000, 10, 20), Size(100, 2000, 2, 20)
+GREEDY, OTHERS = Size(2000, 50_000, 10, 20), Size(60, 1000, 2, 12)
 QUICK_GREEDY, QUICK_OTHERS = Size(200, 5000, 10, 5), Size(20, 200, 2, 5)
 
 
