@@ -4,6 +4,7 @@ The page says how it was made; figures are of one run on the machine named in it
 """
 
 import argparse
+import inspect
 import os
 import platform
 import sys
@@ -38,7 +39,7 @@ def main() -> None:
     print("Ratios are of one run, both sides measured in turn; the cores may be shared, so")
     print("seconds are worth less than ratios. n members, d samples, k members kept.")
     for name in chosen:
-        print(f"\n## {name.replace('_', ' ').capitalize()}\n\n{PARTS[name].__doc__}\n", flush=True)
+        print(f"\n## {name.replace('_', ' ').capitalize()}\n\n{inspect.getdoc(PARTS[name])}\n", flush=True)
         print(table(PARTS[name]()), flush=True)
         print(f"done: {name}", file=sys.stderr)
 
