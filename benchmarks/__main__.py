@@ -39,7 +39,8 @@ def main() -> None:
     print("Ratios are of one run, both sides measured in turn; the cores may be shared, so")
     print("seconds are worth less than ratios. n members, d samples, k members kept.")
     for name in chosen:
-        print(f"\n## {name.replace('_', ' ').capitalize()}\n\n{inspect.getdoc(PARTS[name])}\n", flush=True)
+        title, about = name.replace("_", " ").capitalize(), inspect.getdoc(PARTS[name])
+        print(f"\n## {title}\n\n{about}\n", flush=True)
         print(table(PARTS[name]()), flush=True)
         print(f"done: {name}", file=sys.stderr)
 
