@@ -51,7 +51,7 @@ def test_votes_are_right_where_the_most_are_for_the_truth(coded):
     counts = (codes[:, :, None] == np.arange(n_classes)).sum(axis=1)
     truth = packed(y[:, None], n_classes + 1)[0]  # a plane for each class
     right = np.empty(truth.shape[1], dtype=np.uint64)
-    _kernels.right_votes(packed(codes, n_classes), truth, 3, right)
+    _kernels.right_votes(packed(codes, n_classes), truth, right)
     bits = np.unpackbits(right.view(np.uint8), count=len(y), bitorder="little").astype(bool)
     assert (bits == (counts.argmax(axis=1) == y)).all()
 

@@ -86,6 +86,22 @@ def append_bits(planes, n_bits, joined):
 
 
 @njit(nogil=True, cache=True)
+def copy_rows(table, rows, other, places):
+    """Copy some rows to places of another table, four side by side: each is slow to begin."""
+    n_together = rows.size // 4 * 4
+    for i in range(0, n_together, 4):
+        a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        to_a, to_b, to_c, to_d = places[i], places[i + 1], places[i + 2], places[i + 3]
+        for column in range(table.shape[1]):
+            other[to_a, column] = table[a, column]
+            other[to_b, column] = table[b, column]
+            other[to_c, column] = table[c, column]
+            other[to_d, column] = table[d, column]
+    for i in range(n_together, rows.size):
+        other[places[i]] = table[rows[i]]
+
+
+@njit(nogil=True, cache=True)
 def plane_sizes(planes, sizes):
     """Count the bits of each plane."""
     for member in range(planes.shape[0]):
@@ -136,6 +152,17 @@ def complete_tables(sizes, other_sizes, tables):
                 for a in range(last):
                     known += tables[i, j, a, b]
                 tables[i, j, last, b] = other_sizes[j, b] - known
+
+
+@njit(nogil=True, cache=True)
+def sum_of_cells(tables, values, sums):
+    """Add up ``values[count]`` over the cells of each table, always in the same order."""
+    sums[:] = 0.0
+    for i in range(tables.shape[0]):
+        for a in range(tables.shape[2]):
+            for b in range(tables.shape[3]):
+                for j in range(tables.shape[1]):
+                    sums[i, j] += values[tables[i, j, a, b]]
 
 
 @njit(nogil=True, cache=True)
@@ -217,41 +244,64 @@ def tally_votes(codes, step, tally):
 
 
 @njit(nogil=True, cache=True)
-def right_votes(planes, truth, n_bits, right):
+def right_votes(planes, truth, right):
     """Mark the samples on which the vote is right; ties go to the lowest class.
 
-    Votes for a class are counted for 64 samples at once, in ``n_bits`` words, one for each binary
+    Votes for a class are counted for 64 samples at once, in words of which each holds one binary
     digit of the counts. ``truth`` has a plane for each class; a class without a plane of its own
     has what the others leave.
     """
     n_members, n_planes, n_words = planes.shape
-    best = np.zeros(n_bits, dtype=np.uint64)
-    count = np.zeros(n_bits, dtype=np.uint64)
-    for word in range(n_words):
-        best[:] = np.uint64(0)
-        right[word] = truth[0, word]
-        for label in range(truth.shape[0]):
-            count[:] = np.uint64(0)
-            for member in range(n_members):
-                carry = np.uint64(0)
-                if label < n_planes:
-                    carry = planes[member, label, word]
-                else:
-                    for other in range(n_planes):
-                        carry |= planes[member, other, word]
-                    carry = ~carry
-                for digit in range(n_bits):
-                    both = count[digit] & carry
-                    count[digit] ^= carry
-                    carry = both
-            more = np.uint64(0)
-            equal = ~np.uint64(0)
-            for digit in range(n_bits - 1, -1, -1):
-                more |= equal & count[digit] & ~best[digit]
-                equal &= ~(count[digit] ^ best[digit])
-            for digit in range(n_bits):
-                best[digit] = (best[digit] & ~more) | (count[digit] & more)
-            right[word] = (right[word] & ~more) | (truth[label, word] & more)
+    n_digits = 1
+    while n_members >> n_digits:
+        n_digits += 1
+    best = np.zeros((n_digits, n_words), dtype=np.uint64)
+    count = np.empty((n_digits, n_words), dtype=np.uint64)
+    carry = np.empty(n_words, dtype=np.uint64)
+    right[:] = truth[0]
+    for label in range(truth.shape[0]):
+        count[:] = np.uint64(0)
+        for member in range(n_members):
+            if label < n_planes:
+                carry[:] = planes[member, label]
+            else:
+                carry[:] = ~np.uint64(0)
+                for other in range(n_planes):
+                    _without(planes[member, other], carry)
+            for digit in range(n_digits):
+                if (member + 1) >> digit:
+                    _add_digit(count[digit], carry)
+        _keep_larger(count, truth[label], best, right)
+
+
+@njit(nogil=True, cache=True)
+def _without(plane, carry):
+    """Clear the bits of a plane."""
+    for word in range(plane.size):
+        carry[word] &= ~plane[word]
+
+
+@njit(nogil=True, cache=True)
+def _add_digit(digit, carry):
+    """Add what is carried to one digit of many counts; what is left over is carried on."""
+    for word in range(digit.size):
+        both = digit[word] & carry[word]
+        digit[word] ^= carry[word]
+        carry[word] = both
+
+
+@njit(nogil=True, cache=True)
+def _keep_larger(count, truth, best, right):
+    """Where counts are larger than the best so far, put them in its place, and the truth."""
+    for word in range(right.size):
+        more = np.uint64(0)
+        equal = ~np.uint64(0)
+        for digit in range(count.shape[0] - 1, -1, -1):
+            more |= equal & count[digit, word] & ~best[digit, word]
+            equal &= ~(count[digit, word] ^ best[digit, word])
+        for digit in range(count.shape[0]):
+            best[digit, word] = (best[digit, word] & ~more) | (count[digit, word] & more)
+        right[word] = (right[word] & ~more) | (truth[word] & more)
 
 
 @njit(nogil=True, cache=True)

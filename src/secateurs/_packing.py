@@ -7,6 +7,8 @@ not depend on the number of classes. The two cross where `MOST_PLANE_CLASSES` sa
 """
 
 import math
+import threading
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -90,7 +92,13 @@ class Planes:
 
     def take(self, members: Members) -> "Planes":
         """Keep some members, in the order given."""
-        taken = Planes(self.planes[members], self.n_samples, self.sizes[members])
+        sizes = self.sizes[members]  # refuses who is not there
+        if isinstance(members, slice):
+            planes = self.planes[members]
+        else:
+            planes = _aligned((len(members), *self.planes.shape[1:]))
+            _kernels.copy_rows(flat(self.planes), members, flat(planes), np.arange(len(members)))
+        taken = Planes(planes, self.n_samples, sizes)
         taken.freeze()
         return taken
 
@@ -125,10 +133,11 @@ class Planes:
         _kernels.append_bits(other.planes, self.n_samples, joined)
         return Planes(joined, n_samples)
 
-    def joint_counts(self, other: "Planes") -> NDArray[np.int64]:
+    def joint_counts(self, other: "Planes", room: "Room | None" = None) -> NDArray[np.int64]:
         """Count samples by label pair: (members, other's members, classes, classes)."""
         shape = (self.n_classes, other.n_classes, self.n_members, other.n_members)
-        tables = np.zeros(shape, dtype=np.int64).transpose(2, 3, 0, 1)  # sums over cells are fast
+        zeros = np.zeros(shape, dtype=np.int64) if room is None else room.zeros(shape)
+        tables = zeros.transpose(2, 3, 0, 1)  # sums over cells are fast
         _kernels.joint_planes(self.planes, other.planes, tables)
         _kernels.complete_tables(self.sizes, other.sizes, tables)
         return tables
@@ -146,7 +155,7 @@ class Planes:
         """Say on which samples the vote of all members is one coded column's label."""
         right = np.empty(self.planes.shape[2], dtype=np.uint64)
         truth_planes = _bits(truth == np.arange(n_classes)[:, None])
-        _kernels.right_votes(self.planes, truth_planes, self.n_members.bit_length(), right)
+        _kernels.right_votes(self.planes, truth_planes, right)
         return _unpacked(right, self.n_samples).view(bool)
 
     def agreement(self, truth: Array, missing: bool) -> "Planes":
@@ -223,10 +232,10 @@ class Codes:
         """Put the samples of another packing of the same members and classes behind these."""
         return Codes(np.concatenate([self.codes, other.codes], axis=1), self.n_classes)
 
-    def joint_counts(self, other: "Codes") -> NDArray[np.int64]:
+    def joint_counts(self, other: "Codes", room: "Room | None" = None) -> NDArray[np.int64]:
         """Count samples by label pair: (members, other's members, classes, classes)."""
         shape = (self.n_members, other.n_members, self.n_classes, self.n_classes)
-        tables = np.zeros(shape, dtype=np.int64)
+        tables = np.zeros(shape, dtype=np.int64) if room is None else room.zeros(shape)
         _kernels.joint_codes(self.codes, other.codes, tables)
         return tables
 
@@ -249,6 +258,30 @@ class Codes:
 Packing = Planes | Codes
 
 
+class Room(threading.local):
+    """Memory that each thread uses again and again for counts.
+
+    Where memory goes back to the system at once, as on Dask's workers, fetching it anew takes
+    longer than counting.
+    """
+
+    _cells = np.empty(0, dtype=np.int64)
+
+    def zeros(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Give zeros; they are the thread's until it asks again."""
+        n_cells = math.prod(shape)
+        if self._cells.size < n_cells:
+            self._cells = np.empty(n_cells, dtype=np.int64)
+        zeros = self._cells[:n_cells].reshape(shape)
+        zeros[...] = 0
+        return zeros
+
+
+def flat(cells: Array) -> Array:
+    """View what is held as a table with a row for each member."""
+    return cells.reshape(len(cells), math.prod(cells.shape[1:]))
+
+
 def _n_words(n_samples: int) -> int:
     """Words of a plane; long planes are whole cache lines, so that no load straddles two."""
     n_words = -(-n_samples // _kernels.WORD_BITS)
@@ -256,10 +289,16 @@ def _n_words(n_samples: int) -> int:
 
 
 def _empty_planes(n_members: int, n_planes: int, n_samples: int) -> NDArray[np.uint64]:
-    """Make planes of zeros that start at a cache line."""
-    shape = (n_members, n_planes, _n_words(n_samples))
+    """Make planes of zeros."""
+    return _aligned((n_members, n_planes, _n_words(n_samples)), np.zeros)
+
+
+def _aligned(
+    shape: tuple[int, ...], make: Callable[..., NDArray[np.uint8]] = np.empty
+) -> NDArray[np.uint64]:
+    """Make planes that start at a cache line."""
     n_bytes = 8 * math.prod(shape)
-    buffer = np.zeros(n_bytes + 64, dtype=np.uint8)
+    buffer = make(n_bytes + 64, dtype=np.uint8)
     start = -buffer.ctypes.data % 64
     return buffer[start : start + n_bytes].view(np.uint64).reshape(shape)
 

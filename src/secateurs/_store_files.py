@@ -67,7 +67,23 @@ def read_array(folder: Path, meta: Mapping[str, Any], name: str) -> Array | None
         array: Array = np.load(file, allow_pickle=False)
         if zlib.crc32(array.tobytes()) != meta["crc32"][name]:
             raise InputError("is damaged: it is not what was written. Write the store again.")
+    array.flags.writeable = False
     return array
+
+
+@lru_cache(maxsize=32)
+def array_in(folder: Path, store_id: str, name: str) -> Array | None:
+    """Read one of the small arrays, once in a process."""
+    meta = read_meta(folder)
+    if meta["id"] != store_id:
+        raise InputError(f"{folder} is another store than it was. Open it again.")
+    return read_array(folder, meta, name)
+
+
+@lru_cache(maxsize=8)
+def places_in(folder: Path, store_id: str) -> NDArray[np.intp]:
+    """Tell the place at which each member lies."""
+    return np.argsort(np.asarray(array_in(folder, store_id, "order")))
 
 
 def append_line(file: Path, line: str) -> None:

@@ -236,8 +236,8 @@ def html(pruning: "Pruning") -> str:
     """Draw a pruning for a notebook: what was kept, and the accuracy of the vote by size."""
     votes, order = pruning.votes, pruning.member_indices
     sizes = np.unique(np.linspace(1, len(order), min(len(order), 60)).round().astype(int))
-    curve = [float(votes.is_right(order[:size]).mean()) for size in sizes]
-    whole = float(votes.is_right().mean())
+    curve = [votes.accuracy(order[:size]) for size in sizes]
+    whole = votes.accuracy()
     lines = {
         "ensemble": type(pruning.ensemble.model).__name__,
         "method": repr(pruning.pruner),

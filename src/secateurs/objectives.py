@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from secateurs import _kernels
 from secateurs._labels import Array, code_dtype
-from secateurs.measures._information import entropy_of, joint_entropy_of, nmi, nvi, variation
+from secateurs.measures._information import entropy_of, joint_entropies, nmi, nvi, variation
 from secateurs.measures._pair import pair_matrix
 from secateurs.measures._pairwise import n_agreed
 from secateurs.votes import Votes
@@ -167,9 +167,9 @@ class TDAS:
             apart = nvi.of_counts(labels=tables)
             n_common: Any = tables.sum(axis=(-2, -1))
         else:
-            joint = joint_entropy_of(tables)
-            apart = variation(first.entropies[:, None], second.entropies, joint)
             n_common = self._votes.n_samples
+            joint = joint_entropies(tables, n_common)
+            apart = variation(first.entropies[:, None], second.entropies, joint)
         relevance = (first.relevance[:, None] + second.relevance) / 2
         distances = self._weight * apart + (1 - self._weight) * relevance
         distances[n_agreed(tables) == n_common] = 0.0

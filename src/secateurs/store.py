@@ -6,7 +6,6 @@ import secrets
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from secateurs import __version__
 from secateurs._columns import Columns, columns_of, columns_of_parquet, open_zarr, plain_text
 from secateurs._files import write_array
-from secateurs._kernels import WORD_BITS
+from secateurs._kernels import WORD_BITS, copy_rows
 from secateurs._labels import (
     Array,
     as_labels,
@@ -27,13 +26,15 @@ from secateurs._labels import (
     find_classes,
     merge_classes,
 )
-from secateurs._packing import Packing, Planes, pack, packing_of
+from secateurs._packing import Packing, Planes, flat, pack, packing_of
 from secateurs._store_files import (
     LOG,
     append_line,
+    array_in,
     checked_rows,
     forget_checks,
     lay_out,
+    places_in,
     read_array,
     read_log,
     read_meta,
@@ -43,6 +44,7 @@ from secateurs.exceptions import InputError, reading
 from secateurs.votes import Votes, as_column, table_blocks
 
 _TILE_BYTES = 64 << 20
+_READ_LATER = ("order", "y", "names")  # again, by whoever needs them; damage is told at once
 
 Members = Sequence[int] | NDArray[np.intp]
 
@@ -99,8 +101,7 @@ class VoteStore:
     tile_members: int
     has_missing: bool
     classes: Array
-    y: Array | None = None
-    names: NDArray[np.object_] | None = None
+    given_y: Array | None = None  # in the place of the folder's own
     verified: bool = True
 
     @classmethod
@@ -188,7 +189,7 @@ class VoteStore:
         """Open a store that may be half-written, to write what is missing."""
         folder = Path(path).absolute()
         meta = read_meta(folder)
-        names = read_array(folder, meta, "names")
+        arrays = {name: read_array(folder, meta, name) for name in ("classes", *_READ_LATER)}
         return cls(
             path=folder,
             id=meta["id"],
@@ -196,9 +197,7 @@ class VoteStore:
             n_samples=meta["n_samples"],
             tile_members=meta["tile_members"],
             has_missing=meta["has_missing"],
-            classes=np.asarray(read_array(folder, meta, "classes")),
-            y=read_array(folder, meta, "y"),
-            names=None if names is None else names.astype(object),
+            classes=np.asarray(arrays["classes"]),
         )
 
     @classmethod
@@ -321,10 +320,21 @@ class VoteStore:
         """Bytes that the packed votes take."""
         return self.n_members * pack(self.n_samples, 1, self._n_codes).nbytes
 
-    @cached_property
+    @property
+    def y(self) -> Array | None:
+        """The true labels, coded; None if there are none."""
+        return array_in(self.path, self.id, "y") if self.given_y is None else self.given_y
+
+    @property
+    def names(self) -> NDArray[np.object_] | None:
+        """Names of the members; None if they have none."""
+        names = array_in(self.path, self.id, "names")
+        return None if names is None else names.astype(object)
+
+    @property
     def order(self) -> NDArray[np.intp]:
         """The members, in the order in which they lie."""
-        return np.asarray(read_array(self.path, read_meta(self.path), "order"))
+        return np.asarray(array_in(self.path, self.id, "order"))
 
     @property
     def truth(self) -> Array:
@@ -456,7 +466,7 @@ class VoteStore:
 
     def with_labels(self, y: ArrayLike) -> Self:
         """Put true labels beside the votes, in the place of any that were there."""
-        return replace(self, y=_coded(y, self.classes, self.n_samples))
+        return replace(self, given_y=_coded(y, self.classes, self.n_samples))
 
     def unverified(self) -> Self:
         """Leave out the checksums."""
@@ -489,9 +499,9 @@ class VoteStore:
     def _n_codes(self) -> int:
         return self.n_classes + self.has_missing
 
-    @cached_property
+    @property
     def _places(self) -> NDArray[np.intp]:
-        return np.argsort(self.order)
+        return places_in(self.path, self.id)
 
     def _tile_path(self, tile: int) -> Path:
         return self.path / f"tile-{tile:05d}.npy"
@@ -500,9 +510,10 @@ class VoteStore:
         """Map what is held of a tile's members, and check it."""
         sums = self._sums(tile)
         with reading(self._tile_path(tile)):
-            cells = self._map(tile)[rows]
-            self._check(tile, range(len(self.members_of(tile)))[rows], cells, sums)
-        return cells
+            mapped = self._map(tile)
+            within = np.arange(len(mapped))[rows]
+            self._check(tile, within, mapped, within, sums)
+            return mapped[rows]
 
     def _copy(
         self, tile: int, rows: NDArray[np.intp], cells: Array, places: NDArray[np.intp]
@@ -511,9 +522,8 @@ class VoteStore:
         sums = self._sums(tile)
         with reading(self._tile_path(tile)):
             mapped = self._map(tile)
-            for place, row in zip(places, rows, strict=True):
-                cells[place] = mapped[row]
-            self._check(tile, rows, (cells[place] for place in places), sums)
+            copy_rows(flat(mapped), rows, flat(cells), places)
+            self._check(tile, rows, cells, places, sums)
 
     def _sums(self, tile: int) -> Sequence[int] | None:
         return read_log(self.path).get(tile) if self.verified else None
@@ -529,18 +539,25 @@ class VoteStore:
         return cells
 
     def _check(
-        self, tile: int, rows: Sequence[int] | Array, cells: Any, sums: Sequence[int] | None
+        self,
+        tile: int,
+        rows: NDArray[np.intp],
+        cells: Array,
+        places: NDArray[np.intp],
+        sums: Sequence[int] | None,
     ) -> None:
-        """Compare checksums; a process does so once for each member of a file."""
+        """Compare the checksums of a tile's members with what lies at some places of an array.
+
+        A process does so once for each member of a file.
+        """
         if not self.verified:
             return
         if sums is None:
             raise InputError("is not listed as finished: the store is half-written. Resume it.")
         checked = checked_rows(self._tile_path(tile), len(sums))
-        for row, votes in zip(rows, cells, strict=True):
-            if checked[row]:
-                continue
-            if zlib.crc32(votes) != sums[row]:
+        for index in np.flatnonzero(~checked[rows]):
+            row = rows[index]
+            if zlib.crc32(cells[places[index]]) != sums[row]:
                 raise InputError(
                     f"is damaged: the votes of member {self.members_of(tile)[row]} are not those "
                     "written. Delete the file and resume the store."
@@ -551,10 +568,6 @@ class VoteStore:
         packed.freeze()
         names = None if self.names is None else self.names[members]
         return Votes(packed, self.classes, self.y, names, self.has_missing)
-
-    def __getstate__(self) -> dict[str, Any]:
-        cached = ("order", "_places")  # a path is sent, not what can be read there
-        return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     def __repr__(self) -> str:
         return (

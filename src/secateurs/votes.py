@@ -20,11 +20,12 @@ from secateurs._labels import (
     merge_classes,
     row_blocks,
 )
-from secateurs._packing import Packing, Planes, pack
+from secateurs._packing import Packing, Planes, Room, pack
 
 Members = Sequence[int] | NDArray[np.intp] | slice
 
-_MOST_TABLE_CELLS = 1 << 22  # cells of joint counts held at once
+_MOST_TABLE_CELLS = 1 << 18  # cells of joint counts held at once: 2 MB, near the processor
+_ROOM = Room()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,12 +204,13 @@ class Votes:
     def joint_counts_of(self, others: "Votes", block: slice) -> NDArray[np.int64]:
         """Count samples by the labels of members held elsewhere and a block of those here.
 
-        (others, block, classes, classes)
+        (others, block, classes, classes); they last until the thread asks again.
         """
-        return self._voted(others.packed.joint_counts(self._taken(block)))  # type: ignore[arg-type]
+        here = self._taken(block)
+        return self._voted(others.packed.joint_counts(here, _ROOM))  # type: ignore[arg-type]
 
     def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
-        """Cut the members from one on into slices whose tables against n_rows fit in memory."""
+        """Cut the members from one on into slices whose tables against n_rows are small."""
         return table_blocks(self, first, n_rows)
 
     def tally(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.int32]:
@@ -236,6 +238,10 @@ class Votes:
         if isinstance(packed, Planes):
             return packed.is_right(self.truth, self.n_classes)
         return self.vote(members) == self.classes[self.truth]
+
+    def accuracy(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> float:
+        """Give the share of samples on which the vote is right."""
+        return np.count_nonzero(self.is_right(members)) / self.n_samples
 
     def take(self, members: Sequence[int] | NDArray[np.intp]) -> "Votes":
         """Keep some members, in the order given."""
@@ -318,10 +324,12 @@ class Votes:
         )
 
 
-def table_blocks(votes: Any, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
-    """Cut the members from one on into slices whose tables against n_rows fit in memory."""
+def table_blocks(
+    votes: Any, first: int = 0, n_rows: int = 1, most_cells: int = _MOST_TABLE_CELLS
+) -> Iterator[slice]:
+    """Cut the members from one on into slices whose tables against n_rows have so many cells."""
     n_codes = votes.n_classes + votes.has_missing
-    step = max(1, _MOST_TABLE_CELLS // (n_rows * n_codes**2))
+    step = max(1, most_cells // (n_rows * n_codes**2))
     for start in range(first, votes.n_members, step):
         yield slice(start, min(votes.n_members, start + step))
 

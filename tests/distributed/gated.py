@@ -38,18 +38,18 @@ class GatedPruner(BestMembersPruner):
         return super()._select(votes, n_keep, rng)
 
     def _pass_the_gate(self, folder, is_shut):
-        sign = folder / f"running-{os.getpid()}-{os.urandom(4).hex()}"
-        sign.touch()
-        try:
-            while is_shut and not (folder / "go").exists():
-                _interrupt.check()
-                time.sleep(0.01)
-        except _interrupt.Stopped:
-            sign.rename(folder / sign.name.replace("running", "stopped"))
-            raise
-        sign.rename(folder / sign.name.replace("running", "finished"))
+        sign = f"{os.getpid()}-{os.urandom(4).hex()}"
+        if is_shut:
+            (folder / f"running-{sign}").touch()
+            try:
+                wait_for(lambda: _interrupt.check() or (folder / "go").exists(), "the gate to open")
+            except _interrupt.Stopped:
+                (folder / f"running-{sign}").rename(folder / f"stopped-{sign}")
+                raise
+            (folder / f"running-{sign}").unlink()
+        (folder / f"finished-{sign}").touch()
 
 
 def signs(folder, kind):
-    """The processes that have left a sign of a kind: running, stopped or finished."""
+    """The processes that have left a sign: running (at a gate), stopped there, or finished."""
     return [int(path.name.split("-")[1]) for path in Path(folder).glob(f"{kind}-*")]

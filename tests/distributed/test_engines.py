@@ -297,7 +297,7 @@ def test_an_interrupt_ends_all_work(tmp_path):
             assert not any(map(is_alive, workers))
             assert not signs(folder, "finished")
             if kind != "group":
-                assert len(signs(folder, "stopped")) == 2
+                assert len(signs(folder, "stopped")) >= 2
         assert process.wait(timeout=60) == 0
     finally:
         process.kill()

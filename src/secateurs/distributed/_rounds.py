@@ -129,7 +129,7 @@ def _prune(part: Part, job: Job) -> Result:
         pruner.seed(job.seed)
     pruner.fit(votes)
     chosen = pruner.member_indices_
-    accuracy = float(votes.is_right(chosen).mean()) if job.asks_accuracy else None
+    accuracy = votes.accuracy(chosen) if job.asks_accuracy else None
     objective = getattr(pruner, "objective_", None)
     worth = None if objective is None else float(objective)
     return Result(job.members[chosen], pruner.scores_, worth, accuracy)

@@ -28,6 +28,8 @@ from secateurs.votes import Votes, empty_tables, table_blocks
 
 SHARDS = ("auto", "members", "rows")
 
+_SENT_CELLS = 1 << 22  # cells of joint counts that are sent at once
+
 
 class Shards(Protocol):
     """What the objective asks of votes that are cut up."""
@@ -183,7 +185,7 @@ class RowShards(_Asked):
         """TDAC of some members to all."""
         values = np.empty((len(members), self._source.n_members))
         own = objective.profile.take(members)
-        for block in table_blocks(self._source, n_rows=len(members)):
+        for block in table_blocks(self._source, 0, len(members), _SENT_CELLS):
             parts = self._ask(_pair_counts, members, block, self._engine.n_threads)
             tables: Any = sum(counts.astype(np.int64) for counts, _ in parts)
             axes = parts[0][1]

@@ -211,8 +211,8 @@ def _path_seconds(fitted: GroupedPruner, votes: Votes) -> float:
     def time_one(members: Any) -> float:
         part = votes.take(members)
         pruner = fitted._inner.for_members(members)
-        if pruner.keep is not None:
-            pruner = pruner.with_keep(min(pruner.keep, len(members)))
+        keep = None if pruner.keep is None else min(pruner.keep, len(members))
+        pruner = pruner.with_keep(keep)
         return _seconds(lambda: pruner.fit(part))
 
     return max(map(time_one, groups)) + time_one(chosen)
@@ -225,4 +225,4 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _accuracy(votes: Votes, members: Sequence[int]) -> float:
-    return float(votes.is_right(members).mean())
+    return votes.accuracy(members)

@@ -1,13 +1,17 @@
 """Entropies and what follows from them, in bits, from relative frequencies."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secateurs import _kernels
 from secateurs._labels import as_labels, encode, find_classes
 from secateurs.measures._pair import Counts, Floats, PairMeasure, as_complete_votes, ratio
 from secateurs.votes import Votes
+
+_MOST_LOOKED_UP = 1 << 20  # samples up to which c log c is kept in a list
 
 
 def entropy(labels: ArrayLike) -> float:
@@ -30,14 +34,39 @@ def entropy_of(counts: Counts, axis: int | tuple[int, int] = -1) -> Floats:
     Exactly 0 where one label has all samples, so that constants can be told by it.
     """
     n_samples = np.maximum(counts.sum(axis=axis), 1)  # members may have no sample in common
-    weighted = (counts * np.log2(np.maximum(counts, 1))).sum(axis=axis)
-    whole = np.log2(n_samples)
-    return np.where(weighted == n_samples * whole, 0.0, whole - weighted / n_samples)
+    return _entropy(n_samples, _weighted(counts).sum(axis=axis))
 
 
 def joint_entropy_of(labels: Counts) -> Floats:
     """Entropy in bits of the label pairs of each table."""
     return entropy_of(labels, axis=(-2, -1))
+
+
+def joint_entropies(tables: Counts, n_samples: int) -> Floats:
+    """Entropy in bits of the label pairs of each table (rows, columns, classes, classes).
+
+    All have the same number of samples: c log c is looked up.
+    """
+    if n_samples > _MOST_LOOKED_UP:
+        return joint_entropy_of(tables)
+    sums = np.empty(tables.shape[:2])
+    _kernels.sum_of_cells(tables, _weighted_up_to(n_samples), sums)
+    return _entropy(n_samples, sums)
+
+
+def _entropy(n_samples: Any, weighted: Floats) -> Floats:
+    whole = np.log2(n_samples)
+    return np.where(weighted == n_samples * whole, 0.0, whole - weighted / n_samples)
+
+
+def _weighted(counts: Counts) -> Floats:
+    logarithms: Any = np.log2(np.maximum(counts, 1))
+    return counts * logarithms
+
+
+@lru_cache(maxsize=4)
+def _weighted_up_to(most: int) -> Floats:
+    return _weighted(np.arange(most + 1))
 
 
 def variation(first: Floats, second: Floats, joint: Floats) -> Floats:

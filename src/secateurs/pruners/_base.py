@@ -5,6 +5,7 @@ import numbers
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +38,11 @@ class BasePruner(SelectorMixin, BaseEstimator):
     may_keep_fewer = False
     larger_is_better = True  # of objective_
 
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:  # read from the signature anew for every copy otherwise
+        return super()._get_param_names()
+
     @property
     def is_nested(self) -> bool:
         """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
@@ -55,8 +61,8 @@ class BasePruner(SelectorMixin, BaseEstimator):
         return self
 
     def for_members(self, members: NDArray[np.intp]) -> Self:
-        """Give an unfitted copy for some of the members: parameters that name members follow."""
-        return clone(self)
+        """Give the pruner for some of the members: a copy if parameters name members, or itself."""
+        return self
 
     @abstractmethod
     def _select(self, votes: Any, n_keep: Any, rng: np.random.RandomState, *options: Any) -> Choice:

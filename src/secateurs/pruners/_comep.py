@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from secateurs._bounds import tdas_upper_bound
 from secateurs._crossfit import held_out_accuracy, split_votes
@@ -135,13 +134,13 @@ class COMEP(SpreadPruner):
         return self._upper_bound
 
     def for_members(self, members: NDArray[np.intp]) -> Self:
-        """Give an unfitted copy for some of the members."""
+        """Give the pruner for some of the members: no start is one of them."""
         if is_whole(self.start):
             raise ValueError(
                 f"start={self.start} is one member, which only one group can start from. "
                 f"Give one of: {', '.join(STARTS)}."
             )
-        return clone(self)
+        return self
 
     def _check_parameters(self, votes: Votes | VoteStore) -> None:
         check_option("shard", self.shard, ("auto", "members", "rows"))

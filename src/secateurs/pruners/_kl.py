@@ -74,11 +74,10 @@ class KLDivergencePruner(BasePruner):
         self.symmetric = symmetric
 
     def for_members(self, members: NDArray[np.intp]) -> Self:
-        """Give an unfitted copy for some of the members, with their distributions."""
-        copy = clone(self)
-        if self.distributions is not None:
-            copy.set_params(distributions=np.asarray(self.distributions)[members])
-        return copy
+        """Give a copy for some of the members, with their distributions."""
+        if self.distributions is None:
+            return self
+        return clone(self).set_params(distributions=np.asarray(self.distributions)[members])
 
     def _check_parameters(self, votes: Votes) -> None:
         if self.distributions is None:
