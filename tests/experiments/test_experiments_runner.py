@@ -20,6 +20,7 @@ from secateurs.exceptions import InputError
 from secateurs.experiments import PaperRow, Plan, load_plan, load_results, reproduce, run
 from secateurs.experiments._cells import Bag, Cell
 from secateurs.experiments._kinds import FREE_SIZE, Measurer, pruner_of
+from secateurs.experiments._outputs import write_outputs
 from secateurs.experiments._protocol import cast_votes
 from secateurs.experiments._results import RESULTS, TIME_FIELDS, stored
 from secateurs.experiments._runner import Task, run_bag
@@ -352,8 +353,8 @@ def test_what_is_timed_comes_last_and_alone(tmp_path):
 
 def long():
     rows = tuple(PaperRow(name, name, "multiclass", "dt", False) for name in ("iris", "wine"))
-    methods = ("comep", "pep", "re", "sep", "kp")
-    return made(rows=rows, methods=methods, n_members=(40,), folds=(0, 1, 2))
+    methods = ("comep", "pep", "re", "sep", "kp", "domep")
+    return made(name="table-dt", rows=rows, methods=methods, n_members=(40,), folds=(0, 1, 2))
 
 
 def start(out_dir, n_jobs):
@@ -370,11 +371,16 @@ def n_lines(out_dir):
     return sum(path.read_bytes().count(b"\n") for path in out_dir.glob(f"{RESULTS}/*.jsonl"))
 
 
-def test_a_run_killed_at_any_moment_goes_on_and_gives_the_same_rows(tmp_path):
+def written_tables(out_dir):
+    write_outputs(out_dir, [long()], load_results(out_dir))
+    return {path.name: path.read_bytes() for path in (out_dir / "tables").iterdir()}
+
+
+def test_a_run_killed_at_any_moment_goes_on_and_gives_the_same_tables(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     run([long()], whole)
     expected = untimed(whole)
-    assert len(expected) == 30
+    assert len(expected) == 36
     moments = random.Random(0)
     n_kills, n_rows = 0, 0
     while n_kills < 3 and n_rows < 25:
@@ -393,6 +399,8 @@ def test_a_run_killed_at_any_moment_goes_on_and_gives_the_same_rows(tmp_path):
     run([long()], killed)
     assert untimed(killed) == expected
     assert load_results(killed)["members"].tolist() == load_results(whole)["members"].tolist()
+    assert len(written_tables(whole)) == 4
+    assert written_tables(killed) == written_tables(whole)
 
 
 def test_a_short_form_leaves_its_page_and_names_what_it_left_out(tmp_path):

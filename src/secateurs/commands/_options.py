@@ -163,17 +163,20 @@ FILES = bundled(
     ),
 )
 
-WORKERS = bundled(
-    "workers",
-    Workers,
-    click.option(
-        "-j", "--jobs", type=click.IntRange(1, 512), metavar="N", help="Parts done at once."
-    ),
-    click.option(
-        "--scheduler",
-        metavar="ADDRESS|local",
-        help="Prune on a Dask cluster; other methods than comep and domep then work in groups.",
-    ),
+
+def on_workers(jobs: str, scheduler: str) -> Decorator:
+    """Options that say who does the work, with their help."""
+    return bundled(
+        "workers",
+        Workers,
+        click.option("-j", "--jobs", type=click.IntRange(1, 512), metavar="N", help=jobs),
+        click.option("--scheduler", metavar="ADDRESS|local", help=scheduler),
+    )
+
+
+WORKERS = on_workers(
+    "Parts done at once.",
+    "Prune on a Dask cluster; other methods than comep and domep then work in groups.",
 )
 
 SEED = click.option(

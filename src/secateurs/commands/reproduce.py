@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from secateurs.commands._errors import Refusal
 from secateurs.commands._method import cluster
-from secateurs.commands._options import PATH, SEED, WORKERS, Workers, common
+from secateurs.commands._options import PATH, SEED, Workers, common, on_workers
 from secateurs.commands._output import Output, columns
 from secateurs.commands._types import near
 from secateurs.commands.data import FOLDER, existing
@@ -61,7 +61,7 @@ def plan_names() -> list[str]:
 )
 @FOLDER
 @SEED
-@WORKERS
+@on_workers("Ensembles made at once.", "Make the ensembles on a Dask cluster.")
 @click.option("--dry-run", is_flag=True, help="Count what there is to measure, then stop.")
 @common
 def reproduce(
