@@ -93,6 +93,25 @@ def test_long_planes_are_counted_tile_by_tile():
     assert tables.item() == np.count_nonzero((codes == 0).all(axis=1))
 
 
+@pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 9])
+def test_rows_are_copied_to_their_places(n_rows):
+    table = rng.integers(2**63, size=(12, 5)).astype(np.uint64)
+    rows, places = rng.permutation(12)[:n_rows], rng.permutation(10)[:n_rows]
+    other = np.zeros((10, 5), dtype=np.uint64)
+    expected = other.copy()
+    expected[places] = table[rows]
+    _kernels.copy_rows(table, rows, other, places)
+    assert (other == expected).all()
+
+
+def test_values_are_added_up_over_the_cells_of_tables():
+    tables = rng.integers(30, size=(2, 3, 4, 4))
+    values = rng.random(30)
+    sums = np.full((2, 3), np.nan)
+    _kernels.sum_of_cells(tables, values, sums)
+    assert np.allclose(sums, values[tables].sum(axis=(2, 3)), rtol=1e-12)
+
+
 def test_outcomes_are_counted_alike_from_planes_and_codes(coded):
     codes, _, n_classes = coded
     outcomes = rng.integers(4, size=(n_classes, len(codes))).astype(np.uint8)

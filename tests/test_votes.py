@@ -2,6 +2,8 @@
 
 import dataclasses
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -123,6 +125,28 @@ def test_members_are_taken_in_the_order_asked_for():
     assert decoded(taken).tolist() == [[0, 0], [0, 1]]
     assert taken.names.tolist() == ["cyd", "ada"]
     assert taken.sizes.tolist() == [[2, 0], [1, 1]]
+
+
+def test_members_are_taken_by_place_from_either_end_and_no_others():
+    for n_classes in (1, 2, 20):
+        votes = Votes.encode(make(0, 200, n_classes, ["random"] * 6).votes)
+        assert (decoded(votes.take([-1, 2])) == decoded(votes)[:, [5, 2]]).all()
+        assert votes.take([]).n_members == 0
+        with pytest.raises(IndexError):
+            votes.take([6])
+
+
+def test_counts_of_one_thread_are_not_disturbed_by_another():
+    votes = Votes.encode(make(0, 300, 3, ["random"] * 40).votes)
+    counted = threading.Barrier(4)
+
+    def count(member):
+        tables = votes.joint_counts_of(votes.take([member]), slice(0, 40))
+        counted.wait(timeout=60)
+        return (tables == votes.joint_counts([member])).all()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(count, range(4)))
 
 
 def test_votes_are_frozen():
