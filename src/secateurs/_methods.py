@@ -6,11 +6,11 @@ from typing import Any
 
 from sklearn.base import clone
 
-from secateurs.exceptions import InputError
 from secateurs.pruned import Pruning
 from secateurs.pruners import BasePruner, all_pruners, make_pruner
 from secateurs.pruners._base import check_option, is_number
 from secateurs.pruners._random_search import resolve_iterations
+from secateurs.pruners._selector import as_pruner
 
 FLOOR = "random"
 # Rounds of the searches that would otherwise take longer than all other methods together.
@@ -32,7 +32,8 @@ def label_of(pruner: BasePruner) -> str:
         if name == "diversity_weight":
             words.append(f"λ={value:g}" if is_number(value) else f"λ={value}")
         elif name not in _UNSEEN and repr(value) != repr(usual[name].default):
-            words.append(f"{name}={label_of(value) if isinstance(value, BasePruner) else value}")
+            told = label_of(value) if isinstance(value, BasePruner) else value
+            words += f"{name}={told}".split()
     return " ".join(words)
 
 
@@ -50,10 +51,8 @@ def named_pruners(
             pruner, note = _named(method, known.ensemble.n_members, diversity_weight)
             pruner.seed(seed)
             notes += note
-        elif isinstance(method, BasePruner):
-            pruner = clone(method)
         else:
-            raise InputError(f"methods has {method!r}, which is neither a name nor a pruner.")
+            pruner = clone(as_pruner(method))
         if everything and known.votes.has_missing and not pruner.takes_missing:
             notes.append(f"{method} is left out: it cannot work with missing votes.")
             continue

@@ -20,6 +20,7 @@ from secateurs.exceptions import InputError
 from secateurs.predictions import Predictions, is_table
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners._base import SpreadPruner, check_option, resolve_keep
+from secateurs.pruners._selector import as_pruner
 from secateurs.votes import Votes
 
 VOTES = ("auto", "labels")
@@ -68,7 +69,8 @@ def prune(
     y : array-like of shape (n_samples,)
         Their true labels.
     pruner : str or pruner, default="comep"
-        A method by its short name, or a pruner with parameters of its own; "auto" tries some and
+        A method by its short name, or a pruner with parameters of its own, also a selector that
+        knows nothing of secateurs (`secateurs.pruners.SelectorPruner`); "auto" tries some and
         takes the one that does best on rows held out.
     keep : int or float, optional
         How many members to keep: a count, or a fraction. Without it and without a budget, what
@@ -295,7 +297,7 @@ def _method(
         if parameters:
             names = ", ".join(parameters)
             raise InputError(f"Give {names} to the pruner itself: {type(pruner).__name__}(…).")
-        return clone(pruner)
+        return clone(as_pruner(pruner))
     if pruner == "auto":
         if parameters:
             raise InputError(f"pruner='auto' takes no parameters, but got {', '.join(parameters)}.")

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from secateurs.distributed._grouped import GroupedPruner
 from secateurs.distributed._parts import Members
 from secateurs.pruners._base import BasePruner
+from secateurs.pruners._selector import as_pruner
 from secateurs.votes import Votes
 
 
@@ -22,7 +23,8 @@ class EPFD(GroupedPruner):
     Parameters
     ----------
     pruner : pruner
-        Any method with its parameters; its ``keep`` is meant for the whole ensemble.
+        Any method with its parameters, also a selector of one's own (`SelectorPruner`); its
+        ``keep`` is meant for the whole ensemble.
     n_groups : int or "auto", default="auto"
         Number of groups (m). "auto" is √(n/k) for n members and k to keep, which makes the two
         rounds about equally long; a tenth of the members stands for k where the pruner decides.
@@ -93,11 +95,11 @@ class EPFD(GroupedPruner):
     @property
     def keep(self) -> Any:
         """The pruner's own ``keep``."""
-        return self.pruner.keep
+        return self._inner.keep
 
     @property
     def _inner(self) -> BasePruner:
-        return self.pruner
+        return as_pruner(self.pruner)
 
     @property
     def _criterion(self) -> str | Callable[[Votes, Members], float]:
@@ -105,8 +107,8 @@ class EPFD(GroupedPruner):
 
     def with_keep(self, keep: Any) -> "EPFD":
         """Give a copy that keeps so many."""
-        return clone(self).set_params(pruner=self.pruner.with_keep(keep))
+        return clone(self).set_params(pruner=self._inner.with_keep(keep))
 
     def for_members(self, members: Members) -> "EPFD":
         """Give a copy for some of the members."""
-        return clone(self).set_params(pruner=self.pruner.for_members(members))
+        return clone(self).set_params(pruner=self._inner.for_members(members))

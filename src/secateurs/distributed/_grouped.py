@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from secateurs.distributed._checkpoints import Checkpoints
 from secateurs.distributed._engines import ambient_engine, engine_for, running
@@ -90,15 +91,18 @@ class GroupedPruner(SpreadPruner):
         n_groups = self._n_groups(votes.n_members, n_keep)
         groups = _deal(votes.n_members, n_groups, rng)
         seeds = [int(seed) for seed in rng.randint(2**31, size=n_groups + 1)]
+        inner = clone(self._inner)  # without the votes of an earlier fit
+        asks_accuracy = isinstance(self._criterion, str) and self._criterion == "accuracy"
+
+        def job(name: str, members: Members, seed: int) -> Job:
+            return Job(name, inner.for_members(members), members, n_keep, seed, asks_accuracy)
+
         if n_groups == 1:  # the pruner itself, with its own chance
-            jobs = [Job("all", self._inner, groups[0], n_keep, None, self._asks_accuracy)]
+            jobs = [Job("all", inner, groups[0], n_keep, None, asks_accuracy)]
         else:
-            jobs = [
-                self._job(f"group-{number}", group, n_keep, seeds[number])
-                for number, group in enumerate(groups)
-            ]
+            jobs = [job(f"group-{i}", group, seeds[i]) for i, group in enumerate(groups)]
         engine = ambient_engine() if executor is None else engine_for(executor)
-        finished = Checkpoints(votes, self._inner, self._asks_accuracy, n_keep, seeds, groups)
+        finished = Checkpoints(votes, inner, asks_accuracy, n_keep, seeds, groups)
 
         def compete(result: Result) -> float:
             fixed = n_keep is not None and not self.may_keep_fewer
@@ -114,17 +118,9 @@ class GroupedPruner(SpreadPruner):
             results = rounds.prune(jobs)
             if n_groups > 1:
                 union = np.sort(np.concatenate([result.members for result in results]))
-                results += rounds.prune([self._job("union", union, n_keep, seeds[-1])])
+                results += rounds.prune([job("union", union, seeds[-1])])
         finished.clear()
         return self._take_best(groups, results, np.array([compete(result) for result in results]))
-
-    @property
-    def _asks_accuracy(self) -> bool:
-        return isinstance(self._criterion, str) and self._criterion == "accuracy"
-
-    def _job(self, name: str, members: Members, n_keep: int | None, seed: int) -> Job:
-        pruner = self._inner.for_members(members)
-        return Job(name, pruner, members, n_keep, seed, self._asks_accuracy)
 
     def _take_best(
         self, groups: list[Members], results: list[Result], scores: NDArray[np.float64]

@@ -14,6 +14,7 @@ from secateurs.pruners._orientation import OrientationOrderingPruner
 from secateurs.pruners._pep import PEP
 from secateurs.pruners._random import RandomPruner
 from secateurs.pruners._reduced_error import ReducedErrorPruner
+from secateurs.pruners._selector import SelectorPruner
 from secateurs.pruners._sep import SEP
 
 _PRUNERS: dict[str, type[BasePruner]] = {
@@ -44,6 +45,7 @@ __all__ = [
     "OrientationOrderingPruner",
     "RandomPruner",
     "ReducedErrorPruner",
+    "SelectorPruner",
     "all_pruners",
     "make_pruner",
 ]

@@ -1,0 +1,140 @@
+"""Selectors that know nothing of secateurs, as pruners."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from secateurs.exceptions import InputError
+from secateurs.pruners._base import BasePruner
+from secateurs.search import Choice
+from secateurs.votes import Votes
+
+
+class SelectorPruner(BasePruner):
+    """A selector of one's own, as a pruner.
+
+    Whoever asks for a pruner takes such a selector as it is: `prune`, `compare`, `EPFD`.
+
+    Parameters
+    ----------
+    selector : object
+        Has ``fit(votes, y)``, which gets the table of labels (samples × members) and the true
+        labels, and then ``member_indices_`` or ``get_support()``. Its attribute ``keep`` is set to
+        the number of members wanted, ``random_state`` to a seed, where it has them; without
+        ``keep`` it decides by itself how many it keeps.
+
+    Attributes
+    ----------
+    member_indices_ : ndarray of shape (n_kept,)
+        The kept members, in the order the selector has them.
+    scores_ : ndarray of shape (n_kept,)
+        Accuracy of each of them.
+    objective_ : float
+        The selector's objective, where it has one.
+    selector_ : object
+        The fitted selector.
+    support_ : ndarray of shape (n_members,)
+        Mask of the kept members.
+    classes_ : ndarray of shape (n_classes,)
+        The labels found.
+    n_features_in_ : int
+        Number of members.
+
+    Examples
+    --------
+    >>> from sklearn.feature_selection import SelectKBest, chi2
+    >>> from secateurs.pruners import SelectorPruner
+    >>> votes = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]]
+    >>> SelectorPruner(SelectKBest(chi2, k=1)).fit(votes, [0, 0, 1, 1]).member_indices_
+    array([0])
+    """
+
+    _may_decide_size = True
+    takes_missing = False
+
+    def __init__(self, selector: Any) -> None:
+        self.selector = selector
+
+    @property
+    def keep(self) -> Any:
+        """The selector's own ``keep``, if it has one."""
+        return getattr(self.selector, "keep", None)
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
+        return False
+
+    def with_keep(self, keep: Any) -> Self:
+        """Give an unfitted copy that keeps so many."""
+        if keep is not None and not hasattr(self.selector, "keep"):
+            raise InputError(
+                f"keep={keep}, but {self._name} has no such attribute: it decides by itself how "
+                "many members it keeps. Leave keep out."
+            )
+        return self._with(**({} if keep is None else {"keep": keep}))
+
+    def seed(self, seed: int) -> Self:
+        """Set the random state, if there is one."""
+        if hasattr(self.selector, "random_state"):
+            self.selector = self._with(random_state=int(seed)).selector
+        return self
+
+    def _with(self, **attributes: Any) -> Self:
+        copy = clone(self)
+        for name, value in attributes.items():
+            setattr(copy.selector, name, value)
+        return copy
+
+    @property
+    def _name(self) -> str:
+        return type(self.selector).__name__
+
+    def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
+        selector = self.with_keep(n_keep).selector
+        selector.fit(votes.classes[votes.packed.decode()].T, votes.classes[votes.truth])
+        members = self._members(selector, votes.n_members)
+        if n_keep is not None and len(members) != n_keep:
+            raise InputError(f"{self._name} was to keep {n_keep} members, but has {len(members)}.")
+        self.selector_ = selector
+        if hasattr(selector, "objective_"):
+            self.objective_ = float(selector.objective_)
+        return Choice(members.tolist(), votes.n_right[members] / votes.n_samples)
+
+    def _members(self, selector: Any, n_members: int) -> NDArray[np.intp]:
+        """Ask a fitted selector for its members."""
+        if hasattr(selector, "member_indices_"):
+            members = np.asarray(selector.member_indices_)
+        elif hasattr(selector, "get_support"):
+            members = np.flatnonzero(selector.get_support())
+        else:
+            raise InputError(
+                f"{self._name} has neither member_indices_ nor get_support() after fit: it does "
+                "not select."
+            )
+        if (
+            members.ndim != 1
+            or members.dtype.kind not in "iu"
+            or not len(members)
+            or len(np.unique(members)) < len(members)
+            or not 0 <= members.min() <= members.max() < n_members
+        ):
+            raise InputError(
+                f"{self._name} has member_indices_={members.tolist()!r}: these are not some of the "
+                f"{n_members} members, each once."
+            )
+        return members.astype(np.intp)
+
+
+def as_pruner(pruner: Any) -> BasePruner:
+    """Give a pruner as it is, and a selector as a pruner."""
+    if isinstance(pruner, BasePruner):
+        return pruner
+    if isinstance(pruner, type) or not callable(getattr(pruner, "fit", None)):
+        raise InputError(
+            f"pruner={pruner!r} is no pruner. Give a name such as 'comep', a pruner such as "
+            "COMEP(keep=20), or an object with fit(votes, y) and get_support()."
+        )
+    return SelectorPruner(pruner)

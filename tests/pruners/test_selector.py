@@ -1,0 +1,151 @@
+"""Selectors that know nothing of secateurs, as pruners."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_selection import SelectKBest, chi2
+from sklearn.tree import DecisionTreeClassifier
+
+import naive
+from cases import cases_with_keep, plain
+from secateurs import COMEP, EPFD, BestMembersPruner, compare, prune
+from secateurs.exceptions import InputError
+from secateurs.pruners import SelectorPruner
+
+
+class Best(BaseEstimator):
+    """The most accurate members, as somebody else would write it."""
+
+    def __init__(self, keep=2, random_state=None):
+        self.keep = keep
+        self.random_state = random_state
+
+    def fit(self, votes, y):
+        accuracy = (np.asarray(votes) == np.asarray(y)[:, None]).mean(axis=0)
+        self.member_indices_ = np.argsort(-accuracy, kind="stable")[: self.keep]
+
+
+class Half:
+    """Every second member; no estimator of scikit-learn, and its size is its own."""
+
+    def fit(self, votes, y):
+        self.n_members = votes.shape[1]
+
+    def get_support(self):
+        return np.arange(self.n_members) % 2 == 0
+
+
+class Odd:
+    """Says whatever it is told to."""
+
+    keep = 2
+
+    def __init__(self, members):
+        self.members = members
+
+    def fit(self, votes, y):
+        self.member_indices_ = self.members
+
+
+@pytest.mark.filterwarnings("ignore:The ensemble has 1 member")
+@given(cases_with_keep())
+def test_it_keeps_what_the_selector_says(drawn):
+    (votes, y), keep = drawn
+    pruner = SelectorPruner(Best(keep=keep)).fit(votes, y)
+    expected = naive.best_members(votes, y, keep)
+    assert pruner.member_indices_.tolist() == expected
+    columns = list(zip(*votes))
+    right = [sum(a == b for a, b in zip(columns[t], y)) / len(y) for t in expected]
+    assert pruner.scores_ == pytest.approx(right)
+
+
+def test_labels_reach_it_as_they_were_given():
+    class Seen:
+        def fit(self, votes, y):
+            self.member_indices_ = [0]
+            self.votes, self.y = votes.tolist(), y.tolist()
+
+    table, y = [["cat", "dog"], ["dog", "dog"]], ["cat", "dog"]
+    selector = SelectorPruner(Seen()).fit(table, y).selector_
+    assert (selector.votes, selector.y) == (table, y)
+
+
+def test_a_selector_of_scikit_learn_is_one():
+    votes, y = plain(12, 200)
+    pruning = prune(votes, None, y, pruner=SelectKBest(chi2, k=5))
+    expected = SelectKBest(chi2, k=5).fit(votes, y).get_support(indices=True)
+    assert pruning.member_indices.tolist() == expected.tolist()
+
+
+def test_groups_are_pruned_by_it_as_by_ours():
+    votes, y = plain(40, 300)
+    own = EPFD(Best(keep=4), n_groups=5, random_state=3).fit(votes, y)
+    ours = EPFD(BestMembersPruner(keep=4), n_groups=5, random_state=3).fit(votes, y)
+    assert own.member_indices_.tolist() == ours.member_indices_.tolist()
+    assert [c.tolist() for c in own.candidates_] == [c.tolist() for c in ours.candidates_]
+    assert EPFD(Half(), n_groups=2, random_state=0).fit(votes, y).support_.sum() >= 10
+    nested = EPFD(EPFD(Best(keep=4), n_groups=2), n_groups=2, random_state=0)
+    assert len(pickle.loads(pickle.dumps(nested.fit(votes, y))).member_indices_) == 4
+
+
+def test_keep_and_seed_are_handed_on_and_the_selector_itself_stays_as_it_is():
+    votes, y = plain(20, 100)
+    selector = Best(keep=7)
+    pruner = clone(SelectorPruner(selector)).with_keep(3).seed(11).fit(votes, y)
+    assert (pruner.selector_.keep, pruner.selector_.random_state) == (3, 11)
+    assert (selector.keep, hasattr(selector, "member_indices_")) == (7, False)
+    pruning = prune(votes, None, y, pruner=selector, keep=0.2)
+    assert pruning.member_indices.tolist() == naive.best_members(votes, y, 4)
+
+
+def test_it_is_compared_with_the_others():
+    votes, y = plain(20, 200)
+    board = compare(votes, None, y, methods=["re", Best()], keep=[2, 4]).leaderboard()
+    assert any("Best" in name for name in board["method"])
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([0, 0], "not some of the 9 members, each once"),
+        ([0, 9], "not some of the 9 members, each once"),
+        ([-1, 0], "not some of the 9 members, each once"),
+        ([], "not some of the 9 members, each once"),
+        ([0.5, 1.0], "not some of the 9 members, each once"),
+        ([[0, 1]], "not some of the 9 members, each once"),
+        ([0, 1, 2], "Odd was to keep 2 members, but has 3"),
+    ],
+)
+def test_what_it_says_is_checked(members, message):
+    votes, y = plain(9, 30)
+    with pytest.raises(InputError, match=message):
+        SelectorPruner(Odd(members)).fit(votes, y)
+
+
+def test_bad_selectors_are_refused_in_one_line():
+    votes, y = plain(9, 30)
+    with pytest.raises(InputError, match=r"keep=3, but Half has no such attribute"):
+        prune(votes, None, y, pruner=Half(), keep=3)
+    with pytest.raises(InputError, match=r"has neither member_indices_ nor get_support"):
+        SelectorPruner(DecisionTreeClassifier()).fit(votes, y)
+    for none in (3, Best, None):
+        with pytest.raises(InputError, match=r"is no pruner. Give a name such as 'comep'"):
+            EPFD(none).fit(votes, y)
+        with pytest.raises(InputError, match=r"is no pruner. Give a name such as 'comep'"):
+            prune(votes, None, y, pruner=none)
+    with pytest.raises(ValueError, match="cannot work with missing votes"):
+        SelectorPruner(Best()).fit(np.ma.masked_equal(votes, 0), y)
+
+
+def test_a_pruner_that_was_fitted_before_is_not_sent_with_its_votes(monkeypatch):
+    votes, y = plain(30, 4000)
+    sizes = []
+    monkeypatch.setattr(
+        COMEP, "for_members", lambda self, members: sizes.append(len(pickle.dumps(self))) or self
+    )
+    EPFD(COMEP(keep=3).fit(votes, y), n_groups=3, random_state=0).fit(votes, y)
+    assert len(sizes) == 4
+    assert max(sizes) < 1000
