@@ -125,3 +125,31 @@ def test_ties_of_very_many_classes_stay_exact():
     objective.reset(range(59))
     assert errors_of(objective, objective.value) == 1000 * (1 - Fraction(1, 59))
     assert errors_of(objective, objective.gains()[59]) == 1000 * (1 - Fraction(1, 60))
+
+
+@given(cases(most_members=6), st.integers(0, 1000), st.data())
+def test_flips_that_leave_more_errors_are_taken_back(case, seed, data):
+    most = data.draw(st.integers(1, case.n_members))
+    flips = np.random.RandomState(seed).rand(12, case.n_members) < 0.4
+    start = [t == seed % case.n_members for t in range(case.n_members)]
+    expected = list(start)
+
+    def errors(chosen):
+        members = [t for t, inside in enumerate(chosen) if inside]
+        return naive.expected_errors(case.votes, case.y, members)
+
+    for turn in flips:
+        after = [inside != flipped for inside, flipped in zip(expected, turn)]
+        if sum(after) <= most and errors(after) <= errors(expected):
+            expected = after
+    for exact in (np.int64, object):
+        objective = VoteError(Votes.encode(case.votes, case.y), ties="shared")
+        objective._exact = exact
+        chosen = np.array(start)
+        objective.reset(np.flatnonzero(chosen))
+        objective.flip_rounds(flips[:5], chosen, most)
+        objective.flip_rounds(flips[5:], chosen, most)
+        assert chosen.tolist() == expected
+        assert objective.rates(objective.value) == pytest.approx(
+            float(errors(expected)) / len(case.y)
+        )

@@ -341,6 +341,44 @@ def share_counts(tally, y, counts):
 
 
 @njit(nogil=True, cache=True)
+def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa: PLR0917
+    """Let members join or leave, round by round, and take back what is worth less than before.
+
+    ``flips`` (rounds, members) says who; ``repeats`` how often each sample occurs; ``weights`` what
+    one is worth on which so many classes share the win with the true one. Nobody, and more than
+    ``most`` members, are worth least. Updates the mask and the tally.
+    """
+    worth = _worth(tally, y, repeats, weights)
+    for turn in range(flips.shape[0]):
+        if not flips[turn].any():
+            continue
+        _flip(flips[turn], codes, chosen, tally)
+        after = np.int64(-1)
+        if 0 < chosen.sum() <= most:
+            after = _worth(tally, y, repeats, weights)
+        if after < worth:
+            _flip(flips[turn], codes, chosen, tally)
+        else:
+            worth = after
+
+
+@njit(nogil=True, cache=True)
+def _worth(tally, y, repeats, weights):
+    worth = np.int64(0)
+    for sample in range(y.size):
+        worth += repeats[sample] * weights[n_sharing(tally[sample], y[sample])]
+    return worth
+
+
+@njit(nogil=True, cache=True)
+def _flip(flips, codes, chosen, tally):
+    for member in range(flips.size):
+        if flips[member]:
+            tally_votes(codes[member : member + 1], -1 if chosen[member] else 1, tally)
+            chosen[member] = not chosen[member]
+
+
+@njit(nogil=True, cache=True)
 def outcomes_lowest(tally, y, outcomes):
     """Say for each class and sample whether the vote is right (1) after one more vote for it.
 

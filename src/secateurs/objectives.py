@@ -7,6 +7,7 @@ is the worth now. `secateurs.search` runs the loops.
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -211,6 +212,7 @@ class VoteError:
         self.units = math.lcm(*range(1, most + 1))
         self._weights = [0] + [self.units // share for share in range(1, most + 1)]
         self._weights += [0] * (self._n_outcomes - len(self._weights))
+        self._exact: Any = np.int64 if self.units * votes.n_samples < 1 << 62 else object
         self._n_chosen = 0
         self._n_asked = 0
         self._decoded: Array | None = None
@@ -263,6 +265,35 @@ class VoteError:
             self._count(member, -1 if inside else 1)
             chosen[member] = not inside
 
+    def flip_rounds(self, flips: NDArray[np.bool_], chosen: NDArray[np.bool_], most: int) -> None:
+        """Flip members round by round, and take back what has more errors than before.
+
+        Parameters
+        ----------
+        flips : ndarray of shape (n_rounds, n_members)
+            Who joins, or leaves if chosen, in each round.
+        chosen : ndarray of shape (n_members,)
+            Mask of those chosen; updated. A set of nobody, or of more than ``most``, does not stay.
+        most : int
+            How many may be chosen.
+        """
+        if self._exact is np.int64:
+            codes, y, repeats = self._distinct
+            tally = np.zeros((len(y), self._votes.n_classes), dtype=np.int32)
+            _kernels.tally_votes(codes[chosen], 1, tally)
+            weights = np.array(self._weights)
+            _kernels.flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally)
+            self.reset(np.flatnonzero(chosen))
+            return
+        value = self.value
+        for members in map(np.flatnonzero, flips):
+            self.flip(members, chosen)
+            after = self.value if self._n_chosen <= most else -math.inf
+            if after < value:
+                self.flip(members, chosen)
+            else:
+                value = after
+
     def reset(self, members: Iterable[int]) -> None:
         """Start again with these members."""
         self._tally[:] = 0
@@ -286,6 +317,13 @@ class VoteError:
         if self._n_asked == votes.n_members and votes.n_members * votes.n_samples <= _MOST_DECODED:
             self._decoded = votes.packed.decode()
         return votes.codes([member]) if self._decoded is None else self._decoded[member][None]
+
+    @cached_property
+    def _distinct(self) -> tuple[Array, Array, NDArray[np.intp]]:
+        """Votes and true labels of samples that differ in some, and how often each occurs."""
+        table = np.vstack([self._votes.packed.decode(), self._y])
+        distinct, repeats = np.unique(table, axis=1, return_counts=True)
+        return np.ascontiguousarray(distinct[:-1]), distinct[-1].copy(), repeats
 
     def _outcomes(self) -> tuple[Array, Array]:
         n_classes = self._votes.n_classes
@@ -312,7 +350,6 @@ class VoteError:
 
     def _worth(self, counts: NDArray[np.int64]) -> Any:
         """Turn counts of how many classes share a right vote into minus the errors."""
+        weights = np.array(self._weights, dtype=self._exact)
         worst = self.units * self._votes.n_samples
-        exact = np.int64 if worst < 1 << 62 else object
-        weights = np.array(self._weights, dtype=exact)
-        return counts.astype(exact, copy=False) @ weights - worst
+        return counts.astype(self._exact, copy=False) @ weights - worst

@@ -116,7 +116,7 @@ def _search(
     for _ in range(n_rounds):
         _interrupt.check()
         parent = archive[rng.randint(len(archive))]
-        flips = random_flips(n_members, rng)
+        flips = random_flips(n_members, rng)[0]
         if not flips.any() and parent.chosen.tobytes() in searched:
             continue
         chosen = parent.chosen ^ flips

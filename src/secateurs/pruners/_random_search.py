@@ -68,6 +68,6 @@ def random_half(n_members: int, rng: np.random.RandomState, n_most: int | None) 
     return chosen
 
 
-def random_flips(n_members: int, rng: np.random.RandomState) -> Mask:
-    """Draw each member with probability 1/n."""
-    return rng.random_sample(n_members) < 1 / n_members
+def random_flips(n_members: int, rng: np.random.RandomState, n_rounds: int = 1) -> Mask:
+    """Draw each member with probability 1/n, in each of some rounds: (rounds, members)."""
+    return rng.random_sample((n_rounds, n_members)) < 1 / n_members

@@ -1,7 +1,5 @@
 """SEP: random search for a sub-ensemble with fewer errors."""
 
-import math
-
 import numpy as np
 
 from secateurs import _interrupt
@@ -14,6 +12,8 @@ from secateurs.pruners._random_search import (
 )
 from secateurs.search import Choice
 from secateurs.votes import Votes
+
+_MOST_AT_ONCE = 1 << 22  # rounds × samples, between looks at whether the result is still wanted
 
 
 class SEP(RandomSearchPruner):
@@ -73,17 +73,9 @@ class SEP(RandomSearchPruner):
         objective = VoteError(votes, ties="shared")
         chosen = random_half(n_members, rng, n_keep)
         objective.reset(np.flatnonzero(chosen))
-        value = objective.value
-        for _ in range(self.n_iter_):
+        at_once = min(1024, 1 + _MOST_AT_ONCE // votes.n_samples)
+        for first in range(0, self.n_iter_, at_once):
             _interrupt.check()
-            flipped = random_flips(n_members, rng).nonzero()[0]
-            if len(flipped) == 0:
-                continue
-            objective.flip(flipped, chosen)
-            fits = n_keep is None or chosen.sum() <= n_keep
-            worth = objective.value if fits else -math.inf
-            if worth >= value:
-                value = worth
-            else:
-                objective.flip(flipped, chosen)
+            flips = random_flips(n_members, rng, min(at_once, self.n_iter_ - first))
+            objective.flip_rounds(flips, chosen, n_members if n_keep is None else n_keep)
         return self._finish(objective, np.flatnonzero(chosen).tolist())
