@@ -67,6 +67,8 @@ def read_array(folder: Path, meta: Mapping[str, Any], name: str) -> Array | None
         array: Array = np.load(file, allow_pickle=False)
         if zlib.crc32(array.tobytes()) != meta["crc32"][name]:
             raise InputError("is damaged: it is not what was written. Write the store again.")
+    if name == "names":
+        array = array.astype(object)  # as Votes has them
     array.flags.writeable = False
     return array
 

@@ -328,8 +328,7 @@ class VoteStore:
     @property
     def names(self) -> NDArray[np.object_] | None:
         """Names of the members; None if they have none."""
-        names = array_in(self.path, self.id, "names")
-        return None if names is None else names.astype(object)
+        return array_in(self.path, self.id, "names")
 
     @property
     def order(self) -> NDArray[np.intp]:
@@ -566,8 +565,9 @@ class VoteStore:
 
     def _votes(self, packed: Packing, members: NDArray[np.intp]) -> Votes:
         packed.freeze()
-        names = None if self.names is None else self.names[members]
-        return Votes(packed, self.classes, self.y, names, self.has_missing)
+        names = self.names
+        taken = None if names is None else names[members]
+        return Votes(packed, self.classes, self.y, taken, self.has_missing)
 
     def __repr__(self) -> str:
         return (
