@@ -106,6 +106,18 @@ def test_groups_of_groups_and_one_group_are_sent_as_well(pools):
             assert found(clone(pruner).fit(*CASE, executor=pool)) == found(alone)
 
 
+def test_of_many_groups_a_task_has_several_and_each_is_told_of():
+    case = plain(120, 100)
+    pruner = EPFD(BestMembersPruner(1), 60, random_state=0)
+    alone = clone(pruner).fit(*case)
+    sender, told = Sender(2), []
+    spread = clone(pruner).fit(*case, executor=sender, callback=lambda *call: told.append(call))
+    sender.shutdown()
+    assert found(spread) == found(alone)
+    assert [done for done, _, _ in told] == list(range(1, 62))
+    assert len(sender.sent) == 20 + 1  # three groups a task: eight tasks a worker, or more
+
+
 def test_a_task_is_sent_its_own_group_and_nothing_else():
     case = plain(40, 20_000)
     whole = Votes.encode(*case)

@@ -21,6 +21,8 @@ from secateurs.pruners._base import BasePruner
 
 Progress = Callable[[int, int, float | None], None]
 
+_TASKS_A_WORKER = 8  # at least, if there are so many groups; each costs its messages
+
 
 class Job(NamedTuple):
     """Members to prune, and how."""
@@ -89,13 +91,28 @@ class Rounds:
 
     def _run(self, jobs: Sequence[Job], finished: Callable[[int, Result], None]) -> None:
         if self.engine is not None:
-            tasks = [(self.parts.part(job.members), job) for job in jobs]
-            gather(self.engine, [self.engine.submit(_prune, *task) for task in tasks], finished)
+            self._run_by_engine(self.engine, jobs, finished)
         elif len(jobs) == 1 or effective_n_jobs(self.n_jobs) == 1:
             for place, job in enumerate(jobs):
                 finished(place, _prune(Part(self.parts.source, job.members), job))
         else:
             self._run_by_joblib(jobs, finished)
+
+    def _run_by_engine(
+        self, engine: Engine, jobs: Sequence[Job], finished: Callable[[int, Result], None]
+    ) -> None:
+        together = max(1, len(jobs) // (_TASKS_A_WORKER * engine.n_workers))
+        firsts = range(0, len(jobs), together)
+        tasks = [
+            [(self.parts.part(job.members), job) for job in jobs[first : first + together]]
+            for first in firsts
+        ]
+
+        def all_finished(index: int, results: list[Result]) -> None:
+            for place, result in enumerate(results, firsts[index]):
+                finished(place, result)
+
+        gather(engine, [engine.submit(_prune_all, task) for task in tasks], all_finished)
 
     def _run_by_joblib(self, jobs: Sequence[Job], finished: Callable[[int, Result], None]) -> None:
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
@@ -112,6 +129,10 @@ class Rounds:
                 with warnings.catch_warnings():  # joblib tells of what it cancels
                     warnings.simplefilter("ignore")
                     results.close()
+
+
+def _prune_all(task: Sequence[tuple[Part, Job]]) -> list[Result]:
+    return [_prune(part, job) for part, job in task]
 
 
 def _numbered(
