@@ -329,7 +329,8 @@ NEEDED = {  # checks of each method before its result: one a greedy step, or a r
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_long_loops_ask_between_steps_whether_they_are_wanted(name):
+def test_long_loops_ask_between_steps_whether_they_are_wanted(name, monkeypatch):
+    monkeypatch.setattr("secateurs.pruners._sep._MOST_AT_ONCE", 0)  # a round at a time
     asked = []
 
     def after(j):
