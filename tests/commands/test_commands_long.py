@@ -3,6 +3,7 @@
 import contextlib
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 from command_line import examples, refused, tree_of, type_in
@@ -79,7 +80,10 @@ def test_experiments_are_repeated_once(tmp_path, monkeypatch):
     words = example_of("reproduce")
     first = type_in(*words, "--json").json
     assert first["measured_now"] == first["cells"] > 0
-    assert "results/index.html" in first["files"]
+    assert first["page"] == "results/index.html"
+    for name in (first["page"], *first["tables"], *first["figures"]):
+        assert Path(name).is_file()
+    assert set(first["claims"].values()) <= {"holds", "does not hold", "cannot be told"}
     assert json.loads((tmp_path / "results" / "missing.json").read_text()) == []
     before = tree_of(tmp_path / "results" / "results")
     again = type_in(*words)

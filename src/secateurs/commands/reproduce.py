@@ -1,5 +1,6 @@
 """``secateurs reproduce``: the paper's experiments, again."""
 
+import json
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -104,14 +105,17 @@ def reproduce(
             callback=report,
             seed=seed,
         )
-    wrote = sorted(str(path) for path in output.rglob("*") if path.is_file() and _is_output(path))
+    claims = json.loads((output / "claims.json").read_text("utf-8"))["claims"]
     facts = {
         "folder": str(output),
         "cells": outcome.n_cells,
         "measured_now": outcome.n_run,
         "seconds": outcome.seconds,
         "missing": {item.dataset: item.reason for item in outcome.missing},
-        "files": wrote,
+        "claims": {claim["claim"]: claim["verdict"] for claim in claims},
+        "page": str(output / "index.html"),
+        "tables": _files(output / "tables"),
+        "figures": _files(output / "figures"),
     }
     out.result(facts, _text(facts))
     _say_missing(out, outcome.missing, quick)
@@ -121,26 +125,33 @@ def _n_cells(plan: Any) -> int:
     return len(set(plan.cells(0)))
 
 
-def _is_output(path: Path) -> bool:
-    """Whether a file is there to look at, rather than a record of the run."""
-    return path.suffix in (".csv", ".tex", ".md", ".html", ".svg", ".png", ".pdf")
+def _files(folder: Path) -> list[str]:
+    return sorted(map(str, folder.glob("*")))
 
 
 def _text(facts: dict[str, Any]) -> str:
+    from secateurs.experiments._verdicts import UNKNOWN
+
     lines = [
-        ("folder", facts["folder"]),
         ("measured", f"{facts['cells']:,} cells, {facts['measured_now']:,} of them now"),
         ("data sets missing", ", ".join(facts["missing"]) or "none"),
-        *(("", name) for name in facts["files"]),
     ]
-    return columns(("", ""), lines, left=2)
+    for kind in ("tables", "figures"):
+        count = len({Path(name).stem for name in facts[kind]})
+        if count:
+            lines.append((kind, f"{count} in {Path(facts['folder']) / kind}"))
+    lines.append(("page", facts["page"]))
+    told = [(v, claim) for claim, v in facts["claims"].items() if v != UNKNOWN]
+    if n_open := len(facts["claims"]) - len(told):
+        told.append((UNKNOWN, f"{n_open} of the paper's claims, from what was measured"))
+    return f"{columns(('', ''), lines, left=2)}\n\n{columns(('', ''), told, left=2)}"
 
 
 def _say_missing(out: Output, missing: Sequence[Any], quick: bool) -> None:
     if not missing:
         return
-    lines = f"{len(missing)} data sets are not in it"
+    lines = "1 data set is" if len(missing) == 1 else f"{len(missing)} data sets are"
     if quick:
-        out.note(f"{lines}, for which --quick has no place or no file; missing.json says more")
+        out.note(f"{lines} not in it, with no place in --quick or no file; missing.json says more")
     else:
-        out.warn(f"{lines}: missing.json says why, and `secateurs data list` where each is from.")
+        out.warn(f"{lines} not in it: missing.json says why, `secateurs data list` where from.")
