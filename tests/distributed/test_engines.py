@@ -106,15 +106,31 @@ def test_groups_of_groups_and_one_group_are_sent_as_well(pools):
             assert found(clone(pruner).fit(*CASE, executor=pool)) == found(alone)
 
 
+def test_groups_that_are_fetched_ahead_are_the_same(monkeypatch, tmp_path):
+    store = VoteStore.from_table(tmp_path / "votes", *CASE, tile_members=7)
+    pruner = EPFD(EPFD(COMEP(3), 2), 4, random_state=0)
+    alone = clone(pruner).fit(*CASE)
+    monkeypatch.setattr("secateurs.distributed._rounds._QUICK_BYTES", 0)
+    for given_as in (Votes.encode(*CASE), store):
+        assert found(clone(pruner).fit(given_as)) == found(alone)
+        told = Told(2)
+        with pytest.raises(Enough):
+            clone(pruner).fit(given_as, callback=told)
+        assert len(told.heard) == 2
+    next(store.path.glob("tile-*.npy")).unlink()
+    with pytest.raises(InputError, match=r"tile-0000\d\.npy cannot be read"):
+        clone(pruner).fit(store)
+    assert not [thread for thread in threading.enumerate() if "ThreadPool" in thread.name]
+
+
 def test_of_many_groups_a_task_has_several_and_each_is_told_of():
     case = plain(120, 100)
     pruner = EPFD(BestMembersPruner(1), 60, random_state=0)
-    alone = clone(pruner).fit(*case)
-    sender, told = Sender(2), []
-    spread = clone(pruner).fit(*case, executor=sender, callback=lambda *call: told.append(call))
-    sender.shutdown()
+    alone, told = clone(pruner).fit(*case), Told()
+    with Sender(2) as sender:
+        spread = clone(pruner).fit(*case, executor=sender, callback=told)
     assert found(spread) == found(alone)
-    assert [done for done, _, _ in told] == list(range(1, 62))
+    assert [done for done, _, _ in told.heard] == list(range(1, 62))
     assert len(sender.sent) == 20 + 1  # three groups a task: eight tasks a worker, or more
 
 

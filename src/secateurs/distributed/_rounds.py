@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,9 +19,11 @@ from secateurs.distributed._failures import explained
 from secateurs.distributed._flags import joblib_flag
 from secateurs.distributed._parts import Members, Part, Parts
 from secateurs.pruners._base import BasePruner
+from secateurs.votes import Votes
 
 Progress = Callable[[int, int, float | None], None]
 
+_QUICK_BYTES = 1 << 24  # votes up to this size are fetched group by group, without a thread
 _TASKS_A_WORKER = 8  # at least, if there are so many groups; each costs its messages
 
 
@@ -93,10 +96,24 @@ class Rounds:
         if self.engine is not None:
             self._run_by_engine(self.engine, jobs, finished)
         elif len(jobs) == 1 or effective_n_jobs(self.n_jobs) == 1:
-            for place, job in enumerate(jobs):
-                finished(place, _prune(Part(self.parts.source, job.members), job))
+            for place, votes in enumerate(self._votes_of(jobs)):
+                finished(place, _prune_votes(votes, jobs[place]))
         else:
             self._run_by_joblib(jobs, finished)
+
+    def _votes_of(self, jobs: Sequence[Job]) -> Iterator[Votes]:
+        """Give the votes of each group; the next ones are fetched meanwhile, if that takes time."""
+        parts = [Part(self.parts.source, job.members) for job in jobs]
+        if len(parts) == 1 or self.parts.source.nbytes < _QUICK_BYTES:
+            yield from (part.votes() for part in parts)
+            return
+        with ThreadPoolExecutor(1) as thread:
+            fetched = thread.submit(parts[0].votes)
+            for following in parts[1:]:
+                votes = fetched.result()
+                fetched = thread.submit(following.votes)
+                yield votes
+            yield fetched.result()
 
     def _run_by_engine(
         self, engine: Engine, jobs: Sequence[Job], finished: Callable[[int, Result], None]
@@ -143,8 +160,11 @@ def _numbered(
 
 
 def _prune(part: Part, job: Job) -> Result:
+    return _prune_votes(part.votes(), job)
+
+
+def _prune_votes(votes: Votes, job: Job) -> Result:
     """Prune some members; all of them stay if there are no more than wanted."""
-    votes = part.votes()
     pruner = job.pruner.with_keep(None if job.n_keep is None else min(job.n_keep, votes.n_members))
     if job.seed is not None:
         pruner.seed(job.seed)

@@ -114,7 +114,8 @@ def make_page(contents: Contents) -> str:
 
 def _head(contents: Contents) -> str:
     verdicts = [claim.verdict for claim in contents.claims]
-    counts = ", ".join(f"{verdicts.count(verdict)} {name}" for verdict, name in _COUNTED.items())
+    counted = {name: verdicts.count(verdict) for verdict, name in _COUNTED.items()}
+    counts = ", ".join(f"{count} {name}" for name, count in counted.items() if count)
     short = any(plan.quick for plan in contents.plans)
     note = (
         '<p class="note">This is the short form: fewer folds and members, and data sets of '
