@@ -30,7 +30,7 @@ def made_votes(n_members: int, n_samples: int, n_classes: int = 2, seed: int = 0
 def epfd_overhead() -> Iterator[Row]:
     """What EPFD costs in one process beyond the pruner's own work, both timed in the same runs."""
     for pruner, votes in (
-        (COMEP(K), made_votes(N, D // 2)),
+        (COMEP(K), made_votes(N, D)),
         (COMEP(K), made_votes(N // 2, D // 2, C)),
         (ReducedErrorPruner(K), made_votes(N // 4, D // 2)),
         (OEP(K), made_votes(N // 10, D // 5, C)),

@@ -30,6 +30,13 @@ def pack(n_samples: int, n_members: int, n_classes: int) -> "Planes | Codes":
     return Codes(codes, n_classes)
 
 
+def pack_column(codes: Array, n_classes: int) -> "Planes | Codes":
+    """Pack one column of codes, as of one member."""
+    if n_classes <= MOST_PLANE_CLASSES:
+        return Planes(_bits(codes == np.arange(n_classes - 1)[:, None])[None], len(codes))
+    return Codes(codes[None].astype(code_dtype(n_classes)), n_classes)
+
+
 def packing_of(cells: Array, n_samples: int, n_classes: int) -> "Planes | Codes":
     """Make a packing of cells that another one held."""
     if n_classes <= MOST_PLANE_CLASSES:
@@ -151,11 +158,11 @@ class Planes:
         _kernels.plane_outcomes(self.planes, outcomes, counts)
         return counts
 
-    def is_right(self, truth: Array, n_classes: int) -> NDArray[np.bool_]:
-        """Say on which samples the vote of all members is one coded column's label."""
+    def is_right(self, truth: "Planes", n_classes: int) -> NDArray[np.bool_]:
+        """Say on which samples the vote of all members is the label of one, the truth."""
         right = np.empty(self.planes.shape[2], dtype=np.uint64)
-        truth_planes = _bits(truth == np.arange(n_classes)[:, None])
-        _kernels.right_votes(self.planes, truth_planes, right)
+        every = _with_last(truth.planes, self.n_samples)[0]
+        _kernels.right_votes(self.planes, every[:n_classes], right)
         return _unpacked(right, self.n_samples).view(bool)
 
     def agreement(self, truth: Array, missing: bool) -> "Planes":

@@ -20,7 +20,7 @@ from secateurs._labels import (
     merge_classes,
     row_blocks,
 )
-from secateurs._packing import Packing, Planes, Room, pack
+from secateurs._packing import Packing, Planes, Room, pack, pack_column
 
 Members = Sequence[int] | NDArray[np.intp] | slice
 
@@ -168,13 +168,16 @@ class Votes:
     @cached_property
     def truth_counts(self) -> NDArray[np.int64]:
         """Count samples by vote and true label: (members, classes, classes)."""
-        truth = pack(self.n_samples, 1, self.packed.n_classes)
-        truth.write(0, self.truth[:, None])
         tables = empty_tables(self.n_members, self.n_classes)
         for block in self.member_blocks():
-            counted = self.packed.take(block).joint_counts(truth)  # type: ignore[arg-type]
+            counted = self.packed.take(block).joint_counts(self._packed_truth)  # type: ignore[arg-type]
             tables[block] = self._voted(counted[:, 0])
         return tables
+
+    @cached_property
+    def _packed_truth(self) -> Packing:
+        """The true labels, packed like one member's votes."""
+        return pack_column(self.truth, self.packed.n_classes)
 
     @cached_property
     def n_right(self) -> NDArray[np.int64]:
@@ -235,8 +238,9 @@ class Votes:
     ) -> NDArray[np.bool_]:
         """Say on which samples the vote is right."""
         packed = self.packed if members is None else self._taken(members)
-        if isinstance(packed, Planes):
-            return packed.is_right(self.truth, self.n_classes)
+        truth = self._packed_truth
+        if isinstance(packed, Planes) and isinstance(truth, Planes):
+            return packed.is_right(truth, self.n_classes)
         return self.vote(members) == self.classes[self.truth]
 
     def accuracy(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> float:
