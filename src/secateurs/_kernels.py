@@ -249,7 +249,7 @@ def right_votes(planes, truth, right):
 
     Votes for a class are counted for 64 samples at once, in words of which each holds one binary
     digit of the counts. ``truth`` has a plane for each class; a class without a plane of its own
-    has what the others leave.
+    has what the others leave: of two classes it wins where the other has less than half.
     """
     n_members, n_planes, n_words = planes.shape
     n_digits = 1
@@ -260,6 +260,12 @@ def right_votes(planes, truth, right):
     carry = np.empty(n_words, dtype=np.uint64)
     right[:] = truth[0]
     for label in range(truth.shape[0]):
+        if label == 1 and n_planes == 1:
+            for digit in range(n_digits):
+                is_set = (n_members + 1) // 2 >> digit & 1
+                count[digit] = ~np.uint64(0) if is_set else np.uint64(0)
+            _keep_larger(count, truth[1], best, right)
+            break
         count[:] = np.uint64(0)
         for member in range(n_members):
             if label < n_planes:
