@@ -161,8 +161,9 @@ class Planes:
     def is_right(self, truth: "Planes", n_classes: int) -> NDArray[np.bool_]:
         """Say on which samples the vote of all members is the label of one, the truth."""
         right = np.empty(self.planes.shape[2], dtype=np.uint64)
-        every = _with_last(truth.planes, self.n_samples)[0]
-        _kernels.right_votes(self.planes, every[:n_classes], right)
+        known = truth.planes[0]
+        last = ~np.bitwise_or.reduce(known, axis=0, keepdims=True)
+        _kernels.right_votes(self.planes, np.concatenate([known, last])[:n_classes], right)
         return _unpacked(right, self.n_samples).view(bool)
 
     def agreement(self, truth: Array, missing: bool) -> "Planes":
