@@ -361,7 +361,7 @@ class VoteStore:
         return voted
 
     def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
-        """Cut the members from one on into slices whose tables against n_rows fit in memory."""
+        """Cut the members from one on into slices whose tables against n_rows are small."""
         return table_blocks(self, first, n_rows)
 
     def write(self, members: Members, votes: ArrayLike) -> None:

@@ -238,9 +238,8 @@ class Votes:
     ) -> NDArray[np.bool_]:
         """Say on which samples the vote is right."""
         packed = self.packed if members is None else self._taken(members)
-        truth = self._packed_truth
-        if isinstance(packed, Planes) and isinstance(truth, Planes):
-            return packed.is_right(truth, self.n_classes)
+        if isinstance(packed, Planes):
+            return packed.is_right(self._packed_truth, self.n_classes)  # type: ignore[arg-type]
         return self.vote(members) == self.classes[self.truth]
 
     def accuracy(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> float:

@@ -26,8 +26,6 @@ from secateurs.objectives import TDAS, Floats, Profile
 from secateurs.store import VoteStore
 from secateurs.votes import Votes, empty_tables, table_blocks
 
-SHARDS = ("auto", "members", "rows")
-
 _SENT_CELLS = 1 << 22  # cells of joint counts that are sent at once
 
 

@@ -3,7 +3,7 @@
 import itertools
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,8 +65,8 @@ class Measurer:
         members, times = self._chosen(cell)
         votes, test = self._voted.validation, self._voted.test
         return {
-            "accuracy": _accuracy(test, members),
-            "validation_accuracy": _accuracy(votes, members),
+            "accuracy": test.accuracy(members),
+            "validation_accuracy": votes.accuracy(members),
             "n_kept": len(members),
             "members": members,
             "objective": TDAS(votes, cell.diversity_weight).of(members),
@@ -92,7 +92,7 @@ class Measurer:
         points = []
         for members in itertools.combinations(range(cell.n_members), cell.keep):
             inside = distances[np.ix_(members, members)].sum() / 2
-            points.append([float(inside), _accuracy(votes, members), _accuracy(test, members)])
+            points.append([float(inside), votes.accuracy(members), test.accuracy(members)])
         return {"size": cell.keep, "points": points}
 
     def _grow(self, cell: Cell) -> Fields:
@@ -105,7 +105,7 @@ class Measurer:
             chosen = [order[:size] for size in sizes]
         else:
             chosen = [_members(pruner.with_keep(size), votes) for size in sizes]
-        accuracies = [_accuracy(self._voted.test, members) for members in chosen]
+        accuracies = [self._voted.test.accuracy(members) for members in chosen]
         return {"sizes": sizes, "accuracies": accuracies}
 
     def _race(self, cell: Cell) -> Fields:
@@ -222,7 +222,3 @@ def _seconds(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
-
-
-def _accuracy(votes: Votes, members: Sequence[int]) -> float:
-    return votes.accuracy(members)

@@ -13,7 +13,7 @@ from secateurs.pruners._random_search import (
 from secateurs.search import Choice
 from secateurs.votes import Votes
 
-_MOST_AT_ONCE = 1 << 22  # rounds × samples, between looks at whether the result is still wanted
+_MOST_AT_ONCE = 1 << 26  # rounds × samples, between looks at whether the result is still wanted
 
 
 class SEP(RandomSearchPruner):
