@@ -52,7 +52,7 @@ tests: $(VENV)/.tested
 
 # The kernels once more, as plain Python.
 uncompiled: $(VENV)/.tested
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet tests/test_kernels.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet tests/outputs/test_kernels.py
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 $(VENV)-oldest/.tested: pyproject.toml

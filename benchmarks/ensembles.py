@@ -13,8 +13,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from benchmarks.core import _python
 from benchmarks.report import Row, pretty, seconds, side_by_side
 from secateurs import COMEP, prune
-from secateurs.collect import _codes, votes_of
 from secateurs.ensembles import as_ensemble
+from secateurs.outputs._collect import _codes, votes_of
 
 
 def data(n_rows):

@@ -5,9 +5,10 @@ import statistics
 import warnings
 from pathlib import Path
 
-from secateurs import COMEP, DOMEP, datasets
-from secateurs.experiments._cells import Bag
-from secateurs.experiments._protocol import cast_votes
+from secateurs import COMEP, DOMEP
+from secateurs.paper import datasets
+from secateurs.paper._cells import Bag
+from secateurs.paper._protocol import cast_votes
 
 
 def losses(name: str, folder: Path, n_members: int, n_keep: int, n_seeds: int) -> list[float]:

@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.distributed import dask_workers, made_votes
 from benchmarks.report import seconds
 from secateurs.objectives import TDAS
-from secateurs.votes import Votes
+from secateurs.outputs._votes import Votes
 
 K = 100
 SPREAD_ROWS = 32  # of the spread start

@@ -123,7 +123,7 @@ def test_completion_in_a_real_shell_is_light():
 
 
 def test_plans_are_those_of_the_experiments():
-    from secateurs.experiments import PLANS
+    from secateurs.paper import PLANS
 
     assert set(plan_names()) == set(PLANS)
 

@@ -12,10 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 import cases
 import naive
 from secateurs import COMEP, DREP, PEP, ReducedErrorPruner, all_pruners, compare, make_pruner, prune
-from secateurs._crossfit import folds
-from secateurs._methods import FLOOR, label_of
 from secateurs.comparison import WHOLE, Comparison, on_front
+from secateurs.evaluation._methods import FLOOR, label_of
 from secateurs.exceptions import InputError
+from secateurs.outputs._folds import folds
 
 X, CODES = make_classification(
     900, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.2, random_state=2

@@ -9,23 +9,23 @@ if TYPE_CHECKING:
     from secateurs import displays as displays
     from secateurs import measures as measures
     from secateurs import report as report
-    from secateurs.collect import collect_votes as collect_votes
     from secateurs.comparison import Comparison as Comparison
     from secateurs.comparison import compare as compare
     from secateurs.distributed import DOMEP as DOMEP
     from secateurs.distributed import EPFD as EPFD
-    from secateurs.pruned import Pruning as Pruning
-    from secateurs.pruned import prune as prune
+    from secateurs.outputs._collect import collect_votes as collect_votes
+    from secateurs.outputs._store import VoteStore as VoteStore
+    from secateurs.outputs._votes import Votes as Votes
     from secateurs.pruned_classifier import PrunedClassifier as PrunedClassifier
     from secateurs.pruners import *  # noqa: F403
-    from secateurs.store import VoteStore as VoteStore
-    from secateurs.votes import Votes as Votes
+    from secateurs.pruning import Pruning as Pruning
+    from secateurs.pruning import prune as prune
 
 # In the order of the flow. Each is loaded when it is first asked for.
 _HOMES = {
-    "collect_votes": "secateurs.collect",
-    "Votes": "secateurs.votes",
-    "VoteStore": "secateurs.store",
+    "collect_votes": "secateurs.outputs._collect",
+    "Votes": "secateurs.outputs._votes",
+    "VoteStore": "secateurs.outputs._store",
     "measures": "secateurs.measures",
     "COMEP": "secateurs.pruners",
     "KLDivergencePruner": "secateurs.pruners",
@@ -43,16 +43,16 @@ _HOMES = {
     "EPFD": "secateurs.distributed",
     "all_pruners": "secateurs.pruners",
     "make_pruner": "secateurs.pruners",
-    "prune": "secateurs.pruned",
-    "Pruning": "secateurs.pruned",
+    "prune": "secateurs.pruning",
+    "Pruning": "secateurs.pruning",
     "PrunedClassifier": "secateurs.pruned_classifier",
     "compare": "secateurs.comparison",
     "Comparison": "secateurs.comparison",
     "report": "secateurs.report",
     "displays": "secateurs.displays",
-    "save": "secateurs.persistence",
-    "load": "secateurs.persistence",
-    "export": "secateurs._export",
+    "save": "secateurs.persistence._models",
+    "load": "secateurs.persistence._models",
+    "export": "secateurs.persistence._export",
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604

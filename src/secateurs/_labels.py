@@ -1,4 +1,4 @@
-"""Labels of any kind, found and coded as 0, 1, 2, … in sorted order."""
+"""Labels of any kind: what counts as a label, and how sets of labels meet."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,13 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs import _kernels
-
 Array = NDArray[Any]
 
 _BLOCK_VALUES = 1 << 22  # values looked at in one go: bounds the memory for copies
-_WIDEST_TABLE = 1 << 16  # integer labels spread wider than this are found by sorting
-MOST_CLASSES = 1 << 16
 
 
 def as_labels(values: Any, name: str) -> Array:
@@ -42,25 +38,10 @@ def row_blocks(n_rows: int, n_columns: int, multiple: int = 1) -> Iterator[slice
         yield slice(first, min(n_rows, first + step))
 
 
-def find_classes(labels: Array) -> Array:
-    """Find the distinct labels of a 2-D array, sorted."""
-    if labels.dtype.kind == "b":
-        return np.array([value for value in (False, True) if (labels == value).any()])
-    if _is_text(labels):
-        return _distinct_text(labels)
-    low, high = int(labels.min()), int(labels.max())
-    if not _fits_table(low, high):
-        return np.unique(labels)
-    seen = np.zeros(high - low + 1, dtype=bool)
-    for rows in row_blocks(*labels.shape):
-        _kernels.mark_present(_as_integers(labels[rows]), low, seen)
-    return (np.flatnonzero(seen) + low).astype(labels.dtype)
-
-
 def merge_classes(first: Array, second: Array) -> Array:
     """Join two sorted sets of classes; text and numbers do not mix."""
-    if _is_text(first) != _is_text(second):
-        text, numbers = (first, second) if _is_text(first) else (second, first)
+    if is_text(first) != is_text(second):
+        text, numbers = (first, second) if is_text(first) else (second, first)
         raise ValueError(
             f"Labels are coded differently: some are text such as {text[0]!r}, others "
             f"numbers such as {numbers[0]}. Give votes and true labels in the same coding."
@@ -68,41 +49,6 @@ def merge_classes(first: Array, second: Array) -> Array:
     if np.array_equal(first, second) and first.dtype == second.dtype:
         return first
     return np.unique(np.concatenate([first, second]))
-
-
-def check_number(classes: Array) -> None:
-    """Refuse more classes than a code can hold: they are something else."""
-    if len(classes) > MOST_CLASSES:
-        raise ValueError(
-            f"There are {len(classes)} distinct labels, more than {MOST_CLASSES}. "
-            "Give predicted classes, not scores or identifiers."
-        )
-
-
-def code_dtype(n_classes: int) -> type[np.unsignedinteger[Any]]:
-    """Name the smallest type that holds the codes of so many classes."""
-    return np.uint8 if n_classes <= 1 << 8 else np.uint16
-
-
-def encode(labels: Array, classes: Array) -> Array:
-    """Code a 2-D array of labels, all of which are among the classes."""
-    codes = np.empty(labels.shape, dtype=code_dtype(len(classes)))
-    if _is_text(labels):
-        import pandas as pd
-
-        index = pd.Index(classes.astype(object))
-        codes[...] = index.get_indexer(labels.astype(object).ravel()).reshape(labels.shape)
-        return codes
-    low, high = int(classes[0]), int(classes[-1])
-    if labels.dtype.itemsize == 1 and (low, high) == (0, len(classes) - 1):
-        return np.ascontiguousarray(labels).view(np.uint8)
-    if not _fits_table(low, high):
-        codes[...] = np.searchsorted(classes, labels)
-        return codes
-    table = np.zeros(high - low + 1, dtype=codes.dtype)
-    table[classes.astype(np.int64) - low] = np.arange(len(classes))
-    _kernels.look_up(_as_integers(labels), low, table, codes)
-    return codes
 
 
 def one_hot(codes: Array, n_classes: int) -> NDArray[np.float64]:
@@ -177,26 +123,5 @@ def _refuse_fractions(labels: Array, name: str) -> None:
             )
 
 
-def _fits_table(low: int, high: int) -> bool:
-    return high - low < _WIDEST_TABLE and max(-low, high) < 1 << 62
-
-
-def _as_integers(labels: Array) -> Array:
-    """Give whole labels as a contiguous integer array, so that few kernels are compiled."""
-    if labels.dtype.kind == "f":
-        return labels.astype(np.int64, order="C")
-    values = np.ascontiguousarray(labels)
-    return values.view(np.uint8) if values.dtype.kind == "b" else values
-
-
-def _distinct_text(labels: Array) -> Array:
-    import pandas as pd
-
-    found: set[Any] = set()
-    for rows in row_blocks(*labels.shape):
-        found.update(pd.unique(labels[rows].astype(object).ravel()))
-    return np.array(sorted(found), dtype=labels.dtype)
-
-
-def _is_text(labels: Array) -> bool:
+def is_text(labels: Array) -> bool:
     return labels.dtype.kind in "OU"

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_random_state
 
-from secateurs._ballots import Rows, Setting
-from secateurs._courses import Chosen, Course, Progress, choose, run
-from secateurs._methods import FLOOR, label_of, named_pruners
-from secateurs._sizes import latency, predictor
+from secateurs.evaluation._budget import latency, predictor
+from secateurs.evaluation._curves import Chosen, Course, Progress, choose, run
+from secateurs.evaluation._methods import FLOOR, label_of, named_pruners
+from secateurs.evaluation._rows import Rows, Setting
 from secateurs.exceptions import InputError
-from secateurs.predictions import Predictions, is_table
-from secateurs.pruned import Pruning, prune
+from secateurs.outputs._predictions import Predictions, is_table
 from secateurs.pruners import BasePruner
 from secateurs.pruners._base import check_option, is_number, resolve_keep
+from secateurs.pruning import Pruning, prune
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,7 +240,7 @@ class Comparison:
         -------
         Path
         """
-        from secateurs.persistence import refuse_existing
+        from secateurs.persistence._models import refuse_existing
         from secateurs.report import report_data, write_report
 
         refuse_existing([Path(path)], force)  # before any work

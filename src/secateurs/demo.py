@@ -74,7 +74,7 @@ def run(
 
     from secateurs import COMEP, all_pruners
     from secateurs.comparison import compare
-    from secateurs.persistence import save
+    from secateurs.persistence._models import save
     from secateurs.report import report_data, write_report
 
     _take(folder)
@@ -122,7 +122,7 @@ def _take(folder: Path) -> None:
 
 
 def _write_rows(path: Path, rows: Any, labels: Any) -> None:
-    from secateurs._files import write_file
+    from secateurs.persistence._files import write_file
 
     table = rows.assign(**{TARGET: labels})
     write_file(path, table.to_csv(index=False, lineterminator="\n").encode())

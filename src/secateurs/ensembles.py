@@ -1,8 +1,9 @@
 """What an ensemble is: its members, how they speak, what each sees, and how to slice it.
 
 `as_ensemble` turns a fitted model, or a list or dict of models, into an `Ensemble`; predictions
-are one of their own kind (`secateurs.predictions`). A sliced ensemble is a plain object of the same
-class in which every attribute agrees; members are shared with the original, which stays as it is.
+are one of their own kind (`secateurs.outputs._predictions`). A sliced ensemble is a plain object
+of the same class in which every attribute agrees; members are shared with the original, which stays
+as it is.
 """
 
 import copy

@@ -24,12 +24,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from secateurs._crossfit import shuffled_by_class
 from secateurs._labels import Array
 from secateurs.exceptions import InputError
-from secateurs.pruned import prune
+from secateurs.outputs._folds import shuffled_by_class
 from secateurs.pruners import COMEP
 from secateurs.pruners._base import is_number
+from secateurs.pruning import prune
 
 
 def _fitted_has(name: str) -> Any:

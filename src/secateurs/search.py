@@ -4,13 +4,14 @@ Integer scores tie when they are equal, real ones when they differ by at most 1e
 the best, where that is above 1); the lowest member index wins.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs import _interrupt
 from secateurs._labels import Array
 from secateurs.objectives import TDAS, Objective, VoteError
 
@@ -84,7 +85,7 @@ def greedy_forward(
     free = np.ones(objective.n_members, dtype=bool)
     first = list(start)
     while len(chosen) < n_keep:
-        _interrupt.check()
+        check()
         if len(chosen) < len(first):
             member = first[len(chosen)]
         else:
@@ -109,7 +110,7 @@ def backfit(objective: VoteError, chosen: list[int]) -> None:
     if len(chosen) < 2:
         return
     for _ in range(_MOST_ROUNDS):
-        _interrupt.check()
+        check()
         before = list(chosen)
         for place, member in enumerate(before):
             objective.remove(member)
@@ -129,7 +130,7 @@ def swap_search(objective: TDAS, members: Sequence[int]) -> list[int]:
     chosen = list(members)
     rows = objective.rows(chosen)
     while True:
-        _interrupt.check()
+        check()
         sums = rows.sum(axis=0)
         total = sums[chosen].sum() / 2
         # What leaves costs its own sum; what enters brings its own, less what left with the other.
@@ -142,3 +143,27 @@ def swap_search(objective: TDAS, members: Sequence[int]) -> list[int]:
             return chosen
         chosen[place] = entering
         rows[place] = objective.rows([entering])[0]
+
+
+_unwanted: ContextVar[Callable[[], bool] | None] = ContextVar("unwanted", default=None)
+
+
+class Stopped(Exception):  # noqa: N818
+    """The result of this work is no longer wanted."""
+
+
+def check() -> None:
+    """Stop here if nobody waits for the result any more."""
+    unwanted = _unwanted.get()
+    if unwanted is not None and unwanted():
+        raise Stopped
+
+
+@contextmanager
+def interruptible(unwanted: Callable[[], bool]) -> Iterator[None]:
+    """Let `check` ask this function."""
+    token = _unwanted.set(unwanted)
+    try:
+        yield
+    finally:
+        _unwanted.reset(token)

@@ -9,7 +9,7 @@ import pytest
 from command_line import examples, refused, tree_of, type_in
 
 from secateurs import load
-from secateurs.experiments import load_plan
+from secateurs.paper import load_plan
 
 
 def example_of(command):

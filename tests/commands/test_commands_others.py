@@ -13,7 +13,7 @@ from command_line import N_TREES, TARGET, make_rows, refused, tree_of, type_in
 from secateurs import COMEP, all_pruners, load
 from secateurs.commands._registry import METHODS
 from secateurs.commands.cite import references
-from secateurs.datasets import DATASETS
+from secateurs.paper.datasets import DATASETS
 
 ROWS = ("forest.skops", "val.csv", "--target", TARGET)
 VOTES = ("--predictions", "val-votes.csv", "--target", "truth")

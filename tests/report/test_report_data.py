@@ -18,9 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 import cases
 import naive
 from secateurs import COMEP, DOMEP, PEP, ReducedErrorPruner, collect_votes, compare, prune
-from secateurs._crossfit import folds
-from secateurs._export import export
 from secateurs.exceptions import InputError
+from secateurs.outputs._folds import folds
+from secateurs.persistence._export import export
 from secateurs.report import _sections, report_data
 from secateurs.report._pack import unpack
 from secateurs.report._schema import check
@@ -120,7 +120,9 @@ def percentile(values, percent):
 def test_milliseconds_are_medians_with_the_spread_of_their_timings(monkeypatch, pruning, rows):
     steps = np.random.default_rng(0).uniform(0.001, 0.02, size=1000)
     ticks = iter(np.cumsum(steps).tolist())  # a clock that moves on whenever it is read
-    monkeypatch.setattr("secateurs._sizes.time", SimpleNamespace(perf_counter=lambda: next(ticks)))
+    monkeypatch.setattr(
+        "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: next(ticks))
+    )
     given = {"X": X[CHOOSE]} if rows == "chosen on" else {"X_test": X[TEST], "y_test": Y[TEST]}
     data = report_data(pruning, **given)
     check_all(data)
@@ -426,8 +428,8 @@ def test_out_of_bag_and_weighted_votes_are_fine():
 
 def test_very_many_members_go_without_all_weights(monkeypatch):
     monkeypatch.setattr("secateurs.report._data.MOST_LIVE", 20)
-    monkeypatch.setattr("secateurs.report._beside.MOST_LIVE", 20)
-    monkeypatch.setattr("secateurs.report._numbers.MOST_IN_HEATMAP", 20)
+    monkeypatch.setattr("secateurs.evaluation._alternatives.MOST_LIVE", 20)
+    monkeypatch.setattr("secateurs.evaluation._diagnostics.MOST_IN_HEATMAP", 20)
     votes, y = cases.plain(100, 60)
     data = report_data(prune(votes, y=y, keep=5))
     check_all(data)

@@ -10,7 +10,7 @@ from secateurs.commands._material import Material
 from secateurs.commands._output import columns, signed
 
 if TYPE_CHECKING:
-    from secateurs._summary import Figure
+    from secateurs.evaluation._before_after import Figure
 
 _CROSS_FITTED = "accuracy, cross-fitted"
 _COSTS = {"megabytes": "file (pickle)", "megabytes as .skops": "file (.skops)"}
@@ -39,22 +39,22 @@ def of_pruning(pruning: Any, material: Material, seed: int) -> Figures:
     """Measure: on the test rows if there are any, else by cross-fitting."""
     from sklearn.utils import check_random_state
 
-    from secateurs import _summary
+    from secateurs.evaluation import _before_after
 
     if material.y_test is not None:
         rng = check_random_state(seed)
-        measured = _summary.measure(pruning, material.X_test, material.y_test, rng, files=True)
+        measured = _before_after.measure(pruning, material.X_test, material.y_test, rng, files=True)
         return Figures(measured[0], _lines(measured[1]))
     held_out, remarks = _cross_fitted(pruning, material.X)
     lines = [Line("members", pruning.ensemble.n_members, len(pruning.member_indices)), held_out]
-    lines += _lines(_summary.costs(pruning, material.X))
+    lines += _lines(_before_after.costs(pruning, material.X))
     rows = f"rows to choose on ({material.n_rows}), 5-fold cross-fitting"
     return Figures(" ".join([rows, *remarks]), lines)
 
 
 def method_of(pruning: Any) -> str:
     """Name the method of a pruning, with what is not as usual."""
-    from secateurs._methods import label_of
+    from secateurs.evaluation._methods import label_of
 
     return label_of(pruning.pruner)
 
@@ -92,7 +92,7 @@ def _lines(figures: Mapping[str, "Figure"]) -> list[Line]:
 
 def _cross_fitted(pruning: Any, X: Any) -> tuple[Line, tuple[str, ...]]:
     """Choose again on four fifths of the rows and vote on the fifth, five times, as the page."""
-    from secateurs.report._beside import compare_around
+    from secateurs.evaluation._alternatives import compare_around
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said already, of all rows

@@ -115,7 +115,7 @@ def _model(files: Files, trust: Trust, out: Output) -> Material:
 def _predictions(files: Files, out: Output) -> Material:
     import numpy as np
 
-    from secateurs.predictions import Predictions
+    from secateurs.outputs._predictions import Predictions
 
     assert files.predictions is not None
     found = read_predictions(files.predictions, files.target, files.labels, files.ignore)

@@ -14,7 +14,7 @@ def load_model(path: Path, trust: Trust) -> Any:
     require_file(path)
     from sklearn.exceptions import InconsistentVersionWarning
 
-    from secateurs.persistence import load
+    from secateurs.persistence._models import load
 
     with warnings.catch_warnings():
         action = "ignore" if trust.allow_version_mismatch else "error"

@@ -163,7 +163,7 @@ def _numbers(path: Path, frame: Any) -> Any:
 
 def _try_some(path: Path, X: Any, ensemble: Any) -> None:
     """Let every member predict the rows most likely to fail: what fails, fails now."""
-    from secateurs.collect import collect_votes
+    from secateurs.outputs._collect import collect_votes
 
     gaps = _gaps(X)
     row = int(gaps.any(axis=1).argmax())

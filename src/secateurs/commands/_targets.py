@@ -48,7 +48,7 @@ class Targets:
 
     def check(self, endings: tuple[str, ...]) -> None:
         """Refuse names that cannot be written; ``endings`` are those of the output."""
-        from secateurs.persistence import refuse_existing
+        from secateurs.persistence._models import refuse_existing
 
         for path, allowed in (
             (self.output, endings),
@@ -81,7 +81,7 @@ class Targets:
 
 def write_all(contents: Mapping[Path, bytes]) -> None:
     """Write files, each whole or not at all."""
-    from secateurs._files import write_file
+    from secateurs.persistence._files import write_file
 
     for path, content in contents.items():
         write_file(path, content)

@@ -22,7 +22,7 @@ def convert(out: Output, source: Path, output: Path, force: bool, trust: Trust) 
     The usual way is from .joblib or .pkl, with --trust-pickle, to .skops, which is safe to load.
     """
     require_file(source)
-    from secateurs.persistence import refuse_existing, save
+    from secateurs.persistence._models import refuse_existing, save
 
     refuse_existing((output, output.with_suffix(".json")), force)
     with out.progress("reading the model"):

@@ -31,7 +31,7 @@ def data() -> None:
 @common
 def list_sets(out: Output, folder: Path | None) -> None:
     """List the data sets, and where each would come from."""
-    from secateurs.datasets import status
+    from secateurs.paper.datasets import status
 
     rows = status(existing(folder))
     headings = ("name", "in the paper", "from", "rows", "features", "classes")
@@ -47,7 +47,7 @@ def list_sets(out: Output, folder: Path | None) -> None:
 @common
 def verify_sets(out: Output, folder: Path | None) -> None:
     """Compare the files of the folder with their checksums."""
-    from secateurs.datasets import verify
+    from secateurs.paper.datasets import verify
 
     with out.progress("reading the data sets"):
         rows = verify(_given(folder))
@@ -69,7 +69,7 @@ def verify_sets(out: Output, folder: Path | None) -> None:
 @common
 def fetch_sets(out: Output, names: tuple[str, ...], folder: Path | None) -> None:
     """Put data sets into the folder: from OpenML, or drawn by their definition."""
-    from secateurs.datasets import DATASETS, fetch
+    from secateurs.paper.datasets import DATASETS, fetch
 
     target = _given(folder, must_exist=False)
     for name in names:

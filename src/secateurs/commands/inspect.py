@@ -21,7 +21,7 @@ def inspect(out: Output, file: Path) -> None:
     wrong; its SHA-256 is not.
     """
     require_file(file)
-    from secateurs.persistence import inspect_file
+    from secateurs.persistence._models import inspect_file
 
     facts = inspect_file(file)
     if facts["format"] == "skops":
@@ -31,8 +31,8 @@ def inspect(out: Output, file: Path) -> None:
 
 def _count_members(file: Path) -> int | None:
     """Count the entries of ``estimators_`` in a skops file's own description."""
-    from secateurs._archive import read_schema
     from secateurs.exceptions import reading
+    from secateurs.persistence._skops import read_schema
 
     with reading(file), zipfile.ZipFile(file) as archive:
         part = read_schema(archive)

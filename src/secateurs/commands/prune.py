@@ -143,7 +143,7 @@ def _choose(material: Material, wanted: Wanted, size: Size, client: Any, report:
 
 def _write(pruning: Any, material: Material, files: Files, targets: Targets, trust: Trust) -> None:
     """Write what was asked for; page and figures are made before anything is written."""
-    from secateurs.persistence import save
+    from secateurs.persistence._models import save
 
     def figures() -> Any:
         from secateurs.report import report_data

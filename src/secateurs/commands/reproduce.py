@@ -35,7 +35,7 @@ class PlanName(click.ParamType):  # type: ignore[type-arg]
 
 def plan_names() -> list[str]:
     """Name the plans without loading what they need."""
-    folder = files("secateurs") / "experiments" / "plans"
+    folder = files("secateurs") / "paper" / "plans"
     return sorted(item.name[:-5] for item in folder.iterdir() if item.name.endswith(".toml"))
 
 
@@ -86,8 +86,8 @@ def reproduce(
     existing(folder)
     if output.exists() and not output.is_dir():
         raise Refusal("no_folder", f"{output} is no folder. Give another one.")
-    from secateurs.experiments import PLANS, load_plan
-    from secateurs.experiments import reproduce as run_plans
+    from secateurs.paper import PLANS, load_plan
+    from secateurs.paper import reproduce as run_plans
 
     if dry_run:
         counts = {name: _n_cells(load_plan(name, quick)) for name in only or PLANS}
@@ -130,7 +130,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def _text(facts: dict[str, Any]) -> str:
-    from secateurs.experiments._verdicts import UNKNOWN
+    from secateurs.paper._verdicts import UNKNOWN
 
     lines = [
         ("measured", f"{facts['cells']:,} cells, {facts['measured_now']:,} of them now"),

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base import COLOURS, DASHES, Display, Rows
-from secateurs.pruned import Pruning
-from secateurs.report._beside import compare_around
-from secateurs.report._numbers import right_by_size
+from secateurs.evaluation._alternatives import compare_around
+from secateurs.evaluation._diagnostics import right_by_size
+from secateurs.pruning import Pruning
 
 Floats = NDArray[np.float64]
 

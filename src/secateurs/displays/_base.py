@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from secateurs.comparison import Comparison
 from secateurs.exceptions import import_extra
-from secateurs.pruned import Pruning, prune
 from secateurs.pruners import BasePruner
+from secateurs.pruning import Pruning, prune
 
 # Okabe and Ito's colours, which colour-blind readers tell apart; dashes tell them once more.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")

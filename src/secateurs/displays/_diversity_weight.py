@@ -4,9 +4,9 @@ from typing import Any, Self
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
-from secateurs.pruned import Pruning
-from secateurs.report._beside import compare_around, live_pruner
-from secateurs.report._weights import WeightCurve, weight_curve
+from secateurs.evaluation._alternatives import compare_around, live_pruner
+from secateurs.evaluation._weights import WeightCurve, weight_curve
+from secateurs.pruning import Pruning
 
 
 class DiversityWeightDisplay(Display):

@@ -5,8 +5,8 @@ from typing import Any, Self
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
-from secateurs.pruned import Pruning
-from secateurs.report._numbers import KappaError, kappa_error
+from secateurs.evaluation._diagnostics import KappaError, kappa_error
+from secateurs.pruning import Pruning
 
 
 class KappaErrorDisplay(Display):

@@ -7,8 +7,8 @@ import numpy as np
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
-from secateurs.pruned import Pruning
-from secateurs.report._numbers import PairDistances, pair_distances
+from secateurs.evaluation._diagnostics import PairDistances, pair_distances
+from secateurs.pruning import Pruning
 
 
 class PairwiseHeatmapDisplay(Display):

@@ -5,8 +5,8 @@ from typing import Any, Self
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
-from secateurs.pruned import Pruning
-from secateurs.report._numbers import Step, selection_steps
+from secateurs.evaluation._diagnostics import Step, selection_steps
+from secateurs.pruning import Pruning
 
 
 class SelectionOrderDisplay(Display):

@@ -2,6 +2,6 @@
 
 from secateurs.distributed._domep import DOMEP
 from secateurs.distributed._epfd import EPFD
-from secateurs.distributed._limits import Limits, limits
+from secateurs.engines._limits import Limits, limits
 
 __all__ = ["DOMEP", "EPFD", "Limits", "limits"]

@@ -6,10 +6,10 @@ from typing import Any
 from sklearn.base import clone
 
 from secateurs.distributed._grouped import GroupedPruner
-from secateurs.distributed._parts import Members
+from secateurs.engines._transport import Members
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.pruners._selector import as_pruner
-from secateurs.votes import Votes
 
 
 class EPFD(GroupedPruner):

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from secateurs.distributed._checkpoints import Checkpoints
-from secateurs.distributed._engines import ambient_engine, engine_for, running
-from secateurs.distributed._parts import Members, parts_for
 from secateurs.distributed._rounds import Job, Progress, Result, Rounds, Told
+from secateurs.engines._checkpoints import Checkpoints
+from secateurs.engines._engines import ambient_engine, engine_for, running
+from secateurs.engines._transport import Members, parts_for
+from secateurs.outputs._store import VoteStore
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import (
     BasePruner,
     SpreadPruner,
@@ -22,8 +24,6 @@ from secateurs.pruners._base import (
     resolve_keep,
 )
 from secateurs.search import Choice, tied_best
-from secateurs.store import VoteStore
-from secateurs.votes import Votes
 
 
 class GroupedPruner(SpreadPruner):

@@ -12,14 +12,14 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from secateurs._interrupt import interruptible
-from secateurs.distributed._checkpoints import Checkpoints
-from secateurs.distributed._engines import Engine, gather
-from secateurs.distributed._failures import explained
-from secateurs.distributed._flags import joblib_flag
-from secateurs.distributed._parts import Members, Part, Parts
+from secateurs.engines._checkpoints import Checkpoints
+from secateurs.engines._engines import Engine, gather
+from secateurs.engines._failures import explained
+from secateurs.engines._flags import joblib_flag
+from secateurs.engines._transport import Members, Part, Parts
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
-from secateurs.votes import Votes
+from secateurs.search import interruptible
 
 Progress = Callable[[int, int, float | None], None]
 

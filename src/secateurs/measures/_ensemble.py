@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from secateurs.measures._pair import Counts, Floats, as_complete_votes
 from secateurs.measures._pairwise import disagreement
-from secateurs.votes import Votes
+from secateurs.outputs._votes import Votes
 
 
 def _n_right(votes: Votes) -> Counts:

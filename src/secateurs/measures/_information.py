@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secateurs import _kernels
-from secateurs._labels import as_labels, encode, find_classes
+from secateurs._labels import as_labels
 from secateurs.measures._pair import Counts, Floats, PairMeasure, as_complete_votes, ratio
-from secateurs.votes import Votes
+from secateurs.outputs import _kernels
+from secateurs.outputs._coding import encode, find_classes
+from secateurs.outputs._votes import Votes
 
 _MOST_LOOKED_UP = 1 << 20  # samples up to which c log c is kept in a list
 

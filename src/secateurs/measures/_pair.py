@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secateurs._labels import as_labels
-from secateurs.votes import Votes
+from secateurs.outputs._votes import Votes
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

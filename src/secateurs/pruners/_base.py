@@ -16,9 +16,9 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array
+from secateurs.outputs._store import VoteStore
+from secateurs.outputs._votes import Votes
 from secateurs.search import Choice
-from secateurs.store import VoteStore
-from secateurs.votes import Votes
 
 
 class BasePruner(SelectorMixin, BaseEstimator):

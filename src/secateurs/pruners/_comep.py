@@ -8,10 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._bounds import tdas_upper_bound
-from secateurs._crossfit import held_out_accuracy, split_votes
+from secateurs.measures._pair import Floats
 from secateurs.measures._pairwise import kappa
-from secateurs.objectives import TDAS, Floats
+from secateurs.objectives import TDAS
+from secateurs.objectives._bounds import tdas_upper_bound
+from secateurs.outputs._folds import held_out_accuracy, split_votes
+from secateurs.outputs._store import VoteStore
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import (
     SpreadPruner,
     check_option,
@@ -20,8 +23,6 @@ from secateurs.pruners._base import (
     is_whole,
 )
 from secateurs.search import Choice, best_member, greedy_forward, ranking, swap_search, tied_best
-from secateurs.store import VoteStore
-from secateurs.votes import Votes
 
 Progress = Callable[[int, int, float | None], None]
 
@@ -230,13 +231,13 @@ def _objective(
     votes: Votes | VoteStore, weight: float, executor: Any, shard: str
 ) -> Iterator[TDAS]:
     """Give the objective, here or spread over workers."""
-    from secateurs.distributed._limits import limits
+    from secateurs.engines._limits import limits
 
     if executor is None and (isinstance(votes, Votes) or votes.nbytes <= limits.held_bytes):
         yield TDAS(in_memory(votes), weight)
     else:
         # The one import to the right: whoever runs COMEP on workers has them anyway.
-        from secateurs.distributed._shards import sharded_tdas
+        from secateurs.engines._shards import sharded_tdas
 
         with sharded_tdas(votes, weight, executor, shard) as objective:
             yield objective

@@ -8,9 +8,9 @@ from secateurs._labels import Array
 from secateurs.measures._pair import ratio
 from secateurs.measures._pairwise import n_agreed
 from secateurs.objectives import VoteError
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner, check_option, check_share
 from secateurs.search import Choice, Mask, best_prefix, greedy_forward, ranking
-from secateurs.votes import Votes
 
 STOPS = ("best_prefix", "nonincrease", "strict")
 

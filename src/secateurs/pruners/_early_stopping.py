@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Choice
-from secateurs.votes import Votes
 
 
 class EarlyStoppingPruner(BasePruner):

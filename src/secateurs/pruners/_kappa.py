@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.measures import kappa
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Choice, ranking
-from secateurs.votes import Votes
 
 
 class KappaPruner(BasePruner):

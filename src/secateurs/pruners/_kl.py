@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Choice, greedy_forward
-from secateurs.votes import Votes
 
 _SMALLEST = 1e-12  # added to every probability: no divergence is infinite
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from secateurs.objectives import VoteError
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Choice, best_prefix, greedy_forward
-from secateurs.votes import Votes
 
 
 class OEP(BasePruner):

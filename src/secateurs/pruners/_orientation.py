@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Choice, ranking
-from secateurs.votes import Votes
 
 
 class OrientationOrderingPruner(BasePruner):

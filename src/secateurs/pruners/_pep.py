@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secateurs import _interrupt
+from secateurs import search
 from secateurs.objectives import VoteError
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._random_search import (
     RandomSearchPruner,
     random_flips,
@@ -13,7 +14,6 @@ from secateurs.pruners._random_search import (
     resolve_iterations,
 )
 from secateurs.search import Choice, Mask, best_member
-from secateurs.votes import Votes
 
 
 class PEP(RandomSearchPruner):
@@ -114,7 +114,7 @@ def _search(
     archive = [first]
     searched: set[bytes] = set()
     for _ in range(n_rounds):
-        _interrupt.check()
+        search.check()
         parent = archive[rng.randint(len(archive))]
         flips = random_flips(n_members, rng)[0]
         if not flips.any() and parent.chosen.tobytes() in searched:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from secateurs.objectives import VoteError
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner, is_whole
 from secateurs.search import Choice, Mask, greedy_forward
-from secateurs.votes import Votes
 
 MOST_ROUNDS = 50_000
 

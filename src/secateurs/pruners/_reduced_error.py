@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 
 from secateurs.objectives import VoteError
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Choice, backfit, greedy_forward
-from secateurs.votes import Votes
 
 
 class ReducedErrorPruner(BasePruner):

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from secateurs.exceptions import InputError
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Choice
-from secateurs.votes import Votes
 
 
 class SelectorPruner(BasePruner):

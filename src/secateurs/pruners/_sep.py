@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from secateurs import _interrupt
+from secateurs import search
 from secateurs.objectives import VoteError
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._random_search import (
     RandomSearchPruner,
     random_flips,
@@ -11,7 +12,6 @@ from secateurs.pruners._random_search import (
     resolve_iterations,
 )
 from secateurs.search import Choice
-from secateurs.votes import Votes
 
 _MOST_AT_ONCE = 1 << 26  # rounds × samples, between looks at whether the result is still wanted
 
@@ -75,7 +75,7 @@ class SEP(RandomSearchPruner):
         objective.reset(np.flatnonzero(chosen))
         at_once = min(1024, 1 + _MOST_AT_ONCE // votes.n_samples)
         for first in range(0, self.n_iter_, at_once):
-            _interrupt.check()
+            search.check()
             flips = random_flips(n_members, rng, min(at_once, self.n_iter_ - first))
             objective.flip_rounds(flips, chosen, n_members if n_keep is None else n_keep)
         return self._finish(objective, np.flatnonzero(chosen).tolist())

@@ -15,27 +15,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs import __version__
-from secateurs._ballots import Setting
 from secateurs._labels import merge_classes
 from secateurs.comparison import Comparison, board_lines
-from secateurs.exceptions import InputError
-from secateurs.objectives import TDAS
-from secateurs.predictions import Predictions
-from secateurs.pruned import Pruning
-from secateurs.pruners import COMEP, BasePruner
-from secateurs.report import _sections
-from secateurs.report._beside import (
+from secateurs.evaluation._alternatives import (
     compare_around,
     is_live,
     live_pruner,
     pruner_of,
     weight_of,
 )
+from secateurs.evaluation._rows import Setting
+from secateurs.evaluation._weights import weight_curve, weight_grid
+from secateurs.exceptions import InputError
+from secateurs.objectives import TDAS
+from secateurs.outputs._predictions import Predictions
+from secateurs.outputs._votes import Votes
+from secateurs.pruners import COMEP, BasePruner
+from secateurs.pruning import Pruning
+from secateurs.report import _sections
 from secateurs.report._pack import pack
 from secateurs.report._sections import MOST_LABELS, MOST_LIVE, Plain
-from secateurs.report._weights import weight_curve, weight_grid
 from secateurs.report._words import reproduce, safety, verdict
-from secateurs.votes import Votes
 
 SCHEMA = "secateurs-run/1"
 

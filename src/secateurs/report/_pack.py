@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._crossfit import shuffled_by_class
 from secateurs._labels import Array
 from secateurs.exceptions import InputError
+from secateurs.outputs._folds import shuffled_by_class
 
 _WORTH_DEFLATING = 1 << 14  # bytes; below, the page reads faster without
 _BITS = (1, 2, 4, 8, 16)

@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from secateurs._files import write_file
 from secateurs.exceptions import InputError, one_line, reading
-from secateurs.persistence import refuse_existing
+from secateurs.persistence._files import write_file
+from secateurs.persistence._models import refuse_existing
 from secateurs.report._data import SCHEMA
 from secateurs.report._page import render
 from secateurs.report._schema import check

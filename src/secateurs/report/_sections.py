@@ -7,24 +7,23 @@ import numpy as np
 from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
-from secateurs import _summary
-from secateurs._ballots import Rows, Setting
-from secateurs._courses import Course, Score, whole_vote
 from secateurs._labels import Array
-from secateurs._methods import short_name
-from secateurs._sizes import predictor
-from secateurs._summary import Figure
 from secateurs.ensembles import Ensemble
-from secateurs.predictions import Predictions
-from secateurs.pruned import Pruning
+from secateurs.evaluation import _before_after, _diagnostics
+from secateurs.evaluation._before_after import Figure
+from secateurs.evaluation._budget import predictor
+from secateurs.evaluation._curves import Course, Score, whole_vote
+from secateurs.evaluation._methods import short_name
+from secateurs.evaluation._rows import Rows, Setting
+from secateurs.evaluation._weights import distances_of
+from secateurs.outputs._predictions import Predictions
+from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import is_number
-from secateurs.report import _numbers
+from secateurs.pruning import Pruning
 from secateurs.report._pack import pack, sample_rows
-from secateurs.report._weights import distances_of
-from secateurs.votes import Votes
 
 MOST_LABELS = 1_000_000  # votes that go into a page, of rows chosen on and rows tested on together
-MOST_LIVE = _numbers.MOST_IN_HEATMAP  # members up to which all distances go into it
+MOST_LIVE = _diagnostics.MOST_IN_HEATMAP  # members up to which all distances go into it
 _MOST_PAIRS = 3000  # points of other pairs in the κ–error figure
 _MOST_CLASSES = 15  # in the confusion matrices
 
@@ -69,10 +68,10 @@ def before_after(
     if testing is not None:
         table = testing.ensemble.model if isinstance(testing.ensemble, Predictions) else testing.X
         truth, rng = testing.votes.classes[testing.votes.truth], check_random_state(0)
-        _, figures = _summary.measure(pruning, table, truth, rng, files=True)
+        _, figures = _before_after.measure(pruning, table, truth, rng, files=True)
     else:
         figures = _cross_fitted(pruning, setting, own, place, voted)
-        figures |= _summary.costs(pruning, setting.choosing.X)
+        figures |= _before_after.costs(pruning, setting.choosing.X)
     return [_line(name, figure) for name, figure in figures.items()]
 
 
@@ -129,7 +128,7 @@ def course_facts(name: str, course: Course, pruner: Any, choosing: Votes) -> Pla
         "sizes": chosen.sizes.tolist(),
         "order": chosen.order,
         "sets": None if chosen.order is not None else groups,
-        "choosing": _numbers.right_by_size(choosing, groups).tolist(),
+        "choosing": _diagnostics.right_by_size(choosing, groups).tolist(),
         "held_out": score_facts(course.own),
         "held_out_labels": course.labels.right.tolist(),
     }
@@ -142,7 +141,7 @@ def score_facts(score: Score) -> Plain:
 
 def kappa_error_facts(votes: Votes, kept: Sequence[int]) -> Plain:
     """Give κ and mean error of pairs: all of the kept members, a sample of the others."""
-    pairs = _numbers.kappa_error(votes)
+    pairs = _diagnostics.kappa_error(votes)
     among = pairs.among(kept)
     others = np.flatnonzero(~among)
     shown = others
@@ -174,7 +173,7 @@ def kappa_error_facts(votes: Votes, kept: Sequence[int]) -> Plain:
 
 def distance_facts(votes: Votes, kept: Sequence[int]) -> Plain:
     """Give the distances of all pairs, or of some where there are very many members."""
-    pairs = _numbers.pair_distances(votes, kept)
+    pairs = _diagnostics.pair_distances(votes, kept)
     complete = len(pairs.members) == votes.n_members
     values = distances_of(votes) if complete else pairs.values
     n_others = max(1, len(pairs.members) - 1)
@@ -195,7 +194,7 @@ def distance_facts(votes: Votes, kept: Sequence[int]) -> Plain:
 def step_facts(votes: Votes, pruning: Pruning) -> list[Plain]:
     """Follow the choice step by step."""
     members, scores = pruning.member_indices.tolist(), pruning.pruner.scores_.tolist()
-    steps = _numbers.selection_steps(votes, members, scores)
+    steps = _diagnostics.selection_steps(votes, members, scores)
     return [
         {
             "member": step.member,
@@ -210,8 +209,8 @@ def step_facts(votes: Votes, pruning: Pruning) -> list[Plain]:
 
 def confusion_facts(truth: Array, before: Array, after: Array, n_classes: int) -> Plain:
     """Give the confusion matrices of all and of the kept, of the classes that change the most."""
-    whole = _numbers.confusion(truth, before, n_classes)
-    kept = _numbers.confusion(truth, after, n_classes)
+    whole = _diagnostics.confusion(truth, before, n_classes)
+    kept = _diagnostics.confusion(truth, after, n_classes)
     moved = np.abs(whole - kept).sum(axis=1) + np.abs(whole - kept).sum(axis=0)
     most = np.argsort(-moved, kind="stable")[:_MOST_CLASSES]
     shown = most if n_classes > _MOST_CLASSES else np.argsort(-moved, kind="stable")
@@ -229,13 +228,13 @@ def loss_facts(votes: Votes, before: Array, after: Array) -> Plain:
     """Count who lost and who won: by class, and by the share of all members that are right."""
     truth = votes.truth
     right, still = before == truth, after == truth
-    n_shares = len(_numbers.SHARES) - 1
-    by_class = _numbers.losses(truth.astype(np.intp), votes.n_classes, right, still)
-    by_share = _numbers.losses(_numbers.by_share(votes), n_shares, right, still)
+    n_shares = len(_diagnostics.SHARES) - 1
+    by_class = _diagnostics.losses(truth.astype(np.intp), votes.n_classes, right, still)
+    by_share = _diagnostics.losses(_diagnostics.by_share(votes), n_shares, right, still)
     return {
         "by_class": {name: counts.tolist() for name, counts in by_class._asdict().items()},
         "by_share": {name: counts.tolist() for name, counts in by_share._asdict().items()},
-        "shares": list(_numbers.SHARES),
+        "shares": list(_diagnostics.SHARES),
     }
 
 

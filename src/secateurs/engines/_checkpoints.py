@@ -1,0 +1,98 @@
+"""What a long run has finished, kept beside the store, so that the next one goes on from there."""
+
+import io
+import json
+import shutil
+import warnings
+import zlib
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs import __version__
+from secateurs.exceptions import one_line
+from secateurs.outputs._store import VoteStore
+from secateurs.outputs._votes import Votes
+from secateurs.persistence._files import write_file
+
+
+class Checkpoints:
+    """Finished parts of one run, by name; nothing is kept for votes in memory.
+
+    A run is known by everything that decides its result, so that only the very same run goes on.
+
+    Parameters
+    ----------
+    votes : Votes or VoteStore
+        The votes of the run.
+    *identity : object
+        What else decides the result.
+    """
+
+    def __init__(self, votes: Votes | VoteStore, *identity: Any) -> None:
+        self._folder: Path | None = None
+        if isinstance(votes, VoteStore):
+            labels = zlib.crc32(votes.truth.tobytes())
+            try:
+                key = joblib.hash((__version__, votes.id, labels, identity))
+            except Exception as error:  # such as a function among the pruner's parameters
+                _warn(f"of a pruner that cannot be pickled ({one_line(error)})")
+            else:
+                self._folder = votes.path / "runs" / key
+
+    def get(self, name: str) -> Any:
+        """Give a finished part; None if it is not finished."""
+        if self._folder is None:
+            return None
+        try:
+            return json.loads((self._folder / f"{name}.json").read_text())
+        except (OSError, ValueError):  # not there, or torn by a machine that went down
+            return None
+
+    def get_array(self, name: str) -> NDArray[np.float64] | None:
+        """Give a finished array; None if there is none."""
+        if self._folder is None:
+            return None
+        try:
+            return np.load(self._folder / f"{name}.npy", allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            return None
+
+    def put(self, name: str, value: Any) -> None:
+        """Keep a finished part."""
+        self._write(f"{name}.json", json.dumps(value).encode())
+
+    def put_array(self, name: str, array: NDArray[np.float64]) -> None:
+        """Keep an array."""
+        if self._folder is not None:
+            buffer = io.BytesIO()
+            np.save(buffer, array, allow_pickle=False)
+            self._write(f"{name}.npy", buffer.getvalue())
+
+    def _write(self, name: str, content: bytes) -> None:
+        if self._folder is None:
+            return
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            # Not forced to disk: that would take longer than a step, and saves what a machine that
+            # goes down loses, not what a process does.
+            write_file(self._folder / name, content, lasting=False)
+        except OSError as error:
+            _warn(f"in {self._folder} ({error.strerror})")
+            self._folder = None
+
+    def clear(self) -> None:
+        """Forget the run: it is done."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _warn(why: str) -> None:
+    warnings.warn(
+        f"Finished parts cannot be kept {why}: if this run is stopped, it will have to start "
+        "again.",
+        stacklevel=3,
+    )

@@ -1,0 +1,367 @@
+"""The one seam to executors: threads, processes, Dask, or anything with submit()."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from joblib.parallel import get_active_backend
+
+from secateurs import __version__
+from secateurs.engines._failures import explained, scheduler_answers
+from secateurs.engines._flags import FileGone, dask_task_is_gone
+from secateurs.engines._limits import limits
+from secateurs.exceptions import ExecutorError, InputError
+from secateurs.search import interruptible
+
+_POLL_SECONDS = 1.0
+
+
+class Engine:
+    """Where tasks run. This one: any executor of which nothing else is known."""
+
+    shares_memory = False
+    is_local = False
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        self._run = os.urandom(8)
+        self._n_held = 0
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers, each for a shard."""
+        return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that a task may use."""
+        return 1
+
+    def start(self) -> None:
+        """Make sure that somebody is there to work."""
+
+    def submit(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> "Future[Any]":
+        """Start a task."""
+        task = _Task(__version__, function, self.flag)
+        return self.executor.submit(task, *args)
+
+    def hold(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> Any:
+        """Name a value that workers make once, keep for later tasks, and make again if lost."""
+        self._n_held += 1
+        return _Recipe(self._run, self._n_held, function, args)
+
+    @property
+    def flag(self) -> "Callable[[], bool] | None":
+        """What tells a running task that its result is no longer wanted."""
+        return None
+
+    def stop(self) -> None:
+        """Raise that flag."""
+
+    def check(self, idle_seconds: float) -> None:
+        """Give up if nobody is left to work."""
+
+    def close(self) -> None:
+        """Tidy up."""
+
+
+class InlineEngine(Engine):
+    """The calling thread itself."""
+
+    shares_memory = is_local = True
+    n_workers = 1
+
+    def __init__(self) -> None:
+        super().__init__(_Inline())
+
+    def close(self) -> None:
+        """Let go of what was held."""
+        _let_go()
+
+
+class ThreadEngine(Engine):
+    """Threads of this process: nothing needs to be sent."""
+
+    shares_memory = is_local = True
+
+    def __init__(self, executor: Executor) -> None:
+        super().__init__(executor)
+        self._event = threading.Event()
+
+    @property
+    def flag(self) -> Callable[[], bool]:
+        """What tells a running task that its result is no longer wanted."""
+        return self._event.is_set
+
+    def stop(self) -> None:
+        """Raise that flag."""
+        self._event.set()
+
+    def close(self) -> None:
+        """Let go of what was held."""
+        _let_go()
+
+
+class ProcessEngine(Engine):
+    """Processes of this machine: votes are shared through a memory map."""
+
+    is_local = True
+
+    def __init__(self, executor: Executor) -> None:
+        super().__init__(executor)
+        self._flag = FileGone.new()
+
+    @property
+    def flag(self) -> FileGone:
+        """What tells a running task that its result is no longer wanted."""
+        return self._flag
+
+    def stop(self) -> None:
+        """Raise that flag."""
+        self._flag.set()
+
+    close = stop
+
+
+class DaskEngine(Engine):
+    """A Dask cluster: lost tasks and values are made again on other workers."""
+
+    def __init__(self, client: Any, **options: Any) -> None:
+        self._options = {"retries": 2, **options, "pure": False}
+        super().__init__(client.get_executor(**self._options))
+        self.client = client
+        self._addresses: list[str] = []
+        self._held: list[Any] = []
+        self._last_seen = time.monotonic()  # when somebody was there
+
+    @property
+    def n_workers(self) -> int:
+        """Number of worker processes: each holds a shard, once for all its threads."""
+        return max(1, len(self.client.nthreads()))
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of each worker, of the smallest if they differ."""
+        return min(self.client.nthreads().values(), default=1)
+
+    def start(self) -> None:
+        """Wait for a first worker."""
+        with scheduler_answers():
+            try:
+                self.client.wait_for_workers(1, timeout=limits.wait_seconds)
+            except TimeoutError:
+                raise self._nobody() from None
+            self._addresses = sorted(self.client.nthreads())
+
+    def submit(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> "Future[Any]":
+        """Start a task."""
+        with _no_word_of_size():
+            return self.executor.submit(*_sealed(function, dask_task_is_gone, args))
+
+    def hold(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> Any:
+        """Name a value that one worker keeps; Dask makes it again elsewhere if that is lost."""
+        where = [self._addresses[worker % len(self._addresses)]]
+        options = {"workers": where, "allow_other_workers": True, **self._options}
+        with _no_word_of_size():
+            held = self.client.submit(*_sealed(function, None, args), **options)
+        self._held.append(held)
+        return held
+
+    def check(self, idle_seconds: float) -> None:
+        """Give up if nobody is left to work."""
+        now = time.monotonic()
+        with scheduler_answers():
+            is_there = bool(self.client.nthreads())
+        if is_there:
+            self._last_seen = now
+        elif min(idle_seconds, now - self._last_seen) > limits.wait_seconds:
+            raise self._nobody()
+
+    def close(self) -> None:
+        """Let the cluster forget all tasks, even if an error's traceback still knows of them."""
+        for future in [*self._held, *self.executor._futures]:  # type: ignore[attr-defined]
+            future.release()
+
+    def _nobody(self) -> ExecutorError:
+        address = getattr(self.client.scheduler, "address", "tcp://…")
+        return ExecutorError(
+            f"executor=<Client> has had no workers for {limits.wait_seconds:g} s. "
+            f"Start one: dask worker {address}"
+        )
+
+
+def engine_for(executor: Any) -> Engine:
+    """Recognise an executor, without importing what is not installed."""
+    home = type(executor).__module__.split(".")
+    if home[0] == "distributed" and hasattr(executor, "get_executor"):
+        return DaskEngine(executor)
+    if home[0] == "distributed" and hasattr(executor, "_client"):
+        return DaskEngine(executor._client, **executor._kwargs)
+    if isinstance(executor, ThreadPoolExecutor):
+        return ThreadEngine(executor)
+    if isinstance(executor, ProcessPoolExecutor) or "loky" in home:
+        return ProcessEngine(executor)
+    if isinstance(executor, Executor):
+        return Engine(executor)
+    raise InputError(
+        f"executor={executor!r} is no executor. Give a concurrent.futures.Executor or a Dask "
+        "Client, or leave it out."
+    )
+
+
+def ambient_engine() -> Engine | None:
+    """Give the Dask cluster that joblib's ``parallel_config`` names, if it names one."""
+    backend = get_active_backend()[0]
+    if type(backend).__name__ != "DaskDistributedBackend":
+        return None
+    known = ("workers", "allow_other_workers", "resources", "retries")
+    options = {name: backend.submit_kwargs[name] for name in known if name in backend.submit_kwargs}
+    return DaskEngine(backend.client, **options)
+
+
+@contextmanager
+def running(engine: Engine) -> Iterator[Engine]:
+    """Start an engine, tell its failures in one line, and leave nothing behind."""
+    try:
+        with explained():
+            engine.start()
+            yield engine
+    finally:
+        engine.close()
+
+
+def gather(
+    engine: Engine,
+    futures: "Sequence[Future[Any]]",
+    finished: Callable[[int, Any], None] = lambda index, result: None,
+) -> list[Any]:
+    """Wait for all tasks; on any error or interrupt, cancel those that wait and stop the rest."""
+    places = {future: index for index, future in enumerate(futures)}
+    results: list[Any] = [None] * len(futures)
+    pending = set(futures)
+    last = time.monotonic()
+    try:
+        while pending:
+            done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+            for future in sorted(done, key=places.__getitem__):
+                results[places[future]] = future.result()
+                finished(places[future], future.result())
+            if done:
+                last = time.monotonic()
+            else:
+                engine.check(time.monotonic() - last)
+    except BaseException:
+        engine.stop()
+        for future in futures:
+            future.cancel()
+        raise
+    return results
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A function for a worker, which checks that both sides speak of the same thing."""
+
+    version: str
+    function: Callable[..., Any]
+    unwanted: Callable[[], bool] | None
+
+    def __call__(self, *args: Any) -> Any:
+        if self.version != __version__:
+            raise ExecutorError(
+                f"A worker has secateurs {__version__}, this process {self.version}. Install the "
+                "same version on all workers."
+            )
+        made = [_made(arg) if isinstance(arg, _Recipe) else arg for arg in args]
+        if self.unwanted is None:
+            return self.function(*made)
+        with interruptible(self.unwanted):
+            return self.function(*made)
+
+
+def _sealed(
+    function: Callable[..., Any], unwanted: Callable[[], bool] | None, args: Sequence[Any]
+) -> tuple[Any, ...]:
+    """Seal a task, for its worker to open: function, bytes, and held values, which come first.
+
+    Dask opens what it sends in the scheduler and in the worker's connection, which breaks if a
+    module is not there. The function that opens this is sent as a whole, and needs none.
+    """
+    from distributed.protocol.pickle import dumps
+
+    from distributed import Future as Held
+
+    def run_sealed(sealed: bytes, *held: Any) -> Any:
+        from pickle import loads
+
+        try:
+            task, rest = loads(sealed)
+        except (ImportError, AttributeError) as error:
+            raise RuntimeError(f"cannot open a task ({type(error).__name__}: {error})") from error
+        return task(*held, *rest)
+
+    held = [arg for arg in args if isinstance(arg, Held)]
+    task = _Task(__version__, function, unwanted)
+    return (run_sealed, dumps((task, args[len(held) :])), *held)
+
+
+@contextmanager
+def _no_word_of_size() -> Iterator[None]:
+    """Keep Dask from warning of large tasks: `limits` says what is too large."""
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+        yield
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """A value that each worker process makes for itself, once in a run."""
+
+    run: bytes
+    number: int
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+
+_held: dict[tuple[bytes, int], Any] = {}
+_held_lock = threading.Lock()
+
+
+def _made(recipe: _Recipe) -> Any:
+    key = (recipe.run, recipe.number)
+    with _held_lock:
+        if key not in _held:
+            for old in [other for other in _held if other[0] != recipe.run]:
+                del _held[old]
+            _held[key] = recipe.function(*recipe.args)
+        return _held[key]
+
+
+def _let_go() -> None:
+    with _held_lock:
+        _held.clear()
+
+
+class _Inline(Executor):
+    """Does everything at once, in the calling thread."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future

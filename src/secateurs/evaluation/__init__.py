@@ -1,0 +1,1 @@
+"""How good a choice is: on rows held out, at every size, before and after."""

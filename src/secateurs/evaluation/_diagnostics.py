@@ -1,0 +1,183 @@
+"""The numbers behind the figures, once for the page and for the display classes."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs._labels import Array
+from secateurs.evaluation._curves import score
+from secateurs.evaluation._rows import Rows
+from secateurs.measures import kappa, nvi
+from secateurs.measures._pair import ratio
+from secateurs.outputs._votes import Votes
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+MOST_IN_HEATMAP = 512
+# Shares of the members that are right, by which rows are told easy and hard.
+SHARES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+def right_by_size(votes: Votes, groups: Sequence[Sequence[int]]) -> Counts:
+    """Count the rows that groups of members get right together, counting labels."""
+    (ballots,) = Rows(votes).ballots()
+    return score(ballots, groups, own=False)[0].right
+
+
+def own_accuracy(votes: Votes) -> Floats:
+    """Accuracy of each member alone, on the rows it has a vote on."""
+    return ratio(votes.n_right, votes.n_voted, 0.0)
+
+
+class KappaError(NamedTuple):
+    """Every pair of members: how much they agree (κ), and their mean error."""
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    kappa: Floats
+    error: Floats
+
+    def among(self, members: Sequence[int]) -> NDArray[np.bool_]:
+        """Mark the pairs of two of these members."""
+        return np.isin(self.first, members) & np.isin(self.second, members)
+
+    @property
+    def front(self) -> NDArray[np.bool_]:
+        """Mark the pairs that no other one beats: less alike and fewer errors."""
+        order = np.lexsort((self.error, self.kappa))
+        error = self.error[order]
+        lowest = np.minimum.accumulate(np.concatenate([[np.inf], error[:-1]]))
+        front = np.zeros(len(order), dtype=bool)
+        front[order] = error < lowest
+        return front
+
+
+def kappa_error(votes: Votes) -> KappaError:
+    """Work out κ and the mean error of all pairs of members."""
+    first, second = np.triu_indices(votes.n_members, 1)
+    errors = 1 - own_accuracy(votes)
+    return KappaError(
+        first, second, kappa.matrix(votes)[first, second], (errors[first] + errors[second]) / 2
+    )
+
+
+class PairDistances(NamedTuple):
+    """How far members are apart, and an order in which near ones are neighbours.
+
+    Attributes
+    ----------
+    members : ndarray
+        Which members: all, or some where there are very many.
+    values : ndarray of shape (len(members), len(members))
+        Normalised variation of information.
+    order : ndarray
+        Places among ``members``, by clusters.
+    low, high : float
+        The 1st and 99th percentile of the distances, the diagonal left out: what colours span.
+    """
+
+    members: NDArray[np.intp]
+    values: Floats
+    order: NDArray[np.intp]
+    low: float
+    high: float
+
+
+def pair_distances(votes: Votes, kept: Sequence[int]) -> PairDistances:
+    """Work out the distances of all pairs; where there are very many, of the kept and some more."""
+    members = np.arange(votes.n_members)
+    if len(members) > MOST_IN_HEATMAP:
+        first = np.array(list(kept)[: MOST_IN_HEATMAP // 2])
+        others = np.setdiff1d(members, first)
+        n_others = MOST_IN_HEATMAP - len(first)
+        spread = others[np.linspace(0, len(others) - 1, n_others).astype(int)]
+        members = np.sort(np.concatenate([first, spread]))
+    values = nvi.matrix(votes.take(members))
+    np.fill_diagonal(values, 0.0)
+    off = values[np.triu_indices(len(members), 1)]
+    low, high = np.percentile(off, [1, 99]) if len(off) else (0.0, 1.0)
+    return PairDistances(members, values, cluster_order(values), float(low), float(high))
+
+
+def cluster_order(distances: Floats) -> NDArray[np.intp]:
+    """Order things so that near ones are neighbours, by average linkage."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    if len(distances) < 2:
+        return np.arange(len(distances))
+    return leaves_list(linkage(squareform(distances, checks=False), "average")).astype(np.intp)
+
+
+class Step(NamedTuple):
+    """A step of the choice.
+
+    Attributes
+    ----------
+    member : int
+        Who was chosen.
+    score : float
+        What the method says of the set after it.
+    accuracy : float
+        Accuracy of the vote after it, on the rows chosen on, counting labels.
+    alone : float
+        Accuracy of the member alone there.
+    distance : float
+        Its mean variation of information to those chosen before; NaN for the first.
+    """
+
+    member: int
+    score: float
+    accuracy: float
+    alone: float
+    distance: float
+
+
+def selection_steps(votes: Votes, members: Sequence[int], scores: Sequence[float]) -> list[Step]:
+    """Follow a choice step by step."""
+    order = list(members)
+    after = right_by_size(votes, [order[: n + 1] for n in range(len(order))]) / votes.n_samples
+    alone = own_accuracy(votes)[order]
+    apart = nvi.matrix(votes.take(order))
+    steps = []
+    for n, member in enumerate(order):
+        distance = float(apart[n, :n].mean()) if n else float("nan")
+        figures = float(scores[n]), float(after[n]), float(alone[n])
+        steps.append(Step(int(member), *figures, distance))
+    return steps
+
+
+def confusion(truth: Array, predicted: Array, n_classes: int) -> Counts:
+    """Count rows by true and predicted code: (classes, classes)."""
+    cells = truth.astype(np.int64) * n_classes + predicted
+    return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
+
+
+class Losses(NamedTuple):
+    """Rows that one ensemble has right and the other wrong, by groups of rows."""
+
+    rows: Counts
+    lost: Counts
+    won: Counts
+
+
+def losses(groups: NDArray[np.intp], n_groups: int, before: Array, after: Array) -> Losses:
+    """Count rows lost and won by group; before and after say which rows are right."""
+
+    def count(rows: Array) -> Counts:
+        return np.bincount(groups[rows], minlength=n_groups)
+
+    return Losses(
+        np.bincount(groups, minlength=n_groups), count(before & ~after), count(after & ~before)
+    )
+
+
+def by_share(votes: Votes) -> NDArray[np.intp]:
+    """Say for each row which of `SHARES` the share of members that are right there begins at."""
+    tally = votes.tally()
+    n_right = tally[np.arange(len(tally)), votes.truth]
+    share = ratio(n_right, tally.sum(axis=1), 0.0)
+    return np.clip(np.searchsorted(SHARES, share, side="right") - 1, 0, len(SHARES) - 2)

@@ -1,0 +1,72 @@
+"""How good the best set could be: an upper bound on TDAS."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs.objectives._tdas import TDAS
+
+_MOST_MATRIX_MEMBERS = 4096  # above, distances are read row by row and never held together
+_MOST_ROUNDS = 100
+_ROUND_WORK = 30_000_000  # distances looked at in all rounds together: about a second
+_SLACK = 1e-12  # against rounding: a bound must not fall below the optimum it meets
+
+
+def tdas_upper_bound(objective: TDAS, n_keep: int, reached: float) -> float:
+    """Bound the TDAS of every set of ``n_keep`` members from above.
+
+    In a set P of k members each one contributes half its distances to the k − 1 others, which is at
+    most half the sum of the k − 1 largest distances it has to anybody; and no P has more than the k
+    largest contributions. That alone is a bound. It is then tightened by Lagrangian relaxation:
+    moving an amount from d(i, j) to d(j, i) leaves every set's sum as it is, so any such moves give
+    a valid bound, and subgradient steps towards ``reached`` (a TDAS known to be reached) look
+    for moves that give a low one, as in bounds for the quadratic knapsack problem [1]_.
+
+    References
+    ----------
+    .. [1] Caprara, Pisinger and Toth. "Exact solution of the quadratic knapsack problem". INFORMS
+       Journal on Computing 1999.
+    """
+    if n_keep < 2:
+        return 0.0
+    if objective.n_members > _MOST_MATRIX_MEMBERS:
+        bound = _largest(_row_contributions(objective, n_keep), n_keep)
+    else:
+        bound = _relaxed(objective.matrix(), n_keep, reached)
+    return bound * (1 + _SLACK)
+
+
+def _row_contributions(objective: TDAS, n_keep: int) -> NDArray[np.float64]:
+    parts = []
+    for first in range(0, objective.n_members, 16):
+        rows = slice(first, min(objective.n_members, first + 16))
+        largest = np.partition(objective.rows(rows), -(n_keep - 1), axis=1)[:, -(n_keep - 1) :]
+        parts.append(largest.sum(axis=1) / 2)
+    return np.concatenate(parts)
+
+
+def _largest(contributions: NDArray[np.float64], n_keep: int) -> float:
+    return float(np.sort(contributions)[-n_keep:].sum())
+
+
+def _relaxed(distances: NDArray[np.float64], n_keep: int, reached: float) -> float:
+    n_members = len(distances)
+    np.fill_diagonal(distances, -np.inf)
+    bound, stalled, pace = np.inf, 0, 1.0
+    for _ in range(1 + min(_MOST_ROUNDS, _ROUND_WORK // n_members**2)):
+        partners = np.argpartition(distances, -(n_keep - 1), axis=1)[:, -(n_keep - 1) :]
+        contributions = np.take_along_axis(distances, partners, axis=1).sum(axis=1) / 2
+        now = _largest(contributions, n_keep)
+        stalled = 0 if now < bound else stalled + 1
+        bound = min(bound, now)
+        if stalled == 5:
+            stalled, pace = 0, pace / 2
+        chosen = np.argsort(contributions)[-n_keep:]
+        wanted = np.zeros_like(distances)
+        wanted[chosen[:, None], partners[chosen]] = 1.0
+        wanted -= wanted.T.copy()  # +1 where i wants j and j does not want i
+        disputed = np.count_nonzero(wanted) / 2
+        if disputed == 0 or now <= reached:
+            break
+        wanted *= pace * (now - reached) / disputed
+        distances -= wanted
+    return bound

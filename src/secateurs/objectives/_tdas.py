@@ -1,0 +1,146 @@
+"""TDAS, the objective of COMEP: diversity and relevance of a set, pair by pair."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs.measures._information import entropy_of, joint_entropies, nmi, nvi, variation
+from secateurs.measures._pair import Floats, pair_matrix
+from secateurs.measures._pairwise import n_agreed
+from secateurs.outputs._votes import Votes
+
+
+class Profile(NamedTuple):
+    """What TDAC needs to know of members by themselves."""
+
+    entropies: Floats
+    relevance: Floats
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64], truth_counts: NDArray[np.int64]) -> "Profile":
+        """Work out from votes for each class, and from counts by vote and true label."""
+        return cls(entropy_of(sizes), nmi.of_counts(labels=truth_counts))
+
+    def take(self, members: Sequence[int] | NDArray[np.intp] | slice) -> "Profile":
+        """Keep some members, in the order given."""
+        return Profile(self.entropies[members], self.relevance[members])
+
+
+class TDAS:
+    """Trade-off between diversity and accuracy of a set: Eq. 4 to 7 of the paper [1]_.
+
+    Two members are TDAC = λ·NVI + (1−λ)·(NMI + NMI′)/2 apart: normalised variation of information
+    between them, and the normalised mutual information that each has with the true labels; 0 if
+    their votes are equal everywhere. TDAS of a set is the sum over its pairs.
+
+    Parameters
+    ----------
+    votes : Votes
+        Votes with true labels.
+    diversity_weight : float
+        λ: 0 looks at relevance alone, 1 at diversity alone.
+
+    References
+    ----------
+    .. [1] Bian et al. "Ensemble pruning based on objection maximization with a general
+       distributed framework". TNNLS 2020.
+
+    Examples
+    --------
+    >>> from secateurs import Votes
+    >>> from secateurs.objectives import TDAS
+    >>> objective = TDAS(Votes.encode([[0, 1, 0], [0, 0, 1], [1, 1, 1]], [0, 0, 1]), 0.0)
+    >>> objective.of([0, 1])  # member 0 is always right: (1 + 0.274) / 2
+    0.63700...
+    """
+
+    def __init__(self, votes: Votes, diversity_weight: float) -> None:
+        self._votes = votes
+        self._begin(diversity_weight, Profile.of(votes.sizes, votes.truth_counts))
+
+    def _begin(self, diversity_weight: float, profile: Profile) -> None:
+        self._weight = diversity_weight
+        self.profile = profile
+        self._sums = np.zeros(self.n_members)
+        self.value = 0.0
+
+    @property
+    def n_members(self) -> int:
+        """Number of members to choose from."""
+        return self._votes.n_members
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Votes of each member for each class."""
+        return self._votes.sizes
+
+    @property
+    def truth_counts(self) -> NDArray[np.int64]:
+        """Samples by vote and true label: (members, classes, classes)."""
+        return self._votes.truth_counts
+
+    @property
+    def relevance(self) -> Floats:
+        """Normalised mutual information of each member with the true labels."""
+        return self.profile.relevance
+
+    def rows(self, members: Sequence[int] | slice) -> Floats:
+        """TDAC of some members to all: (members, all members)."""
+        chosen = np.arange(self.n_members)[members] if isinstance(members, slice) else members
+        values = self.rows_of(self._votes.take(chosen), self.profile.take(chosen))
+        values[np.arange(len(chosen)), chosen] = 0.0
+        return values
+
+    def rows_of(self, others: Votes, profile: Profile) -> Floats:
+        """TDAC of members held elsewhere to all here: (others, members)."""
+        values = np.empty((others.n_members, self.n_members))
+        for block in self._votes.member_blocks(n_rows=others.n_members):
+            tables = self._votes.joint_counts_of(others, block)
+            values[:, block] = self.tdac(tables, profile, self.profile.take(block))
+        return values
+
+    def matrix(self) -> Floats:
+        """TDAC of all pairs, each counted once."""
+        values = pair_matrix(self._votes, self._pairs)
+        np.fill_diagonal(values, 0.0)
+        return values
+
+    def of(self, members: Sequence[int]) -> float:
+        """TDAS of a set."""
+        return float(TDAS(self._votes.take(members), self._weight).matrix().sum() / 2)
+
+    def resume(self, first: int) -> list[int]:
+        """Give the members to start with: the first, and any that an earlier run has chosen."""
+        return [first]
+
+    def finish(self) -> None:
+        """Forget what was kept for a later run."""
+
+    def gains(self) -> Floats:
+        """Sum of TDAC from each member to those chosen."""
+        return self._sums
+
+    def add(self, member: int) -> None:
+        """Let a member join."""
+        self.value += float(self._sums[member])
+        self._sums = self._sums + self.rows([member])[0]
+
+    def _pairs(self, members: slice, others: slice) -> Floats:
+        tables = self._votes.joint_counts(members, others)
+        return self.tdac(tables, self.profile.take(members), self.profile.take(others))
+
+    def tdac(self, tables: NDArray[np.int64], first: Profile, second: Profile) -> Floats:
+        """Distances from tables (first, second, classes, classes)."""
+        if self._votes.has_missing:  # entropies are over the samples that both members have
+            apart = nvi.of_counts(labels=tables)
+            n_common: Any = tables.sum(axis=(-2, -1))
+        else:
+            n_common = self._votes.n_samples
+            joint = joint_entropies(tables, n_common)
+            apart = variation(first.entropies[:, None], second.entropies, joint)
+        relevance = (first.relevance[:, None] + second.relevance) / 2
+        distances = self._weight * apart + (1 - self._weight) * relevance
+        distances[n_agreed(tables) == n_common] = 0.0
+        return distances

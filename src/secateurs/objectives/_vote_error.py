@@ -1,0 +1,195 @@
+"""Errors of the plurality vote of a set, counted exactly."""
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs._labels import Array
+from secateurs.measures._pair import Floats
+from secateurs.outputs import _kernels
+from secateurs.outputs._coding import code_dtype
+from secateurs.outputs._votes import Votes
+
+_MOST_DECODED = 1 << 26  # votes held decoded, beside the packed ones
+
+
+class VoteError:
+    """Errors of the plurality vote, counted exactly.
+
+    Values are minus the errors, in whole `units` of an error, so that larger is better and ties
+    are exact; `rates` turns them into error rates.
+
+    Parameters
+    ----------
+    votes : Votes
+        Votes with true labels.
+    ties : {"lowest", "shared"}
+        What a tied vote is: one for the lowest class, or 1 − 1/q errors if the true class is one
+        of q that share the win.
+
+    Examples
+    --------
+    >>> from secateurs import Votes
+    >>> from secateurs.objectives import VoteError
+    >>> objective = VoteError(Votes.encode([[0, 1], [1, 1], [1, 0]], [0, 1, 1]), ties="lowest")
+    >>> objective.rates(objective.gains())
+    array([0.        , 0.66666667])
+    """
+
+    def __init__(self, votes: Votes, ties: str) -> None:
+        self._votes = votes
+        self._y = votes.truth
+        self._shared = ties == "shared"
+        self._tally = np.zeros((votes.n_samples, votes.n_classes), dtype=np.int32)
+        self._n_outcomes = 1 + votes.n_classes if self._shared else 2
+        most = votes.n_classes if self._shared else 1  # classes that can tie
+        if not votes.has_missing:
+            most = min(most, votes.n_members)
+        self.units = math.lcm(*range(1, most + 1))
+        self._weights = [0] + [self.units // share for share in range(1, most + 1)]
+        self._weights += [0] * (self._n_outcomes - len(self._weights))
+        self._exact: Any = np.int64 if self.units * votes.n_samples < 1 << 62 else object
+        self._n_chosen = 0
+        self._n_asked = 0
+        self._decoded: Array | None = None
+
+    @property
+    def n_members(self) -> int:
+        """Number of members to choose from."""
+        return self._votes.n_members
+
+    @property
+    def value(self) -> int | float:
+        """Minus the errors of the vote of those chosen, in units; −∞ for nobody."""
+        if self._n_chosen == 0:
+            return -math.inf
+        if not self._shared:
+            return int(self._worth(np.bincount(self._shares(), minlength=self._n_outcomes)))
+        counts = np.zeros(self._n_outcomes, dtype=np.int64)
+        _kernels.share_counts(self._tally, self._y, counts)
+        return int(self._worth(counts))
+
+    def gains(self) -> Array:
+        """Minus the errors after each member has joined, in units."""
+        return self._worth(self._votes.packed.outcome_counts(self._outcomes()[0], self._n_outcomes))
+
+    def flips(self, chosen: NDArray[np.bool_]) -> Array:
+        """Minus the errors after each member has joined, or left if it is among those chosen."""
+        added, removed = self._outcomes()
+        counts = self._votes.packed.outcome_counts(added, self._n_outcomes)
+        inside = np.flatnonzero(chosen)
+        counts[inside] = self._votes.packed.take(inside).outcome_counts(removed, self._n_outcomes)
+        worth = self._worth(counts)
+        if len(inside) == 1:
+            worth[inside] = (
+                -self.units * self._votes.n_samples - 1
+            )  # nobody is worse than all wrong
+        return worth
+
+    def add(self, member: int) -> None:
+        """Let a member join."""
+        self._count(member, 1)
+
+    def remove(self, member: int) -> None:
+        """Let a member leave."""
+        self._count(member, -1)
+
+    def flip(self, members: Iterable[int], chosen: NDArray[np.bool_]) -> None:
+        """Let members join, or leave if they are among those chosen; updates the mask."""
+        for member in members:
+            inside = chosen[member]
+            self._count(member, -1 if inside else 1)
+            chosen[member] = not inside
+
+    def flip_rounds(self, flips: NDArray[np.bool_], chosen: NDArray[np.bool_], most: int) -> None:
+        """Flip members round by round, and take back what has more errors than before.
+
+        Parameters
+        ----------
+        flips : ndarray of shape (n_rounds, n_members)
+            Who joins, or leaves if chosen, in each round.
+        chosen : ndarray of shape (n_members,)
+            Mask of those chosen; updated. A set of nobody, or of more than ``most``, does not stay.
+        most : int
+            How many may be chosen.
+        """
+        if self._exact is np.int64:
+            codes, y, repeats = self._distinct
+            tally = np.zeros((len(y), self._votes.n_classes), dtype=np.int32)
+            _kernels.tally_votes(codes[chosen], 1, tally)
+            weights = np.array(self._weights)
+            _kernels.flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally)
+            self.reset(np.flatnonzero(chosen))
+            return
+        value = self.value
+        for members in map(np.flatnonzero, flips):
+            self.flip(members, chosen)
+            after = self.value if self._n_chosen <= most else -math.inf
+            if after < value:
+                self.flip(members, chosen)
+            else:
+                value = after
+
+    def reset(self, members: Iterable[int]) -> None:
+        """Start again with these members."""
+        self._tally[:] = 0
+        self._n_chosen = 0
+        for member in members:
+            self.add(member)
+
+    def rates(self, values: Any) -> Floats:
+        """Turn values into error rates."""
+        errors = -np.asarray(values)
+        return (errors / (self.units * self._votes.n_samples)).astype(float)
+
+    def _count(self, member: int, step: int) -> None:
+        _kernels.tally_votes(self._codes(member), step, self._tally)
+        self._n_chosen += step
+
+    def _codes(self, member: int) -> Array:
+        """Give a member's votes; whoever has asked often enough gets all decoded at once."""
+        self._n_asked += 1
+        votes = self._votes
+        if self._n_asked == votes.n_members and votes.n_members * votes.n_samples <= _MOST_DECODED:
+            self._decoded = votes.packed.decode()
+        return votes.codes([member]) if self._decoded is None else self._decoded[member][None]
+
+    @cached_property
+    def _distinct(self) -> tuple[Array, Array, NDArray[np.intp]]:
+        """Votes and true labels of samples that differ in some, and how often each occurs."""
+        table = np.vstack([self._votes.packed.decode(), self._y])
+        distinct, repeats = np.unique(table, axis=1, return_counts=True)
+        return np.ascontiguousarray(distinct[:-1]), distinct[-1].copy(), repeats
+
+    def _outcomes(self) -> tuple[Array, Array]:
+        n_classes = self._votes.n_classes
+        shape = (self._votes.packed.n_classes, self._votes.n_samples)
+        added = np.empty(shape, dtype=code_dtype(self._n_outcomes))
+        removed = np.empty_like(added) if self._shared else added
+        if self._votes.has_missing:
+            added[n_classes:] = removed[n_classes:] = self._shares()  # no vote changes nothing
+        if not self._shared:
+            _kernels.outcomes_lowest(self._tally, self._y, added[:n_classes])
+            return added, added
+        _kernels.outcomes_shared(self._tally, self._y, added[:n_classes], removed[:n_classes])
+        return added, removed
+
+    def _shares(self) -> Array:
+        """How many classes share the win with the true one, on each sample; 0 where it lost."""
+        if self._shared:
+            share = np.empty(self._votes.n_samples, dtype=np.intp)
+            _kernels.shares(self._tally, self._y, share)
+            return share
+        winner = np.empty(self._votes.n_samples, dtype=np.intp)
+        _kernels.winners(self._tally, winner)
+        return (winner == self._y).astype(np.intp)
+
+    def _worth(self, counts: NDArray[np.int64]) -> Any:
+        """Turn counts of how many classes share a right vote into minus the errors."""
+        weights = np.array(self._weights, dtype=self._exact)
+        worst = self.units * self._votes.n_samples
+        return counts.astype(self._exact, copy=False) @ weights - worst

@@ -1,0 +1,1 @@
+"""What members say: votes, coded and packed; collecting them; keeping them in a folder."""

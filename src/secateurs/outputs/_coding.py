@@ -1,0 +1,82 @@
+"""Labels as codes: 0, 1, 2, … in the sorted order of the classes."""
+
+from typing import Any
+
+import numpy as np
+
+from secateurs._labels import Array, is_text, row_blocks
+from secateurs.outputs import _kernels
+
+_WIDEST_TABLE = 1 << 16  # integer labels spread wider than this are found by sorting
+MOST_CLASSES = 1 << 16
+
+
+def find_classes(labels: Array) -> Array:
+    """Find the distinct labels of a 2-D array, sorted."""
+    if labels.dtype.kind == "b":
+        return np.array([value for value in (False, True) if (labels == value).any()])
+    if is_text(labels):
+        return _distinct_text(labels)
+    low, high = int(labels.min()), int(labels.max())
+    if not _fits_table(low, high):
+        return np.unique(labels)
+    seen = np.zeros(high - low + 1, dtype=bool)
+    for rows in row_blocks(*labels.shape):
+        _kernels.mark_present(_as_integers(labels[rows]), low, seen)
+    return (np.flatnonzero(seen) + low).astype(labels.dtype)
+
+
+def check_number(classes: Array) -> None:
+    """Refuse more classes than a code can hold: they are something else."""
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(
+            f"There are {len(classes)} distinct labels, more than {MOST_CLASSES}. "
+            "Give predicted classes, not scores or identifiers."
+        )
+
+
+def code_dtype(n_classes: int) -> type[np.unsignedinteger[Any]]:
+    """Name the smallest type that holds the codes of so many classes."""
+    return np.uint8 if n_classes <= 1 << 8 else np.uint16
+
+
+def encode(labels: Array, classes: Array) -> Array:
+    """Code a 2-D array of labels, all of which are among the classes."""
+    codes = np.empty(labels.shape, dtype=code_dtype(len(classes)))
+    if is_text(labels):
+        import pandas as pd
+
+        index = pd.Index(classes.astype(object))
+        codes[...] = index.get_indexer(labels.astype(object).ravel()).reshape(labels.shape)
+        return codes
+    low, high = int(classes[0]), int(classes[-1])
+    if labels.dtype.itemsize == 1 and (low, high) == (0, len(classes) - 1):
+        return np.ascontiguousarray(labels).view(np.uint8)
+    if not _fits_table(low, high):
+        codes[...] = np.searchsorted(classes, labels)
+        return codes
+    table = np.zeros(high - low + 1, dtype=codes.dtype)
+    table[classes.astype(np.int64) - low] = np.arange(len(classes))
+    _kernels.look_up(_as_integers(labels), low, table, codes)
+    return codes
+
+
+def _fits_table(low: int, high: int) -> bool:
+    return high - low < _WIDEST_TABLE and max(-low, high) < 1 << 62
+
+
+def _as_integers(labels: Array) -> Array:
+    """Give whole labels as a contiguous integer array, so that few kernels are compiled."""
+    if labels.dtype.kind == "f":
+        return labels.astype(np.int64, order="C")
+    values = np.ascontiguousarray(labels)
+    return values.view(np.uint8) if values.dtype.kind == "b" else values
+
+
+def _distinct_text(labels: Array) -> Array:
+    import pandas as pd
+
+    found: set[Any] = set()
+    for rows in row_blocks(*labels.shape):
+        found.update(pd.unique(labels[rows].astype(object).ravel()))
+    return np.array(sorted(found), dtype=labels.dtype)

@@ -1,0 +1,256 @@
+"""Votes of a fitted ensemble: every member's label for every row."""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.utils.validation import _num_samples, check_array, validate_data
+
+from secateurs._labels import Array, merge_classes
+from secateurs.ensembles import Ensemble, as_ensemble
+from secateurs.exceptions import InputError
+from secateurs.outputs import _kernels
+from secateurs.outputs._coding import check_number, code_dtype, find_classes
+from secateurs.outputs._store import VoteStore
+from secateurs.outputs._votes import Votes, as_column
+
+_TELLING = 0.05  # better by this share on rows seen: more than chance
+_BLOCK_ROWS = 1 << 16  # rows walked at once: bounds the leaf indices held by a thread
+
+
+def collect_votes(
+    ensemble: Any,
+    X: Any,
+    *,
+    oob: bool = False,
+    n_jobs: int | None = None,
+    store: str | os.PathLike[str] | None = None,
+    y: ArrayLike | None = None,
+) -> Any:
+    """Ask every member for its label on every row.
+
+    Parameters
+    ----------
+    ensemble : object
+        A fitted RandomForest, ExtraTrees, Bagging, Voting or AdaBoost classifier, a pipeline or
+        fitted search around one, or a list or dict of fitted classifiers.
+    X : array-like of shape (n_samples, n_features)
+        The rows, as for the ensemble's own predict.
+    oob : bool, default=False
+        Mask the votes on rows that a member was trained on. X must be the training rows, in their
+        order, of a forest or bagging ensemble trained with bootstrap.
+    n_jobs : int or None, default=None
+        Members asked at once, in threads.
+    store : path, optional
+        A folder to write the votes to, some members at a time, instead of holding them all. If it
+        holds part of these votes already, the rest is added.
+    y : array-like of shape (n_samples,), optional
+        True labels to keep in the store.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_members) or VoteStore
+        Labels as in the ensemble's ``classes_``; a masked array if ``oob``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from secateurs import collect_votes
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    >>> collect_votes(forest, X).shape
+    (150, 10)
+    """
+    known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
+    if store is not None:
+        return _collect_into(Path(store), known, _Questions(known, X, n_jobs), oob, y)
+    if y is not None:
+        raise InputError("y is kept in a store only; pruners take it in fit(votes, y).")
+    mask = _in_bag_mask(known, _num_samples(X)) if oob else None  # refuses before any work
+    labels = known.classes[_codes(known, X, n_jobs).T]
+    return labels if mask is None else np.ma.array(labels, mask=mask.T)
+
+
+def votes_of(
+    ensemble: Ensemble,
+    X: Any,
+    y: ArrayLike | None = None,
+    oob: bool = False,
+    n_jobs: int | None = None,
+) -> Votes:
+    """Collect votes straight into their packed form."""
+    mask = _in_bag_mask(ensemble, _num_samples(X)) if oob else None
+    codes = _codes(ensemble, X, n_jobs)
+    return Votes.from_codes(codes, ensemble.classes, y, mask, ensemble.names)
+
+
+def _codes(ensemble: Ensemble, X: Any, n_jobs: int | None) -> Array:
+    """Collect votes as places among the classes: (members, samples)."""
+    return _Questions(ensemble, X, n_jobs).codes(range(ensemble.n_members))
+
+
+class _Questions:
+    """Rows that members are asked about, checked and converted once."""
+
+    def __init__(self, ensemble: Ensemble, X: Any, n_jobs: int | None) -> None:
+        check_number(ensemble.classes)
+        self._ensemble, self._n_jobs = ensemble, n_jobs
+        self._rows = ensemble.prepare(X)
+        self._walk = _tree_walk(ensemble, self._rows)
+        self.n_samples = _num_samples(self._rows)
+
+    def codes(self, members: Sequence[int]) -> Array:
+        """Ask some members: (members, samples)."""
+        shape = (len(members), self.n_samples)
+        codes = np.empty(shape, dtype=code_dtype(len(self._ensemble.classes)))
+        Parallel(n_jobs=self._n_jobs, require="sharedmem")(
+            delayed(self._ask)(member, row) for member, row in zip(members, codes, strict=True)
+        )
+        return codes
+
+    def _ask(self, member: int, codes: Array) -> None:
+        if self._walk is not None and _is_tree(self._ensemble.members[member]):
+            self._walk(member, codes)
+        else:
+            codes[:] = self._ensemble.codes(self._rows, member)
+
+
+def _collect_into(
+    path: Path, ensemble: Ensemble, questions: _Questions, oob: bool, y: ArrayLike | None
+) -> VoteStore:
+    """Fill a store, or what is missing of one."""
+    n_samples = questions.n_samples
+    if path.exists():
+        store = VoteStore.resume(path)
+    else:
+        classes = ensemble.classes
+        if y is not None:
+            classes = merge_classes(classes, find_classes(as_column(y)))
+        shape = (ensemble.n_members, n_samples)
+        store = VoteStore.create(path, *shape, classes, y=y, names=ensemble.names, has_missing=oob)
+
+    def codes(members: Sequence[int]) -> Array:
+        asked = store.places_of(ensemble.classes)[questions.codes(members)]
+        if not oob:
+            return asked
+        return np.where(_in_bag_mask(ensemble, n_samples, members), store.n_classes, asked)
+
+    _refuse_other_votes(store, (ensemble.n_members, n_samples), codes)
+    for members in store.missing:
+        store.write_codes(members, codes(members.tolist()))
+    return store
+
+
+def _refuse_other_votes(
+    store: VoteStore, shape: tuple[int, int], codes: Callable[[Sequence[int]], Array]
+) -> None:
+    """Refuse to go on with a store of another ensemble or other rows, as one member shows."""
+    written = np.setdiff1d(store.order, np.concatenate([[], *store.missing]))[:1].tolist()
+    same = (store.n_members, store.n_samples) == shape
+    if not same or (written and not np.array_equal(store.take(written).codes([0]), codes(written))):
+        raise InputError(
+            f"{store.path} holds votes of another ensemble or on other rows. Give another folder."
+        )
+
+
+def _is_tree(member: Any) -> bool:
+    return type(member) in (DecisionTreeClassifier, ExtraTreeClassifier)
+
+
+def _tree_walk(ensemble: Ensemble, X: Any) -> Callable[[int, Array], None] | None:
+    """Prepare to fill in votes of trees, X checked and converted once; None without trees."""
+    trees = {i: member for i, member in enumerate(ensemble.members) if _is_tree(member)}
+    if not trees:
+        return None
+    for index, tree in trees.items():
+        if ensemble.features(index) is None:  # else the ensemble has checked X as a whole
+            validate_data(tree, X, reset=False, skip_check_array=True)
+    allow_nan = all(tree.__sklearn_tags__().input_tags.allow_nan for tree in trees.values())
+    finite = "allow-nan" if allow_nan and not issparse(X) else True
+    floats = check_array(
+        X, dtype=np.float32, order="C", accept_sparse="csr", ensure_all_finite=finite
+    )
+    if issparse(floats) or np.isnan(floats).any():
+        return partial(_apply_tree, ensemble, floats)
+    return partial(_walk_tree, ensemble, floats)
+
+
+def _walk_tree(ensemble: Ensemble, X: NDArray[np.float32], member: int, codes: Array) -> None:
+    """Fill in a tree's votes: down to the leaf, and from the leaf to its class."""
+    tree = ensemble.members[member].tree_
+    nodes = np.arange(tree.node_count)
+    leaf = tree.children_left == -1
+    children = np.stack([tree.children_left, tree.children_right], axis=1)
+    children[leaf] = nodes[leaf, None]
+    # The largest float32 not above the threshold splits float32 values just as it does.
+    thresholds = tree.threshold.astype(np.float32)
+    above = thresholds > tree.threshold
+    thresholds[above] = np.nextafter(thresholds[above], np.float32(-np.inf))
+    features = ensemble.features(member)
+    seen = np.where(leaf, 0, tree.feature)
+    _kernels.walk_tree(
+        X.ravel(),
+        X.shape[1],
+        (seen if features is None else features[seen]).astype(np.uint32),
+        thresholds,
+        children.astype(np.uint32).ravel(),
+        _leaf_codes(ensemble, member, codes),
+        codes,
+    )
+
+
+def _apply_tree(ensemble: Ensemble, X: Any, member: int, codes: Array) -> None:
+    """Fill in a tree's votes by its own walk, which knows sparse and missing values."""
+    leaf_codes = _leaf_codes(ensemble, member, codes)
+    tree = ensemble.members[member].tree_
+    for first in range(0, len(codes), _BLOCK_ROWS):
+        rows = slice(first, first + _BLOCK_ROWS)
+        codes[rows] = leaf_codes[tree.apply(ensemble.view(X[rows], member))]
+
+
+def _leaf_codes(ensemble: Ensemble, member: int, codes: Array) -> Array:
+    """Give the code of the class that each node of a tree votes for."""
+    winners = ensemble.members[member].tree_.value[:, 0, :].argmax(axis=1)
+    return ensemble.positions(member)[winners].astype(codes.dtype)
+
+
+def looks_trained_on(ensemble: Ensemble, votes: Votes) -> bool:
+    """Whether votes seem to be on the training rows: members are better on those they saw.
+
+    Told for ensembles that keep a record of the rows, and only if there are as many.
+    """
+    if getattr(ensemble.model, "_n_samples", None) != votes.n_samples:
+        return False
+    try:
+        seen = _in_bag_mask(ensemble, votes.n_samples)
+    except InputError:
+        return False
+    right = votes.oracle.packed.decode() == 0
+    return bool(right[seen].mean() - right[~seen].mean() > _TELLING)
+
+
+def _in_bag_mask(
+    ensemble: Ensemble, n_samples: int, members: Sequence[int] | None = None
+) -> NDArray[np.bool_]:
+    """Mark the rows that each member, or each of some, was trained on: (members, samples)."""
+    wanted = range(ensemble.n_members) if members is None else members
+    places = {member: place for place, member in enumerate(wanted)}
+    mask = np.zeros((len(places), n_samples), dtype=bool)
+    n_trained = getattr(ensemble.model, "_n_samples", n_samples)
+    if n_trained != n_samples:
+        raise InputError(
+            f"Out-of-bag votes are on the training rows, of which there were {n_trained}; X has "
+            f"{n_samples}. Give the rows the ensemble was trained on, in their order."
+        )
+    for member, rows in enumerate(ensemble.in_bag()):
+        if member in places:
+            mask[places[member], rows] = True
+    return mask

@@ -1,0 +1,114 @@
+"""Tables of labels that are read some columns at a time: arrays of any kind, zarr, Parquet."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secateurs._labels import Array, as_labels, merge_classes
+from secateurs.exceptions import InputError, import_extra, reading
+from secateurs.outputs._coding import find_classes
+from secateurs.outputs._votes import as_column
+
+_BLOCK_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table of labels, samples × members.
+
+    Attributes
+    ----------
+    n_samples, n_members : int
+        Its shape.
+    read : callable
+        Gives the columns of some members.
+    names : sequence of str or None
+        Names of the members.
+    has_missing : bool
+        Whether votes are missing.
+    """
+
+    n_samples: int
+    n_members: int
+    read: Callable[[NDArray[np.intp]], Array]
+    names: Sequence[str] | None = None
+    has_missing: bool = False
+
+    def classes(self, y: ArrayLike | None) -> Array:
+        """Find all labels, of the table and of y."""
+        found = [] if y is None else [plain_text(find_classes(as_column(y)))]
+        step = max(1, _BLOCK_BYTES // (8 * max(1, self.n_samples)))
+        for first in range(0, self.n_members, step):
+            block = self.read(np.arange(first, min(self.n_members, first + step)))
+            if np.ma.is_masked(block):
+                block = np.ma.getdata(block)[~np.ma.getmaskarray(block)][:, None]
+            if block.size:
+                found.append(plain_text(find_classes(as_labels(block, "votes"))))
+        if not found:
+            raise InputError(
+                "votes is masked everywhere: there is not a single vote. Give some votes."
+            )
+        return reduce(merge_classes, found)
+
+
+def columns_of(table: Any) -> Columns:
+    """Read anything with a shape and slices, a data frame, or nested lists."""
+    is_frame = hasattr(table, "columns")
+    sliced = table if hasattr(table, "shape") and not is_frame else as_labels(table, "votes")
+    if len(sliced.shape) != 2:
+        raise InputError(
+            f"votes has shape {sliced.shape}; it must have 2 dimensions: rows are samples, columns "
+            "are members."
+        )
+    named = is_frame and all(isinstance(name, str) for name in table.columns)
+    take = np.ma.asanyarray if np.ma.isMaskedArray(sliced) else np.asarray
+
+    def read(members: NDArray[np.intp]) -> Array:
+        low, high = int(members.min()), int(members.max()) + 1
+        if high - low == len(members):  # a run, which any array can slice
+            return take(sliced[:, low:high])[:, members - low]
+        return np.ma.stack([take(sliced[:, int(member)]) for member in members], axis=1)
+
+    names = list(table.columns) if named else None
+    n_samples, n_members = sliced.shape
+    return Columns(n_samples, n_members, read, names, np.ma.is_masked(sliced))
+
+
+def open_zarr(array: Any) -> Any:
+    """Open a zarr array that is given by its path."""
+    if not isinstance(array, (str, os.PathLike)):
+        return array
+    zarr = import_extra("zarr", "zarr", "reading a zarr array")
+    with reading(Path(array)):
+        return zarr.open_array(os.fspath(array), mode="r")
+
+
+def columns_of_parquet(file: Path, y: ArrayLike | None) -> tuple[Columns, ArrayLike | None]:
+    """Read the columns of a Parquet file, and the true labels, if y names one of them."""
+    parquet = import_extra("pyarrow.parquet", "parquet", "reading .parquet")
+    with reading(file):
+        opened = parquet.ParquetFile(file)
+        every = opened.schema_arrow.names
+        if isinstance(y, str) and y not in every:
+            raise InputError(f"has no column {y!r}. It has: {', '.join(every[:8])}.")
+        truth = opened.read(columns=[y])[0].to_numpy() if isinstance(y, str) else y
+    truth_column = y if isinstance(y, str) else None
+    names = [name for name in every if name != truth_column]
+
+    def read(members: NDArray[np.intp]) -> Array:
+        with reading(file):
+            table = opened.read(columns=[names[member] for member in members])
+            return np.stack([table[names[member]].to_numpy() for member in members], axis=1)
+
+    return Columns(opened.metadata.num_rows, len(names), read, names), truth
+
+
+def plain_text(labels: Array) -> Array:
+    """Give text as NumPy's own, which can be written without pickle."""
+    return labels.astype(str) if labels.dtype.kind == "O" else labels

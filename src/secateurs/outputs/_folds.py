@@ -1,0 +1,51 @@
+"""Choosing on some rows and scoring on others: folds, and accuracy on rows held out."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs._labels import Array
+from secateurs.exceptions import InputError
+from secateurs.outputs._votes import Votes
+
+N_FOLDS = 5
+
+Rows = NDArray[np.intp]
+
+
+def folds(y: Array, rng: np.random.RandomState) -> Iterator[tuple[Rows, Rows]]:
+    """Cut rows into rows to choose on and rows held out, five times, classes in proportion."""
+    if len(y) < 2:
+        raise InputError(
+            "Choosing by cross-fitting needs at least 2 rows. Give more, or set a value."
+        )
+    n_folds = min(N_FOLDS, len(y))
+    part = np.empty(len(y), dtype=np.intp)
+    part[shuffled_by_class(y, rng)] = np.arange(len(y)) % n_folds
+    for fold in range(n_folds):
+        yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+
+
+def shuffled_by_class(y: Array, rng: np.random.RandomState) -> Rows:
+    """Order rows by class, at random within each."""
+    shuffled = rng.permutation(len(y))
+    return shuffled[np.argsort(y[shuffled], kind="stable")]
+
+
+def split_votes(votes: Votes, rng: np.random.RandomState) -> list[tuple[Votes, Votes]]:
+    """Cut votes into those to choose by and those held out, five times."""
+    return [
+        (votes.rows(chosen_on), votes.rows(rest)) for chosen_on, rest in folds(votes.truth, rng)
+    ]
+
+
+def held_out_accuracy(
+    parts: Sequence[tuple[Votes, Votes]], choose: Callable[[Votes], Sequence[int]]
+) -> float:
+    """Accuracy of the vote of members chosen by the other rows."""
+    right = n_rows = 0
+    for chosen_on, held_out in parts:
+        right += int(np.count_nonzero(held_out.is_right(choose(chosen_on))))
+        n_rows += held_out.n_samples
+    return right / n_rows

@@ -1,0 +1,146 @@
+"""The files of a vote store: written whole, listed when finished, checked when read."""
+
+import json
+import os
+import secrets
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs._labels import Array
+from secateurs.exceptions import InputError, one_line, reading
+from secateurs.persistence._files import sync_folder, write_array, write_file
+
+META, LOG = "meta.json", "tiles.jsonl"
+_FORMAT, _VERSION = "secateurs votes", 1
+
+
+def lay_out(folder: Path, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Make a folder with all but the tiles; it appears whole or not at all."""
+    fresh = folder.with_name(f".{secrets.token_hex(8)}-{folder.name}")
+    known = {"format": _FORMAT, "version": _VERSION, **meta}
+    known["crc32"] = {name: zlib.crc32(array.tobytes()) for name, array in arrays.items()}
+    known["own_crc32"] = _meta_sum(known)
+    try:
+        fresh.mkdir()
+        for name, array in arrays.items():
+            write_array(fresh / f"{name}.npy", array)
+        (fresh / LOG).touch()
+        write_file(fresh / META, json.dumps(known, indent=2).encode())
+        fresh.rename(folder)
+        sync_folder(folder.parent)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def read_meta(folder: Path) -> dict[str, Any]:
+    """Read what a store says of itself."""
+    file = folder / META
+    if not file.exists():
+        raise InputError(f"{folder} is no store of votes: it has no {META}.")
+    with reading(file):
+        meta: dict[str, Any] = json.loads(file.read_text())
+        if (meta["format"], meta["version"]) != (_FORMAT, _VERSION):
+            raise InputError(f"is of format {meta['version']}, this secateurs knows {_VERSION}.")
+        if meta.pop("own_crc32") != _meta_sum(meta):
+            raise InputError("is damaged: it is not what was written. Write the store again.")
+    return meta
+
+
+def _meta_sum(meta: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(meta, sort_keys=True).encode())
+
+
+def read_array(folder: Path, meta: Mapping[str, Any], name: str) -> Array | None:
+    """Read one of the small arrays; None if the store has none of that name."""
+    if name not in meta["crc32"]:
+        return None
+    file = folder / f"{name}.npy"
+    with reading(file):
+        array: Array = np.load(file, allow_pickle=False)
+        if zlib.crc32(array.tobytes()) != meta["crc32"][name]:
+            raise InputError("is damaged: it is not what was written. Write the store again.")
+    if name == "names":
+        array = array.astype(object)  # as Votes has them
+    array.flags.writeable = False
+    return array
+
+
+@lru_cache(maxsize=32)
+def array_in(folder: Path, store_id: str, name: str) -> Array | None:
+    """Read one of the small arrays, once in a process."""
+    meta = read_meta(folder)
+    if meta["id"] != store_id:
+        raise InputError(f"{folder} is another store than it was. Open it again.")
+    return read_array(folder, meta, name)
+
+
+@lru_cache(maxsize=8)
+def places_in(folder: Path, store_id: str) -> NDArray[np.intp]:
+    """Tell the place at which each member lies."""
+    return np.argsort(np.asarray(array_in(folder, store_id, "order")))
+
+
+def append_line(file: Path, line: str) -> None:
+    """Add a line to a list, in the place of one that a crash has torn."""
+    with file.open("r+b") as handle:
+        content = handle.read()
+        handle.seek(content.rfind(b"\n") + 1)
+        handle.write(line.encode() + b"\n")
+        handle.truncate()
+        handle.flush()
+        os.fsync(handle.fileno())
+
+
+def read_log(folder: Path) -> Mapping[int, list[int]]:
+    """Give the checksums of the members of each tile that is finished."""
+    with reading(folder / LOG):
+        state = (folder / LOG).stat()
+        return _read_log(folder, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read_log(folder: Path, changed: int, size: int) -> Mapping[int, list[int]]:
+    lines = (folder / LOG).read_bytes().split(b"\n")[:-1]  # what a crash has torn has no end
+    entries = [json.loads(line) for line in lines]
+    return {entry["tile"]: entry["crc32"] for entry in entries}
+
+
+@contextmanager
+def writing(folder: Path, state: Callable[[], str] = lambda: "nothing is") -> Iterator[None]:
+    """Turn a full or broken disk into one line of ours; `state` tells what is there."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be written: {one_line(error)}; {state()} written so far. Make room, "
+            "or give another folder; what is written stays good, and can be resumed."
+        ) from error
+
+
+_checked: dict[tuple[Path, int, int], NDArray[np.bool_]] = {}
+
+
+def checked_rows(file: Path, n_rows: int) -> NDArray[np.bool_]:
+    """Tell which members of a tile this process has compared with their checksums.
+
+    A file that has changed since is another one.
+    """
+    state = file.stat()
+    key = (file, state.st_mtime_ns, state.st_size)
+    if key not in _checked:
+        forget_checks(file)
+    return _checked.setdefault(key, np.zeros(n_rows, dtype=bool))
+
+
+def forget_checks(file: Path) -> None:
+    """Compare again when a tile is next read."""
+    for key in [key for key in _checked if key[0] == file]:
+        del _checked[key]

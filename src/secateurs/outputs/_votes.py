@@ -1,0 +1,409 @@
+"""Votes of an ensemble's members, coded and packed once; counts on demand."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import column_or_1d
+
+from secateurs._labels import Array, as_labels, merge_classes, row_blocks
+from secateurs.outputs import _kernels
+from secateurs.outputs._coding import check_number, code_dtype, encode, find_classes
+from secateurs.outputs._packing import Packing, Planes, Room, pack, pack_column
+
+Members = Sequence[int] | NDArray[np.intp] | slice
+
+_MOST_TABLE_CELLS = 1 << 18  # cells of joint counts held at once: 2 MB, near the processor
+_ROOM = Room()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Votes:
+    """Labels that members give to samples, and the true labels beside them.
+
+    Made by `encode`, never changed. Labels of any kind are coded by their place among the sorted
+    classes, and kept as bit planes (see `secateurs.outputs._packing`): every count is exact and
+    cheap.
+
+    Attributes
+    ----------
+    packed : Planes or Codes
+        The coded votes, member by member.
+    classes : ndarray of shape (n_classes,)
+        The distinct labels of votes and true labels together, sorted.
+    y : ndarray of shape (n_samples,) or None
+        The true labels, coded.
+    names : ndarray of shape (n_members,) or None
+        Names of the members, where they came with the votes.
+    has_missing : bool
+        Whether votes are missing, as masked entries of a NumPy masked array. A missing vote has a
+        code of its own behind the classes; counts are over the samples that both sides have.
+
+    Examples
+    --------
+    >>> from secateurs import Votes
+    >>> votes = Votes.encode([["cat", "dog"], ["cat", "cat"], ["dog", "dog"]])
+    >>> votes
+    Votes(3 samples, 2 members, 2 classes)
+    >>> votes.joint_counts([0], [1])[0, 0]
+    array([[1, 1],
+           [0, 1]])
+    """
+
+    packed: Packing
+    classes: Array
+    y: Array | None = None
+    names: NDArray[np.object_] | None = None
+    has_missing: bool = False
+
+    @classmethod
+    def encode(cls, votes: Any, y: ArrayLike | None = None) -> "Votes":
+        """Code a table of labels (samples × members), and true labels if there are any."""
+        mask = np.ma.getmask(votes)
+        labels = as_labels(votes if mask is np.ma.nomask else _filled(votes), "votes")
+        truth = None if y is None else as_column(y)
+        _check_table(labels, None if truth is None else len(truth))
+        classes = find_classes(labels)
+        if truth is not None:
+            classes = merge_classes(classes, find_classes(truth))
+        check_number(classes)
+        n_samples, n_members = labels.shape
+        has_missing = bool(np.any(mask))
+
+        def coded_rows(rows: slice) -> Array:
+            codes = encode(labels[rows], classes)
+            return np.where(mask[rows], len(classes), codes) if has_missing else codes
+
+        packed = _packed(n_samples, n_members, len(classes) + has_missing, coded_rows)
+        coded = None if truth is None else _frozen(encode(truth, classes)[:, 0])
+        return cls(packed, classes, coded, _names(votes), has_missing)
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: Array,
+        classes: Array,
+        y: ArrayLike | None = None,
+        mask: NDArray[np.bool_] | None = None,
+        names: Any = None,
+    ) -> "Votes":
+        """Pack votes that are coded already.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_members, n_samples)
+            Places among the classes, member by member.
+        classes : ndarray of shape (n_classes,)
+            The labels, sorted.
+        y : array-like of shape (n_samples,), optional
+            The true labels.
+        mask : ndarray of shape (n_members, n_samples), optional
+            Where a vote is missing.
+        names : sequence of str, optional
+            Names of the members.
+
+        Returns
+        -------
+        Votes
+        """
+        _check_table(codes.T, None)
+        has_missing = mask is not None and bool(mask.any())
+        n_members, n_samples = codes.shape
+
+        def coded_rows(rows: slice) -> Array:
+            block = codes[:, rows]
+            if mask is not None and has_missing:
+                block = np.where(mask[:, rows], len(classes), block)
+            return block.T
+
+        packed = _packed(n_samples, n_members, len(classes) + has_missing, coded_rows)
+        named = None if names is None else np.asarray(names, dtype=object)
+        votes = cls(packed, classes, None, named, has_missing)
+        return votes if y is None else votes.with_labels(y)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.packed.n_samples
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return self.packed.n_members
+
+    @property
+    def n_classes(self) -> int:
+        """Number of distinct labels."""
+        return len(self.classes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the packed votes take."""
+        return self.packed.nbytes
+
+    @property
+    def truth(self) -> Array:
+        """The coded true labels; an error where there are none."""
+        if self.y is None:
+            raise ValueError(
+                "These votes have no true labels. Make them with Votes.encode(votes, y)."
+            )
+        return self.y
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Votes of each member for each class: (members, classes)."""
+        return self.packed.sizes[:, : self.n_classes]
+
+    @cached_property
+    def truth_counts(self) -> NDArray[np.int64]:
+        """Count samples by vote and true label: (members, classes, classes)."""
+        tables = empty_tables(self.n_members, self.n_classes)
+        for block in self.member_blocks():
+            counted = self.packed.take(block).joint_counts(self._packed_truth)  # type: ignore[arg-type]
+            tables[block] = self._voted(counted[:, 0])
+        return tables
+
+    @cached_property
+    def _packed_truth(self) -> Packing:
+        """The true labels, packed like one member's votes."""
+        return pack_column(self.truth, self.packed.n_classes)
+
+    @cached_property
+    def n_right(self) -> NDArray[np.int64]:
+        """Number of samples that each member gets right."""
+        return np.trace(self.truth_counts, axis1=1, axis2=2)
+
+    @property
+    def n_voted(self) -> NDArray[np.int64]:
+        """Number of samples that each member has a vote on."""
+        return self.sizes.sum(axis=1)
+
+    @cached_property
+    def oracle(self) -> "Votes":
+        """Right (class 0) or wrong (class 1), as votes of their own."""
+        packed = self.packed.agreement(self.truth, self.has_missing)
+        return Votes(packed, np.array([0, 1]), has_missing=self.has_missing)
+
+    def codes(self, members: Sequence[int] | NDArray[np.intp]) -> Array:
+        """Give the coded votes of some members: (members, samples)."""
+        return self.packed.decode(np.asarray(members, dtype=np.intp))
+
+    def joint_counts(self, members: Members, others: Members = slice(None)) -> NDArray[np.int64]:
+        """Count samples by label pair: (members, others, classes, classes)."""
+        tables = self._taken(members).joint_counts(self._taken(others))  # type: ignore[arg-type]
+        return self._voted(tables)
+
+    def joint_counts_of(self, others: "Votes", block: slice) -> NDArray[np.int64]:
+        """Count samples by the labels of members held elsewhere and a block of those here.
+
+        (others, block, classes, classes); they last until the thread asks again.
+        """
+        here = self._taken(block)
+        return self._voted(others.packed.joint_counts(here, _ROOM))  # type: ignore[arg-type]
+
+    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
+        """Cut the members from one on into slices whose tables against n_rows are small."""
+        return table_blocks(self, first, n_rows)
+
+    def tally(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.int32]:
+        """Count the votes that each class gets: (samples, classes)."""
+        chosen = np.arange(self.n_members) if members is None else members
+        tally = np.zeros((self.n_samples, self.n_classes), dtype=np.int32)
+        for member in chosen:
+            _kernels.tally_votes(self.codes([member]), 1, tally)
+        return tally
+
+    def vote(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> Array:
+        """Give the label with the most votes for each sample; ties go to the lowest class.
+
+        So does a sample on which nobody has a vote.
+        """
+        winner = np.empty(self.n_samples, dtype=np.intp)
+        _kernels.winners(self.tally(members), winner)
+        return self.classes[winner]
+
+    def is_right(
+        self, members: Sequence[int] | NDArray[np.intp] | None = None
+    ) -> NDArray[np.bool_]:
+        """Say on which samples the vote is right."""
+        packed = self.packed if members is None else self._taken(members)
+        if isinstance(packed, Planes):
+            return packed.is_right(self._packed_truth, self.n_classes)  # type: ignore[arg-type]
+        return self.vote(members) == self.classes[self.truth]
+
+    def accuracy(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> float:
+        """Give the share of samples on which the vote is right."""
+        return np.count_nonzero(self.is_right(members)) / self.n_samples
+
+    def take(self, members: Sequence[int] | NDArray[np.intp]) -> "Votes":
+        """Keep some members, in the order given."""
+        chosen = np.asarray(members, dtype=np.intp)
+        names = None if self.names is None else self.names[chosen]
+        return replace(self, packed=self.packed.take(chosen), names=names)
+
+    def rows(self, samples: NDArray[np.intp]) -> "Votes":
+        """Keep some samples, with the same classes."""
+        codes = self.packed.decode()[:, samples]
+        mask = codes == self.n_classes if self.has_missing else None
+        part = Votes.from_codes(codes, self.classes, None, mask, self.names)
+        part = part._recoded(self.classes, self.has_missing)
+        return part if self.y is None else replace(part, y=_frozen(self.y[samples]))
+
+    def run(self, samples: slice) -> "Votes":
+        """Keep a run of samples that starts at a multiple of 64."""
+        start, stop, _ = samples.indices(self.n_samples)
+        packed = pack(stop - start, self.n_members, self.packed.n_classes)
+        first, last = start // packed.samples_a_cell, -(-stop // packed.samples_a_cell)
+        packed.cells[..., : last - first] = self.packed.cells[..., first:last]
+        packed.freeze()
+        return replace(self, packed=packed, y=None if self.y is None else self.y[start:stop])
+
+    def with_labels(self, y: ArrayLike) -> "Votes":
+        """Put true labels beside the votes, in the place of any that were there."""
+        truth = as_column(y)
+        if len(truth) != self.n_samples:
+            raise ValueError(
+                f"votes has {self.n_samples} samples but y has {len(truth)} labels. "
+                "Give one true label for each sample."
+            )
+        classes = merge_classes(self.classes, find_classes(truth))
+        moved = self._recoded(classes, self.has_missing)
+        return replace(moved, y=_frozen(encode(truth, moved.classes)[:, 0]))
+
+    def append(self, votes: "Votes | ArrayLike", y: ArrayLike | None = None) -> "Votes":
+        """Put further samples behind these; the result is that of all samples at once."""
+        more = votes if isinstance(votes, Votes) else Votes.encode(votes, y)
+        if more.n_members != self.n_members:
+            raise ValueError(
+                f"The further votes are of {more.n_members} members, the earlier ones of "
+                f"{self.n_members}. Give the same members, in the same order."
+            )
+        if (more.y is None) != (self.y is None):
+            raise ValueError("Give true labels with all batches of votes, or with none.")
+        classes = merge_classes(self.classes, more.classes)
+        missing = self.has_missing or more.has_missing
+        first, second = self._recoded(classes, missing), more._recoded(classes, missing)
+        packed = first.packed.append(second.packed)  # type: ignore[arg-type]
+        packed.freeze()
+        y_both = None
+        if first.y is not None and second.y is not None:
+            y_both = _frozen(np.concatenate([first.y, second.y]))
+        return replace(first, packed=packed, y=y_both)
+
+    def _taken(self, members: Any) -> Packing:
+        if isinstance(members, slice):
+            return self.packed if members == slice(None) else self.packed.take(members)
+        if len(members) == 1:
+            return self.packed.take(slice(members[0], members[0] + 1))  # a view, no copy
+        return self.packed.take(np.asarray(members, dtype=np.intp))
+
+    def _voted(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cut off the counts of missing votes."""
+        return tables[..., : self.n_classes, : self.n_classes]
+
+    def _recoded(self, classes: Array, has_missing: bool) -> "Votes":
+        if len(classes) == self.n_classes and has_missing == self.has_missing:
+            return replace(self, classes=classes)
+        new_codes = np.append(np.searchsorted(classes, self.classes), len(classes))
+        packed = self.packed.recode(len(classes) + has_missing, new_codes[: self.packed.n_classes])
+        packed.freeze()
+        y = None if self.y is None else encode(self.classes[self.y][:, None], classes)[:, 0]
+        return replace(self, packed=packed, classes=classes, y=y, has_missing=has_missing)
+
+    def __repr__(self) -> str:
+        return (
+            f"Votes({self.n_samples} samples, {self.n_members} members, {self.n_classes} classes)"
+        )
+
+
+def table_blocks(
+    votes: Any, first: int = 0, n_rows: int = 1, most_cells: int = _MOST_TABLE_CELLS
+) -> Iterator[slice]:
+    """Cut the members from one on into slices whose tables against n_rows have so many cells."""
+    n_codes = votes.n_classes + votes.has_missing
+    step = max(1, most_cells // (n_rows * n_codes**2))
+    for start in range(first, votes.n_members, step):
+        yield slice(start, min(votes.n_members, start + step))
+
+
+def empty_tables(n_members: int, n_classes: int) -> NDArray[np.int64]:
+    """Make room for a table of counts for each member, laid out cell by cell.
+
+    Sums of real numbers over cells depend on the layout in their last bit: there is only this one.
+    """
+    return np.empty((n_classes, n_classes, n_members), dtype=np.int64).transpose(2, 0, 1)
+
+
+def _packed(
+    n_samples: int, n_members: int, n_codes: int, coded_rows: Callable[[slice], Array]
+) -> Packing:
+    """Pack votes block by block."""
+    packed = pack(n_samples, n_members, n_codes)
+    for rows in row_blocks(n_samples, n_members, multiple=_kernels.WORD_BITS):
+        codes = np.ascontiguousarray(coded_rows(rows), dtype=code_dtype(n_codes))
+        packed.write(rows.start, codes)
+    packed.freeze()
+    return packed
+
+
+def _check_table(labels: Array, n_labels: int | None) -> None:
+    """Refuse votes that are no table of samples × members, or do not go with y."""
+    if labels.ndim != 2:
+        raise ValueError(
+            f"votes has {labels.ndim} dimension(s), shape={labels.shape}; it must have 2: rows are "
+            "samples, columns are members. Reshape your data: one member is votes.reshape(-1, 1)."
+        )
+    n_samples, n_members = labels.shape
+    for count, what, rows in ((n_samples, "sample", "rows"), (n_members, "feature", "columns")):
+        if count == 0:
+            raise ValueError(
+                f"votes is empty: it has 0 {what}(s) (shape={labels.shape}) while a minimum of 1 "
+                f"is required. Rows are samples, columns are members; give some {rows}."
+            )
+    if n_labels is None or n_labels == n_samples:
+        return
+    if n_labels == n_members:
+        raise ValueError(
+            f"votes has shape {labels.shape} and y has {n_labels} labels: votes looks transposed. "
+            "Rows are samples, columns are members; give votes.T."
+        )
+    raise ValueError(
+        f"votes has {n_samples} samples (shape={labels.shape}) but y has {n_labels} labels. "
+        "Give one true label for each sample."
+    )
+
+
+def as_column(y: Any) -> Array:
+    """Turn true labels into a column of labels: (samples, 1)."""
+    labels = as_labels(y, "y")
+    if labels.ndim != 1 and labels.shape[1:] != (1,):
+        raise ValueError(
+            f"y has shape {labels.shape}; it should be a 1d array with one true label a sample."
+        )
+    return column_or_1d(labels, warn=True)[:, None]
+
+
+def _filled(votes: Any) -> Array:
+    """Put some vote that is there in the place of missing ones."""
+    mask = np.ma.getmaskarray(votes)
+    if mask.size and mask.all():
+        raise ValueError("votes is masked everywhere: there is not a single vote. Give some votes.")
+    labels = np.array(np.ma.getdata(votes))
+    labels[mask] = labels[~mask][:1]
+    return labels
+
+
+def _names(votes: Any) -> NDArray[np.object_] | None:
+    columns = getattr(votes, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)
+
+
+def _frozen(values: Array) -> Array:
+    values.flags.writeable = False
+    return values

@@ -1,0 +1,17 @@
+"""The paper's experiments: data, protocol, plans, runner, tables and figures."""
+
+from secateurs.paper._plan import PLANS, PaperRow, Plan, load_plan, read_plan
+from secateurs.paper._results import load_results
+from secateurs.paper._runner import Outcome, reproduce, run
+
+__all__ = [
+    "PLANS",
+    "Outcome",
+    "PaperRow",
+    "Plan",
+    "load_plan",
+    "load_results",
+    "read_plan",
+    "reproduce",
+    "run",
+]

@@ -1,0 +1,150 @@
+"""Where data sets come from: a file, scikit-learn, their definition, OpenML."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs.exceptions import InputError, one_line, reading
+from secateurs.paper._generated_data import GENERATORS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TARGET = "target"
+WITH_SKLEARN = ("breast_cancer", "digits", "iris", "wine")
+
+Table = tuple["pd.DataFrame", NDArray[np.str_]]  # features and labels
+
+
+def read_file(path: Path) -> Table:
+    """Read a file of our form."""
+    import pandas as pd
+
+    with reading(path):
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
+        if frame.columns[-1] != TARGET:
+            raise InputError(f"has no last column {TARGET!r}. Give the label there.")
+        if frame[TARGET].isna().any():
+            raise InputError(f"has rows without a label in {TARGET!r}. Leave them out.")
+    labels = frame.pop(TARGET).to_numpy(dtype=str)
+    return frame.apply(_numbers_or_words), labels
+
+
+def _numbers_or_words(column: "pd.Series[str]") -> "pd.Series[Any]":
+    """Turn a column into numbers, all digits counting, if all that is there are numbers."""
+    try:
+        return column.astype(object).where(column.notna(), np.nan).astype(float)
+    except ValueError:
+        return column
+
+
+def from_sklearn(name: str) -> Table:
+    """Give a data set that comes with scikit-learn."""
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")(as_frame=True)
+    return bunch.data, bunch.target.to_numpy().astype(str)
+
+
+def draw(name: str, n_rows: int) -> Table:
+    """Draw a data set by its definition, the same one every time."""
+    import pandas as pd
+
+    seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
+    X, y = GENERATORS[name](n_rows, np.random.default_rng(seed))
+    return pd.DataFrame(X, columns=[f"x{i + 1}" for i in range(X.shape[1])]), y
+
+
+def from_openml(data_id: int, target: str | None) -> tuple["pd.DataFrame", "pd.Series[Any]"]:
+    """Fetch a table from openml.org, or from scikit-learn's cache of it."""
+    from sklearn.datasets import fetch_openml
+
+    try:
+        bunch = fetch_openml(
+            data_id=data_id,
+            target_column=target or "default-target",
+            as_frame=True,
+            parser="auto",
+            n_retries=1,
+        )
+    except Exception as error:
+        raise InputError(f"OpenML's table {data_id} cannot be had: {one_line(error)}.") from error
+    return bunch.data, bunch.target
+
+
+def conform(
+    frame: "pd.DataFrame",
+    target: "pd.Series[Any]",
+    n_features: int,
+    class_counts: Mapping[str, int],
+) -> Table:
+    """Bring somebody else's copy into our form, or refuse it if it is not the same table.
+
+    The same table has as many features, and classes of the same sizes, perhaps once incomplete
+    rows are left out. Classes of other names get ours by their sizes, where no two classes are
+    equally large.
+    """
+    if len(frame) != sum(class_counts.values()):
+        whole = frame.notna().all(axis=1)
+        frame, target = frame[whole], target[whole]
+    labels = target.astype(str).to_numpy(dtype=str)
+    names, counts = np.unique(labels, return_counts=True)
+    sizes = sorted(class_counts.values())
+    if sorted(counts) != sizes or frame.shape[1] != n_features:
+        raise InputError(
+            f"The copy has {frame.shape[1]} features and classes of {_listed(sorted(counts))} "
+            f"rows, not {n_features} and {_listed(sizes)}: it is another table."
+        )
+    if set(names) == set(class_counts):
+        return frame, labels
+    if len(set(sizes)) < len(sizes):
+        raise InputError(
+            f"The copy names its classes {_listed(names)}, not {_listed(class_counts)}, and two "
+            "are equally large: which is which cannot be told."
+        )
+    ours = {size: label for label, size in class_counts.items()}
+    new = {name: ours[int(count)] for name, count in zip(names, counts, strict=True)}
+    return frame, np.array([new[label] for label in labels])
+
+
+def as_numbers(frame: "pd.DataFrame") -> NDArray[np.float64]:
+    """Turn features into floats: words into 1, 2, … in sorted order, missing cells into 0.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_features)
+        Numbers and words.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from secateurs.paper._data_sources import as_numbers
+    >>> as_numbers(pd.DataFrame({"size": [1.5, None, 2], "colour": ["red", None, "blue"]}))
+    array([[1.5, 2. ],
+           [0. , 0. ],
+           [2. , 1. ]])
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    X = np.zeros(frame.shape)
+    for place, name in enumerate(frame.columns):
+        column = frame[name]
+        present = column.notna().to_numpy()
+        values = column[present]
+        if is_numeric_dtype(column.dtype):
+            X[present, place] = values.to_numpy(dtype=float)
+        else:
+            X[present, place] = 1 + np.unique(values.astype(str), return_inverse=True)[1]
+    return X
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))

@@ -1,0 +1,224 @@
+"""What each kind of cell measures on the votes of a bag."""
+
+import itertools
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from secateurs.distributed import DOMEP, EPFD
+from secateurs.distributed._grouped import GroupedPruner
+from secateurs.objectives import TDAS
+from secateurs.outputs._votes import Votes
+from secateurs.paper._cells import Cell, small_seed
+from secateurs.paper._protocol import Voted
+from secateurs.pruners import COMEP, BasePruner, make_pruner
+
+FREE_SIZE = ("oo", "drep", "sep", "oep", "pep")  # decide their own size, as in the paper
+_WEIGHTED = ("comep", "domep")
+_N_REPEATS = 3  # of what is quick
+_QUICK = 0.3  # seconds
+_N_RACES = 5  # COMEP against DOMEP
+
+Fields = dict[str, Any]
+
+
+class Measurer:
+    """Measures cells of one bag; what two cells have in common is worked out once.
+
+    Parameters
+    ----------
+    voted : Voted
+        Votes of the bag.
+    """
+
+    def __init__(self, voted: Voted) -> None:
+        self._voted = voted
+        self._known: dict[tuple[Any, ...], tuple[list[int], Fields]] = {}
+
+    def measure(self, cell: Cell) -> Fields:
+        """Give what a row says beside the cell itself."""
+        measures: dict[str, Callable[[Cell], Fields]] = {
+            "prune": self._prune,
+            "combination": self._combine,
+            "size": self._grow,
+            "speedup": self._race,
+            "scale": self._scale,
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # weak spots of methods, told in their docstrings
+            found = measures[cell.kind](cell)
+        voted = self._voted
+        return found | {
+            "n_train": voted.n_train,
+            "n_validation": voted.validation.n_samples,
+            "n_test": voted.test.n_samples,
+            "n_classes": voted.n_classes,
+            "source": voted.source,
+            "train_seconds": voted.train_seconds,
+            "vote_seconds": voted.vote_seconds,
+        }
+
+    def _prune(self, cell: Cell) -> Fields:
+        members, times = self._chosen(cell)
+        votes, test = self._voted.validation, self._voted.test
+        return {
+            "accuracy": test.accuracy(members),
+            "validation_accuracy": votes.accuracy(members),
+            "n_kept": len(members),
+            "members": members,
+            "objective": TDAS(votes, cell.diversity_weight).of(members),
+            **times,
+        }
+
+    def _chosen(self, cell: Cell) -> tuple[list[int], Fields]:
+        if cell.method == "full":
+            return list(range(cell.n_members)), {"seconds": 0.0}
+        free = cell.method in FREE_SIZE and cell.variant == "library"
+        weight = cell.diversity_weight if cell.method in _WEIGHTED else None
+        same = (cell.method, cell.variant, None if free else cell.keep, weight)
+        if same not in self._known:
+            self._known[same] = _fit(
+                pruner_of(cell, self._voted.validation), self._voted.validation
+            )
+        return self._known[same]
+
+    def _combine(self, cell: Cell) -> Fields:
+        """Score all combinations of so many members."""
+        votes, test = self._voted.validation, self._voted.test
+        distances = TDAS(votes, cell.diversity_weight).matrix()
+        points = []
+        for members in itertools.combinations(range(cell.n_members), cell.keep):
+            inside = distances[np.ix_(members, members)].sum() / 2
+            points.append([float(inside), votes.accuracy(members), test.accuracy(members)])
+        return {"size": cell.keep, "points": points}
+
+    def _grow(self, cell: Cell) -> Fields:
+        """Score what a method keeps of 1, 2, … members."""
+        votes = self._voted.validation
+        pruner = pruner_of(cell, votes)
+        sizes = list(range(1, cell.keep + 1))
+        if pruner.is_nested:
+            order = _members(pruner.with_keep(cell.keep), votes)
+            chosen = [order[:size] for size in sizes]
+        else:
+            chosen = [_members(pruner.with_keep(size), votes) for size in sizes]
+        accuracies = [self._voted.test.accuracy(members) for members in chosen]
+        return {"sizes": sizes, "accuracies": accuracies}
+
+    def _race(self, cell: Cell) -> Fields:
+        """Time COMEP against DOMEP with groups in processes of their own, turn about."""
+        votes = self._voted.validation
+        workers = int(cell.variant.split("-")[0])
+        common: Fields = {"keep": cell.keep, "diversity_weight": cell.diversity_weight}
+        comep = COMEP(**common)
+        domep = DOMEP(n_groups=workers, n_jobs=workers, **common).seed(_pruner_seed(cell))
+        domep.fit(votes)  # starts the processes
+        comep.fit(votes)
+        alone, spread, path = [], [], []
+        for _ in range(_N_RACES):
+            alone.append(_seconds(lambda: comep.fit(votes)))
+            spread.append(_seconds(lambda: domep.fit(votes)))
+            path.append(_path_seconds(domep, votes))
+        return {
+            "workers": workers,
+            "n_groups": workers,
+            "seconds_comep": alone,
+            "seconds_domep": spread,
+            "seconds_path": path,
+        }
+
+    def _scale(self, cell: Cell) -> Fields:
+        """Time a method on votes of a given size."""
+        votes = self._voted.validation
+        _, times = _fit(pruner_of(cell, votes).with_keep(cell.keep), votes)
+        return {"n": votes.n_members, "d": votes.n_samples, **times}
+
+
+def pruner_of(cell: Cell, votes: Votes) -> BasePruner:
+    """Make the pruner that a cell asks for.
+
+    Methods that decide their own size in the paper do so here. The distributed version of COMEP is
+    DOMEP.
+    """
+    seed = _pruner_seed(cell)
+    parameters: Fields = {"keep": None if cell.method in FREE_SIZE else cell.keep}
+    if cell.method in _WEIGHTED:
+        parameters["diversity_weight"] = cell.diversity_weight
+    if cell.method == "kl":
+        parameters["distributions"] = votes.sizes  # how often a member gives each label
+    if cell.variant == "authors":
+        parameters |= _authors_settings(cell)
+    spread = cell.variant == "epfd"
+    name = "domep" if spread and cell.method == "comep" else cell.method
+    pruner = make_pruner(name, **parameters).seed(seed)
+    if not spread or name == "domep":
+        return pruner
+    n_groups = DOMEP(cell.keep)._n_groups(cell.n_members, cell.keep)  # as many for all methods
+    return EPFD(pruner, n_groups=n_groups, random_state=seed)
+
+
+def _pruner_seed(cell: Cell) -> int:
+    """Give a method's own chance, which neither ``keep`` nor the weight change."""
+    bag = cell.bag
+    return small_seed(
+        *(bag.seed, bag.dataset, bag.reading, bag.learner, bag.fold),
+        *(bag.n_members, cell.method, cell.variant),
+    )
+
+
+def _authors_settings(cell: Cell) -> Fields:
+    """Settings that bring a method near to what the authors' program does.
+
+    It starts COMEP anywhere, stops DREP as soon as errors rise (nearly always at one member, where
+    there are rows enough) with the share kept as ρ, holds SEP near the number to keep, and gives
+    SEP and PEP about as many rounds as members are to be kept.
+    """
+    settings: dict[str, Fields] = {
+        "comep": {"start": "random"},
+        "domep": {"start": "random"},
+        "drep": {"stop": "nonincrease", "rho": cell.keep / cell.n_members},
+        "sep": {"keep": cell.keep, "n_iterations": cell.keep + 1},
+        "pep": {"n_iterations": cell.keep},
+    }
+    return settings.get(cell.method, {})
+
+
+def _fit(pruner: BasePruner, votes: Votes) -> tuple[list[int], Fields]:
+    """Prune; the time is the shortest of some, where it is short."""
+    times = [_seconds(lambda: pruner.fit(votes))]
+    while len(times) < _N_REPEATS and times[0] < _QUICK:
+        times.append(_seconds(lambda: pruner.fit(votes)))
+    fields: Fields = {"seconds": min(times)}
+    if isinstance(pruner, GroupedPruner):
+        fields["path_seconds"] = _path_seconds(pruner, votes)
+    return pruner.member_indices_.tolist(), fields
+
+
+def _members(pruner: BasePruner, votes: Votes) -> list[int]:
+    return pruner.fit(votes).member_indices_.tolist()
+
+
+def _path_seconds(fitted: GroupedPruner, votes: Votes) -> float:
+    """Time the longest group and the second round: what many machines could not do faster."""
+    groups = fitted.groups_
+    if len(groups) == 1:
+        return _seconds(lambda: fitted.fit(votes))
+    chosen = np.sort(np.concatenate(fitted.candidates_[:-1]))
+
+    def time_one(members: Any) -> float:
+        part = votes.take(members)
+        pruner = fitted._inner.for_members(members)
+        keep = None if pruner.keep is None else min(pruner.keep, len(members))
+        pruner = pruner.with_keep(keep)
+        return _seconds(lambda: pruner.fit(part))
+
+    return max(map(time_one, groups)) + time_one(chosen)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

@@ -1,0 +1,134 @@
+"""What the paper prints: its methods, tables and figures, as data.
+
+The tables are those of Bian et al., "Ensemble Pruning Based on Objection Maximization With a
+General Distributed Framework", IEEE TNNLS 31(9), 2020. Two facts about them, found by arithmetic:
+
+- A standard deviation is that of a sample (divisor 4 for five folds). Right answers of five small
+  folds are whole numbers, so few standard deviations are possible; all those printed for small
+  data sets are possible with divisor 4, hardly any with divisor 5.
+- Average ranks come from the means as printed, to two decimals, and equal ones share their ranks:
+  so computed, all three rows of ranks come out to the last digit. Where all methods have the same
+  mean, none is bold.
+"""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+METHODS = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
+OURS = ("comep", "domep")  # the paper's own methods
+CONTROL = "domep"  # what the paper compares all others with
+FLOORS = ("random", "best", "full")
+NAMES = {method: method.upper() for method in METHODS} | {
+    "random": "Random",
+    "best": "Best",
+    "full": "All",
+}
+TABLES = {"table-dt": "table_dt.csv", "table-svm": "table_svm.csv", "table-knn": "table_knn.csv"}
+TABLE_OF_LEARNER = {"dt": "table-dt", "svm-rbf": "table-svm", "knn-distance": "table-knn"}
+LEARNERS = {
+    "dt": "trees",
+    "svm-linear": "linear SVMs",
+    "svm-rbf": "SVMs",
+    "knn": "nearest neighbours",
+    "knn-distance": "nearest neighbours",
+    "nb": "naive Bayes",
+    "lm": "linear models",
+    "synthetic": "synthetic votes",
+}
+READINGS = {"binary": "two classes", "multiclass": "all classes"}
+_VERDICTS = {"win": "‡", "tie": "", "loss": "†"}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A figure of a table of the paper, in per cent.
+
+    Attributes
+    ----------
+    mean, std : float
+        Of test accuracy over five folds.
+    bold : bool
+        Whether it is printed as the best of its row.
+    mark : {"‡", "†", ""}
+        Whether DOMEP is significantly better, worse, or neither.
+    """
+
+    mean: float
+    std: float
+    bold: bool
+    mark: str
+
+
+@cache
+def printed(table: str) -> dict[str, dict[str, Printed]]:
+    """Read a table of the paper, by data set and method; empty for what the paper has not.
+
+    Examples
+    --------
+    >>> from secateurs.paper._paper import printed
+    >>> printed("table-dt")["Liver"]["re"]
+    Printed(mean=61.16, std=4.96, bold=False, mark='‡')
+    """
+    rows: dict[str, dict[str, Printed]] = {}
+    for line in _read(TABLES[table]) if table in TABLES else ():
+        rows.setdefault(line["dataset"], {})[line["method"].lower()] = Printed(
+            float(line["accuracy_mean"]),
+            float(line["accuracy_std"]),
+            line["bold"] == "1",
+            _VERDICTS[line["domep_vs_method"]],
+        )
+    return rows
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a row cannot be like the paper's; without methods, none of it can."""
+
+    table: str
+    row: str
+    methods: tuple[str, ...]
+    text: str
+
+
+@cache
+def reasons() -> tuple[Reason, ...]:
+    """Read the reasons that were found."""
+    return tuple(
+        Reason(line["table"], line["row"], tuple(line["methods"].split()), line["reason"])
+        for line in _read("reasons.csv")
+    )
+
+
+def reason_for(table: str, row: str, methods: Iterable[str]) -> str:
+    """Say why some methods of a row are not like the paper's; empty where no reason was found.
+
+    Examples
+    --------
+    >>> from secateurs.paper._paper import reason_for
+    >>> reason_for("table-knn", "Ames", ["kl"])
+    'Not publicly available: no source of these data is known.'
+    """
+    asked = set(methods)
+    fitting = (r for r in reasons() if (r.table, r.row) == (table, row))
+    return " ".join(r.text for r in fitting if not r.methods or asked & set(r.methods))
+
+
+def label(method: str, variant: str = "library") -> str:
+    """Name a method as the paper does.
+
+    Examples
+    --------
+    >>> from secateurs.paper._paper import label
+    >>> label("kp"), label("kp", "authors")
+    ('KP', 'KP (authors)')
+    """
+    name = NAMES.get(method, method)
+    return name if variant == "library" else f"{name} ({variant})"
+
+
+def _read(name: str) -> list[dict[str, str]]:
+    text = (files("secateurs.paper") / "printed" / name).read_text("utf-8")
+    return list(csv.DictReader(text.splitlines()))

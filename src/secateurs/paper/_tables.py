@@ -1,0 +1,337 @@
+"""Tables of test accuracy as in the paper, ours beside theirs: the data, not the rendering."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from secateurs.paper._paper import (
+    CONTROL,
+    FLOORS,
+    METHODS,
+    Printed,
+    label,
+    printed,
+    reason_for,
+)
+from secateurs.paper._plan import PaperRow, Plan
+from secateurs.paper._selection import (
+    Setting,
+    cells_of,
+    row_names,
+    rows_of,
+    settings_of,
+    where,
+)
+from secateurs.statistics import (
+    PairedTest,
+    WinTieLoss,
+    average_ranks,
+    paired_t_test,
+    win_tie_loss,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MARKS = {"win": "‡", "tie": "", "loss": "†"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Test accuracy of one method on one data set, in per cent.
+
+    Attributes
+    ----------
+    folds : mapping of int to float
+        Accuracy on each fold, averaged over seeds.
+    test : PairedTest or None
+        Paired t-test of DOMEP against this method; None where they share fewer than two folds, and
+        for DOMEP itself.
+    bold : bool
+        Whether it is the best of the paper's ten: highest mean, then lowest standard deviation.
+    paper : Printed or None
+        What the paper prints.
+    """
+
+    folds: Mapping[int, float]
+    test: PairedTest | None = None
+    bold: bool = False
+    paper: Printed | None = None
+
+    @property
+    def mean(self) -> float:
+        """Mean over folds."""
+        return float(np.mean(list(self.folds.values()))) if self.folds else float("nan")
+
+    @property
+    def std(self) -> float:
+        """Standard deviation over folds, that of a sample as in the paper."""
+        few = len(self.folds) < 2
+        return float("nan") if few else float(np.std(list(self.folds.values()), ddof=1))
+
+    @property
+    def mark(self) -> str:
+        """The paper's mark: ‡ where DOMEP is significantly better, † where it is worse."""
+        return MARKS[self.test.verdict] if self.test else ""
+
+    @property
+    def difference(self) -> float:
+        """Our mean minus the paper's."""
+        return self.mean - self.paper.mean if self.paper else float("nan")
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A data set as the paper reads it.
+
+    Attributes
+    ----------
+    name : str
+        The paper's name of the data set, and what else tells the row from others.
+    source : PaperRow
+        Data set, reading, learner, and whether the paper's reading is established.
+    entries : mapping of str to Entry
+        By column.
+    n_test : int
+        Rows of a test part; 0 where nothing was measured.
+    n_folds : int
+        Folds that the plan asks for.
+    """
+
+    name: str
+    source: PaperRow
+    entries: Mapping[str, Entry]
+    n_test: int
+    n_folds: int
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether all ten methods were measured, on the same folds."""
+        measured = {frozenset(self.entries[method].folds) for method in METHODS}
+        return len(measured) == 1 and bool(next(iter(measured)))
+
+    def deviations(self, method: str) -> float:
+        """How many of the paper's standard deviations our mean lies from the paper's."""
+        entry = self.entries[method]
+        return deviations(entry.mean, entry.paper, self.n_test)
+
+
+def deviations(mean: float, paper: Printed | None, n_test: int) -> float:
+    """Give the distance of a mean from a printed one, in printed standard deviations.
+
+    A deviation printed as 0.00 is taken for the smallest step that a mean can make: one more right
+    answer in five test parts. NaN where there is nothing to compare.
+    """
+    if paper is None or not n_test:
+        return float("nan")
+    return (mean - paper.mean) / (paper.std or 100 / (5 * n_test))
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of the paper, as measured here.
+
+    Attributes
+    ----------
+    name, title, caption : str
+        Short name, heading, and a sentence with the settings.
+    rows : tuple of TableRow
+        In the paper's order, also those without results.
+    columns : tuple of str
+        The paper's ten methods, then floors and ceiling (``random``, ``best``, ``full``) and other
+        variants, which take no part in ranks.
+    """
+
+    name: str
+    title: str
+    caption: str
+    rows: tuple[TableRow, ...]
+    columns: tuple[str, ...]
+
+    @cached_property
+    def scores(self) -> "pd.DataFrame":
+        """Means of the ten methods to two decimals, data sets × methods; ranked rows only."""
+        import pandas as pd
+
+        ranked = [row for row in self.rows if row.is_ranked]
+        values = [[round(row.entries[m].mean, 2) for m in METHODS] for row in ranked]
+        index = [row.name for row in ranked]
+        return pd.DataFrame(values, index=index, columns=[label(m) for m in METHODS], dtype=float)
+
+    @cached_property
+    def paper_scores(self) -> "pd.DataFrame":
+        """The same of the paper's figures, all its rows."""
+        import pandas as pd
+
+        rows = printed(self.name)
+        values = [[entries[method].mean for method in METHODS] for entries in rows.values()]
+        return pd.DataFrame(values, index=list(rows), columns=[label(m) for m in METHODS])
+
+    @property
+    def ranks(self) -> dict[str, float]:
+        """Average rank of each of the ten methods; empty where no row could be ranked."""
+        return {} if self.scores.empty else _by_method(average_ranks(self.scores))
+
+    @property
+    def paper_ranks(self) -> dict[str, float]:
+        """Average ranks of the paper; empty for a table that it has not."""
+        return {} if self.paper_scores.empty else _by_method(average_ranks(self.paper_scores))
+
+    def win_tie_loss(self, column: str) -> WinTieLoss:
+        """How often DOMEP wins, ties and loses against a method, by the paired t-test."""
+        tests = (row.entries[column].test for row in self.rows)
+        return win_tie_loss(test for test in tests if test)
+
+    def paper_win_tie_loss(self, method: str) -> WinTieLoss | None:
+        """The same of the paper; None where it has no such figure."""
+        marks = [
+            entries[method].mark for entries in printed(self.name).values() if method in entries
+        ]
+        return WinTieLoss(*(marks.count(mark) for mark in MARKS.values())) if marks else None
+
+    def notes(self) -> list[str]:
+        """Say what is missing, row by row."""
+        return [note for row in self.rows if (note := _missing(self, row))]
+
+
+def make_table(plan: Plan, frame: "pd.DataFrame", setting: Setting | None = None) -> Table:
+    """Make a table from results.
+
+    Parameters
+    ----------
+    plan : Plan
+        Which rows, methods and folds the table has.
+    frame : DataFrame
+        Results, one row a cell, in any order; what the plan does not ask for is left aside.
+    setting : Setting, optional
+        Which setting of the plan; the first without it.
+
+    Returns
+    -------
+    Table
+        Missing cells leave their entries empty or with fewer folds.
+    """
+    chosen = setting or settings_of(plan)[0]
+    wanted = where(cells_of(plan, frame), **asdict(chosen))
+    columns = _columns(plan)
+    figures = printed(plan.name)
+    rows = [
+        _row(
+            TableRow(name, source, {}, 0, len(plan.folds)),
+            wanted,
+            columns,
+            figures.get(source.paper_name, {}),
+        )
+        for name, source in zip(row_names(plan), plan.rows, strict=True)
+    ]
+    caption = (
+        f"Test accuracy in per cent, mean ± standard deviation over {len(plan.folds)} folds; "
+        f"ensembles of {chosen}."
+    )
+    return Table(plan.name, plan.title, caption, tuple(rows), columns)
+
+
+def _columns(plan: Plan) -> tuple[str, ...]:
+    floors = [method for method in FLOORS if method in plan.methods]
+    others = [
+        f"{method}/{variant}"
+        for variant in plan.variants
+        if variant != "library"
+        for method in plan.methods
+        if method not in FLOORS
+    ]
+    return (*METHODS, *floors, *others)
+
+
+def _row(
+    row: TableRow, frame: "pd.DataFrame", columns: Iterable[str], paper: Mapping[str, Printed]
+) -> TableRow:
+    """Fill in an empty row."""
+    mine = rows_of(row.source, frame)
+    measured = _folds(mine)
+    folds = {column: measured.get(column, {}) for column in columns}
+    entries = {
+        column: Entry(values, _test(folds, column), False, paper.get(column))
+        for column, values in folds.items()
+    }
+    n_test = int(mine["n_test"].iloc[0]) if len(mine) else 0
+    filled = replace(row, entries=entries, n_test=n_test)
+    if not filled.is_ranked:
+        return filled
+    best = _best(entries)
+    marked = {column: replace(entry, bold=column in best) for column, entry in entries.items()}
+    return replace(filled, entries=marked)
+
+
+def _folds(frame: "pd.DataFrame") -> dict[str, dict[int, float]]:
+    """Give the accuracy of each column on each fold, in per cent, averaged over seeds."""
+    seeds: dict[str, dict[int, list[float]]] = {}
+    fields = (frame[name] for name in ("method", "variant", "fold", "accuracy"))
+    for method, variant, fold, accuracy in zip(*fields, strict=True):
+        column = method if variant == "library" else f"{method}/{variant}"
+        seeds.setdefault(column, {}).setdefault(int(fold), []).append(100 * float(accuracy))
+    return {
+        column: {fold: float(np.mean(values)) for fold, values in sorted(folds.items())}
+        for column, folds in seeds.items()
+    }
+
+
+def _test(folds: Mapping[str, Mapping[int, float]], column: str) -> PairedTest | None:
+    shared = sorted(set(folds[CONTROL]) & set(folds[column]))
+    if column == CONTROL or len(shared) < 2:
+        return None
+    first, second = ([folds[name][fold] for fold in shared] for name in (CONTROL, column))
+    return paired_t_test(first, second)
+
+
+def _best(entries: Mapping[str, Entry]) -> list[str]:
+    """Give the methods with the highest mean, then the lowest deviation; none if all are equal."""
+    shown = {
+        method: (
+            -round(entries[method].mean, 2),
+            float(np.nan_to_num(round(entries[method].std, 2))),
+        )
+        for method in METHODS
+    }
+    if len({mean for mean, _ in shown.values()}) < 2:
+        return []
+    best = min(shown.values())
+    return [method for method, value in shown.items() if value == best]
+
+
+def _by_method(ranks: "pd.Series") -> dict[str, float]:
+    return {method: float(ranks[label(method)]) for method in METHODS}
+
+
+def _missing(table: Table, row: TableRow) -> str:
+    counts = {column: len(entry.folds) for column, entry in row.entries.items()}
+    if not any(counts.values()):
+        reason = reason_for(table.name, row.source.paper_name, METHODS)
+        return f"{row.name}: no results. {reason}".strip()
+    gaps = [column for column, count in counts.items() if count < row.n_folds]
+    if not gaps:
+        return ""
+    if len(set(counts.values())) == 1:
+        return f"{row.name}: {counts[CONTROL]} of {row.n_folds} folds."
+    listed = ", ".join(f"{column_name(c)} {counts[c]}" for c in gaps)
+    ranked = "" if row.is_ranked else " It takes no part in ranks."
+    return f"{row.name}: incomplete, folds of {row.n_folds}: {listed}.{ranked}"
+
+
+def all_scores(tables: Sequence[Table], *, paper: bool = False) -> "pd.DataFrame":
+    """Give the scores of all tables as one, ours or the paper's."""
+    import pandas as pd
+
+    parts = {table.title: table.paper_scores if paper else table.scores for table in tables}
+    filled = {title: part for title, part in parts.items() if len(part)}
+    names = [label(method) for method in METHODS]
+    return pd.concat(filled) if filled else pd.DataFrame(columns=names, dtype=float)
+
+
+def column_name(column: str) -> str:
+    """Name a column of a table."""
+    method, _, variant = column.partition("/")
+    return label(method, variant or "library")

@@ -1,0 +1,365 @@
+"""Data sets of the paper: what they are, where they come from, how they are read.
+
+A data set comes from a folder (``data_dir``, or the environment variable ``SECATEURS_DATA``) that
+holds ``NAME.csv.gz``: comma separated, one header line, features first, the label last in a column
+named ``target``. Without such a file it is drawn by its definition where it has one, comes with
+scikit-learn, or is fetched from OpenML.
+
+Values are read as the authors' program reads them: nothing is scaled and a missing cell is 0. Words
+become 1, 2, … in their sorted order, which leaves 0 to the missing.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secateurs.exceptions import InputError
+from secateurs.paper._data_registry import DATASETS, Dataset
+from secateurs.paper._data_sources import (
+    TARGET,
+    WITH_SKLEARN,
+    Table,
+    as_numbers,
+    conform,
+    draw,
+    from_openml,
+    from_sklearn,
+    read_file,
+)
+from secateurs.paper._generated_data import GENERATORS
+from secateurs.persistence._files import write_file
+
+__all__ = [
+    "DATASETS",
+    "Data",
+    "Dataset",
+    "binarise",
+    "data_folder",
+    "fetch",
+    "find",
+    "how_to_get",
+    "load",
+    "status",
+    "verify",
+]
+
+READINGS = ("multiclass", "binary")
+_FOLDER_VARIABLE = "SECATEURS_DATA"
+
+
+class Data(NamedTuple):
+    """A data set, read.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        The features, as floats.
+    y : ndarray of shape (n_rows,)
+        The labels, as text.
+    feature_names : list of str
+        Names of the features.
+    source : str
+        "folder", "generated", "scikit-learn" or "OpenML". A file in a folder that is not the one
+        we know is given with where `fetch` had it from, or the beginning of its SHA-256.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[np.str_]
+    feature_names: list[str]
+    source: str
+
+
+def load(
+    name: str, data_dir: str | os.PathLike[str] | None = None, reading: str = "multiclass"
+) -> Data:
+    """Read a data set.
+
+    Parameters
+    ----------
+    name : str
+        One of `DATASETS`.
+    data_dir : str or path-like, optional
+        Folder with ``NAME.csv.gz``; by default that of the environment variable
+        ``SECATEURS_DATA``, if it is set.
+    reading : {"multiclass", "binary"}, default="multiclass"
+        "binary" makes two classes of several, see `binarise`. Data of two classes stays as it is.
+
+    Returns
+    -------
+    Data
+
+    Examples
+    --------
+    >>> from secateurs.paper.datasets import load
+    >>> data = load("iris", reading="binary")
+    >>> data.X.shape, sorted(set(data.y.tolist())), data.source
+    ((150, 4), ['0', '1'], 'scikit-learn')
+    """
+    if reading not in READINGS:
+        raise InputError(f"reading={reading!r} is unknown. Give one of: {', '.join(READINGS)}.")
+    dataset = _known(name)
+    source = find(name, data_dir)
+    if source is None:
+        raise InputError(f"{name} is not here. {how_to_get(name)}")
+    frame, labels = _read(dataset, source, data_dir)
+    y = binarise(labels) if reading == "binary" and dataset.task == "multiclass" else labels
+    return Data(as_numbers(frame), np.asarray(y, dtype=str), list(frame.columns), source)
+
+
+def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | None:
+    """Tell where a data set would come from, without reading it; None if from nowhere.
+
+    Parameters
+    ----------
+    name : str
+        One of `DATASETS`.
+    data_dir : str or path-like, optional
+        As for `load`.
+
+    Returns
+    -------
+    str or None
+        As the ``source`` of `Data`.
+
+    Examples
+    --------
+    >>> from secateurs.paper.datasets import find
+    >>> find("digits"), find("ames")
+    ('scikit-learn', None)
+    """
+    dataset = _known(name)
+    path = _path(name, data_dir)
+    if path is not None:
+        digest = _sha256(path)
+        if dataset.sha256 in (digest, None):
+            return "folder"
+        fetched = _fetched_from(path, digest)
+        return f"folder, {fetched or f'another file (SHA-256 {digest[:12]}…)'}"
+    if name in WITH_SKLEARN:
+        return "scikit-learn"
+    if name in GENERATORS:
+        return "generated"
+    return None if dataset.openml_id is None else "OpenML"
+
+
+def how_to_get(name: str) -> str:
+    """Say what to do to have a data set."""
+    if name == "ames":
+        return "It is not publicly available."
+    return f"Put {name}.csv.gz into a folder and give that as data_dir, or as {_FOLDER_VARIABLE}."
+
+
+def status(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
+    """List all data sets, and where each would come from.
+
+    Parameters
+    ----------
+    data_dir : str or path-like, optional
+        As for `load`.
+
+    Returns
+    -------
+    list of dict
+        name, paper_name, role, task, rows, features, classes, openml_id, source ("missing" if there
+        is none) and note of each.
+
+    Examples
+    --------
+    >>> from secateurs.paper.datasets import status
+    >>> sum(row["role"] in ("paper", "authors' code") for row in status())
+    29
+    """
+    return [
+        {
+            "name": dataset.name,
+            "paper_name": dataset.paper_name,
+            "role": dataset.role,
+            "task": dataset.task,
+            "rows": dataset.n_rows,
+            "features": dataset.n_features,
+            "classes": len(dataset.class_counts) or None,
+            "openml_id": dataset.openml_id,
+            "source": find(dataset.name, data_dir) or "missing",
+            "note": dataset.note,
+        }
+        for dataset in DATASETS.values()
+    ]
+
+
+def verify(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
+    """Compare the files of a folder with their checksums.
+
+    Parameters
+    ----------
+    data_dir : str or path-like, optional
+        As for `load`.
+
+    Returns
+    -------
+    list of dict
+        name, path, state ("ok", "fetched" if it is as `fetch` left it, "another file" or
+        "absent"), sha256 (found) and expected of each data set that has a checksum.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from secateurs.paper.datasets import verify
+    >>> with TemporaryDirectory() as folder:
+    ...     {row["state"] for row in verify(folder)}
+    {'absent'}
+    """
+    return [_checked(known, data_dir) for known in DATASETS.values() if known.sha256 is not None]
+
+
+def fetch(name: str, data_dir: str | os.PathLike[str]) -> dict[str, Any]:
+    """Put a data set into a folder, unless it is there.
+
+    Parameters
+    ----------
+    name : str
+        One of `DATASETS` that OpenML has, or that is drawn by its definition.
+    data_dir : str or path-like
+        The folder; made if it is not there.
+
+    Returns
+    -------
+    dict
+        name, path, source and sha256. A side-car ``NAME.json`` keeps that of a new file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from secateurs.paper.datasets import fetch, load
+    >>> with TemporaryDirectory() as folder:
+    ...     fetch("waveform", folder)["source"], load("waveform", folder).X.shape
+    ('generated', (5000, 21))
+    """
+    dataset = _known(name)
+    folder = Path(data_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    source = find(name, folder)
+    path = folder / f"{name}.csv.gz"
+    if source is None:
+        raise InputError(f"{name} cannot be fetched. {how_to_get(name)}")
+    if not path.exists():
+        frame, labels = _read(dataset, source, folder)
+        text = frame.assign(**{TARGET: labels}).to_csv(index=False, lineterminator="\n")
+        content = gzip.compress(text.encode(), mtime=0)
+        record = {"source": source, "sha256": hashlib.sha256(content).hexdigest()}
+        write_file(path.with_name(f"{name}.json"), json.dumps(record, indent=2).encode())
+        write_file(path, content)
+    return {"name": name, "path": str(path), "source": source, "sha256": _sha256(path)}
+
+
+def binarise(labels: ArrayLike) -> NDArray[np.str_]:
+    """Make two classes of several, as the authors' program does.
+
+    Classes are taken in the sorted order of their text. The first at which more than half of all
+    rows are reached, but at least the second, becomes class 1 with all that follow; those before it
+    become class 0.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+        The labels.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        "0" or "1" for each row.
+
+    Examples
+    --------
+    >>> from secateurs.paper.datasets import binarise
+    >>> binarise(["a", "b", "b", "c", "c"]).tolist()  # one row, then three: more than 2.5
+    ['0', '1', '1', '1', '1']
+    """
+    classes, places, counts = np.unique(
+        np.asarray(labels).astype(str), return_inverse=True, return_counts=True
+    )
+    if len(classes) < 2:
+        raise InputError(f"The labels have {len(classes)} class. Give labels of two or more.")
+    over_half = 2 * np.cumsum(counts) > len(places)
+    first = max(1, int(np.argmax(over_half)))
+    return np.where(places >= first, "1", "0")
+
+
+def _known(name: str) -> Dataset:
+    if name not in DATASETS:
+        raise InputError(f"{name!r} is no data set we know. Give one of: {', '.join(DATASETS)}.")
+    return DATASETS[name]
+
+
+def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path | None:
+    """Give the folder of the data sets: that given, or that of the environment, if any."""
+    folder = data_dir or os.environ.get(_FOLDER_VARIABLE)
+    if not folder:
+        return None
+    if not Path(folder).is_dir():
+        raise InputError(f"{folder} is no folder. Give the folder that holds the data sets.")
+    return Path(folder).resolve()
+
+
+def _path(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
+    folder = data_folder(data_dir)
+    path = None if folder is None else folder / f"{name}.csv.gz"
+    return path if path is not None and path.is_file() else None
+
+
+def _checked(dataset: Dataset, data_dir: str | os.PathLike[str] | None) -> dict[str, Any]:
+    path = _path(dataset.name, data_dir)
+    digest = None if path is None else _sha256(path)
+    if path is None or digest is None:
+        state = "absent"
+    elif digest == dataset.sha256:
+        state = "ok"
+    else:
+        state = "fetched" if _fetched_from(path, digest) else "another file"
+    return {
+        "name": dataset.name,
+        "path": None if path is None else str(path),
+        "state": state,
+        "sha256": digest,
+        "expected": dataset.sha256,
+    }
+
+
+def _fetched_from(path: Path, digest: str) -> str | None:
+    """Say where a file was fetched from, if its side-car speaks of this very file."""
+    sidecar = path.with_name(path.name.removesuffix(".csv.gz") + ".json")
+    try:
+        record = json.loads(sidecar.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    known = isinstance(record, dict) and record.get("sha256") == digest
+    return str(record["source"]) if known and "source" in record else None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _read(dataset: Dataset, source: str, data_dir: str | os.PathLike[str] | None) -> Table:
+    """Give features and labels from where the data set is."""
+    path = _path(dataset.name, data_dir)
+    if path is not None:
+        return read_file(path)
+    if source == "scikit-learn":
+        return from_sklearn(dataset.name)
+    assert dataset.n_rows is not None
+    assert dataset.n_features is not None
+    if source == "generated":
+        return draw(dataset.name, dataset.n_rows)
+    assert dataset.openml_id is not None
+    try:
+        copy = from_openml(dataset.openml_id, dataset.openml_target)
+        return conform(*copy, dataset.n_features, dataset.class_counts)
+    except InputError as error:
+        raise InputError(f"{dataset.name}: {error} {how_to_get(dataset.name)}") from error

@@ -1,0 +1,1 @@
+"""Files of models: written whole, checked before anything in them is used."""

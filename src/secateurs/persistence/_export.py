@@ -1,0 +1,319 @@
+"""Write models for other runtimes, once they have shown that they predict the same there."""
+
+import copy
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.tree._tree import Tree
+
+from secateurs.exceptions import (
+    InputError,
+    ParityError,
+    UnsupportedEnsembleError,
+    import_extra,
+    one_line,
+)
+from secateurs.persistence._models import describe, refuse_existing, write_with_sidecar
+from secateurs.persistence._soundness import reachable
+
+_LEAST_ROWS = 100
+_TIE = 1e-6  # top two closer than this: either label is right
+_TOLERANCE = 1e-5  # of probabilities, which the runtimes sum in single precision
+
+_FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
+_NEIGHBOURS = (KNeighborsClassifier, RadiusNeighborsClassifier)
+_KEEP = "Keep the model as .skops"
+
+
+def export(
+    model: Any, path: str | os.PathLike[str], X_check: ArrayLike, *, force: bool = False
+) -> Path:
+    """Write a model for ONNX Runtime or treelite, if it predicts the same there.
+
+    The converted model predicts ``X_check`` and is compared with the original. The file appears
+    only when all labels agree, ties apart, and all probabilities to 1e-5.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted classifier: a forest, Bagging, Voting, AdaBoost, or a Pipeline that ends in one.
+        It is not changed.
+    path : str or path-like
+        Where to. The suffix tells the format: ``.onnx``, or ``.treelite`` for forests. The side-car
+        has the same name with ``.json`` behind and holds the result of the comparison.
+    X_check : array-like of shape (n_samples, n_features)
+        At least 100 rows such as the model will see. They are rounded to float32 for both, as is
+        every input of the exported model.
+    force : bool, default=False
+        Whether to write over files that exist.
+
+    Returns
+    -------
+    Path
+        Where the exported model is.
+
+    Examples
+    --------
+    >>> import json
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from secateurs.persistence._export import export
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = export(forest, f"{folder}/forest.treelite", X)
+    ...     check = json.loads(path.with_name("forest.treelite.json").read_text())["check"]
+    >>> check["rows"], check["labels_differing"]
+    (150, 0)
+    """
+    target = Path(path)
+    if target.suffix.lower() not in _FORMATS:
+        raise InputError(
+            f"{target} ends in {target.suffix!r}, which is no format to export to. "
+            f"Give one of: {', '.join(_FORMATS)}."
+        )
+    runtime = _FORMATS[target.suffix.lower()]
+    sidecar = target.with_name(f"{target.name}.json")
+    refuse_existing((target, sidecar), force)
+    modules = runtime.modules()
+    rows = _check_rows(model, X_check)
+    runtime.refuse(model, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about how the converter calls scikit-learn
+        try:
+            content = runtime.convert(model, modules)
+            found = runtime.predict(content, model, rows.to_numpy(), modules)
+        except Exception as error:
+            raise UnsupportedEnsembleError(
+                f"{type(model).__name__} cannot be written as {target.suffix}: {one_line(error)}. "
+                f"{_KEEP}."
+            ) from error
+    check = _compare(_answer(model, rows), found, target)
+    record = describe(model, target.suffix[1:].lower(), content, runtime.packages) | {
+        "input": {"dtype": "float32", "features": rows.shape[1]},
+        "classes": np.asarray(model.classes_).tolist(),
+        "check": check,
+    }
+    write_with_sidecar(target, content, sidecar, record)
+    return target
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a model says of rows: labels, and shares of the classes (None: it does not tell)."""
+
+    labels: NDArray[Any]
+    shares: Any
+
+
+@dataclass(frozen=True)
+class _Runtime:
+    """How to write a format and how to predict with what was written."""
+
+    extra: str
+    packages: tuple[str, ...]
+    refuse: Callable[[Any, pd.DataFrame], None]
+    convert: Callable[[Any, dict[str, Any]], bytes]
+    predict: Callable[[bytes, Any, NDArray[np.float32], dict[str, Any]], _Answer]
+
+    def modules(self) -> dict[str, Any]:
+        doing = f"writing .{self.extra}"
+        return {package: import_extra(package, self.extra, doing) for package in self.packages}
+
+
+def _check_rows(model: Any, X_check: ArrayLike) -> pd.DataFrame:
+    """Turn the rows to check into what model and runtime are both given."""
+    classes = getattr(model, "classes_", None)
+    if not isinstance(classes, np.ndarray):
+        raise UnsupportedEnsembleError(
+            f"{type(model).__name__} is no fitted classifier of one output. Fit it first, or give "
+            "the classifier inside."
+        )
+    try:
+        values = np.asarray(X_check, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X_check is no table of numbers: {one_line(error)}.") from error
+    n_features = model.n_features_in_
+    if values.ndim != 2 or len(values) < _LEAST_ROWS or values.shape[1] != n_features:
+        raise InputError(
+            f"X_check has shape {values.shape}; it must have at least {_LEAST_ROWS} rows, and the "
+            f"{n_features} features of the model. Give rows such as the model will see."
+        )
+    names = getattr(X_check, "columns", getattr(model, "feature_names_in_", None))
+    return pd.DataFrame(values, columns=names)
+
+
+def _answer(model: Any, rows: pd.DataFrame) -> _Answer:
+    """Ask the original."""
+    given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
+    try:
+        if hasattr(model, "predict_proba"):
+            return _Answer(model.predict(given), model.predict_proba(given))
+        return _Answer(model.predict(given), _vote_shares(model, given))
+    except ValueError as error:
+        raise InputError(f"The model itself cannot predict X_check: {one_line(error)}.") from error
+
+
+def _vote_shares(model: Any, given: Any) -> NDArray[np.float64]:
+    """Count the votes of a hard Voting, which has no probabilities to tell a tie by."""
+    codes = model.transform(given)
+    voting = _last(model)
+    weights = np.ones(codes.shape[1])
+    if voting.weights is not None:
+        kept = [part != "drop" for _, part in voting.estimators]
+        weights = np.asarray(voting.weights, dtype=float)[kept]
+    votes = [(codes == code) @ weights for code in range(len(model.classes_))]
+    return np.stack(votes, axis=1) / weights.sum()
+
+
+def _last(model: Any) -> Any:
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+def _compare(expected: _Answer, found: _Answer, target: Path) -> dict[str, Any]:
+    """Give the figures of the comparison, or refuse."""
+    n_rows = len(expected.labels)
+    told = found.shares is not None
+    if found.labels.shape != (n_rows,) or (told and found.shares.shape != expected.shares.shape):
+        raise ParityError(
+            f"{target.name} would give labels of shape {found.labels.shape} for {n_rows} rows. "
+            f"Nothing was written. {_KEEP}."
+        )
+    differs = found.labels != expected.labels
+    top = np.sort(expected.shares, axis=1)
+    tied = (top[:, -1:] - top[:, -2:-1] < _TIE).any(axis=1)  # never, if there is one class only
+    off = float(np.abs(found.shares - expected.shares).max()) if told else None
+    n_wrong = int((differs & ~tied).sum())
+    if n_wrong or not (off is None or off <= _TOLERANCE):  # NaN as well
+        shares = "" if off is None else f" and in probabilities by up to {off:.2g}"
+        raise ParityError(
+            f"{target.name} would differ in {n_wrong} of {n_rows} labels (ties apart){shares}; "
+            f"allowed are 0 labels and {_TOLERANCE}. Nothing was written. {_KEEP}."
+        )
+    return {
+        "rows": n_rows,
+        "labels_differing": n_wrong,
+        "ties_differing": int((differs & tied).sum()),
+        "largest_probability_difference": off,
+    }
+
+
+def _refuse_onnx(model: Any, rows: pd.DataFrame) -> None:
+    """Refuse what the converter is known to get wrong without saying so."""
+    if not hasattr(model, "predict_proba") and not isinstance(_last(model), VotingClassifier):
+        _refuse(model, ".onnx", "it has no predict_proba to compare")
+    things = reachable(model)
+    instead = "Export it as .treelite" if isinstance(model, _FORESTS) else _KEEP
+    if any(_knows_missing(thing) for thing in things if isinstance(thing, Tree)):
+        _refuse(
+            model, ".onnx", "its trees were trained with missing values, which get lost", instead
+        )
+    if rows.isna().to_numpy().any() and not isinstance(model, Pipeline):  # it may begin by filling
+        _refuse(model, ".onnx", "X_check has missing values, whose way gets lost", instead)
+    for bagging in things:
+        if not isinstance(bagging, BaggingClassifier) or not hasattr(bagging, "estimators_"):
+            continue
+        for member in bagging.estimators_:
+            if not hasattr(member, "predict_proba"):
+                _refuse(model, ".onnx", f"its member {type(member).__name__} has no predict_proba")
+            if len(member.classes_) != len(bagging.classes_):
+                _refuse(model, ".onnx", f"a member knows {len(member.classes_)} classes only")
+        if any(isinstance(thing, _NEIGHBOURS) for thing in reachable(bagging.estimators_)):
+            _refuse(model, ".onnx", "nearest neighbours in Bagging come out differently")
+
+
+def _refuse_treelite(model: Any, rows: pd.DataFrame) -> None:
+    if not isinstance(model, _FORESTS):
+        _refuse(model, ".treelite", "treelite takes forests alone", "Export it as .onnx")
+
+
+def _refuse(model: Any, suffix: str, reason: str, instead: str = _KEEP) -> None:
+    raise UnsupportedEnsembleError(
+        f"{type(model).__name__} cannot be written as {suffix}: {reason}. {instead}."
+    )
+
+
+def _knows_missing(tree: Any) -> bool:
+    """Whether a tree has learnt where missing values go, as far as its nodes tell.
+
+    Where none were seen, scikit-learn sends them to the child with more samples; and only a split
+    between missing and other values has an infinite threshold.
+    """
+    parents = np.flatnonzero(tree.children_left != -1)
+    sizes = tree.n_node_samples
+    larger = sizes[tree.children_left[parents]] > sizes[tree.children_right[parents]]
+    learnt = tree.missing_go_to_left[parents].astype(bool) != larger
+    return bool(learnt.any() or np.isinf(tree.threshold[parents]).any())
+
+
+def _to_onnx(model: Any, modules: dict[str, Any]) -> bytes:
+    types = import_module("skl2onnx.common.data_types")
+    twin = _repaired(model)
+    graph = modules["skl2onnx"].convert_sklearn(
+        twin,
+        name=type(model).__name__,
+        initial_types=[("X", types.FloatTensorType([None, model.n_features_in_]))],
+        options={id(twin): {"zipmap": False}},
+    )
+    return graph.SerializeToString()
+
+
+def _repaired(model: Any) -> Any:
+    """Copy a model with Voting in it, in the only form that the converter takes."""
+    if not any(isinstance(thing, VotingClassifier) for thing in reachable(model)):
+        return model
+    twin = copy.deepcopy(model)
+    for voting in reachable(twin):
+        if isinstance(voting, VotingClassifier):
+            voting.flatten_transform = False
+            voting.weights = None if voting.weights is None else np.asarray(voting.weights)
+    return twin
+
+
+def _run_onnx(
+    content: bytes, model: Any, values: NDArray[np.float32], modules: dict[str, Any]
+) -> _Answer:
+    runtime = modules["onnxruntime"]
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3  # errors
+    session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    labels, shares = session.run(None, {"X": values})[:2]
+    return _Answer(labels, shares if hasattr(model, "predict_proba") else None)
+
+
+def _to_treelite(model: Any, modules: dict[str, Any]) -> bytes:
+    return modules["treelite"].sklearn.import_model(model).serialize_bytes()
+
+
+def _run_treelite(
+    content: bytes, model: Any, values: NDArray[np.float32], modules: dict[str, Any]
+) -> _Answer:
+    treelite = modules["treelite"]
+    shares = treelite.gtil.predict(treelite.Model.deserialize_bytes(content), values)
+    shares = shares.reshape(len(values), -1)
+    return _Answer(model.classes_[shares.argmax(axis=1)], shares)
+
+
+_FORMATS = {
+    ".onnx": _Runtime(
+        "onnx", ("skl2onnx", "onnx", "onnxruntime"), _refuse_onnx, _to_onnx, _run_onnx
+    ),
+    ".treelite": _Runtime("treelite", ("treelite",), _refuse_treelite, _to_treelite, _run_treelite),
+}

@@ -1,0 +1,228 @@
+"""Whether a model's indices lead anywhere they should not.
+
+scikit-learn's compiled code follows the indices of a fitted model without looking: a child, a
+feature or a class out of range crashes the process or reads what lies beside the array. They are
+checked here, before anybody can call `predict`.
+"""
+
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import BaseDecisionTree
+from sklearn.tree._tree import Tree
+
+_LEAF = -1
+_TWISTER_LENGTH = 624  # words of state in NumPy's Mersenne twister
+
+_ATOMS = (str, bytes, int, float, complex, np.generic, np.dtype, type(None))
+_CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
+
+
+def reachable(root: object) -> list[Any]:
+    """List what an object holds, itself first, each thing once; cycles do no harm.
+
+    Attributes, lists, tuples, sets, dicts and arrays of objects are followed. Numbers, texts,
+    functions and classes are left out.
+
+    Examples
+    --------
+    >>> from secateurs.persistence._soundness import reachable
+    >>> ring = {"name": "ring", "parts": []}
+    >>> ring["parts"].append(ring)
+    >>> len(reachable(ring))
+    2
+    """
+    seen: dict[int, Any] = {}  # holds what it has seen, so that no id is used twice
+    stack = [root]
+    while stack:
+        thing = stack.pop()
+        if isinstance(thing, (*_ATOMS, *_CODE)) or id(thing) in seen:
+            continue
+        seen[id(thing)] = thing
+        stack.extend(_parts(thing))
+    return list(seen.values())
+
+
+def find_fault(model: object) -> str | None:
+    """Say what would lead compiled code astray in a model or a container of models.
+
+    The answer is the first fault in words, or None for a sound model.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from secateurs.persistence._soundness import find_fault
+    >>> model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    >>> find_fault(model) is None
+    True
+    >>> model.tree_.feature[0] = 7
+    >>> find_fault(model)
+    'a tree splits on a feature it does not have'
+    """
+    things = reachable(model)
+    # Each check is left at its first fault: what it does next may rely on there being none.
+    checks = (_tree_faults, _owner_faults, _neighbour_faults, _machine_faults, _twister_faults)
+    # Boosting comes last: to look at it asks a member to predict, and that must be safe by then.
+    for check in (*checks, _boosting_faults):
+        for thing in things:
+            for fault in check(thing):
+                return fault
+    return None
+
+
+def _parts(thing: Any) -> list[Any]:
+    parts = list(_held(thing).values())
+    if isinstance(thing, dict):
+        parts += [*thing.keys(), *thing.values()]
+    elif isinstance(thing, (list, tuple, set, frozenset)):
+        parts += thing
+    elif isinstance(thing, np.ndarray) and thing.dtype == object:
+        parts += np.asarray(thing).ravel().tolist()
+    return parts
+
+
+def _held(thing: Any) -> dict[str, Any]:
+    """Give the attributes stored in an object itself."""
+    return vars(thing) if hasattr(thing, "__dict__") else {}
+
+
+def _state(thing: Any) -> dict[str, Any]:
+    """Give the attributes of scikit-learn's own classes; others may use the same names freely."""
+    return _held(thing) if type(thing).__module__.startswith("sklearn.") else {}
+
+
+def _tree_faults(tree: Any) -> Iterator[str]:
+    if not isinstance(tree, Tree):
+        return
+    if tree.node_count < 1:
+        yield "a tree has no nodes"
+    if tree.n_outputs < 1 or tree.n_features < 1 or (tree.n_classes < 1).any():
+        yield "a tree has no features, outputs or classes"
+    left, right = tree.children_left, tree.children_right
+    parents = np.flatnonzero(left != _LEAF)
+    if (right[left == _LEAF] != _LEAF).any():
+        yield "a leaf of a tree has a child"
+    children = np.concatenate([left[parents], right[parents]])
+    # A child behind its parent also means that no path can run in a circle.
+    if (children <= np.tile(parents, 2)).any() or (children >= tree.node_count).any():
+        yield "a tree points outside its nodes, or back"
+    if (np.bincount(children, minlength=tree.node_count)[1:] != 1).any():
+        yield "a node of a tree has no parent, or two"
+    features = tree.feature[parents]
+    if (features < 0).any() or (features >= tree.n_features).any():
+        yield "a tree splits on a feature it does not have"
+    if tree.value.shape != (tree.node_count, tree.n_outputs, tree.max_n_classes):
+        yield "a tree has values of a wrong shape"
+    if tree.max_depth != _depth(parents, children, tree.node_count):
+        yield "a tree is not as deep as it says"  # decision_path allocates by what it says
+
+
+def _depth(parents: NDArray[np.intp], children: NDArray[np.intp], n_nodes: int) -> int:
+    """Count the steps from the deepest node up to the root, doubling the stride each round."""
+    above = np.zeros(n_nodes, dtype=np.intp)
+    above[children] = np.tile(parents, 2)
+    steps = np.ones(n_nodes, dtype=np.intp)
+    steps[0] = 0
+    while above.any():
+        steps += steps[above]
+        above = above[above]
+    return int(steps.max())
+
+
+def _owner_faults(owner: Any) -> Iterator[str]:
+    """Compare an estimator with its tree, and see that its methods are its class's own."""
+    held = _state(owner)
+    if any(callable(getattr(type(owner), name, None)) for name in held):
+        yield "an attribute takes the place of a method"
+    tree = held.get("tree_")
+    if not isinstance(tree, Tree):
+        return
+    if not _is_count(held.get("n_features_in_"), tree.n_features):
+        yield "a tree has other features than its estimator"
+    if not _is_count(held.get("n_outputs_"), tree.n_outputs):
+        yield "a tree has other outputs than its estimator"
+    if "classes_" in held:
+        classes = held["classes_"] if tree.n_outputs > 1 else [held["classes_"]]
+        said = np.atleast_1d(held["n_classes_"])
+        if not [len(some) for some in classes] == said.tolist() == tree.n_classes.tolist():
+            yield "a tree has other classes than its estimator"
+
+
+def _boosting_faults(booster: Any) -> Iterator[str]:
+    """Check gradient boosting, whose trees are walked without asking their estimators."""
+    stages = _state(booster).get("estimators_")
+    if not (isinstance(stages, np.ndarray) and hasattr(booster, "_raw_predict_init")):
+        return
+    members = stages.ravel().tolist()
+    trees: list[Any] = [_state(member).get("tree_") for member in members]
+    if not all(isinstance(member, BaseDecisionTree) for member in members) or not all(
+        isinstance(tree, Tree) for tree in trees
+    ):
+        yield "a stage of boosting is no fitted tree"
+    n_features = trees[0].n_features
+    if any(tree.n_features != n_features or tree.value.shape[1:] != (1, 1) for tree in trees):
+        yield "the trees of boosting do not fit together"
+    start = booster._raw_predict_init(np.zeros((1, n_features), dtype=np.float32))
+    if start.shape != (1, stages.shape[1]):
+        yield "the stages of boosting have other outputs than their start"
+
+
+def _neighbour_faults(model: Any) -> Iterator[str]:
+    """Check nearest neighbours: stored samples, and the codes of their classes."""
+    held = _state(model)
+    samples = held.get("_fit_X")
+    if not isinstance(samples, np.ndarray):
+        return
+    if samples.ndim != 2 or not _is_count(held.get("n_features_in_"), samples.shape[1]):
+        yield "stored neighbours have other features than their estimator"
+    codes = np.asarray(held.get("_y"))
+    if "classes_" not in held or codes.ndim != 1:
+        return
+    if len(codes) != len(samples):
+        yield "stored neighbours and their classes differ in number"
+    if codes.dtype.kind not in "iu" or not _within(codes, len(held["classes_"])):
+        yield "a stored neighbour is of an unknown class"
+
+
+def _machine_faults(machine: Any) -> Iterator[str]:
+    """Check support vector machines, of which libsvm believes every count."""
+    held = _state(machine)
+    if "_n_support" not in held:
+        return
+    if held["_sparse"] or callable(held["kernel"]) or "_impl" in held:
+        yield "a support vector machine is of a kind that cannot be checked"
+    counts, support = np.asarray(held["_n_support"]), np.asarray(held["support_"])
+    n_pairs = len(counts) * (len(counts) - 1) // 2
+    vectors = (0 if held["kernel"] == "precomputed" else len(support), held["n_features_in_"])
+    fits = (
+        len(counts) > 1
+        and held["_dual_coef_"].shape == (len(counts) - 1, len(support))
+        and (held["support_vectors_"].shape == vectors or vectors[0] == 0)
+        and held["_intercept_"].shape == (n_pairs,)
+        and held["_probA"].shape == held["_probB"].shape
+        and held["_probA"].size in (0, n_pairs)
+    )
+    if machine._impl in ("c_svc", "nu_svc"):
+        fits = fits and counts.sum() == len(support)
+    if not fits or (counts < 0).any() or not _within(support, held["shape_fit_"][0]):
+        yield "a support vector machine counts its vectors wrongly"
+
+
+def _twister_faults(generator: Any) -> Iterator[str]:
+    if not isinstance(generator, np.random.RandomState):
+        return
+    state = generator.get_state(legacy=False)["state"]
+    if not 0 <= state.get("pos", 0) <= _TWISTER_LENGTH:
+        yield "a random generator points outside its state"
+
+
+def _is_count(value: Any, expected: int) -> bool:
+    """Whether a plain integer has the value expected; a masked array would equal anything."""
+    return isinstance(value, (int, np.integer)) and bool(value == expected)
+
+
+def _within(codes: NDArray[Any], bound: int) -> bool:
+    return bool(((codes >= 0) & (codes < bound)).all())

@@ -1,0 +1,327 @@
+"""From a fitted ensemble to a smaller one: prune() and what it gives."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from secateurs.ensembles import Ensemble, as_ensemble
+from secateurs.evaluation import _before_after
+from secateurs.evaluation._budget import Budget, Sizes
+from secateurs.exceptions import InputError
+from secateurs.outputs._collect import looks_trained_on, votes_of
+from secateurs.outputs._folds import held_out_accuracy, split_votes
+from secateurs.outputs._predictions import Predictions, is_table
+from secateurs.outputs._votes import Votes
+from secateurs.pruners import BasePruner, make_pruner
+from secateurs.pruners._base import SpreadPruner, check_option, resolve_keep
+from secateurs.pruners._selector import as_pruner
+
+VOTES = ("auto", "labels")
+# What pruner="auto" tries, on equal terms the first: methods that are quick and look at the truth.
+_CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("comep", {"diversity_weight": 0.3}),
+    ("comep", {"diversity_weight": 0.1}),
+    ("comep", {"diversity_weight": 0.5}),
+    ("re", {}),
+    ("oo", {}),
+    ("drep", {}),
+    ("best", {}),
+)
+
+
+def prune(
+    ensemble: Any,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    pruner: str | BasePruner = "comep",
+    keep: int | float | None = None,
+    *,
+    tolerance: float | None = None,
+    max_bytes: float | None = None,
+    max_latency: float | None = None,
+    cost: ArrayLike | None = None,
+    max_cost: float | None = None,
+    vote: str = "auto",
+    oob: bool = False,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    executor: Any = None,
+    callback: Callable[[int, int, float | None], None] | None = None,
+    **parameters: Any,
+) -> "Pruning":
+    """Keep the few members of a fitted ensemble that together predict best.
+
+    Parameters
+    ----------
+    ensemble : object
+        A fitted RandomForest, ExtraTrees, Bagging, Voting or AdaBoost classifier, a pipeline or
+        fitted search around one, a list or dict of fitted classifiers; or predictions: labels
+        (samples × members) or probabilities (samples × members × classes), without X.
+    X : array-like of shape (n_samples, n_features)
+        Rows to choose on, best ones that the ensemble was not trained on.
+    y : array-like of shape (n_samples,)
+        Their true labels.
+    pruner : str or pruner, default="comep"
+        A method by its short name, or a pruner with parameters of its own, also a selector that
+        knows nothing of secateurs (`secateurs.pruners.SelectorPruner`); "auto" tries some and
+        takes the one that does best on rows held out.
+    keep : int or float, optional
+        How many members to keep: a count, or a fraction. Without it and without a budget, what
+        the pruner does by itself.
+    tolerance : float, optional
+        Instead of ``keep``: the smallest sub-ensemble whose accuracy on rows held out is at most
+        this much below that of the whole ensemble. Members are chosen on four fifths of the rows
+        and scored on the fifth, five times.
+    max_bytes : float, optional
+        Instead of ``keep``: the largest sub-ensemble whose pickle is no larger.
+    max_latency : float, optional
+        Instead of ``keep``: the largest that predicts one row in so many seconds, measured.
+    cost, max_cost : array-like of shape (n_members,) and float, optional
+        Instead of ``keep``: the largest whose members cost no more together.
+    vote : {"auto", "labels"}, default="auto"
+        How accuracy is scored for ``tolerance``: as the ensemble's own predict votes, or by
+        counting labels.
+    oob : bool, default=False
+        X are the training rows; use only votes on rows that a member did not see.
+    n_jobs : int, optional
+        Members asked at once, in threads.
+    random_state : int, RandomState or None, default=None
+        For methods, starts and folds that draw.
+    executor : concurrent.futures.Executor or Dask Client, optional
+        Who chooses, for COMEP, DOMEP and EPFD; other methods go into `EPFD` for that.
+    callback : callable(done, total, best), optional
+        Told of progress by the same methods.
+    **parameters
+        Parameters of the method, such as ``diversity_weight=0.3`` or ``"auto"``.
+
+    Returns
+    -------
+    Pruning
+        The pruned ensemble and how it came about.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from secateurs import prune
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(50, random_state=0).fit(X[::2], y[::2])
+    >>> pruning = prune(forest, X[1::2], y[1::2], keep=5)
+    >>> pruning.estimator
+    RandomForestClassifier(n_estimators=5, random_state=0)
+    """
+    check_option("vote", vote, VOTES)
+    known = Predictions(ensemble) if is_table(ensemble) else as_ensemble(ensemble)
+    if y is None:
+        raise InputError("prune needs y, the true labels of the rows to choose on.")
+    if X is None and not isinstance(known, Predictions):
+        raise InputError("prune needs X, the rows to choose on; only predictions go without.")
+    votes = _votes(known, X, y, oob, n_jobs)
+    rng = check_random_state(random_state)
+    budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
+    if budget.is_set and keep is not None:
+        raise InputError(f"keep={keep} and a budget exclude each other. Give one of them.")
+    method = _method(pruner, parameters, keep, rng, votes)
+    if budget.is_set:
+        keep = Sizes(known, X, votes, method, rng).find(budget, vote)
+    if keep is not None:
+        method = method.with_keep(keep)
+    if isinstance(method, SpreadPruner):
+        method.fit(votes, executor=executor, callback=callback)
+    elif executor is not None:
+        name = type(method).__name__
+        raise InputError(
+            f"{name} works in one process. Give pruner=EPFD({name}(…)), which shares its work, or "
+            "leave out the executor."
+        )
+    else:
+        method.fit(votes)
+    return Pruning(known, method, votes, _before_after.row_hashes(X), oob)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pruning:
+    """A pruned ensemble, and how it came about.
+
+    Attributes
+    ----------
+    estimator : object
+        The pruned ensemble: a plain object of the same class as the one given, its members in
+        their old order and shared with it; of a list a list, of predictions the columns kept.
+    pruner : BasePruner
+        The fitted pruner.
+    member_indices : ndarray of shape (n_kept,)
+        The kept members, in the order they were chosen.
+    votes : Votes
+        What the members were chosen by.
+    """
+
+    ensemble: Ensemble
+    pruner: BasePruner
+    votes: Votes
+    chosen_rows: Any = None
+    oob: bool = False
+    estimator: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        kept = np.sort(self.pruner.member_indices_).tolist()
+        object.__setattr__(self, "estimator", self.ensemble.slice(kept))
+
+    @property
+    def member_indices(self) -> Any:
+        """The kept members, in the order they were chosen."""
+        return self.pruner.member_indices_
+
+    @property
+    def member_names(self) -> list[str]:
+        """Names of the kept members, in the order they were chosen."""
+        return [self.ensemble.names[member] for member in self.member_indices]
+
+    def summary(self, X_test: Any, y_test: ArrayLike, *, random_state: Any = 0) -> Any:
+        """Compare the pruned ensemble with the whole one.
+
+        Parameters
+        ----------
+        X_test : array-like
+            Rows to measure on: as for the ensemble's own predict; for predictions, such a table on
+            other rows, with all members.
+        y_test : array-like of shape (n_samples,)
+            Their true labels.
+        random_state : int, RandomState or None, default=0
+            Draws the bootstrap samples.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A line for members, accuracy, balanced accuracy, log loss, megabytes of the pickle,
+            and milliseconds to predict 1 and 1000 rows; columns for the whole ensemble, the
+            pruned one and the change, with a 95 % interval for that of accuracy (paired
+            bootstrap over rows).
+            The index is named after the rows: held out, or those the members were chosen on.
+        """
+        return _before_after.summary(self, X_test, y_test, check_random_state(random_state))
+
+    def report(
+        self,
+        path: str | Path,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        *,
+        X: Any = None,
+        force: bool = False,
+    ) -> Path:
+        """Write a page that shows what was gained and lost: one HTML file that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to.
+        X_test, y_test : array-like, optional
+            Rows to measure on, as for `summary`. Without them figures are cross-fitted on the
+            rows chosen on, counting labels.
+        X : array-like, optional
+            The rows chosen on, so that cross-fitted figures follow the ensemble's own vote.
+        force : bool, default=False
+            Whether to write over a file that exists.
+
+        Returns
+        -------
+        Path
+        """
+        from secateurs.persistence._models import refuse_existing
+        from secateurs.report import report_data, write_report
+
+        refuse_existing([Path(path)], force)  # before any work
+        return write_report(report_data(self, X_test, y_test, X=X), path, force=force)
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the pruned ensemble to a file, with a note of how it came about beside it."""
+        from secateurs.persistence._models import save
+
+        return save(self.estimator, path, provenance=self.provenance(), force=force)
+
+    def provenance(self) -> dict[str, Any]:
+        """Give what there is to know of the pruning, in plain values."""
+        parameters = self.pruner.get_params(deep=False)
+        return {
+            "method": type(self.pruner).__name__,
+            "parameters": {name: _plain(value) for name, value in parameters.items()},
+            "members": self.member_indices.tolist(),
+            "names": self.member_names,
+            "scores": self.pruner.scores_.tolist(),
+            "n_members_before": self.ensemble.n_members,
+            "n_samples": self.votes.n_samples,
+            "out_of_bag": self.oob,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Pruning({type(self.ensemble.model).__name__}: {len(self.member_indices)} of "
+            f"{self.ensemble.n_members} members kept by {self.pruner})"
+        )
+
+    def _repr_html_(self) -> str:
+        return _before_after.html(self)
+
+
+def _votes(ensemble: Ensemble, X: Any, y: ArrayLike, oob: bool, n_jobs: int | None) -> Votes:
+    if isinstance(ensemble, Predictions):
+        ensemble.prepare(X)
+        return ensemble.votes.with_labels(y)
+    votes = votes_of(ensemble, X, y, oob, n_jobs)
+    if not oob and looks_trained_on(ensemble, votes):
+        warnings.warn(
+            "These look like the rows the ensemble was trained on, on which nearly every member "
+            "looks good. Give rows held out, or oob=True to use each member's unseen rows only.",
+            stacklevel=3,
+        )
+    return votes
+
+
+def _method(
+    pruner: str | BasePruner,
+    parameters: Mapping[str, Any],
+    keep: int | float | None,
+    rng: np.random.RandomState,
+    votes: Votes,
+) -> BasePruner:
+    """Make the pruner, with the random state where it takes one."""
+    if not isinstance(pruner, str):
+        if parameters:
+            names = ", ".join(parameters)
+            raise InputError(f"Give {names} to the pruner itself: {type(pruner).__name__}(…).")
+        return clone(as_pruner(pruner))
+    if pruner == "auto":
+        if parameters:
+            raise InputError(f"pruner='auto' takes no parameters, but got {', '.join(parameters)}.")
+        return _best_method(votes, 0.1 if keep is None else keep, rng)
+    method = make_pruner(pruner, **parameters)
+    return method.seed(rng.randint(2**31)) if hasattr(method, "random_state") else method
+
+
+def _best_method(votes: Votes, keep: int | float, rng: np.random.RandomState) -> BasePruner:
+    """Find the method that does best on rows held out."""
+    n_keep = resolve_keep(keep, votes.n_members)
+    parts = split_votes(votes, rng)
+    scores = []
+    for name, parameters in _CANDIDATES:
+        method = make_pruner(name, keep=n_keep, **parameters)
+        if votes.has_missing and not method.takes_missing:
+            continue
+
+        def choose(part: Votes, method: BasePruner = method) -> Sequence[int]:
+            return clone(method).fit(part).member_indices_.tolist()
+
+        scores.append((held_out_accuracy(parts, choose), method))
+    return max(scores, key=lambda pair: pair[0])[1]
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

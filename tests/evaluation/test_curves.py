@@ -1,0 +1,92 @@
+"""Votes on rows held out, and what is counted of them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+
+import cases
+import naive
+from secateurs import Votes, compare
+from secateurs.evaluation import _rows
+from secateurs.evaluation._curves import Score, score
+from secateurs.evaluation._rows import Ballots, Rows
+
+
+def ballots_of(case):
+    (ballots,) = Rows(Votes.encode(*case)).ballots()
+    return ballots
+
+
+def with_shares(shares, y):
+    """Ballots in which members add up shares: (members, rows, classes)."""
+    shares = np.array(shares, dtype=float)
+    codes = shares.argmax(axis=2)
+    votes = Votes.from_codes(codes, np.arange(shares.shape[2]), y)
+    return Ballots(np.arange(len(y)), votes, shares, np.arange(shares.shape[2]))
+
+
+def test_groups_vote_as_the_formula_says_whatever_their_order():
+    case = cases.make(0, 65, 3, cases.KINDS)
+    groups = [[0], [0, 1], [0, 1, 2], [5, 2], [5], [5, 3, 1], range(7)]
+    for group, winner in zip(groups, ballots_of(case).winners(groups, own=False)):
+        expected = [naive.vote(case.votes, list(group), n) for n in range(65)]
+        assert winner.tolist() == expected
+
+
+def test_shares_are_added_up():
+    shares = [[[0.6, 0.4], [0.4, 0.6]], [[0.1, 0.9], [0.5, 0.5]]]
+    ballots = with_shares(shares, [0, 1])
+    voted = [winner.tolist() for winner in ballots.winners([[0], [0, 1], [1]], own=True)]
+    assert voted == [[0, 1], [1, 1], [1, 0]]
+    counted = [winner.tolist() for winner in ballots.winners([[0, 1]], own=False)]
+    assert counted == [[0, 0]]
+
+
+def test_what_rounds_to_a_tie_in_a_model_does_so_here():
+    sums = ((value, np.nextafter(value, 2)) for value in np.linspace(1.75, 1.99, 100))
+    less, more = next((less, more) for less, more in sums if less / 7 == more / 7)
+    assert less < more
+    shares = np.zeros((7, 1, 2))
+    shares[0, 0] = less, more
+    (winner,) = with_shares(shares, [0]).winners([range(7)], own=True)
+    assert winner.tolist() == [0]
+
+
+def test_scores_by_hand():
+    case = cases.Case([[0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 0]], [0, 1, 0, 1])
+    counted, voted = score(ballots_of(case), [[0], [0, 1], [2]], own=False, wanted=[1])
+    assert (counted.n_rows, counted.whole) == (4, 2)  # all members: 1, 1, 0, 0
+    assert counted.right.tolist() == [4, 3, 1]
+    assert counted.lost.tolist() == [0, 0, 1]
+    assert counted.won.tolist() == [2, 1, 0]
+    assert voted[1].tolist() == [0, 1, 0, 0]
+    assert list(voted) == [1]
+
+
+def test_scores_add_up_and_have_the_interval_of_paired_rows():
+    first = Score(60, 50, np.array([48]), np.array([5]), np.array([3]))
+    both = first + Score(40, 30, np.array([33]), np.array([1]), np.array([4]))
+    assert both.accuracy.tolist() == [0.81]
+    assert both.whole_accuracy == 0.8
+    differences = np.array([-1] * 6 + [1] * 7 + [0] * 87)
+    assert both.change == pytest.approx([differences.mean()])
+    assert both.half_width == pytest.approx([1.959964 * differences.std() / 10])
+
+
+def test_rows_are_taken_a_few_at_a_time_with_the_same_result(monkeypatch):
+    X, y = make_classification(400, 6, n_informative=4, n_classes=3, random_state=0)
+    forest = RandomForestClassifier(8, min_samples_leaf=5, random_state=0).fit(X[:150], y[:150])
+    given = {"methods": ["re"], "keep": [2, 5], "random_state": 0}
+
+    def figures(**rows):
+        found = compare(forest, X[150:250], y[150:250], **given, **rows)
+        return found.leaderboard().drop(columns=["ms", "seconds"]), found.courses["re"].predicted
+
+    for rows in ({}, {"X_test": X[250:], "y_test": y[250:]}):
+        board, predicted = figures(**rows)
+        with monkeypatch.context() as patched:
+            patched.setattr(_rows, "_MOST_SHARES", 8 * 3 * 7)  # seven rows at once
+            again, predicted_again = figures(**rows)
+        assert board.equals(again)
+        assert all((predicted[size] == predicted_again[size]).all() for size in (2, 5))

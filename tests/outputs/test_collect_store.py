@@ -1,0 +1,214 @@
+"""Votes collected into a store: the same votes, some members at a time, whatever happens."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from processes import with_path
+from secateurs import Votes, VoteStore, collect_votes
+from secateurs.ensembles import as_ensemble
+from secateurs.exceptions import InputError
+from secateurs.outputs import _store as store
+from secateurs.outputs._collect import votes_of
+from secateurs.outputs._packing import pack
+from test_ensembles import (
+    BOOTSTRAPPED,
+    data,
+    every_kind_of_label,
+    every_number_of_classes,
+    fitted,
+)
+
+
+def small_tiles(monkeypatch, n_members, n_samples=150, n_codes=3):
+    """Let a store have tiles of so many members."""
+    monkeypatch.setattr(store, "_TILE_BYTES", n_members * pack(n_samples, 1, n_codes).nbytes)
+
+
+@every_kind_of_label
+@every_number_of_classes
+@pytest.mark.parametrize(
+    "name", ["forest", "bagging", "soft voting", "boosting", "pipeline", "dict"]
+)
+def test_a_store_is_filled_with_the_same_votes(tmp_path, monkeypatch, name, n_classes, labels):
+    small_tiles(monkeypatch, 3, n_codes=n_classes)
+    X, y, _ = data(n_classes, labels)
+    model = fitted(name, n_classes, labels)
+    expected = votes_of(as_ensemble(model), X, y)
+    kept = collect_votes(model, X, store=tmp_path / "votes", y=y)
+    assert kept.n_tiles == -(-expected.n_members // 3)
+    loaded = VoteStore.open(tmp_path / "votes").load()
+    assert np.array_equal(loaded.packed.cells, expected.packed.cells)
+    assert loaded.classes.tolist() == expected.classes.tolist()
+    assert loaded.y.tolist() == expected.y.tolist()
+    assert loaded.names.tolist() == expected.names.tolist()
+    assert (kept.load().vote() == Votes.encode(collect_votes(model, X)).vote()).all()
+
+
+@pytest.mark.parametrize("name", BOOTSTRAPPED[:3])
+def test_a_store_holds_out_of_bag_votes(tmp_path, monkeypatch, name):
+    small_tiles(monkeypatch, 3)
+    X, y, _ = data()
+    expected = votes_of(as_ensemble(fitted(name)), X, y, oob=True)
+    kept = collect_votes(fitted(name), X, oob=True, store=tmp_path / "votes", y=y)
+    assert kept.n_tiles > 1
+    assert kept.has_missing
+    assert np.array_equal(kept.load().packed.cells, expected.packed.cells)
+    assert kept.n_voted.tolist() == expected.n_voted.tolist()
+
+
+def test_a_store_takes_labels_that_the_ensemble_never_met(tmp_path):
+    X, y, _ = data(2)
+    truth = np.where(y == "ant", "aphid", y)
+    kept = collect_votes(fitted("forest", 2), X, store=tmp_path / "votes", y=truth)
+    assert kept.classes.tolist() == ["ant", "aphid", "bee"]
+    assert (kept.classes[kept.truth] == truth).all()
+    codes = kept.load().codes(range(kept.n_members))
+    assert (collect_votes(fitted("forest", 2), X) == kept.classes[codes].T).all()
+
+
+def test_labels_are_kept_in_a_store_only(tmp_path):
+    X, y, _ = data()
+    with pytest.raises(InputError, match="y is kept in a store only"):
+        collect_votes(fitted("forest"), X, y=y)
+    with pytest.raises(InputError, match="150 samples but y has 149 labels"):
+        collect_votes(fitted("forest"), X, store=tmp_path / "votes", y=y[:-1])
+
+
+class Asked:
+    """A member that tells whenever it is asked."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, number, told):
+        self.number, self._told = number, told
+
+    def predict(self, X):
+        self._told(self.number)
+        return (np.asarray(X)[:, 0] * 7 + self.number).astype(int) % 2
+
+
+ROWS = np.random.default_rng(0).normal(size=(100, 2)) * 10
+
+
+def holds_the_votes_of_all(kept):
+    answers = [Asked(t, lambda t: None).predict(ROWS) for t in range(18)]
+    return np.array_equal(answers, kept.load().codes(range(18)))
+
+
+def test_members_are_asked_a_tile_at_a_time(tmp_path, monkeypatch):
+    small_tiles(monkeypatch, 4, 100, 2)
+    log = tmp_path / "votes" / "tiles.jsonl"
+    asked = []
+    members = [
+        Asked(t, lambda t: asked.append((t, len(log.read_text().splitlines())))) for t in range(18)
+    ]
+    kept = collect_votes(members, ROWS, store=tmp_path / "votes")
+    assert sorted(t for t, _ in asked) == list(range(18))
+    for tile in range(5):  # no tile is asked for before the last one is written
+        assert {t for t, n_written in asked if n_written == tile} == set(kept.members_of(tile))
+    assert holds_the_votes_of_all(kept)
+
+
+def test_a_store_that_is_half_filled_is_filled_up(tmp_path, monkeypatch):
+    small_tiles(monkeypatch, 4, 100, 2)
+    asked = []
+
+    def tell(t):
+        asked.append(t)
+        if len(asked) == 14:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        collect_votes([Asked(t, tell) for t in range(18)], ROWS, store=tmp_path / "votes")
+    half = VoteStore.resume(tmp_path / "votes")
+    assert len(half.missing) == 2
+    left = np.concatenate(half.missing).tolist()
+    asked.clear()
+    kept = collect_votes([Asked(t, asked.append) for t in range(18)], ROWS, store=half.path)
+    assert sorted(asked[1:]) == sorted(left)
+    assert asked[0] not in left  # one shows that these are the same votes
+    assert holds_the_votes_of_all(kept)
+    asked.clear()
+    again = collect_votes([Asked(t, asked.append) for t in range(18)], ROWS, store=half.path)
+    assert len(asked) == 1
+    assert again.verify() == []
+
+
+FILLED = """
+import os, signal, sys
+from secateurs.outputs import _store as store
+from secateurs.outputs._packing import pack
+from secateurs import collect_votes
+from test_collect_store import ROWS, Asked
+
+folder, last = sys.argv[1], int(sys.argv[2])
+asked = []
+
+def tell(t):
+    asked.append(t)
+    if len(asked) == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+store._TILE_BYTES = 4 * pack(100, 1, 2).nbytes
+collect_votes([Asked(t, tell) for t in range(18)], ROWS, store=folder)
+"""
+
+
+def test_a_store_is_filled_up_after_the_process_was_killed(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FILLED, str(tmp_path / "votes"), "11"],
+        check=False,
+        env=with_path(Path(__file__).parents[1]),
+        timeout=120,
+    )
+    assert done.returncode == -signal.SIGKILL
+    with pytest.raises(InputError, match="half-written: 3 of its 5 tiles"):
+        VoteStore.open(tmp_path / "votes")
+    members = [Asked(t, lambda t: None) for t in range(18)]
+    kept = collect_votes(members, ROWS, store=tmp_path / "votes")
+    assert kept.verify() == []
+    assert holds_the_votes_of_all(kept)
+
+
+def test_a_store_of_other_votes_is_not_added_to(tmp_path, monkeypatch):
+    small_tiles(monkeypatch, 3)
+    X = data()[0]
+    kept = collect_votes(fitted("forest"), X, store=tmp_path / "votes")
+    content = {path.name: path.read_bytes() for path in kept.path.iterdir()}
+    for model, rows in [
+        (fitted("extra trees"), X),
+        (fitted("forest"), X[::-1]),
+        (fitted("forest"), X[1:]),
+        (fitted("boosting"), X),
+    ]:
+        with pytest.raises(InputError, match="holds votes of another ensemble or on other rows"):
+            collect_votes(model, rows, store=kept.path)
+    with pytest.raises(InputError, match="another ensemble"):
+        collect_votes(fitted("forest"), X, oob=True, store=kept.path)
+    assert {path.name: path.read_bytes() for path in kept.path.iterdir()} == content
+
+
+@pytest.mark.parametrize("classes", [["ant", "bee"], ["ant", "bee", "cow"], [1, 2, 3]])
+def test_an_empty_store_of_other_classes_is_not_filled(tmp_path, classes):
+    empty = VoteStore.create(tmp_path / "votes", 8, 150, classes)
+    with pytest.raises(ValueError, match=r"the label 'cat'|Labels are coded differently"):
+        collect_votes(fitted("forest"), data()[0], store=empty.path)
+    assert len(VoteStore.resume(empty.path).missing) == 1
+
+
+def test_a_damaged_tile_of_a_store_is_said_and_filled_again(tmp_path, monkeypatch):
+    small_tiles(monkeypatch, 3)
+    X, y, _ = data()
+    kept = collect_votes(fitted("forest"), X, store=tmp_path / "votes", y=y)
+    expected = kept.load()
+    tile = kept.path / "tile-00001.npy"
+    tile.write_bytes(tile.read_bytes()[:-1] + b"x")
+    assert len(kept.verify()) == 1
+    tile.unlink()
+    again = collect_votes(fitted("forest"), X, store=tmp_path / "votes", y=y)
+    assert np.array_equal(again.load().packed.cells, expected.packed.cells)

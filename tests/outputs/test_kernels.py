@@ -1,0 +1,179 @@
+"""The kernels, one by one; `make uncompiled` runs these as plain Python."""
+
+import numpy as np
+import pytest
+
+from secateurs.outputs import _kernels
+from secateurs.outputs._packing import _bits
+
+rng = np.random.default_rng(7)
+
+
+def packed(codes, n_classes):
+    """Pack codes (samples × members) by NumPy alone."""
+    return _bits(codes.T[:, None, :] == np.arange(n_classes - 1)[:, None])
+
+
+@pytest.fixture(params=[(1, 2), (63, 2), (64, 3), (65, 3), (130, 5)], ids=str)
+def coded(request):
+    n_samples, n_classes = request.param
+    codes = rng.integers(n_classes, size=(n_samples, 4)).astype(np.uint8)
+    y = rng.integers(n_classes, size=n_samples).astype(np.uint8)
+    return codes, y, n_classes
+
+
+def test_popcount_counts_bits():
+    words = np.array([0, 1, 2**63, 2**64 - 1, 0b1011], dtype=np.uint64)
+    assert [_kernels.popcount(word) for word in words] == [0, 1, 1, 64, 3]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16])
+def test_values_are_marked_and_looked_up(dtype):
+    values = np.array([[3, 5], [9, 3]], dtype=dtype)
+    seen = np.zeros(7, dtype=bool)
+    _kernels.mark_present(values, 3, seen)
+    assert np.flatnonzero(seen).tolist() == [0, 2, 6]
+    codes = np.empty((2, 2), dtype=np.uint8)
+    _kernels.look_up(values, 3, np.arange(10, 17, dtype=np.uint8), codes)
+    assert codes.tolist() == [[10, 12], [16, 10]]
+
+
+def test_rows_are_packed(coded):
+    codes, _, n_classes = coded
+    planes = np.zeros((4, n_classes - 1, -(-len(codes) // 64)), dtype=np.uint64)
+    _kernels.pack_rows(codes[:64], planes, 0)
+    _kernels.pack_rows(codes[64:], planes, 1)
+    assert (planes == packed(codes, n_classes)).all()
+
+
+def test_votes_are_right_where_the_most_are_for_the_truth(coded):
+    codes, y, n_classes = coded
+    counts = (codes[:, :, None] == np.arange(n_classes)).sum(axis=1)
+    truth = packed(y[:, None], n_classes + 1)[0]  # a plane for each class
+    right = np.empty(truth.shape[1], dtype=np.uint64)
+    _kernels.right_votes(packed(codes, n_classes), truth, right)
+    bits = np.unpackbits(right.view(np.uint8), count=len(y), bitorder="little").astype(bool)
+    assert (bits == (counts.argmax(axis=1) == y)).all()
+
+
+@pytest.mark.parametrize("cut", [0, 1, 63, 64, 65, 129])
+def test_bits_are_appended_at_any_place(cut):
+    codes = rng.integers(3, size=(130, 4))
+    joined = np.zeros((4, 2, 3), dtype=np.uint64)
+    _kernels.append_bits(packed(codes[:cut], 3), 0, joined)
+    _kernels.append_bits(packed(codes[cut:], 3), cut, joined)
+    assert (joined == packed(codes, 3)).all()
+
+
+def test_joint_counts_agree_with_a_loop(coded):
+    codes, _, n_classes = coded
+    expected = np.zeros((2, 4, n_classes, n_classes), dtype=np.int64)
+    for i, j in np.ndindex(2, 4):
+        for a, b in zip(codes[:, i], codes[:, j]):
+            expected[i, j, a, b] += 1
+    planes = packed(codes, n_classes)
+    sizes = np.zeros((4, n_classes), dtype=np.int64)
+    _kernels.plane_sizes(planes, sizes[:, :-1])
+    sizes[:, -1] = len(codes) - sizes.sum(axis=1)
+    tables = np.zeros_like(expected)
+    _kernels.joint_planes(planes[:2], planes, tables)
+    _kernels.complete_tables(sizes[:2], sizes, tables)
+    assert (tables == expected).all()
+    tables[:] = 0
+    members = np.ascontiguousarray(codes.T)
+    _kernels.joint_codes(members[:2], members, tables)
+    assert (tables == expected).all()
+
+
+def test_long_planes_are_counted_tile_by_tile():
+    codes = rng.integers(2, size=(64 * (_kernels._TILE_WORDS + 3), 2))
+    planes = packed(codes, 2)
+    tables = np.zeros((1, 1, 1, 1), dtype=np.int64)
+    _kernels.joint_planes(planes[:1], planes[1:], tables)
+    assert tables.item() == np.count_nonzero((codes == 0).all(axis=1))
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 9])
+def test_rows_are_copied_to_their_places(n_rows):
+    table = rng.integers(2**63, size=(12, 5)).astype(np.uint64)
+    rows, places = rng.permutation(12)[:n_rows], rng.permutation(10)[:n_rows]
+    other = np.zeros((10, 5), dtype=np.uint64)
+    expected = other.copy()
+    expected[places] = table[rows]
+    _kernels.copy_rows(table, rows, other, places)
+    assert (other == expected).all()
+
+
+def test_values_are_added_up_over_the_cells_of_tables():
+    tables = rng.integers(30, size=(2, 3, 4, 4))
+    values = rng.random(30)
+    sums = np.full((2, 3), np.nan)
+    _kernels.sum_of_cells(tables, values, sums)
+    assert np.allclose(sums, values[tables].sum(axis=(2, 3)), rtol=1e-12)
+
+
+def test_outcomes_are_counted_alike_from_planes_and_codes(coded):
+    codes, _, n_classes = coded
+    outcomes = rng.integers(4, size=(n_classes, len(codes))).astype(np.uint8)
+    expected = np.zeros((4, 4), dtype=np.int64)
+    for member, sample in np.ndindex(4, len(codes)):
+        expected[member, outcomes[codes[sample, member], sample]] += 1
+    counts = np.zeros((4, 4), dtype=np.int64)
+    _kernels.plane_outcomes(packed(codes, n_classes), outcomes, counts)
+    assert (counts == expected).all()
+    counts[:] = 0
+    _kernels.code_outcomes(np.ascontiguousarray(codes.T), outcomes, counts)
+    assert (counts == expected).all()
+
+
+def test_agreement_is_where_labels_are_equal(coded):
+    codes, y, n_classes = coded
+    agreed = np.zeros((4, 1, -(-len(codes) // 64)), dtype=np.uint64)
+    truth = _bits(y == np.arange(n_classes)[:, None])
+    _kernels.agreement_planes(packed(codes, n_classes), truth, agreed)
+    assert (agreed[:, 0] == _bits((codes == y[:, None]).T)).all()
+
+
+def tally_of(codes, n_classes):
+    return np.stack([(codes == label).sum(axis=1) for label in range(n_classes)], axis=1)
+
+
+def share_of(tally, truth):
+    tied = np.flatnonzero(tally == tally.max())
+    return len(tied) if truth in tied else 0
+
+
+def test_votes_are_tallied_won_and_shared(coded):
+    codes, y, n_classes = coded
+    tally = np.zeros((len(codes), n_classes), dtype=np.int32)
+    members = np.ascontiguousarray(codes.T)
+    _kernels.tally_votes(members, 1, tally)
+    assert (tally == tally_of(codes, n_classes)).all()
+    winner = np.empty(len(codes), dtype=np.intp)
+    _kernels.winners(tally, winner)
+    assert (winner == tally.argmax(axis=1)).all()
+    share = np.empty(len(codes), dtype=np.intp)
+    _kernels.shares(tally, y, share)
+    assert share.tolist() == [share_of(row, truth) for row, truth in zip(tally, y)]
+    counts = np.zeros(n_classes + 1, dtype=np.int64)
+    _kernels.share_counts(tally, y, counts)
+    assert (counts == np.bincount(share, minlength=n_classes + 1)).all()
+    _kernels.tally_votes(members, -1, tally)
+    assert not tally.any()
+
+
+def test_outcomes_of_one_vote_more_or_less_are_those_of_a_recount(coded):
+    codes, y, n_classes = coded
+    tally = tally_of(codes, n_classes).astype(np.int32)
+    shape = (n_classes, len(codes))
+    lowest = np.empty(shape, dtype=np.uint8)
+    added, removed = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=np.uint8)
+    _kernels.outcomes_lowest(tally, y, lowest)
+    _kernels.outcomes_shared(tally, y, added, removed)
+    for label, sample in np.ndindex(shape):
+        step = np.eye(n_classes, dtype=np.int32)[label]
+        truth = y[sample]
+        assert lowest[label, sample] == ((tally[sample] + step).argmax() == truth)
+        assert added[label, sample] == share_of(tally[sample] + step, truth)
+        if tally[sample, label]:
+            assert removed[label, sample] == share_of(tally[sample] - step, truth)

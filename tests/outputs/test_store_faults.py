@@ -1,0 +1,415 @@
+"""Stores that crashed, were damaged, or found the disk full: said, and mended."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_store import same_votes
+
+from cases import plain
+from processes import with_path
+from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner
+from secateurs.exceptions import InputError
+
+CASE = plain(11, 200, 3)
+LAST = 3  # number of the last tile, of two members; the others have three
+
+
+def make(folder):
+    names = [f"member {t}" for t in range(11)]
+    return VoteStore.from_table(folder, *CASE, tile_members=3, names=names)
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return make(tmp_path / "votes")
+
+
+def is_whole(store):
+    found = VoteStore.open(store.path)
+    votes, expected = found.load(), Votes.encode(*CASE)
+    assert found.verify() == []
+    assert not list(found.path.glob(".*"))
+    assert found.names.tolist() == [f"member {t}" for t in range(11)]
+    same = Votes(votes.packed, votes.classes, votes.y)
+    return same_votes(same, expected)
+
+
+def finish(store):
+    for members in store.missing:
+        store.write(members, np.array(CASE.votes).T[members])
+
+
+def tile(store, number):
+    return store.path / f"tile-{number:05d}.npy"
+
+
+def flip_a_byte(file, place=-9):
+    content = bytearray(file.read_bytes())
+    content[place] ^= 0b100
+    file.write_bytes(content)
+
+
+def swap(store):
+    first, second = tile(store, 0), tile(store, 1)
+    first.rename(store.path / "aside")
+    second.rename(first)
+    (store.path / "aside").rename(second)
+
+
+def written(file, array):
+    np.save(file, array, allow_pickle=True)
+
+
+DAMAGE = {  # what is done to a store, and what it says of the tile
+    "byte": (lambda s: flip_a_byte(tile(s, 1)), "is damaged: the votes of member"),
+    "first byte": (lambda s: flip_a_byte(tile(s, 1), 128), "is damaged: the votes of member"),
+    "header": (lambda s: flip_a_byte(tile(s, 1), 3), "cannot be read"),
+    "half": (lambda s: os.truncate(tile(s, 1), 150), "cannot be read"),
+    "one byte short": (
+        lambda s: os.truncate(tile(s, 1), tile(s, 1).stat().st_size - 1),
+        "cannot be read",
+    ),
+    "empty": (lambda s: os.truncate(tile(s, 1), 0), "cannot be read"),
+    "missing": (lambda s: tile(s, 1).unlink(), "cannot be read: FileNotFoundError"),
+    "swapped": (swap, "is damaged: the votes of member"),
+    "another type": (
+        lambda s: written(tile(s, 1), np.load(tile(s, 1)).view(np.int64)),
+        "holds .* of int64, not .* of uint64",
+    ),
+    "another shape": (
+        lambda s: written(tile(s, 1), np.load(tile(s, 1))[:2]),
+        r"holds \(2, 2, 4\) of uint64, not \(3, 2, 4\) of uint64",
+    ),
+    "last tile's shape": (
+        lambda s: tile(s, 1).write_bytes(tile(s, LAST).read_bytes()),
+        r"holds \(2, 2, 4\) of uint64, not \(3, 2, 4\)",
+    ),
+    "columns first": (
+        lambda s: written(tile(s, 1), np.asfortranarray(np.load(tile(s, 1)))),
+        "cannot be read",
+    ),
+    "objects": (
+        lambda s: written(tile(s, 1), np.array([print, len], dtype=object)),
+        "cannot be read",
+    ),
+    "text": (lambda s: tile(s, 1).write_text("no tile"), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_tile_is_named_and_can_be_mended(kept, how):
+    damage, message = DAMAGE[how]
+    damage(kept)
+    said = rf"tile-00001\.npy {message}"
+    for read in (
+        lambda: kept.load() if how != "swapped" else kept.take(kept.members_of(1)),
+        lambda: kept.take(kept.members_of(1)[::-1]),
+        lambda: kept.mapped(1),
+        lambda: kept.rows(slice(64, 128)) if how != "swapped" else kept.mapped(1, slice(1, 3)),
+        lambda: VoteStore.resume(kept.path).unverified().verify() and kept.mapped(1),
+    ):
+        with pytest.raises(InputError, match=said) as caught:
+            read()
+        assert "\n" not in str(caught.value)
+    faults = kept.verify()
+    assert len(faults) == (2 if how == "swapped" else 1)
+    assert "tile-00001.npy" in faults[-1]
+    for fit in (
+        make_pruner("re", keep=2).fit,
+        COMEP(2).fit,
+        EPFD(COMEP(2), 3, random_state=0).fit,
+    ):
+        with pytest.raises(InputError, match=r"tile-0000[01]\.npy"):
+            fit(kept)
+    for number in (0, 1) if how == "swapped" else (1,):
+        tile(kept, number).unlink(missing_ok=True)
+    with pytest.raises(InputError, match=r"votes is half-written: [12] of its 4 tiles are missing"):
+        VoteStore.open(kept.path)
+    finish(VoteStore.resume(kept.path))
+    assert is_whole(kept)
+
+
+def test_members_of_other_tiles_are_read_beside_a_damaged_one(kept):
+    flip_a_byte(tile(kept, 1))
+    others = np.setdiff1d(np.arange(11), kept.members_of(1))
+    expected = Votes.encode(*CASE).take(others)
+    assert np.array_equal(kept.take(others).packed.cells, expected.packed.cells)
+
+
+@pytest.mark.parametrize("name", ["order", "classes", "y", "names"])
+def test_damaged_arrays_beside_the_tiles_are_named(kept, name):
+    file = kept.path / f"{name}.npy"
+    content = file.read_bytes()
+    for damage in (
+        lambda: flip_a_byte(file, -1),
+        lambda: flip_a_byte(file, -16),
+        lambda: os.truncate(file, len(content) - 8),
+        lambda: written(file, np.load(file)[:-1]),
+        file.unlink,
+    ):
+        damage()
+        with pytest.raises(InputError, match=rf"{name}\.npy (is damaged|cannot be read)"):
+            VoteStore.open(kept.path).load()
+        file.write_bytes(content)
+    assert is_whole(kept)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[:-20], r"meta\.json cannot be read: JSONDecodeError"),
+        (lambda text: "", r"meta\.json cannot be read: JSONDecodeError"),
+        (lambda text: "[]", r"meta\.json cannot be read"),
+        (lambda text: "{}", r"meta\.json cannot be read: KeyError: 'format'"),
+        (lambda text: text.replace('"version": 1', '"version": 2'), "is of format 2, .* knows 1"),
+        (lambda text: text.replace("secateurs votes", "votes"), r"meta\.json is of format"),
+        (lambda text: text.replace('"n_samples": 200', '"n_samples": 201'), "is damaged"),
+        (lambda text: text.replace('"tile_members": 3', '"tile_members": 4'), "is damaged"),
+        (lambda text: text.replace('"has_missing": false', '"has_missing": true'), "is damaged"),
+    ],
+)
+def test_a_broken_meta_file_is_named(kept, change, message):
+    file = kept.path / "meta.json"
+    changed = change(file.read_text())
+    assert changed != file.read_text()
+    file.write_text(changed)
+    with pytest.raises(InputError, match=message) as caught:
+        VoteStore.open(kept.path)
+    assert "meta.json" in str(caught.value)
+
+
+def test_a_folder_that_is_no_store_is_told_so(kept, tmp_path):
+    (kept.path / "meta.json").unlink()
+    for path in (kept.path, tmp_path / "absent"):
+        with pytest.raises(InputError, match=r"is no store of votes: it has no meta\.json"):
+            VoteStore.open(path)
+
+
+def test_a_list_of_tiles_that_is_broken_is_named(kept):
+    log = kept.path / "tiles.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    assert len(lines) == 4
+    for content in (lines[0] + "no JSON\n" + "".join(lines[1:]), '{"tile": 1}\n', "[]\n"):
+        log.write_text(content)
+        with pytest.raises(InputError, match=r"tiles\.jsonl cannot be read"):
+            VoteStore.open(kept.path)
+        with pytest.raises(InputError, match=r"^[^ ]*tiles\.jsonl cannot be read"):
+            kept.load()
+    log.unlink()
+    with pytest.raises(InputError, match=r"tiles\.jsonl cannot be read"):
+        VoteStore.open(kept.path)
+    entry = json.loads(lines[2])
+    entry["crc32"][1] ^= 1
+    log.write_text("".join([*lines[:2], json.dumps(entry) + "\n", lines[3]]))
+    with pytest.raises(InputError, match=rf"tile-00002\.npy is damaged: .* {kept.order[7]} are"):
+        kept.load()
+
+
+@pytest.mark.parametrize("left", [0, 1, 10, -10, -2, -1])
+def test_a_line_that_a_crash_has_torn_is_written_again(kept, left):
+    log = kept.path / "tiles.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:-1]) + lines[-1][:left])
+    store = VoteStore.resume(kept.path)
+    assert [part.tolist() for part in store.missing] == [kept.members_of(LAST).tolist()]
+    with pytest.raises(InputError, match="half-written: 1 of its 4 tiles"):
+        VoteStore.open(kept.path)
+    with pytest.raises(InputError, match=r"tile-00003\.npy is not listed as finished"):
+        store.load()
+    finish(store)
+    assert log.read_bytes() == b"".join(lines)
+    assert is_whole(kept)
+
+
+def test_a_longer_torn_line_leaves_nothing_behind(kept):
+    log = kept.path / "tiles.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:-1]) + b'{"tile":' + b"9" * 500)
+    finish(VoteStore.resume(kept.path))
+    assert log.read_bytes() == b"".join(lines)
+
+
+def test_what_a_crash_has_left_of_a_tile_is_cleared_away(kept):
+    tile(kept, 1).unlink()
+    left = kept.path / ".0123456789abcdef-tile-00001.npy"
+    left.write_bytes(b"half a tile")
+    (kept.path / ".0123456789abcdef-tile-00002.npy").write_bytes(b"of somebody who still writes")
+    finish(VoteStore.resume(kept.path))
+    assert not left.exists()
+    assert len(list(kept.path.glob(".*"))) == 1
+
+
+def test_a_half_written_store_says_so_and_goes_on(tmp_path):
+    votes, y = CASE
+    names = [f"member {t}" for t in range(11)]
+    store = VoteStore.create(
+        tmp_path / "votes", 11, 200, [0, 1, 2], y=y, tile_members=3, names=names
+    )
+    for n_left in (4, 3, 2, 1):
+        with pytest.raises(InputError, match=f"half-written: {n_left} of its 4 tiles are missing"):
+            VoteStore.open(store.path)
+        with pytest.raises(InputError, match=r"tile-0000\d\.npy"):
+            COMEP(2).fit(VoteStore.resume(store.path))
+        assert len(store.verify()) == n_left
+        members = VoteStore.resume(store.path).missing[-1]
+        store.write(members, np.array(votes).T[members])
+    assert is_whole(store)
+
+
+def run(script, *args):
+    """Run a script in a process of its own; what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, args)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=with_path(Path(__file__).parents[1]),
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+KILLED = """
+import os, random, signal, sys, time
+import numpy as np
+from pathlib import Path
+from secateurs import VoteStore
+
+folder = Path(sys.argv[1])
+chance = random.Random()
+table = np.random.default_rng(0).integers(3, size=(100, 120))
+
+def fill(path):
+    if path.exists():
+        store = VoteStore.resume(path)
+    else:
+        store = VoteStore.create(path, 120, 100, [0, 1, 2], y=table[:, 0], tile_members=2)
+    for members in store.missing:
+        store.write(members, table.T[members])
+
+fill(folder / "first")  # kernels are compiled
+n_killed = 0
+while True:
+    child = os.fork()
+    if child == 0:
+        fill(folder / "votes")
+        os._exit(0)
+    time.sleep(chance.random() * 0.02 * (1 + n_killed / 5))
+    os.kill(child, signal.SIGKILL)
+    if os.waitpid(child, 0)[1] == 0:
+        break
+    n_killed += 1
+print(n_killed)
+"""
+
+
+def test_a_store_survives_being_killed_at_any_moment(tmp_path):
+    n_killed = int(run(KILLED, tmp_path)[-1])
+    assert n_killed >= 3
+    store, whole = VoteStore.open(tmp_path / "votes"), VoteStore.open(tmp_path / "first")
+    assert store.verify() == []
+    assert same_votes(store.load(), whole.load())
+    table = np.random.default_rng(0).integers(3, size=(100, 120))
+    assert (store.load().codes(range(120)) == table.T).all()
+    assert not [path.name for path in store.path.iterdir() if path.name.startswith(".")]
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+from pathlib import Path
+from secateurs import VoteStore
+from secateurs.exceptions import InputError
+from test_store_faults import CASE, finish, is_whole
+
+def limit(n_bytes):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
+
+def refused(action):
+    try:
+        action()
+    except InputError as error:
+        print(error)
+
+folder = Path(sys.argv[1])
+names = [f"member {t}" for t in range(11)]
+
+def create(name):
+    return VoteStore.create(
+        folder / name, 11, 200, [0, 1, 2], y=CASE.y, tile_members=1, names=names
+    )
+
+limit(100)
+refused(lambda: create("nothing"))
+print(list(folder.iterdir()))
+for where in ("tile", "list"):
+    limit(resource.RLIM_INFINITY)
+    store = create(where)
+    for members in store.missing[:9]:
+        store.write(members, np.array(CASE.votes).T[members])
+    log = (store.path / "tiles.jsonl").stat().st_size
+    tile = (store.path / "tile-00000.npy").stat().st_size
+    assert tile < log
+    limit(tile - 10 if where == "tile" else log + 5)
+    refused(lambda: finish(store))
+    print(sorted(path.name for path in store.path.iterdir() if path.name.startswith(".")))
+    print(len(VoteStore.resume(store.path).missing), len(store.verify()))
+    limit(resource.RLIM_INFINITY)
+    finish(VoteStore.resume(store.path))
+    print(is_whole(store))
+"""
+
+
+def test_a_disk_that_is_full_leaves_what_was_written(tmp_path):
+    at_first, left, *later = run(LIMITED, tmp_path)
+    assert "nothing cannot be written: OSError: [Errno 27] File too large; nothing is" in at_first
+    assert "nothing is written so far. Make room" in at_first
+    assert left == "[]"
+    for where, said, hidden, missing, whole in (("tile", *later[:4]), ("list", *later[4:])):
+        assert f"{where} cannot be written: OSError: [Errno 27] File too large; 9 of 11" in said
+        assert "9 of 11 tiles are written so far. Make room" in said
+        assert (hidden, missing, whole) == ("[]", "2 2", "True")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 1 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    options = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    try:
+        mounted = subprocess.run(options, capture_output=True, check=False).returncode == 0
+    except OSError:
+        mounted = False
+    if not mounted:
+        pytest.skip("mounting a small file system needs root")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_small_disk_fills_up_and_the_store_goes_on_when_there_is_room(small_disk):
+    table = np.random.default_rng(0).integers(3, size=(8000, 1000), dtype=np.int8)
+    with pytest.raises(
+        InputError, match=r"No space left on device; \d+ of 50 tiles are written"
+    ) as caught:
+        VoteStore.from_table(small_disk / "votes", table, tile_members=20)
+    assert "\n" not in str(caught.value)
+    store = VoteStore.resume(small_disk / "votes")
+    n_missing = len(store.missing)
+    assert f"; {50 - n_missing} of 50 tiles" in str(caught.value)
+    assert 0 < n_missing < 50
+    assert len(store.verify()) == n_missing
+    assert not list(store.path.glob(".*"))
+    for members in store.missing[:2]:  # there is still no room
+        with pytest.raises(InputError, match="cannot be written"):
+            store.write(members, table.T[members])
+    subprocess.run(["mount", "-o", "remount,size=9m", str(small_disk)], check=True)
+    for members in store.missing:
+        store.write(members, table.T[members])
+    assert same_votes(VoteStore.open(store.path).load(), Votes.encode(table))

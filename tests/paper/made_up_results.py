@@ -1,0 +1,87 @@
+"""Small plans and results that were never measured, to test what is made of them."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+
+from secateurs.paper import PaperRow, load_plan
+from secateurs.paper._results import as_frame
+
+LEARNERS = {"table-dt": "dt", "table-svm": "svm-rbf", "table-knn": "knn-distance"}
+
+
+def row_of(name, learner="dt", reading="binary", established=True, dataset=None):
+    """A row whose data set has the same name in small letters."""
+    return PaperRow(name, dataset or name.lower(), reading, learner, established)
+
+
+def plan_of(name, rows=None, **changes):
+    """A plan of the package with other rows; rows may be given by name."""
+    plan = load_plan(name)
+    if rows is not None:
+        learner = LEARNERS.get(name, "dt")
+        rows = tuple(row_of(r, learner) if isinstance(r, str) else r for r in rows)
+        changes["rows"] = rows
+    return replace(plan, **changes)
+
+
+def frame_of(plan, measure, seed=0):
+    """Results of all cells of a plan; ``measure`` gives the fields of a cell, or its accuracy."""
+    rows = []
+    for cell in plan.cells(seed):
+        found = measure(cell)
+        if found is not None:
+            fields = found if isinstance(found, dict) else {"accuracy": found}
+            rows.append(cell.as_row() | {"n_test": 50, "source": "made up"} | fields)
+    return as_frame(rows)
+
+
+def noise(*parts):
+    """A number between 0 and 1 that depends on the parts alone."""
+    text = "/".join(map(str, parts)).encode()
+    return np.random.default_rng(list(text)).random()
+
+
+def noisy(cell):
+    """Some accuracy for any cell of the kind "prune", with times."""
+    value = 0.7 + 0.2 * noise(cell.dataset, cell.learner) + 0.05 * noise(cell.key)
+    times = {"seconds": 0.1 + noise(cell.key), "path_seconds": 0.05 + noise(cell.key, "path")}
+    return {"accuracy": round(value, 4), **times}
+
+
+def combinations(cell, slope=1.0, spread=0.02):
+    """All combinations of members, with accuracies that follow the objective by a slope."""
+    rng = np.random.default_rng([cell.fold, cell.keep])
+    points = []
+    for _ in itertools.combinations(range(cell.n_members), cell.keep):
+        objective = 1 + 0.2 * rng.random()
+        accuracy = 0.5 + slope * (objective - 1) + spread * rng.normal() + 0.05 * cell.fold
+        points.append([objective, accuracy, accuracy + 0.01 * rng.normal()])
+    return {"size": cell.keep, "points": points}
+
+
+def race(cell, factor=2.0):
+    """A race that DOMEP wins by a factor."""
+    workers = int(cell.variant.split("-")[0])
+    times = [1.0 + 0.01 * turn for turn in range(5)]
+    return {
+        "workers": workers,
+        "n_groups": workers,
+        "seconds_comep": times,
+        "seconds_domep": [time / factor for time in times],
+        "seconds_path": [time / (2 * factor) for time in times],
+    }
+
+
+def growth(cell):
+    """Accuracy that grows with size."""
+    sizes = list(range(1, cell.n_members + 1))
+    top = 0.9 + 0.02 * noise(cell.key)
+    return {"sizes": sizes, "accuracies": [top - 0.2 / size for size in sizes]}
+
+
+def timed(cell):
+    """Time that grows with members and rows."""
+    d = int(cell.dataset.removeprefix("synthetic-"))
+    return {"n": cell.n_members, "d": d, "seconds": 1e-6 * cell.n_members * d}

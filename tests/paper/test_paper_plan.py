@@ -1,0 +1,168 @@
+"""Plans: what they ask for, and what is wrong with a file."""
+
+import pytest
+
+from secateurs.exceptions import InputError
+from secateurs.paper import PLANS, PaperRow, Plan, load_plan, read_plan
+from secateurs.paper._cells import Cell, cell_of
+from secateurs.paper.datasets import DATASETS, find
+
+TEN = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
+PRINTED = {
+    "table-dt": "Iono Liver Spam Wisconsin Credit Landsat Wilt Shuttle Ecoli SensorReadings",
+    "table-svm": "Liver Ringnorm Waveform Credit Landsat Page Wilt SensorReadings EEGEyeState "
+    "WaveformNoise",
+    "table-knn": "Ames Card Sonar Page Wilt Landsat Shuttle Ecoli WaveformNoise EEGEyeState "
+    "SensorReadings",
+}
+
+
+def made(**changes):
+    rows = (PaperRow("Iris", "iris", "multiclass", "dt", False),)
+    values = {
+        **{"name": "made", "title": "", "reproduces": "", "kind": "prune", "rows": rows},
+        **{"methods": ("comep", "full"), "n_members": (10,), "keep": (0.25,)},
+        **{"diversity_weight": (0.5,), "folds": (0, 3)},
+    }
+    return Plan(**values | changes)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", PLANS)
+def test_every_plan_asks_for_known_data_and_methods(name, quick):
+    plan = load_plan(name, quick)
+    assert plan.cells()
+    assert all(r.dataset in DATASETS or r.dataset.startswith("synthetic-") for r in plan.rows)
+    assert all(1 <= cell.keep <= cell.n_members for cell in plan.cells())
+    for row in plan.rows:
+        known = DATASETS.get(row.dataset)
+        assert known is None or known.task != "binary" or row.reading == "binary"
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_quick_plans_need_no_data_folder_and_no_network(name, monkeypatch):
+    monkeypatch.delenv("SECATEURS_DATA", raising=False)
+    for row in load_plan(name, quick=True).rows:
+        assert row.learner == "synthetic" or find(row.dataset) in ("scikit-learn", "generated")
+        assert not row.established
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_tables_have_the_rows_of_the_paper_in_their_order(name):
+    plan = load_plan(name)
+    assert [row.paper_name for row in plan.rows] == PRINTED[name].split()
+    assert plan.methods == (*TEN, "random", "best", "full")
+    assert (plan.n_members, plan.keep, plan.diversity_weight) == ((100,), (0.2,), (0.5,))
+    assert plan.folds == (0, 1, 2, 3, 4)
+    for row in plan.rows:
+        assert DATASETS[row.dataset].paper_name == row.paper_name
+
+
+def test_readings_are_those_that_were_established():
+    read = {
+        (name, row.paper_name): (row.dataset, row.reading)
+        for name in PRINTED
+        for row in load_plan(name).rows
+    }
+    assert read["table-dt", "Landsat"] == ("landsat", "binary")
+    assert read["table-dt", "SensorReadings"] == ("sensor_readings_24", "multiclass")
+    assert read["table-svm", "SensorReadings"] == ("sensor_readings_24", "binary")
+    assert read["table-svm", "Waveform"] == ("waveform_binary", "binary")
+    assert read["table-svm", "WaveformNoise"] == ("waveform_noise", "multiclass")
+    assert read["table-knn", "SensorReadings"] == ("sensor_readings_4", "multiclass")
+    assert read["table-knn", "Landsat"] == ("landsat", "multiclass")
+    assert read["table-knn", "WaveformNoise"] == ("waveform_noise", "binary")
+
+
+def test_a_plan_is_the_product_of_what_it_lists():
+    plan = made(n_members=(10, 20), keep=(0.25, 5), diversity_weight=(0.1, 0.9))
+    cells = plan.cells(seed=7)
+    # 10 members: 2 (0.25 of them, rounded to even) and 5; 20 members: 5 both times, once.
+    assert {(cell.n_members, cell.keep) for cell in cells} == {(10, 2), (10, 5), (20, 5)}
+    assert len(cells) == 3 * 2 * 2 * 2
+    assert {cell.seed for cell in cells} == {7}
+    assert {cell.fold for cell in cells} == {0, 3}
+
+
+def test_counts_larger_than_an_ensemble_are_left_out():
+    cells = made(n_members=(4, 8), keep=(5,)).cells()
+    assert {(cell.n_members, cell.keep) for cell in cells} == {(8, 5)}
+
+
+def test_learners_are_named_once():
+    assert load_plan("figure-epfd").learners == ("dt", "knn")
+
+
+def test_a_row_may_have_sizes_of_its_own():
+    row = PaperRow("Iris", "iris", "multiclass", "dt", False, n_members=(6,))
+    assert {cell.n_members for cell in made(rows=(row,)).cells()} == {6}
+
+
+def test_no_two_cells_of_all_plans_share_a_key():
+    cells = {
+        cell for name in PLANS for quick in (False, True) for cell in load_plan(name, quick).cells()
+    }
+    assert len({cell.key for cell in cells}) == len(cells)
+    assert len({cell.bag.key for cell in cells}) == len({cell.bag for cell in cells})
+
+
+def test_a_row_of_results_gives_its_cell_back():
+    cell = Cell("prune", "iris", "multiclass", "dt", 10, 3, 0.5, "re", "library", 0, 0)
+    assert cell_of(cell.as_row() | {"accuracy": 1.0}) == cell
+
+
+def test_an_unknown_plan_is_told_with_those_there_are():
+    with pytest.raises(
+        InputError, match=r"'table-4' is no table or figure\. Give one of: table-dt"
+    ):
+        load_plan("table-4")
+
+
+TEXT = """
+title = "t"
+reproduces = "r"
+kind = "prune"
+methods = ["comep"]
+n_members = [10]
+keep = [3]
+diversity_weight = [0.5]
+folds = [0]
+[[rows]]
+paper_name = "Iris"
+dataset = "iris"
+reading = "multiclass"
+learner = "dt"
+established = false
+[quick]
+n_members = [5]
+"""
+
+
+def test_the_short_form_takes_the_place_of_what_stands_above(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT)
+    plan, short = read_plan(path), read_plan(path, quick=True)
+    assert (plan.name, plan.n_members, plan.quick) == ("mine", (10,), False)
+    assert (short.n_members, short.keep, short.quick) == ((5,), (3,), True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('methods = ["comep"]', 'methods = ["comet"]', "has method 'comet'. Known: .*comep"),
+        ('"prune"', '"prone"', "has kind 'prone'"),
+        ('"dt"', '"tree"', "has learner 'tree'"),
+        ('"multiclass"', '"multi"', "has reading 'multi'"),
+        ("folds = [0]", "folds = [5]", "has fold 5"),
+        ("folds = [0]", 'folds = [0]\nvariants = ["mine"]', "has variant 'mine'"),
+        ("folds", "holds", "has unknown settings holds"),
+        ("established = false", "", "cannot be read: TypeError"),
+        ("[[rows]]", "[[rows", "cannot be read: TOMLDecodeError"),
+    ],
+)
+def test_what_is_wrong_with_a_plan_is_told_with_its_file(tmp_path, old, new, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT.replace(old, new, 1))
+    with pytest.raises(InputError, match=message) as caught:
+        read_plan(path)
+    assert str(path) in str(caught.value)

@@ -1,0 +1,414 @@
+"""The runner: right rows, each once, whatever the order, the workers and the interruptions."""
+
+import gzip
+import itertools
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import naive
+from secateurs.exceptions import InputError
+from secateurs.paper import PaperRow, Plan, load_plan, load_results, reproduce, run
+from secateurs.paper._cells import Bag, Cell
+from secateurs.paper._kinds import FREE_SIZE, Measurer, pruner_of
+from secateurs.paper._outputs import write_outputs
+from secateurs.paper._protocol import cast_votes
+from secateurs.paper._results import RESULTS, TIME_FIELDS, stored
+from secateurs.paper._runner import Task, run_bag
+from secateurs.pruners import all_pruners
+
+METHODS = (*all_pruners(), "full")
+
+
+@pytest.fixture(autouse=True)
+def _no_folder(monkeypatch):
+    monkeypatch.delenv("SECATEURS_DATA", raising=False)
+
+
+def made(**changes):
+    rows = (
+        PaperRow("Iris", "iris", "multiclass", "dt", False),
+        PaperRow("Wine", "wine", "binary", "knn", False),
+    )
+    values = {
+        **{"name": "made", "title": "", "reproduces": "", "kind": "prune", "rows": rows},
+        **{"methods": ("comep", "re", "sep", "full"), "n_members": (12,), "keep": (0.25,)},
+        **{"diversity_weight": (0.5,), "folds": (0, 1)},
+    }
+    return Plan(**values | changes)
+
+
+def untimed(out_dir):
+    """All rows without their times, by cell."""
+    rows = stored(out_dir / RESULTS)
+    return {
+        cell: {name: value for name, value in row.items() if name not in TIME_FIELDS}
+        for cell, row in rows.items()
+    }
+
+
+def tables(voted):
+    """Votes and labels on the validation and the test part, as plain lists."""
+    return [
+        (
+            part.classes[part.codes(range(part.n_members))].T.tolist(),
+            part.classes[part.truth].tolist(),
+        )
+        for part in (voted.validation, voted.test)
+    ]
+
+
+def share_right(votes, y, members):
+    return (len(y) - naive.errors(votes, y, members)) / len(y)
+
+
+def cell(method, variant="library", **changes):
+    values = {
+        **{"kind": "prune", "dataset": "wine", "reading": "multiclass", "learner": "dt"},
+        **{"n_members": 15, "keep": 4, "diversity_weight": 0.3, "fold": 2, "seed": 5},
+    }
+    return Cell(**values | {"method": method, "variant": variant} | changes)
+
+
+@pytest.fixture(scope="module")
+def voted():
+    return cast_votes(cell("re").bag)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_row_says_of_its_members_what_counting_says(voted, method):
+    (votes, y), (test_votes, test_y) = tables(voted)
+    row = Measurer(voted).measure(cell(method))
+    members = row["members"]
+    assert len(members) == len(set(members)) == row["n_kept"]
+    assert method in FREE_SIZE or row["n_kept"] == {"full": 15}.get(method, 4)
+    assert row["accuracy"] == share_right(test_votes, test_y, members)
+    assert row["validation_accuracy"] == share_right(votes, y, members)
+    assert row["objective"] == pytest.approx(naive.tdas(votes, y, members, 0.3), abs=1e-9)
+    assert (row["n_train"], row["n_validation"], row["n_test"]) == (110, len(y), len(test_y))
+    assert row["seconds"] >= 0
+
+
+def test_members_are_those_that_the_methods_choose_slowly(voted):
+    (votes, y), _ = tables(voted)
+    expected = {
+        "re": naive.reduced_error(votes, y, 4),
+        "kp": naive.kappa_pruning(votes, 4),
+        "best": naive.best_members(votes, y, 4),
+        "es": naive.early_stopping(15, 4),
+        "kl": naive.kl_pruning(naive.class_frequencies(votes, y), 4),
+        "comep": naive.comep(votes, y, 4, 0.3, naive.spread_start(votes, y, 0.3)),
+    }
+    measurer = Measurer(voted)
+    assert {name: measurer.measure(cell(name))["members"] for name in expected} == expected
+
+
+def test_what_decides_its_own_size_does_so_whatever_is_kept(voted):
+    measurer = Measurer(voted)
+    for method in FREE_SIZE:
+        rows = [measurer.measure(cell(method, keep=keep)) for keep in (2, 9)]
+        assert rows[0]["members"] == rows[1]["members"]
+        assert Measurer(voted).measure(cell(method, keep=9))["members"] == rows[0]["members"]
+
+
+def test_cells_share_only_what_they_have_in_common(voted):
+    cells = [
+        cell(method, variant, keep=keep, diversity_weight=weight)
+        for method in ("comep", "domep", "re", "drep")
+        for variant in ("library", "epfd", "authors")
+        for keep in (2, 9)
+        for weight in (0.0, 1.0)
+        if (method, variant) != ("domep", "epfd")
+    ]
+    measurer = Measurer(voted)
+    together = [measurer.measure(one)["members"] for one in cells]
+    assert together == [Measurer(voted).measure(one)["members"] for one in cells]
+
+
+def test_the_distributed_version_prunes_in_groups(voted):
+    pruner = pruner_of(cell("re", "epfd"), voted.validation).fit(voted.validation)
+    assert [len(group) for group in pruner.groups_] == [8, 7]  # √(15/4) rounded: two
+    row = Measurer(voted).measure(cell("re", "epfd"))
+    assert row["members"] == pruner.member_indices_.tolist()
+    assert row["path_seconds"] > 0
+    assert pruner_of(cell("oep", "epfd"), voted.validation).n_groups == 2
+    assert type(pruner_of(cell("comep", "epfd"), voted.validation)).__name__ == "DOMEP"
+
+
+def test_the_authors_settings_are_used_where_there_are_any(voted):
+    made_of = {name: pruner_of(cell(name, "authors"), voted.validation) for name in METHODS[:-1]}
+    assert made_of["comep"].start == made_of["domep"].start == "random"
+    assert (made_of["drep"].stop, made_of["drep"].rho) == ("nonincrease", 4 / 15)
+    assert (made_of["sep"].keep, made_of["sep"].n_iterations) == (4, 5)
+    assert (made_of["pep"].keep, made_of["pep"].n_iterations) == (None, 4)
+    assert made_of["re"].get_params() == pruner_of(cell("re"), voted.validation).get_params()
+
+
+def test_every_combination_is_scored(voted):
+    (votes, y), (test_votes, test_y) = tables(voted)
+    row = Measurer(voted).measure(cell("all", kind="combination", keep=3))
+    combinations = list(itertools.combinations(range(15), 3))
+    assert (row["size"], len(row["points"])) == (3, len(combinations))
+    for place in (0, 17, 200, len(combinations) - 1):
+        members = list(combinations[place])
+        value, validation, test = row["points"][place]
+        assert value == pytest.approx(naive.tdas(votes, y, members, 0.3), abs=1e-9)
+        assert validation == share_right(votes, y, members)
+        assert test == share_right(test_votes, test_y, members)
+
+
+@pytest.mark.parametrize("method", ["comep", "domep", "oep"])
+def test_a_curve_has_the_accuracy_of_every_size(voted, method):
+    _, (test_votes, test_y) = tables(voted)
+    row = Measurer(voted).measure(cell(method, kind="size", keep=15))
+    assert row["sizes"] == list(range(1, 16))
+    for size in (1, 4, 15):
+        pruner = pruner_of(cell(method), voted.validation).with_keep(size).fit(voted.validation)
+        members = pruner.member_indices_.tolist()
+        expected = share_right(test_votes, test_y, members)
+        assert row["accuracies"][size - 1] == expected
+
+
+def test_a_race_is_run_several_times_with_as_many_groups_as_workers():
+    bag_cell = cell("domep", "2-workers", kind="speedup", dataset="synthetic-200", keep=3)
+    row = Measurer(cast_votes(replace(bag_cell, learner="synthetic").bag)).measure(bag_cell)
+    assert (row["workers"], row["n_groups"]) == (2, 2)
+    lengths = {len(row[name]) for name in ("seconds_comep", "seconds_domep", "seconds_path")}
+    assert lengths == {5}
+    assert min(row["seconds_comep"] + row["seconds_domep"] + row["seconds_path"]) > 0
+
+
+def test_times_against_size_name_the_size():
+    one = cell("comep", kind="scale", dataset="synthetic-300", learner="synthetic", n_members=20)
+    row = Measurer(cast_votes(one.bag)).measure(one)
+    assert (row["n"], row["d"]) == (20, 300)
+    assert row["seconds"] > 0
+
+
+def test_every_cell_has_its_row_and_a_second_run_does_nothing(tmp_path):
+    plan = made()
+    assert run([plan], tmp_path).n_run == len(plan.cells()) == 16
+    frame = load_results(tmp_path)
+    assert {tuple(key) for key in frame[["dataset", "method", "fold"]].to_numpy()} == {
+        (cell.dataset, cell.method, cell.fold) for cell in plan.cells()
+    }
+    before = {path: path.read_bytes() for path in (tmp_path / RESULTS).iterdir()}
+    outcome = run([plan], tmp_path)
+    assert (outcome.n_cells, outcome.n_run) == (16, 0)
+    assert {path: path.read_bytes() for path in (tmp_path / RESULTS).iterdir()} == before
+
+
+def test_only_what_is_not_there_is_run(tmp_path):
+    run([made(methods=("re",))], tmp_path)
+    assert run([made(methods=("re", "comep"))], tmp_path).n_run == 4
+    assert run([made(methods=("re", "comep"))], tmp_path, seed=1).n_run == 8
+
+
+def test_cells_that_plans_share_are_run_once(tmp_path):
+    assert run([made(), made(methods=("re", "kp"))], tmp_path).n_cells == 16 + 4
+
+
+def test_the_order_of_plans_and_methods_changes_nothing(tmp_path):
+    run([made()], tmp_path / "a")
+    turned = made(rows=made().rows[::-1], methods=made().methods[::-1], folds=(1, 0))
+    run([turned], tmp_path / "b")
+    assert untimed(tmp_path / "a") == untimed(tmp_path / "b")
+
+
+def test_a_cell_run_alone_is_the_same(tmp_path):
+    run([made()], tmp_path / "all")
+    run([made(rows=made().rows[1:], methods=("sep",), folds=(1,))], tmp_path / "one")
+    (alone,) = untimed(tmp_path / "one").items()
+    assert alone in untimed(tmp_path / "all").items()
+
+
+def test_two_processes_give_the_rows_of_one(tmp_path):
+    run([made()], tmp_path / "one")
+    run([made()], tmp_path / "two", n_jobs=2)
+    assert untimed(tmp_path / "one") == untimed(tmp_path / "two")
+
+
+def test_an_executor_gives_the_rows_of_one_process(tmp_path):
+    run([made()], tmp_path / "one")
+    with ProcessPoolExecutor(2) as pool:
+        outcome = run([made()], tmp_path / "two", executor=pool)
+    assert outcome.n_run == 16
+    assert untimed(tmp_path / "one") == untimed(tmp_path / "two")
+
+
+def test_a_dask_cluster_gives_the_rows_of_one_process(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    run([made()], tmp_path / "one")
+    with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+        run([made()], tmp_path / "two", executor=client)
+    assert untimed(tmp_path / "one") == untimed(tmp_path / "two")
+
+
+def task_of(folder, **changes):
+    bag = Bag("iris", "multiclass", "dt", 6, 0, 0)
+    cells = [one for one in made(n_members=(6,)).cells() if one.bag == bag]
+    task = Task(bag, cells, "scikit-learn", None, str(folder), "mark")
+    return task._replace(**changes)
+
+
+def test_a_worker_that_does_not_see_the_folder_sends_its_rows_back(tmp_path):
+    (tmp_path / ".folder").write_text("another mark")
+    for folder in (tmp_path, tmp_path / "absent"):
+        rows = run_bag(task_of(folder))
+        assert [row["method"] for row in rows] == list(made().methods)
+        assert not list(tmp_path.glob("*.jsonl"))
+    (tmp_path / ".folder").write_text("mark")
+    assert run_bag(task_of(tmp_path)) == []
+    assert len(stored(tmp_path)) == 4
+
+
+def test_a_worker_that_has_other_data_says_so(tmp_path):
+    with pytest.raises(InputError, match="iris comes from 'scikit-learn' here, not from 'folder'"):
+        run_bag(task_of(tmp_path, source="folder"))
+
+
+def test_a_torn_row_is_run_again(tmp_path):
+    run([made()], tmp_path)
+    expected = untimed(tmp_path)
+    path = sorted((tmp_path / RESULTS).glob("*.jsonl"))[0]
+    path.write_bytes(path.read_bytes()[:-40])
+    assert len(untimed(tmp_path)) == 15
+    assert run([made()], tmp_path).n_run == 1
+    assert untimed(tmp_path) == expected
+
+
+def test_missing_data_is_told_and_the_rest_is_run(tmp_path):
+    ames = PaperRow("Ames", "ames", "binary", "dt", False)
+    outcome = run([made(rows=(ames, made().rows[0]))], tmp_path)
+    assert outcome.n_run == 8
+    (missing,) = outcome.missing
+    assert (missing.dataset, missing.paper_names, missing.plans) == ("ames", ("Ames",), ("made",))
+    assert "not publicly available" in missing.reason
+    (told,) = json.loads((tmp_path / "missing.json").read_text())
+    assert told["dataset"] == "ames"
+    assert told["reason"] == missing.reason
+
+
+def test_what_openml_does_not_give_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nobody listens there
+    iono = PaperRow("Iono", "iono", "binary", "dt", True)
+    outcome = run([made(rows=(iono,))], tmp_path / "out")
+    assert outcome.n_cells == 0
+    assert [item.dataset for item in outcome.missing] == ["iono"]
+    assert "OpenML's table 59 cannot be had" in outcome.missing[0].reason
+
+
+def test_rows_of_other_data_are_measured_again(tmp_path):
+    plan = made(rows=(PaperRow("Waveform", "waveform", "multiclass", "nb", False),))
+    run([plan], tmp_path / "out")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    lines = [f"{value:.3f},{place % 3}" for place, value in enumerate(rng.random(60))]
+    text = "\n".join(["a,target", *lines])
+    (folder / "waveform.csv.gz").write_bytes(gzip.compress(text.encode()))
+    assert run([plan], tmp_path / "out", data_dir=folder).n_run == 8
+    assert set(load_results(tmp_path / "out")["n_test"]) == {12}
+    assert run([plan], tmp_path / "out", data_dir=folder).n_run == 0
+
+
+def test_rows_of_two_versions_are_not_mixed(tmp_path):
+    run([made(methods=("re",))], tmp_path)
+    path = tmp_path / "versions.json"
+    path.write_text(path.read_text().replace('"numpy": "', '"numpy": "0.'))
+    with pytest.raises(InputError, match=r"holds results of .*numpy 0\..* Give another folder"):
+        run([made()], tmp_path)
+
+
+def test_progress_ends_at_the_end(tmp_path):
+    calls = []
+    run([made(methods=("re",))], tmp_path)
+    run([made(methods=("re", "kp"))], tmp_path, callback=lambda *call: calls.append(call))
+    assert calls[0] == (4, 8, None)
+    done, total, left = zip(*calls)
+    assert list(done) == [4, 5, 6, 7, 8]
+    assert set(total) == {8}
+    assert all(seconds >= 0 for seconds in left[1:])
+    assert left[-1] == pytest.approx(0, abs=1e-6)
+
+
+def test_what_is_timed_comes_last_and_alone(tmp_path):
+    rows = (PaperRow("Drawn", "synthetic-100", "binary", "synthetic", False),)
+    timed = made(kind="scale", rows=rows, methods=("comep",), folds=(0,))
+    calls = []
+    outcome = run([timed, made()], tmp_path, n_jobs=2, callback=lambda *c: calls.append(c[0]))
+    assert outcome.n_run == 17
+    assert calls[-2:] == [16, 17]
+
+
+def long():
+    rows = tuple(PaperRow(name, name, "multiclass", "dt", False) for name in ("iris", "wine"))
+    methods = ("comep", "pep", "re", "sep", "kp", "domep")
+    return made(name="table-dt", rows=rows, methods=methods, n_members=(40,), folds=(0, 1, 2))
+
+
+def start(out_dir, n_jobs):
+    folder = str(Path(__file__).parent)
+    code = (
+        f"import sys; sys.path[:0] = [{folder!r}, {str(Path(folder).parent)!r}]\n"
+        "from test_experiments_runner import long, run\n"
+        f"run([long()], {str(out_dir)!r}, n_jobs={n_jobs})"
+    )
+    return subprocess.Popen([sys.executable, "-c", code])
+
+
+def n_lines(out_dir):
+    return sum(path.read_bytes().count(b"\n") for path in out_dir.glob(f"{RESULTS}/*.jsonl"))
+
+
+def written_tables(out_dir):
+    write_outputs(out_dir, [long()], load_results(out_dir))
+    return {path.name: path.read_bytes() for path in (out_dir / "tables").iterdir()}
+
+
+def test_a_run_killed_at_any_moment_goes_on_and_gives_the_same_tables(tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    run([long()], whole)
+    expected = untimed(whole)
+    assert len(expected) == 36
+    moments = random.Random(0)
+    n_kills, n_rows = 0, 0
+    while n_kills < 3 and n_rows < 25:
+        process = start(killed, 1 + n_kills % 2)
+        wanted = n_rows + moments.randint(1, 6)
+        while process.poll() is None and n_lines(killed) < wanted:
+            time.sleep(0.003)
+        time.sleep(moments.random() / 100)  # not only just after a row
+        process.send_signal(signal.SIGKILL)
+        n_kills += process.wait() == -signal.SIGKILL
+        rows = untimed(killed)
+        assert len(rows) >= n_rows, "a finished row is lost"
+        assert rows.items() <= expected.items()
+        n_rows = len(rows)
+    assert n_kills > 0
+    run([long()], killed)
+    assert untimed(killed) == expected
+    assert load_results(killed)["members"].tolist() == load_results(whole)["members"].tolist()
+    assert len(written_tables(whole)) == 4
+    assert written_tables(killed) == written_tables(whole)
+
+
+def test_a_short_form_leaves_its_page_and_names_what_it_left_out(tmp_path):
+    outcome = reproduce(tmp_path, only="figure-objective", quick=True)
+    assert outcome.n_run == len(load_plan("figure-objective", quick=True).cells())
+    left_out = {item.dataset: item.reason for item in outcome.missing}
+    assert set(left_out) == {"ames", "saheart", "waveform_binary"}
+    assert left_out["ames"].endswith("It is not publicly available.")
+    assert "saheart.csv.gz" in left_out["saheart"]
+    assert (tmp_path / "index.html").is_file()
+    assert reproduce(tmp_path, only=["figure-objective"], quick=True).n_run == 0

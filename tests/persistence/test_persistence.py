@@ -1,0 +1,608 @@
+"""Files: what is written can be read, and what could do harm is not."""
+
+import copy
+import io
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+import zipfile
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+import skops.io
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree._tree import Tree
+
+from secateurs.exceptions import InputError, UnsupportedEnsembleError, UntrustedFileError
+from secateurs.persistence._models import inspect_file, load, save
+from secateurs.persistence._soundness import reachable
+
+X, CODES = make_classification(200, 8, n_informative=5, n_classes=3, random_state=0)
+Y = np.array(["ant", "bee", "cat"])[CODES]
+TREE = DecisionTreeClassifier(max_depth=4)
+KNN = KNeighborsClassifier(algorithm="brute")
+PAIR = [("forest", RandomForestClassifier(4, max_depth=4)), ("line", LogisticRegression())]
+MODELS = {
+    "forest": RandomForestClassifier(12, random_state=0),
+    "few leaves": RandomForestClassifier(9, max_leaf_nodes=9, ccp_alpha=0.001, random_state=0),
+    "extra trees": ExtraTreesClassifier(12, random_state=np.random.RandomState(0)),
+    "bagged trees": BaggingClassifier(TREE, 8, max_features=0.5, random_state=0),
+    "bagged neighbours": BaggingClassifier(KNN, 4, random_state=0),
+    "bagged machines": BaggingClassifier(LinearSVC(), 4, random_state=0),
+    "bagged lines": BaggingClassifier(LogisticRegression(), 4, random_state=0),
+    "hard vote": VotingClassifier([*PAIR, ("svc", SVC())], weights=[1, 2, 1]),
+    "soft vote": VotingClassifier([*PAIR, ("knn", KNN)], voting="soft", weights=[1, 2, 1]),
+    "boosted": AdaBoostClassifier(TREE, n_estimators=5, random_state=0),
+    "gradient boosted": GradientBoostingClassifier(n_estimators=2, random_state=0),
+    "pipeline": make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)),
+    "list": None,
+}
+KD_TREE = ["sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbors._kd_tree.KDTree"]
+
+
+@cache
+def _fitted(name):
+    if name == "list":
+        return [_fitted("forest"), {"other": (_fitted("bagged trees"),)}]
+    return MODELS[name].fit(X, Y)
+
+
+def fitted(name):
+    return copy.deepcopy(_fitted(name))
+
+
+@pytest.fixture
+def forest_file(tmp_path):
+    return save(_fitted("forest"), tmp_path / "forest.skops")
+
+
+def unpack(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def pack(entries, path=None, **options):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, **options) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    if path is not None:
+        path.write_bytes(buffer.getvalue())
+    return buffer.getvalue()
+
+
+def edit_schema(path, edit):
+    """Change the description in a skops file; `edit` gets the list of its nodes."""
+    entries = unpack(path)
+    schema = json.loads(entries["schema.json"])
+    edit(list(nodes(schema)))
+    pack(entries | {"schema.json": json.dumps(schema)}, path)
+
+
+def nodes(part):
+    if isinstance(part, dict):
+        if "__loader__" in part:
+            yield part
+        part = part.values()
+    if not isinstance(part, (str, int, float, type(None))):
+        for child in part:
+            yield from nodes(child)
+
+
+def refusal(path, error=UntrustedFileError, **options):
+    with pytest.raises(error) as caught:
+        load(path, **options)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def predictions(model):
+    if isinstance(model, list):
+        return [predictions(model[0]), predictions(model[1]["other"][0])]
+    methods = [name for name in ("predict", "predict_proba") if hasattr(model, name)]
+    return [getattr(model, name)(X).tolist() for name in methods]
+
+
+@pytest.mark.parametrize("suffix", [".skops", ".joblib", ".pkl"])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_predicts_the_same_after_saving_and_loading(tmp_path, name, suffix):
+    path = save(_fitted(name), tmp_path / f"model{suffix}")
+    trust = None if suffix == ".skops" else "pickle"
+    assert predictions(load(path, trust=trust)) == predictions(_fitted(name))
+
+
+def test_a_forest_that_knows_missing_values_comes_back_whole(tmp_path):
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    forest = RandomForestClassifier(10, random_state=0).fit(holes, Y)
+    same = load(save(forest, tmp_path / "forest.skops"))
+    assert (same.predict_proba(holes) == forest.predict_proba(holes)).all()
+
+
+def test_the_file_loads_where_secateurs_is_not_installed(tmp_path):
+    path = save(_fitted("hard vote"), tmp_path / "model.skops")
+    code = (
+        "import sys; sys.modules['secateurs'] = None\n"
+        "import numpy, skops.io\n"
+        "trusted = ['sklearn.tree._tree.Tree', 'sklearn.utils._bunch.Bunch']\n"
+        "model = skops.io.load(sys.argv[1], trusted=trusted)\n"
+        "print(*model.predict(numpy.load(sys.argv[2])))\n"
+    )
+    np.save(tmp_path / "X.npy", X)
+    command = [sys.executable, "-c", code, path, tmp_path / "X.npy"]
+    child = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert child.stdout.split() == _fitted("hard vote").predict(X).tolist()
+
+
+def test_the_side_car_tells_what_is_in_the_file(tmp_path):
+    provenance = {"method": "comep", "members": [3, 1], "scores": [0.5]}
+    path = save(_fitted("forest"), tmp_path / "forest.skops", provenance=provenance)
+    record = json.loads((tmp_path / "forest.json").read_text())
+    data = path.read_bytes()
+    assert record["format"] == "skops"
+    assert record["sha256"] == sha256(data).hexdigest()
+    assert record["bytes"] == len(data)
+    assert record["model"] == "sklearn.ensemble._forest.RandomForestClassifier"
+    assert record["members"] == 12
+    assert record["provenance"] == provenance
+    assert {"python", "numpy", "scikit-learn", "skops", "secateurs"} == set(record["versions"])
+    assert inspect_file(path)["sidecar"] == record
+
+
+def test_types_that_skops_does_not_trust_are_named_on_saving_and_loading(tmp_path):
+    path = tmp_path / "knn.skops"
+    model = KNeighborsClassifier(algorithm="kd_tree").fit(X, Y)
+    with pytest.raises(UntrustedFileError, match=r"give trust_types=.*_kd_tree\.KDTree"):
+        save(model, path)
+    assert os.listdir(tmp_path) == []
+    save(model, path, trust_types=KD_TREE)
+    assert "KDTree" in refusal(path)
+    assert predictions(load(path, trust_types=KD_TREE)) == predictions(model)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "words"),
+    [
+        ("model.onnx", {}, InputError, r"'\.onnx'.*Give one of: \.skops, \.pkl"),
+        ("model", {}, InputError, "ends in ''"),
+        ("missing/model.skops", {}, InputError, "missing is no folder"),
+        ("taken.skops", {}, InputError, r"taken\.skops exists.*force=True"),
+        ("noted.skops", {}, InputError, r"noted\.json exists"),
+        ("folder.skops", {"force": True}, InputError, "is a folder"),
+        ("model.skops", {"provenance": {"a": {1}}}, InputError, "set is not JSON"),
+        ("model.skops", {"provenance": {"a": np.nan}}, InputError, "provenance is no plain JSON"),
+    ],
+)
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path, name, options, error, words):
+    (tmp_path / "taken.skops").touch()
+    (tmp_path / "noted.json").touch()
+    (tmp_path / "folder.skops").mkdir()
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(error, match=words):
+        save(_fitted("forest"), tmp_path / name, **options)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize("suffix", [".skops", ".pkl", ".joblib"])
+def test_a_model_that_cannot_be_stored_is_refused(tmp_path, suffix):
+    model = make_pipeline(FunctionTransformer(lambda rows: rows), LogisticRegression()).fit(X, Y)
+    with pytest.raises((UnsupportedEnsembleError, UntrustedFileError), match="lambda"):
+        save(model, tmp_path / f"model{suffix}")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("n_done", [0, 1])
+def test_a_failure_half_way_leaves_everything_as_it_was(tmp_path, monkeypatch, n_done):
+    replace, calls = os.replace, []
+
+    def fail_once(*args):
+        calls.append(args)
+        if len(calls) == n_done + 1:
+            raise OSError("the disk is full")
+        replace(*args)
+
+    for before in ({}, {"forest.skops": "old model", "forest.json": "old side-car"}):
+        for name, text in before.items():
+            (tmp_path / name).write_text(text)
+        calls.clear()
+        monkeypatch.setattr(os, "replace", fail_once)
+        with pytest.raises(InputError, match="the disk is full"):
+            save(_fitted("forest"), tmp_path / "forest.skops", force=True)
+        monkeypatch.undo()
+        assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+
+
+def test_an_existing_file_is_replaced_on_request(tmp_path, forest_file):
+    save(_fitted("boosted"), forest_file, force=True)
+    assert type(load(forest_file)) is AdaBoostClassifier
+    assert sorted(os.listdir(tmp_path)) == ["forest.json", "forest.skops"]
+
+
+class Planter:
+    """Unpickling this creates a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+@pytest.mark.parametrize("compress", [0, 3, ("gzip", 3), ("bz2", 3), ("xz", 3), ("lzma", 3)])
+@pytest.mark.parametrize("name", ["model.joblib", "model.pkl", "model.skops", "model.bin"])
+def test_a_pickle_is_refused_and_does_nothing(tmp_path, name, compress):
+    planted = tmp_path / "planted"
+    buffer = io.BytesIO()
+    joblib.dump(Planter(planted), buffer, compress=compress)
+    (tmp_path / name).write_bytes(buffer.getvalue())
+    words = refusal(tmp_path / name)
+    assert "pickle" in words
+    if name == "model.skops":  # a lie is refused even to those who trust pickles
+        assert "called .skops" in refusal(tmp_path / name, trust="pickle")
+    else:
+        assert "trust='pickle'" in words
+    refusal(tmp_path / name, sha256="0" * 64)
+    assert inspect_file(tmp_path / name)["format"].endswith("pickle")
+    assert not planted.exists()
+
+
+def test_a_pickle_is_taken_by_its_checksum(tmp_path):
+    path = save(_fitted("forest"), tmp_path / "forest.pkl")
+    digest = sha256(path.read_bytes()).hexdigest()
+    assert predictions(load(path, sha256=digest.upper())) == predictions(_fitted("forest"))
+    assert digest in refusal(path)
+
+
+def test_a_wrong_checksum_is_refused_whatever_the_format(forest_file):
+    assert "another file" in refusal(forest_file, sha256="0" * 64)
+
+
+@pytest.mark.parametrize("option", [{"trust": "everything"}, {"sha256": "123"}])
+def test_senseless_options_are_refused(forest_file, option):
+    with pytest.raises(InputError, match=str(next(iter(option.values())))):
+        load(forest_file, **option)
+
+
+FOREIGN = {
+    "table.csv": (b"x,y\n1,2\n", "no model file"),
+    "table.skops": (b"x,y\n1,2\n", "no model file"),
+    "picture.skops": (b"\x89PNG\r\n\x1a\n" + bytes(50), "no model file"),
+    "arrays.skops": (pack({"a.npy": b"1"}), "zip file without a model"),
+    "empty.skops": (b"", "is empty"),
+    "start.skops": (b"PK\x03\x04", "BadZipFile"),
+    "text.skops": (pack({"schema.json": "{"}), "JSONDecodeError"),
+    "deep.skops": (pack({"schema.json": "[" * 9999 + "]" * 9999}), "RecursionError"),
+    "number.skops": (pack({"schema.json": "1"}), "AttributeError"),
+    "broken.pkl": (b"\x80\x04\x95", "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_files_that_hold_no_model_are_refused_in_one_line(tmp_path, name):
+    content, words = FOREIGN[name]
+    (tmp_path / name).write_bytes(content)
+    assert words in refusal(tmp_path / name, InputError, trust="pickle")
+
+
+def test_files_that_are_none_are_refused(tmp_path):
+    assert "is no file" in refusal(tmp_path, InputError)
+    assert "does not exist" in refusal(tmp_path / "missing.skops", InputError)
+
+
+def test_a_skops_file_under_another_name_is_refused(forest_file):
+    assert "called .pkl" in refusal(forest_file.rename(forest_file.with_suffix(".pkl")))
+
+
+def test_limits_are_kept_before_anything_is_unpacked(tmp_path, forest_file, monkeypatch):
+    size = forest_file.stat().st_size
+    assert f"max_bytes={size - 1}" in refusal(forest_file, max_bytes=size - 1)
+    assert "unpacks to" in refusal(forest_file, max_bytes=size + 1)
+    entries = unpack(forest_file)
+    pack(entries | {"zeros": bytes(70 << 20)}, tmp_path / "bomb.skops")
+    assert "zip bombs" in refusal(tmp_path / "bomb.skops")
+    with zipfile.ZipFile(tmp_path / "lzma.skops", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("schema.json", entries["schema.json"])
+    assert "packed in a way" in refusal(tmp_path / "lzma.skops")
+    with zipfile.ZipFile(tmp_path / "double.skops", "w") as archive:
+        archive.writestr("schema.json", entries["schema.json"])
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("schema.json", entries["schema.json"])
+    assert "2 entries of 1 names" in refusal(tmp_path / "double.skops")
+    monkeypatch.setattr("secateurs.persistence._skops._MAX_SCHEMA", 1000)
+    assert "of 1000 allowed" in refusal(forest_file)
+
+
+def test_a_file_that_asks_for_memory_is_refused(tmp_path, forest_file):
+    for name in ("void", "bytes_", "object_"):
+        path = tmp_path / f"{name}.skops"
+        node = {"__class__": name, "__module__": "numpy", "__loader__": "NdArrayNode", "__id__": 9}
+        node |= {"type": "numpy", "file": "9.npy", "protocol": 2}
+        buffer = io.BytesIO()
+        np.save(buffer, np.array(50_000_000))
+        pack({"9.npy": buffer.getvalue(), "schema.json": json.dumps(node)}, path)
+        assert skops.io.get_untrusted_types(file=path) == []
+        assert f"builds numpy.{name}" in refusal(path)
+    entries = unpack(forest_file)
+    name = next(name for name in entries if name.endswith(".npy"))
+    lie = entries[name].replace(b"(3,), }" + b" " * 11, b"(999999999999,), }")
+    pack(entries | {name: lie}, forest_file)
+    assert "999999999999" in refusal(forest_file, InputError)
+
+
+def test_a_description_that_unfolds_without_end_is_refused(tmp_path):
+    kind = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode"}
+    part = kind | {"content": [], "__id__": 1}
+    for key in range(2, 60):
+        part = kind | {"content": [part, {"__id__": key - 1, **kind, "content": []}], "__id__": key}
+    pack({"schema.json": json.dumps(part | {"protocol": 2})}, tmp_path / "laughs.skops")
+    assert "twice, and differently" in refusal(tmp_path / "laughs.skops", InputError)
+
+
+def test_one_array_cannot_be_read_for_many_objects(forest_file):
+    def share(found):
+        arrays = [node for node in found if node["__loader__"] == "NdArrayNode"]
+        arrays[1]["file"] = arrays[0]["file"]
+
+    edit_schema(forest_file, share)
+    assert "one array for two objects" in refusal(forest_file, InputError)
+
+
+def test_names_in_a_file_cannot_steer_the_terminal(forest_file):
+    edit_schema(forest_file, lambda found: found[0].update(__class__="Fo\n\x1b[2Jrest"))
+    assert "Fo??[2Jrest" in refusal(forest_file)
+
+
+def test_another_version_of_scikit_learn_is_warned_about(forest_file):
+    def age(found):
+        for node in found:
+            if node["__loader__"] == "JsonNode" and node["content"].startswith('"1.'):
+                node["content"] = '"1.0.0"'
+
+    edit_schema(forest_file, age)
+    with pytest.warns(InconsistentVersionWarning, match=r"1\.0\.0"):
+        load(forest_file)
+    assert inspect_file(forest_file)["versions"]["scikit-learn"] == ["1.0.0"]
+
+
+def set_node(**values):
+    def tamper(tree):
+        for name, value in values.items():
+            getattr(tree, name)[0] = value
+
+    return tamper
+
+
+TAMPERINGS = {
+    "child out of range": (set_node(children_right=10**6), "outside its nodes"),
+    "child before": (set_node(children_left=-5), "outside its nodes"),
+    "cycle": (set_node(children_left=0), "outside its nodes, or back"),
+    "shared child": (set_node(children_left=2, children_right=2), "no parent, or two"),
+    "half a leaf": (set_node(children_left=-1), "has a child"),
+    "feature out of range": (set_node(feature=8), "feature it does not have"),
+    "negative feature": (set_node(feature=-2), "feature it does not have"),
+}
+
+
+@pytest.mark.parametrize("where", ["forest", "bagged trees", "soft vote", "pipeline", "list"])
+@pytest.mark.parametrize("how", TAMPERINGS)
+def test_tampered_trees_are_refused_wherever_they_are(tmp_path, where, how):
+    tamper, words = TAMPERINGS[how]
+    model = fitted(where)
+    tamper([thing for thing in reachable(model) if isinstance(thing, Tree)][-1])
+    path = tmp_path / "model.skops"
+    skops.io.dump(model, path)
+    assert words in refusal(path)
+    with pytest.raises(UntrustedFileError, match=words):
+        save(model, tmp_path / "again.skops")
+    assert os.listdir(tmp_path) == ["model.skops"]
+
+
+def set_state(state=None, n_features=8):
+    def tamper(model):
+        tree = Tree(n_features, np.array([3]), 1)
+        if state is not None:
+            tree.__setstate__(_fitted("forest")[0].tree_.__getstate__() | state)
+        model[0].tree_ = tree
+
+    return tamper
+
+
+def set_attribute(**values):
+    return lambda model: [vars(model[0]).update({k: v}) for k, v in values.items()]
+
+
+FAULTS = {
+    "no nodes": ("forest", set_state(), "has no nodes"),
+    "node count": ("forest", set_state({"node_count": 1}), "outside its nodes"),
+    "depth": ("forest", set_state({"max_depth": 1}), "not as deep as it says"),
+    "features": ("forest", set_state({}, n_features=9), "other features"),
+    "no columns": ("forest", set_state({}, n_features=0), "has no features"),
+    "no features": ("forest", lambda m: vars(m[0]).pop("n_features_in_"), "other features"),
+    "masked": ("forest", set_attribute(n_features_in_=np.ma.masked_all(())), "other features"),
+    "outputs": ("forest", set_attribute(n_outputs_=2), "other outputs"),
+    "classes": ("forest", set_attribute(classes_=np.arange(4)), "other classes"),
+    "no classes": ("forest", lambda m: vars(m[0]).pop("n_classes_"), "state makes no sense"),
+    "a method": ("forest", set_attribute(_validate_X_predict=np.positive), "place of a method"),
+    "class codes": ("bagged neighbours", set_attribute(_y=np.full(200, 9)), "unknown class"),
+    "samples": ("bagged neighbours", set_attribute(_fit_X=X[:, :3]), "other features"),
+    "fewer samples": ("bagged neighbours", set_attribute(_fit_X=X[:9]), "differ in number"),
+    "vectors": ("hard vote", lambda m: m.estimators_[2]._n_support.fill(10**6), "its vectors"),
+    "sparse": ("hard vote", lambda m: vars(m.estimators_[2]).update(_sparse=True), "be checked"),
+    "stages": (
+        "gradient boosted",
+        lambda m: vars(m).update(estimators_=np.repeat(m.estimators_, 9, axis=1)),
+        "other outputs than their start",
+    ),
+    "other tree": (
+        "gradient boosted",
+        lambda m: m.estimators_[1].fill(_fitted("forest")[0]),
+        "do not fit together",
+    ),
+    "stage": ("gradient boosted", lambda m: m.estimators_.fill(TREE), "no fitted tree"),
+    "generator": ("extra trees", lambda m: _spin(m.random_state), "outside its state"),
+}
+
+
+def _spin(generator):
+    state = generator.get_state(legacy=False)
+    state["state"]["pos"] = 10**6
+    generator.set_state(state)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_other_states_that_would_crash_are_refused(tmp_path, fault):
+    name, tamper, words = FAULTS[fault]
+    model = fitted(name)
+    tamper(model)
+    skops.io.dump(model, tmp_path / "model.skops")
+    assert words in refusal(tmp_path / "model.skops")
+
+
+def test_a_file_is_inspected_without_building_anything(tmp_path):
+    path = tmp_path / "model.skops"
+    skops.io.dump(make_pipeline(FunctionTransformer(os.system), _fitted("forest")), path)
+    facts = inspect_file(path)
+    assert facts["format"] == "skops"
+    assert facts["sha256"] == sha256(path.read_bytes()).hexdigest()
+    assert facts["bytes"] == path.stat().st_size
+    assert facts["model"] == "sklearn.pipeline.Pipeline"
+    assert {"posix.system", "sklearn.tree._tree.Tree"} <= set(facts["types"])
+    assert (facts["protocol"], facts["sidecar"], facts["sidecar_matches"]) == (2, None, None)
+    (tmp_path / "model.json").write_text('{"sha256": "of another file"}')
+    assert inspect_file(path)["sidecar_matches"] is False
+    (tmp_path / "model.json").write_text("not JSON")
+    assert inspect_file(path)["sidecar"] is None
+    (tmp_path / "notes.txt").write_text("none")
+    assert inspect_file(tmp_path / "notes.txt")["format"] == "unknown"
+
+
+INTEGERS = (-1, 0, 1, 7, 8, 100, 2**31, -(2**31), 2**40, -(2**40), 2**62)
+
+
+def flip(data, rng):
+    changed = bytearray(data)
+    for _ in range(rng.choice([1, 3, 10])):
+        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    return bytes(changed)
+
+
+def edit_array(data, rng):
+    array = np.load(io.BytesIO(data)).copy()
+    if rng.random() < 0.5 and array.ndim:
+        array = array[: rng.randrange(len(array) + 1)]
+    elif array.dtype.names:
+        name = rng.choice(["left_child", "right_child", "feature"])
+        array[name][rng.randrange(len(array))] = rng.choice(INTEGERS)
+    elif array.size and array.dtype.kind in "iuf":
+        value = np.array(rng.choice(INTEGERS)).astype(array.dtype)
+        array.flat[rng.randrange(array.size)] = value
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def edit_nodes(data, rng):
+    schema = json.loads(data)
+    found = list(nodes(schema))
+    node, other = rng.choice(found), copy.deepcopy(rng.choice(found))
+    match rng.randrange(4):
+        case 0:
+            node.pop(rng.choice(list(node)))
+        case 1:
+            node.clear()
+            node.update(other)
+        case 2:
+            key = rng.choice(["__loader__", "__class__", "__id__", "file"])
+            node[key] = other.get(key)
+        case 3:
+            leaves = [leaf for leaf in found if leaf["__loader__"] == "JsonNode"]
+            rng.choice(leaves).update(content=str(rng.choice(INTEGERS)), __id__=rng.getrandbits(40))
+    return json.dumps(schema).encode()
+
+
+def mutate(entries, rng):
+    arrays = [name for name in entries if name.endswith(".npy")]
+    match rng.randrange(7):
+        case 0:
+            return flip(pack(entries), rng)
+        case 1:
+            return pack(entries)[: rng.randrange(1, len(pack(entries)))]
+        case 2:
+            name, edit = "schema.json", flip
+        case 3 | 4:
+            name, edit = "schema.json", edit_nodes
+        case _:
+            name, edit = rng.choice(arrays), rng.choice([flip, edit_array, edit_array])
+    return pack(entries | {name: edit(entries[name], rng)}, compresslevel=1)
+
+
+CHILD = """
+import resource, signal, sys, warnings
+from pathlib import Path
+import numpy as np
+from secateurs.exceptions import SecateursError
+from secateurs.persistence._models import load
+warnings.simplefilter("ignore")
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+X = np.load(sys.argv[1])
+for path in sorted(Path(sys.argv[1]).parent.glob("*.skops")):
+    print(path.name, end=" ", flush=True)
+    signal.alarm(20)
+    try:
+        model = load(path)
+    except SecateursError as error:
+        assert len(str(error).splitlines()) == 1
+        print("refused")
+        continue
+    try:
+        for name in ("predict", "predict_proba", "decision_path"):
+            if hasattr(model, name):
+                getattr(model, name)(X)
+    except Exception as error:
+        print("raised")
+    else:
+        print("predicted")
+"""
+
+
+def test_no_mutated_file_crashes_the_process(tmp_path):
+    rng = random.Random(0)
+    np.save(tmp_path / "X.npy", X)
+    for name in MODELS:
+        entries = unpack(save(_fitted(name), tmp_path / "source.skops", force=True))
+        for number in range(24):
+            (tmp_path / f"{name} {number}.skops").write_bytes(mutate(entries, rng))
+    (tmp_path / "source.json").unlink()
+    (tmp_path / "pickle.skops").write_bytes(pickle.dumps(Planter(tmp_path / "planted")))
+    command = [sys.executable, "-c", CHILD, tmp_path / "X.npy"]
+    child = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert child.returncode == 0, child.stdout[-200:] + child.stderr[-2000:]
+    fates = [line.split()[-1] for line in child.stdout.splitlines() if "skops" in line]
+    assert len(fates) == 24 * len(MODELS) + 2
+    assert fates.count("refused") > 100
+    assert fates.count("predicted") > 30
+    assert fates.count("raised") < 40
+    assert not Path(tmp_path / "planted").exists()
