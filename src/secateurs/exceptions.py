@@ -1,30 +1,61 @@
-"""What secateurs raises on its own account; each class carries the command line's exit code."""
+"""Exceptions raised by secateurs; each class has the exit code of the command line."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from secateurs._text import printable
+
 
 class SecateursError(Exception):
-    """Base class of all errors that secateurs raises on its own account.
+    """Base class of all exceptions raised by secateurs.
+
+    A message names parameters by placeholders, and is spelled for whoever reads it: ``keep=40`` in
+    Python, ``--keep 40`` on the command line.
+
+    Parameters
+    ----------
+    message : str
+        What came, what is allowed, what to do. ``{name}`` stands for a parameter with its value.
+    **parameters
+        The parameters that the message speaks of, and their values; ``...`` for the name alone.
 
     Attributes
     ----------
     exit_code : int
-        What the command line ends with when this error reaches it.
+        Exit code of the command line when this exception reaches it.
+    parameter : str or None
+        The parameter that the message is about: the first one given.
 
     Examples
     --------
-    >>> from secateurs.exceptions import InputError, SecateursError
-    >>> issubclass(InputError, SecateursError), issubclass(InputError, ValueError)
-    (True, True)
-    >>> InputError.exit_code
-    3
+    >>> from secateurs.exceptions import InputError
+    >>> error = InputError("{keep} is not a valid count. Give 1 or more.", keep=0)
+    >>> error, error.parameter, error.exit_code
+    (InputError('keep=0 is not a valid count. Give 1 or more.'), 'keep', 3)
+    >>> error.spelled(lambda name, value: f"--{name} {value}")
+    '--keep 0 is not a valid count. Give 1 or more.'
     """
 
     exit_code = 1
+
+    def __init__(self, message: str, **parameters: Any) -> None:
+        self.message = message
+        self.parameters = parameters
+        self.parameter = next(iter(parameters), None)
+        super().__init__(self.spelled(_as_python))
+
+    def spelled(self, spell: Callable[[str, Any], str]) -> str:
+        """Return the message with its parameters in the words of the reader."""
+        text = self.message
+        for name, value in self.parameters.items():
+            text = text.replace(f"{{{name}}}", spell(name, value))
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:  # exceptions of workers travel between processes
+        return _restore, (type(self), self.message, self.parameters, self.__dict__)
 
 
 class InputError(SecateursError, ValueError):
@@ -77,8 +108,8 @@ def import_extra(module: str, extra: str, doing: str) -> Any:
         raise MissingExtraError(f'{doing} needs: pip install "secateurs[{extra}]"') from error
 
 
-def one_line(error: BaseException) -> str:
-    """Say shortly what went wrong inside another library."""
+def cause_of(error: BaseException) -> str:
+    """Return in a few words what went wrong inside another library."""
     lines = str(error).strip().splitlines() or [""]
     return printable(f"{type(error).__name__}: {lines[0][:200]}").rstrip(" :.")
 
@@ -91,16 +122,26 @@ def reading(path: Path) -> Iterator[None]:
     except Warning:  # for users who turn warnings into errors
         raise
     except SecateursError as error:
-        raise type(error)(printable(f"{path} {error}")) from None
+        error.message = printable(f"{path} {error.message}")
+        error.args = (error.spelled(_as_python),)
+        raise
     except MemoryError as error:
         raise InputError(f"{path} needs more memory than there is.") from error
     except Exception as error:
         raise InputError(
-            f"{path} cannot be read: {one_line(error)}. It is damaged, or was written by another "
+            f"{path} cannot be read: {cause_of(error)}. It is damaged, or was written by another "
             "program or version."
         ) from error
 
 
-def printable(text: str) -> str:
-    """Keep names from a file from breaking lines or steering a terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+def _as_python(name: str, value: Any) -> str:
+    return name if value is ... else f"{name}={value!r}"
+
+
+def _restore(
+    kind: type[SecateursError], message: str, parameters: dict[str, Any], state: dict[str, Any]
+) -> SecateursError:
+    error = kind.__new__(kind)
+    SecateursError.__init__(error, message, **parameters)
+    error.__dict__.update(state)
+    return error

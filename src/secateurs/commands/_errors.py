@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from secateurs._text import one_line
 from secateurs.exceptions import (
     BudgetError,
     ExecutorError,
@@ -16,7 +17,6 @@ from secateurs.exceptions import (
     SecateursError,
     UnsupportedEnsembleError,
     UntrustedFileError,
-    printable,
 )
 
 INTERRUPTED = 130
@@ -128,11 +128,6 @@ def as_options(text: str) -> str:
         text = re.sub(pattern, option, text)
     line = one_line(re.sub(r"trust_types=\[(.*?)\]", _trust_options, text))
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
-def one_line(text: str) -> str:
-    """Bring text on one line, without signs that steer a terminal."""
-    return printable(" ".join(text.split()))
 
 
 def _trust_options(found: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from secateurs.commands._errors import one_line
+from secateurs._text import one_line
 from secateurs.commands._material import Material
 from secateurs.commands._output import columns, signed
 

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateurs.commands._errors import Refusal, one_line
+from secateurs._text import one_line
+from secateurs.commands._errors import Refusal
 from secateurs.exceptions import SecateursError, import_extra, reading
 
 if TYPE_CHECKING:

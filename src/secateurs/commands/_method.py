@@ -9,7 +9,7 @@ import click
 
 from secateurs.commands._options import Workers
 from secateurs.commands._output import Output
-from secateurs.exceptions import ExecutorError, import_extra, one_line
+from secateurs.exceptions import ExecutorError, cause_of, import_extra
 
 WEIGHTED = ("comep", "domep")
 
@@ -70,7 +70,7 @@ def cluster(workers: Workers, out: Output) -> Iterator[Any]:
             client = distributed.Client(workers.scheduler, timeout="10s")
     except (OSError, RuntimeError, ValueError, TypeError) as error:
         raise ExecutorError(
-            f"--scheduler {workers.scheduler}: {one_line(error)}. Start one first: dask scheduler"
+            f"--scheduler {workers.scheduler}: {cause_of(error)}. Start one first: dask scheduler"
         ) from error
     with client:
         out.note(f"cluster: {client.dashboard_link}")

@@ -4,7 +4,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from secateurs.commands._errors import Refusal, one_line
+from secateurs._text import one_line
+from secateurs.commands._errors import Refusal
 from secateurs.commands._input import require_file
 from secateurs.commands._options import Trust
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from secateurs.commands._errors import Failure, as_options, one_line
+from secateurs._text import one_line
+from secateurs.commands._errors import Failure, as_options
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
 _SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)

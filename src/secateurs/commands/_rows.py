@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from secateurs.commands._errors import Refusal, one_line
+from secateurs._text import one_line
+from secateurs.commands._errors import Refusal
 from secateurs.commands._input import read_table, require_columns, shown
 from secateurs.commands._output import Output
 

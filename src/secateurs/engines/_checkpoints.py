@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs import __version__
-from secateurs.exceptions import one_line
+from secateurs.exceptions import cause_of
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
 from secateurs.persistence._files import write_file
@@ -39,7 +39,7 @@ class Checkpoints:
             try:
                 key = joblib.hash((__version__, votes.id, labels, identity))
             except Exception as error:  # such as a function among the pruner's parameters
-                _warn(f"of a pruner that cannot be pickled ({one_line(error)})")
+                _warn(f"of a pruner that cannot be pickled ({cause_of(error)})")
             else:
                 self._folder = votes.path / "runs" / key
 

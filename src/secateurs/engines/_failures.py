@@ -5,7 +5,7 @@ from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager
 
 from secateurs import __version__
-from secateurs.exceptions import ExecutorError, SecateursError, one_line
+from secateurs.exceptions import ExecutorError, SecateursError, cause_of
 
 _US = f"secateurs {__version__} on all workers"
 
@@ -17,7 +17,7 @@ def explained() -> Iterator[None]:
         yield
     except BrokenExecutor as error:
         raise ExecutorError(
-            f"A worker process died ({one_line(error)}): killed, or out of memory. Run again; "
+            f"A worker process died ({cause_of(error)}): killed, or out of memory. Run again; "
             "a Dask cluster goes on with the workers that are left."
         ) from error
     except CancelledError as error:
@@ -39,7 +39,7 @@ def scheduler_answers() -> Iterator[None]:
 
 
 def _scheduler_lost(error: Exception) -> ExecutorError:
-    return ExecutorError(f"The scheduler is lost ({one_line(error)}). Start it and run again.")
+    return ExecutorError(f"The scheduler is lost ({cause_of(error)}). Start it and run again.")
 
 
 def _explanation(error: Exception) -> ExecutorError | None:
@@ -55,5 +55,5 @@ def _explanation(error: Exception) -> ExecutorError | None:
         return ExecutorError(f"A worker {error}. Install what it lacks, and {_US}.")
     lacks_us = isinstance(error, (ImportError, AttributeError)) and "secateurs" in str(error)
     if lacks_us and not isinstance(error, SecateursError):
-        return ExecutorError(f"A worker cannot run this task ({one_line(error)}). Install {_US}.")
+        return ExecutorError(f"A worker cannot run this task ({cause_of(error)}). Install {_US}.")
     return None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
-from secateurs.exceptions import InputError, one_line, reading
+from secateurs.exceptions import InputError, cause_of, reading
 from secateurs.persistence._files import sync_folder, write_array, write_file
 
 META, LOG = "meta.json", "tiles.jsonl"
@@ -120,7 +120,7 @@ def writing(folder: Path, state: Callable[[], str] = lambda: "nothing is") -> It
         yield
     except OSError as error:
         raise InputError(
-            f"{folder} cannot be written: {one_line(error)}; {state()} written so far. Make room, "
+            f"{folder} cannot be written: {cause_of(error)}; {state()} written so far. Make room, "
             "or give another folder; what is written stays good, and can be resumed."
         ) from error
 

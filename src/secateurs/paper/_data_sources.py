@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs.exceptions import InputError, one_line, reading
+from secateurs.exceptions import InputError, cause_of, reading
 from secateurs.paper._generated_data import GENERATORS
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def from_openml(data_id: int, target: str | None) -> tuple["pd.DataFrame", "pd.S
             n_retries=1,
         )
     except Exception as error:
-        raise InputError(f"OpenML's table {data_id} cannot be had: {one_line(error)}.") from error
+        raise InputError(f"OpenML's table {data_id} cannot be had: {cause_of(error)}.") from error
     return bunch.data, bunch.target
 
 

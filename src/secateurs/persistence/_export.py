@@ -26,8 +26,8 @@ from secateurs.exceptions import (
     InputError,
     ParityError,
     UnsupportedEnsembleError,
+    cause_of,
     import_extra,
-    one_line,
 )
 from secateurs.persistence._models import describe, refuse_existing, write_with_sidecar
 from secateurs.persistence._soundness import reachable
@@ -102,7 +102,7 @@ def export(
             found = runtime.predict(content, model, rows.to_numpy(), modules)
         except Exception as error:
             raise UnsupportedEnsembleError(
-                f"{type(model).__name__} cannot be written as {target.suffix}: {one_line(error)}. "
+                f"{type(model).__name__} cannot be written as {target.suffix}: {cause_of(error)}. "
                 f"{_KEEP}."
             ) from error
     check = _compare(_answer(model, rows), found, target)
@@ -149,7 +149,7 @@ def _check_rows(model: Any, X_check: ArrayLike) -> pd.DataFrame:
     try:
         values = np.asarray(X_check, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise InputError(f"X_check is no table of numbers: {one_line(error)}.") from error
+        raise InputError(f"X_check is no table of numbers: {cause_of(error)}.") from error
     n_features = model.n_features_in_
     if values.ndim != 2 or len(values) < _LEAST_ROWS or values.shape[1] != n_features:
         raise InputError(
@@ -168,7 +168,7 @@ def _answer(model: Any, rows: pd.DataFrame) -> _Answer:
             return _Answer(model.predict(given), model.predict_proba(given))
         return _Answer(model.predict(given), _vote_shares(model, given))
     except ValueError as error:
-        raise InputError(f"The model itself cannot predict X_check: {one_line(error)}.") from error
+        raise InputError(f"The model itself cannot predict X_check: {cause_of(error)}.") from error
 
 
 def _vote_shares(model: Any, given: Any) -> NDArray[np.float64]:

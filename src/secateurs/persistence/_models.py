@@ -23,7 +23,7 @@ from secateurs.exceptions import (
     InputError,
     UnsupportedEnsembleError,
     UntrustedFileError,
-    one_line,
+    cause_of,
     reading,
 )
 from secateurs.persistence._skops import SchemaCheck, check_sizes, read_claims, read_schema
@@ -102,7 +102,7 @@ def save(
         content = _WRITERS[suffix](model)
     except Exception as error:
         raise UnsupportedEnsembleError(
-            f"{type(model).__name__} cannot be written as {suffix}: {one_line(error)}. "
+            f"{type(model).__name__} cannot be written as {suffix}: {cause_of(error)}. "
             f"Leave out what cannot be stored, or choose among: {', '.join(_WRITERS)}."
         ) from error
 
@@ -271,7 +271,7 @@ def _build(file: _File, trust_types: tuple[str, ...], max_bytes: int) -> Any:
     try:
         fault = find_fault(model)
     except Exception as error:  # attributes of a kind that no fitted model has
-        fault = f"its state makes no sense ({one_line(error)})"
+        fault = f"its state makes no sense ({cause_of(error)})"
     if fault:
         raise UntrustedFileError(
             f"{file.path} was tampered with or is damaged: {fault}. Get it again from where it was "
@@ -365,7 +365,7 @@ def write_with_sidecar(
         for place, spare in placed:
             os.replace(spare, place) if spare.exists() else place.unlink()
         if isinstance(error, OSError):
-            raise InputError(f"{path} cannot be written: {one_line(error)}.") from error
+            raise InputError(f"{path} cannot be written: {cause_of(error)}.") from error
         raise
     finally:
         for leftover in (*new, *old):

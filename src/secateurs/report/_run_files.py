@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from secateurs.exceptions import InputError, one_line, reading
+from secateurs.exceptions import InputError, cause_of, reading
 from secateurs.persistence._files import write_file
 from secateurs.persistence._models import refuse_existing
 from secateurs.report._data import SCHEMA
@@ -104,7 +104,7 @@ def _parse(content: bytes) -> Any:
     except RecursionError:
         raise InputError("is no JSON of a run: it is nested too deeply.") from None
     except ValueError as error:
-        raise InputError(f"is no JSON: {one_line(error)}.") from None
+        raise InputError(f"is no JSON: {cause_of(error)}.") from None
 
 
 def _refuse_constant(name: str) -> None:
@@ -115,5 +115,5 @@ def _write(path: Path, text: str) -> Path:
     try:
         write_file(path, text.encode())
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {one_line(error)}.") from error
+        raise InputError(f"{path} cannot be written: {cause_of(error)}.") from error
     return path

@@ -1,0 +1,95 @@
+"""Values as text, written once for messages, tables, pages and JSON."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+NOTHING = "–"
+
+
+def signed(value: float | None, places: int = 4) -> str:
+    """Return a number with its sign: a true minus, none for zero, a dash for no number.
+
+    Examples
+    --------
+    >>> from secateurs._text import signed
+    >>> signed(-0.25, 2), signed(0.001, 2), signed(None)
+    ('−0.25', '0.00', '–')
+    """
+    if value is None or math.isnan(value):
+        return NOTHING
+    text = f"{value:+.{places}f}"
+    return text[1:] if float(text) == 0 else text.replace("-", "−")
+
+
+def listed(values: Iterable[Any], last: str = ", ", nothing: str = "none") -> str:
+    """Return values as an enumeration.
+
+    Examples
+    --------
+    >>> from secateurs._text import listed
+    >>> listed(["re", "oo", "kp"], last=" and "), listed([])
+    ('re, oo and kp', 'none')
+    """
+    words = [str(value) for value in values]
+    return last.join([", ".join(words[:-1]), words[-1]] if words[1:] else words) or nothing
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it needs one.
+
+    Examples
+    --------
+    >>> from secateurs._text import counted
+    >>> counted(1, "member"), counted(3000, "member")
+    ('1 member', '3,000 members')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of what JSON has; NaN and infinity become None, other objects text."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    return str(value).encode("utf-8", "replace").decode()  # names may hold halves of characters
+
+
+def columns(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return a table in columns: the first ones aligned left, the others right."""
+    table = [[one_line(cell) for cell in row] for row in (headings, *rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return "  ".join(aligned).rstrip()
+
+    return "\n".join(line(row) for row in table if any(row))
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, without characters that steer a terminal."""
+    return printable(" ".join(text.split()))
+
+
+def printable(text: str) -> str:
+    """Return text in which names from a file cannot break lines or steer a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
