@@ -1,11 +1,19 @@
 """Errors: one family, told apart by the command line's exit codes."""
 
+import pickle
+import warnings
 from pathlib import Path
 
 import pytest
 
 from secateurs import exceptions
-from secateurs.exceptions import InputError, SecateursError, UntrustedFileError, reading
+from secateurs.exceptions import (
+    InputError,
+    SecateursError,
+    SecateursWarning,
+    UntrustedFileError,
+    reading,
+)
 
 EXIT_CODES = {
     "SecateursError": (1, Exception),
@@ -45,3 +53,16 @@ def test_errors_while_reading_become_one_line_that_names_the_file(raised, expect
     assert type(caught.value) is expected
     assert str(caught.value).startswith(text)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [InputError, SecateursWarning])
+def test_messages_are_spelled_for_the_reader_also_after_a_journey(kind):
+    message = pickle.loads(pickle.dumps(kind("Give {oob}, not {keep}.", oob=True, keep=...)))
+    assert type(message) is kind
+    assert str(message) == "Give oob=True, not keep."
+    assert message.spelled(lambda name, _: f"--{name}") == "Give --oob, not --keep."
+
+
+def test_warnings_of_ours_can_be_caught_as_those_of_any_library():
+    with pytest.warns(UserWarning, match="Give oob=True"):
+        warnings.warn(SecateursWarning("Give {oob}.", oob=True), stacklevel=1)

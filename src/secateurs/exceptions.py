@@ -9,7 +9,31 @@ from typing import Any
 from secateurs._text import printable
 
 
-class SecateursError(Exception):
+class _Message(Exception):  # noqa: N818
+    """A message that names parameters by placeholders, to be spelled for whoever reads it."""
+
+    def __init__(self, message: str, **parameters: Any) -> None:
+        self.message = message
+        self.parameters = parameters
+        self.parameter = next(iter(parameters), None)
+        super().__init__(self.spelled(_as_python))
+
+    def spelled(self, spell: Callable[[str, Any], str]) -> str:
+        """Return the message with its parameters in the words of the reader."""
+        text = self.message
+        for name, value in self.parameters.items():
+            text = text.replace(f"{{{name}}}", spell(name, value))
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:  # exceptions of workers travel between processes
+        return _restore, (type(self), self.message, self.parameters, self.__dict__)
+
+
+class SecateursWarning(_Message, UserWarning):
+    """A warning that names parameters; its message is spelled as that of `SecateursError`."""
+
+
+class SecateursError(_Message):
     """Base class of all exceptions raised by secateurs.
 
     A message names parameters by placeholders, and is spelled for whoever reads it: ``keep=40`` in
@@ -40,22 +64,6 @@ class SecateursError(Exception):
     """
 
     exit_code = 1
-
-    def __init__(self, message: str, **parameters: Any) -> None:
-        self.message = message
-        self.parameters = parameters
-        self.parameter = next(iter(parameters), None)
-        super().__init__(self.spelled(_as_python))
-
-    def spelled(self, spell: Callable[[str, Any], str]) -> str:
-        """Return the message with its parameters in the words of the reader."""
-        text = self.message
-        for name, value in self.parameters.items():
-            text = text.replace(f"{{{name}}}", spell(name, value))
-        return text
-
-    def __reduce__(self) -> tuple[Any, ...]:  # exceptions of workers travel between processes
-        return _restore, (type(self), self.message, self.parameters, self.__dict__)
 
 
 class InputError(SecateursError, ValueError):
@@ -139,9 +147,9 @@ def _as_python(name: str, value: Any) -> str:
 
 
 def _restore(
-    kind: type[SecateursError], message: str, parameters: dict[str, Any], state: dict[str, Any]
-) -> SecateursError:
+    kind: type[_Message], message: str, parameters: dict[str, Any], state: dict[str, Any]
+) -> _Message:
     error = kind.__new__(kind)
-    SecateursError.__init__(error, message, **parameters)
+    _Message.__init__(error, message, **parameters)
     error.__dict__.update(state)
     return error
