@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from secateurs.comparison import Comparison
 from secateurs.evaluation._curves import Chooser, Chosen, Course, choose, run
+from secateurs.evaluation._diagnostics import MOST_IN_HEATMAP as MOST_LIVE
 from secateurs.evaluation._methods import MOST_ROUNDS, label_of, named_pruners
 from secateurs.evaluation._rows import Rows, Setting
 from secateurs.exceptions import InputError
@@ -17,7 +18,6 @@ from secateurs.outputs._predictions import Predictions
 from secateurs.pruners import COMEP, PEP, SEP, BasePruner
 from secateurs.pruners._base import is_number
 from secateurs.pruning import Pruning
-from secateurs.report._sections import MOST_LIVE
 
 _BESIDE = ("comep", "domep", "re", "oep", "drep", "oo", "kp", "best")  # quick ones
 _SEARCHES = {"sep": SEP, "pep": PEP}
