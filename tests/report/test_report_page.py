@@ -13,10 +13,12 @@ from report_pages import HOSTILE, make_data
 
 import secateurs.report._page as page_module
 from secateurs import prune
+from secateurs._text import signed
 from secateurs.exceptions import InputError
 from secateurs.report import load_run, render, report_data, write_report, write_run
-from secateurs.report._html import document, shown, signed, table
+from secateurs.report._html import document, table
 from secateurs.report._schema import FLAG, NUMBER, TEXT, WHOLE, Each, check
+from secateurs.report._templates import shown
 
 SECTIONS = ["before-after", "what-if", "accuracy-size", "kappa-error", "distances", "steps"]
 SECTIONS += ["weights", "confusion", "losses", "reproduce"]

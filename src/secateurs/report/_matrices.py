@@ -5,7 +5,8 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from secateurs.report._html import signed, table
+from secateurs._text import signed
+from secateurs.report._html import table
 
 Plain = dict[str, Any]
 Matrix = Sequence[Sequence[int]]

@@ -6,8 +6,9 @@ from html import escape
 from typing import Any
 
 from secateurs.report import _svg, _tables
-from secateurs.report._html import document, resource, table
+from secateurs.report._html import document, table
 from secateurs.report._matrices import confusion_tables, loss_tables
+from secateurs.report._templates import resource
 
 Plain = dict[str, Any]
 

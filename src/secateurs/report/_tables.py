@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from secateurs.report._html import NOTHING, signed, table
+from secateurs._text import NOTHING, signed
+from secateurs.report._html import table
 
 _MOST_SIZES = 24  # lines of the table behind a curve
 _MOST_FRONT = 40

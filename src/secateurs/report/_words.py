@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from secateurs._text import signed
 from secateurs.pruners import BasePruner
 from secateurs.pruning import Pruning
-from secateurs.report._html import signed
 
 _TOLERANCE = 0.005  # half a point of accuracy
 

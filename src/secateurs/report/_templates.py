@@ -1,0 +1,144 @@
+"""Pages and tables from templates that escape by default."""
+
+import base64
+import hashlib
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from secateurs._text import NOTHING, signed
+
+
+@cache
+def environment(package: str = "secateurs.report") -> Environment:
+    """Return the templates of a package; those of this one are behind them, to be extended.
+
+    Examples
+    --------
+    >>> from secateurs.report._templates import environment
+    >>> environment().from_string("{{ name }}: {{ change|signed(2) }}").render(name="<b>", change=1)
+    '&lt;b&gt;: +1.00'
+    """
+    packages = dict.fromkeys((package, "secateurs.report"))
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(name) for name in packages]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"shown": shown, "signed": signed}
+    return made
+
+
+def document(
+    template: str,
+    title: str,
+    *,
+    package: str = "secateurs.report",
+    script: str = "",
+    style: str = "",
+    **values: Any,
+) -> str:
+    """Render a template that extends ``document.html``: a page that needs nothing but itself.
+
+    Parameters
+    ----------
+    template : str
+        Name of a template of the package. It fills the block ``body``.
+    title : str
+        Title of the page.
+    package : str
+        Package whose folder ``templates`` has the template.
+    script, style : str
+        JavaScript and CSS of this page, besides what all pages share.
+    **values
+        Values for the template, escaped there unless they are `Markup` or a `Table`.
+
+    Returns
+    -------
+    str
+        The page. Its content security policy allows these scripts and no others.
+
+    Examples
+    --------
+    >>> from secateurs.report._templates import document
+    >>> page = document("document.html", "Ants & bees", body="Hello")
+    >>> "<title>Ants &amp; bees</title>" in page
+    True
+    """
+    scripts = [text for text in (resource("theme.js"), script) if text]
+    if any("</script" in text for text in scripts):
+        raise ValueError("A script of a page holds </script, which would end it. Write <\\/script.")
+    values |= {
+        "title": title,
+        "style": Markup(resource("shared.css") + style),
+        "scripts": [Markup(text) for text in scripts],
+        "digests": [Markup(f"'sha256-{_digest(text)}'") for text in scripts],
+    }
+    return environment(package).get_template(template).render(values)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; in a template, ``{{ table }}`` draws it.
+
+    Parameters
+    ----------
+    headings : sequence of str
+        What stands above the columns.
+    rows : sequence of sequences
+        Text as it is to be shown, escaped unless it is `Markup`, or numbers: see `shown`. The first
+        cell of a row is its heading.
+    caption : str, optional
+        What the table is about.
+    numeric : collection of int, optional
+        Columns to align as numbers. By default, those without text.
+
+    Examples
+    --------
+    >>> from secateurs.report._templates import Table
+    >>> "1,234" in Table(["set", "rows"], [["<b>", 1234]]).__html__()
+    True
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    caption: str | None = None
+    numeric: Collection[int] | None = None
+
+    def __html__(self) -> str:
+        """Return the HTML, as markupsafe and Jinja ask for it."""
+        numeric = self.numeric
+        if numeric is None:
+            texts = {n for row in self.rows for n, cell in enumerate(row) if isinstance(cell, str)}
+            numeric = set(range(len(self.headings))) - texts
+        template = environment().get_template("table.html")
+        return template.render(vars(self) | {"numeric": numeric})
+
+
+def shown(value: Any) -> str:
+    """Return a cell's value as text: thousands apart, four decimals, a dash for nothing."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return NOTHING
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,.4f}" if isinstance(value, float) else f"{value:,}"
+
+
+@cache
+def resource(name: str) -> str:
+    """Read a file of this package."""
+    return resources.files("secateurs.report").joinpath(name).read_text("utf-8")
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
