@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+_EXACT_FLOATS = 2.0**53  # beyond, neighbouring integers share a float
 _BLOCK_VALUES = 1 << 22  # values looked at in one go: bounds the memory for copies
 
 
@@ -48,7 +49,26 @@ def merge_classes(first: Array, second: Array) -> Array:
         )
     if np.array_equal(first, second) and first.dtype == second.dtype:
         return first
-    return np.unique(np.concatenate([first, second]))
+    both = np.concatenate([first, second])
+    if both.dtype.kind == "f" and (np.abs(both) > _EXACT_FLOATS).any():
+        raise ValueError(
+            f"Labels beyond 2**53 are given as {first.dtype} and as {second.dtype}: as floats they "
+            "cannot be told apart. Give votes and true labels as the same integer type."
+        )
+    return np.unique(both)
+
+
+def places_among(labels: Array, classes: Array, whose: str) -> NDArray[np.intp]:
+    """Return the places of labels among sorted classes; an error for one that is not there."""
+    known = np.asarray(labels)
+    places = np.minimum(np.searchsorted(classes, known), len(classes) - 1)
+    unknown = classes[places] != known
+    if unknown.any():
+        raise ValueError(
+            f"{whose} answers with the label {known[unknown][0]!r}, which is not among its classes "
+            f"({classes[0]!r} to {classes[-1]!r}). Fit it again, or give predictions instead."
+        )
+    return places
 
 
 def one_hot(codes: Array, n_classes: int) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from secateurs._labels import Array, merge_classes, one_hot
+from secateurs._labels import Array, merge_classes, one_hot, places_among
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 
 _STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
@@ -116,11 +116,12 @@ class Ensemble(ABC):
 
     def positions(self, member: int) -> NDArray[np.intp]:
         """Give the place among the ensemble's classes of each class of a member."""
-        return np.searchsorted(self.classes, self.members[member].classes_)
+        return places_among(self.members[member].classes_, self.classes, self._named(member))
 
     def codes(self, X: Any, member: int) -> Array:
         """Ask a member for its votes on prepared X, as places among the ensemble's classes."""
-        return np.searchsorted(self.classes, self.members[member].predict(self.view(X, member)))
+        answers = np.asarray(self.members[member].predict(self.view(X, member)))
+        return places_among(answers, self.classes, self._named(member))
 
     def share(self, X: Any, member: int) -> NDArray[np.float64]:
         """Give what a member adds to the ensemble's own vote: (samples, classes)."""
@@ -135,6 +136,9 @@ class Ensemble(ABC):
     def _is_soft(self, member: int) -> bool:
         return self.soft
 
+    def _named(self, member: int) -> str:
+        return f"Member {member}, a {type(self.members[member]).__name__},"
+
     def in_bag(self) -> list[NDArray[np.intp]]:
         """Give the training rows that each member saw."""
         raise InputError(
@@ -147,10 +151,12 @@ class _Coded(Ensemble):
     """Members were trained on places among the classes, and answer with them."""
 
     def positions(self, member: int) -> NDArray[np.intp]:
-        return np.asarray(self.members[member].classes_).astype(np.intp)
+        coded = np.asarray(self.members[member].classes_)
+        return places_among(coded, np.arange(len(self.classes)), self._named(member))
 
     def codes(self, X: Any, member: int) -> Array:
-        return np.asarray(self.members[member].predict(self.view(X, member))).astype(np.intp)
+        answers = np.asarray(self.members[member].predict(self.view(X, member)))
+        return places_among(answers, np.arange(len(self.classes)), self._named(member))
 
 
 class _Bootstrapped(_Coded):

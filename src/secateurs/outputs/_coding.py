@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateurs._labels import Array, is_text, row_blocks
 from secateurs.outputs import _kernels
@@ -26,13 +27,28 @@ def find_classes(labels: Array) -> Array:
     return (np.flatnonzero(seen) + low).astype(labels.dtype)
 
 
-def check_number(classes: Array) -> None:
-    """Refuse more classes than a code can hold: they are something else."""
-    if len(classes) > MOST_CLASSES:
+def check_number(classes: Array, has_missing: bool = False) -> None:
+    """Refuse more classes than codes can hold; a missing vote takes one code of its own."""
+    most = MOST_CLASSES - has_missing
+    if len(classes) > most:
+        besides = " beside missing votes" * has_missing
         raise ValueError(
-            f"There are {len(classes)} distinct labels, more than {MOST_CLASSES}. "
+            f"There are {len(classes)} distinct labels{besides}, more than {most}. "
             "Give predicted classes, not scores or identifiers."
         )
+
+
+def mark_missing(codes: Array, mask: NDArray[np.bool_], n_classes: int) -> Array:
+    """Return codes with the one behind the classes where votes are missing."""
+    missing = code_dtype(n_classes + 1)(n_classes)  # of its own type: it may need one more byte
+    return np.where(mask, missing, codes)
+
+
+def code_column(labels: Array, classes: Array) -> Array:
+    """Code one column of labels into memory of its own, which nobody can change."""
+    codes = encode(labels, classes)[:, 0].copy()  # for labels of one byte `encode` returns a view
+    codes.flags.writeable = False
+    return codes
 
 
 def code_dtype(n_classes: int) -> type[np.unsignedinteger[Any]]:
@@ -41,7 +57,7 @@ def code_dtype(n_classes: int) -> type[np.unsignedinteger[Any]]:
 
 
 def encode(labels: Array, classes: Array) -> Array:
-    """Code a 2-D array of labels, all of which are among the classes."""
+    """Code a 2-D array of labels, all of which are among the classes; may return a view."""
     codes = np.empty(labels.shape, dtype=code_dtype(len(classes)))
     if is_text(labels):
         import pandas as pd

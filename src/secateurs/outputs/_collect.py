@@ -17,7 +17,7 @@ from secateurs._labels import Array, merge_classes
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs import _kernels
-from secateurs.outputs._coding import check_number, code_dtype, find_classes
+from secateurs.outputs._coding import check_number, code_dtype, find_classes, mark_missing
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes, as_column
 
@@ -141,7 +141,7 @@ def _collect_into(
         asked = store.places_of(ensemble.classes)[questions.codes(members)]
         if not oob:
             return asked
-        return np.where(_in_bag_mask(ensemble, n_samples, members), store.n_classes, asked)
+        return mark_missing(asked, _in_bag_mask(ensemble, n_samples, members), store.n_classes)
 
     _refuse_other_votes(store, (ensemble.n_members, n_samples), codes)
     for members in store.missing:

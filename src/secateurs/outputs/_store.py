@@ -16,7 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from secateurs import __version__
 from secateurs._labels import Array, as_labels, merge_classes
 from secateurs.exceptions import InputError, reading
-from secateurs.outputs._coding import check_number, code_dtype, encode, find_classes
+from secateurs.outputs._coding import (
+    check_number,
+    code_column,
+    code_dtype,
+    encode,
+    find_classes,
+    mark_missing,
+)
 from secateurs.outputs._columns import (
     Columns,
     columns_of,
@@ -150,7 +157,7 @@ class VoteStore:
             raise InputError(f"{target} exists. Give a folder that does not, or VoteStore.resume.")
         _check_sizes(n_members, n_samples, tile_members, names)
         known = np.unique(plain_text(as_labels(classes, "classes")))
-        check_number(known)
+        check_number(known, has_missing)
         bytes_a_member = pack(n_samples, 1, len(known) + has_missing).nbytes
         meta = {
             "secateurs": __version__,
@@ -383,7 +390,9 @@ class VoteStore:
         self._check_tile(members, labels.shape)
         _refuse_unknown(find_classes(labels), self.classes, "votes")
         codes = encode(labels, self.classes)
-        self.write_codes(members, codes if mask is None else np.where(mask, self.n_classes, codes))
+        self.write_codes(
+            members, codes if mask is None else mark_missing(codes, mask, self.n_classes)
+        )
 
     def places_of(self, labels: Array) -> NDArray[np.intp]:
         """Give the places of labels among the classes; an error for one that is not there."""
@@ -393,9 +402,10 @@ class VoteStore:
     def write_codes(self, members: Members, codes: Array) -> None:
         """Write a whole tile of coded votes: places among the classes, behind them if missing."""
         self._check_tile(members, codes.shape)
-        if codes.max() >= self._n_codes:
+        if not 0 <= codes.min() <= codes.max() < self._n_codes:
             raise InputError(
-                f"Votes hold the code {codes.max()}, but the store has {self._n_codes} codes: "
+                f"Votes hold codes from {codes.min()} to {codes.max()}, but the store has "
+                f"{self._n_codes} codes: "
                 f"{self.n_classes} classes{', and one for missing votes' * self.has_missing}."
             )
         packed = pack(self.n_samples, len(codes), self._n_codes)
@@ -598,7 +608,7 @@ def _coded(y: ArrayLike, classes: Array, n_samples: int) -> Array:
             "for each sample."
         )
     _refuse_unknown(find_classes(truth), classes, "y")
-    return encode(truth, classes)[:, 0]
+    return code_column(truth, classes)
 
 
 def _refuse_unknown(labels: Array, classes: Array, name: str) -> None:

@@ -11,7 +11,14 @@ from sklearn.utils.validation import column_or_1d
 
 from secateurs._labels import Array, as_labels, merge_classes, row_blocks
 from secateurs.outputs import _kernels
-from secateurs.outputs._coding import check_number, code_dtype, encode, find_classes
+from secateurs.outputs._coding import (
+    check_number,
+    code_column,
+    code_dtype,
+    encode,
+    find_classes,
+    mark_missing,
+)
 from secateurs.outputs._packing import Packing, Planes, Room, pack, pack_column
 
 Members = Sequence[int] | NDArray[np.intp] | slice
@@ -69,16 +76,16 @@ class Votes:
         classes = find_classes(labels)
         if truth is not None:
             classes = merge_classes(classes, find_classes(truth))
-        check_number(classes)
         n_samples, n_members = labels.shape
         has_missing = bool(np.any(mask))
+        check_number(classes, has_missing)
 
         def coded_rows(rows: slice) -> Array:
             codes = encode(labels[rows], classes)
-            return np.where(mask[rows], len(classes), codes) if has_missing else codes
+            return mark_missing(codes, mask[rows], len(classes)) if has_missing else codes
 
         packed = _packed(n_samples, n_members, len(classes) + has_missing, coded_rows)
-        coded = None if truth is None else _frozen(encode(truth, classes)[:, 0])
+        coded = None if truth is None else code_column(truth, classes)
         return cls(packed, classes, coded, _names(votes), has_missing)
 
     @classmethod
@@ -112,15 +119,17 @@ class Votes:
         _check_table(codes.T, None)
         has_missing = mask is not None and bool(mask.any())
         n_members, n_samples = codes.shape
+        check_number(classes, has_missing)
+        _check_codes(codes, len(classes), mask)
 
         def coded_rows(rows: slice) -> Array:
             block = codes[:, rows]
             if mask is not None and has_missing:
-                block = np.where(mask[:, rows], len(classes), block)
+                block = mark_missing(block, mask[:, rows], len(classes))
             return block.T
 
         packed = _packed(n_samples, n_members, len(classes) + has_missing, coded_rows)
-        named = None if names is None else np.asarray(names, dtype=object)
+        named = None if names is None else np.array(names, dtype=object)
         votes = cls(packed, classes, None, named, has_missing)
         return votes if y is None else votes.with_labels(y)
 
@@ -272,7 +281,7 @@ class Votes:
             )
         classes = merge_classes(self.classes, find_classes(truth))
         moved = self._recoded(classes, self.has_missing)
-        return replace(moved, y=_frozen(encode(truth, moved.classes)[:, 0]))
+        return replace(moved, y=code_column(truth, moved.classes))
 
     def append(self, votes: "Votes | ArrayLike", y: ArrayLike | None = None) -> "Votes":
         """Put further samples behind these; the result is that of all samples at once."""
@@ -311,7 +320,7 @@ class Votes:
         new_codes = np.append(np.searchsorted(classes, self.classes), len(classes))
         packed = self.packed.recode(len(classes) + has_missing, new_codes[: self.packed.n_classes])
         packed.freeze()
-        y = None if self.y is None else encode(self.classes[self.y][:, None], classes)[:, 0]
+        y = None if self.y is None else code_column(self.classes[self.y][:, None], classes)
         return replace(self, packed=packed, classes=classes, y=y, has_missing=has_missing)
 
     def __repr__(self) -> str:
@@ -377,8 +386,22 @@ def _check_table(labels: Array, n_labels: int | None) -> None:
     )
 
 
+def _check_codes(codes: Array, n_classes: int, mask: NDArray[np.bool_] | None) -> None:
+    """Refuse codes that are not places among the classes: kernels index with them."""
+    for rows in row_blocks(*codes.shape):
+        block = codes[rows] if mask is None else codes[rows][~mask[rows]]
+        if block.size and not 0 <= block.min() <= block.max() < n_classes:
+            wrong = block.max() if block.max() >= n_classes else block.min()
+            raise ValueError(
+                f"codes hold {wrong}, which is not a place among the {n_classes} classes. Give "
+                f"integers from 0 to {n_classes - 1}."
+            )
+
+
 def as_column(y: Any) -> Array:
     """Turn true labels into a column of labels: (samples, 1)."""
+    if np.ma.is_masked(y):
+        raise ValueError("y has masked entries: true labels cannot be missing. Drop those rows.")
     labels = as_labels(y, "y")
     if labels.ndim != 1 and labels.shape[1:] != (1,):
         raise ValueError(

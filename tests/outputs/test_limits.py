@@ -1,0 +1,168 @@
+"""Numbers of classes at which codes need another byte, a plane or a refusal; buffers used again."""
+
+import numpy as np
+import pytest
+
+from secateurs import COMEP, ReducedErrorPruner, Votes, VoteStore
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*chance would")
+
+EDGES = (1, 2, 15, 16, 17, 127, 128, 129, 254, 255, 256, 257)
+WIDEST = (65_535, 65_536)
+
+
+def table(n_classes, missing, n_samples=None, n_members=4):
+    """Votes in which every class occurs, right in half of all cases, with a mask."""
+    rng = np.random.default_rng(n_classes)
+    y = np.arange(n_samples or 2 * n_classes + 3) % n_classes
+    votes = rng.integers(0, n_classes, (len(y), n_members))
+    votes = np.where(rng.random(votes.shape) < 0.5, y[:, None], votes)
+    mask = rng.random(votes.shape) < 0.3 if missing else np.zeros(votes.shape, dtype=bool)
+    mask[:n_classes, 0] = False
+    return np.ma.array(votes, mask=mask) if missing else votes, mask, y
+
+
+def counted(first, second, present, n_classes):
+    """Count pairs of labels, one sample after another."""
+    counts = np.zeros((n_classes, n_classes), dtype=int)
+    for a, b, there in zip(first, second, present, strict=True):
+        counts[a, b] += there
+    return counts.tolist()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("n_classes", EDGES)
+def test_counts_are_right_at_every_edge(n_classes, missing):
+    votes, mask, y = table(n_classes, missing)
+    held, labels = Votes.encode(votes, y), np.ma.getdata(votes)
+    assert held.n_classes == n_classes
+    for member in range(labels.shape[1]):
+        known = counted(labels[:, member], y, ~mask[:, member], n_classes)
+        assert held.truth_counts[member].tolist() == known
+    both = ~mask[:, 0] & ~mask[:, 1]
+    known = counted(labels[:, 0], labels[:, 1], both, n_classes)
+    assert held.joint_counts([0], [1])[0, 0].tolist() == known
+    assert held.n_voted.tolist() == (~mask).sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("n_classes", EDGES)
+def test_every_way_in_gives_the_same_votes(tmp_path, n_classes, missing):
+    votes, mask, y = table(n_classes, missing)
+    held = Votes.encode(votes, y)
+    expected = np.where(mask, n_classes, np.ma.getdata(votes)).T.tolist()
+    coded = Votes.from_codes(np.ma.getdata(votes).T, held.classes, y, mask.T if missing else None)
+    stored = VoteStore.from_table(tmp_path / "votes", votes, y)
+    halves = Votes.encode(votes[: len(y) // 2], y[: len(y) // 2])
+    halves = halves.append(votes[len(y) // 2 :], y[len(y) // 2 :])
+    for way in (held, coded, stored.load(), halves):
+        assert way.codes(range(way.n_members)).tolist() == expected
+        assert way.truth.tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("n_classes", [254, 255, 256, 257])
+def test_members_are_chosen_alike_whatever_the_labels_are_called(n_classes, missing):
+    votes, mask, y = table(n_classes, missing, n_members=6)
+    spread = Votes.encode(np.ma.array(np.ma.getdata(votes) * 1000, mask=mask), y * 1000)
+    for pruner in (COMEP(keep=3), ReducedErrorPruner(keep=3)):
+        plain = pruner.fit(votes, y).member_indices_.tolist()
+        assert pruner.fit(spread).member_indices_.tolist() == plain
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("n_classes", WIDEST)
+def test_codes_of_two_bytes_hold_as_many_classes_as_they_can(n_classes, missing):
+    votes, mask, y = table(n_classes, missing, n_samples=700, n_members=100)
+    flat = np.ma.getdata(votes).reshape(-1)
+    flat[:n_classes] = np.arange(n_classes)  # every class, in some place
+    mask[:] &= np.arange(mask.size).reshape(mask.shape) >= n_classes
+    votes = np.ma.array(flat.reshape(votes.shape), mask=mask) if missing else votes
+    if missing and n_classes == 65_536:
+        with pytest.raises(ValueError, match="65536 distinct labels beside missing votes"):
+            Votes.encode(votes, y)
+        return
+    held = Votes.encode(votes, y)
+    expected = np.where(mask, n_classes, np.ma.getdata(votes)).T
+    assert np.array_equal(held.codes(range(100)), expected)
+    right = (np.ma.getdata(votes)[:, 3] == y) & ~mask[:, 3]
+    assert held.is_right([3])[~mask[:, 3]].tolist() == right[~mask[:, 3]].tolist()
+
+
+def test_more_classes_than_two_bytes_hold_are_refused():
+    with pytest.raises(ValueError, match="65537 distinct labels, more than 65536"):
+        Votes.encode(np.arange(65_537)[:, None])
+
+
+def test_codes_that_are_not_places_are_refused():
+    classes = np.arange(20)
+    for wrong in (-1, 20, 300):
+        codes = np.full((2, 5), 3)
+        codes[1, 2] = wrong
+        with pytest.raises(ValueError, match=f"codes hold {wrong}, which is not a place among the"):
+            Votes.from_codes(codes, classes)
+
+
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.int8, np.int16, np.int64, np.float64, "U1"])
+def test_a_buffer_may_be_filled_again(kind):
+    rng = np.random.default_rng(0)
+    batches = [(rng.integers(0, 2, (70, 5)).astype(kind), rng.integers(0, 2, 70)) for _ in range(4)]
+    batches = [(votes, y.astype(kind)) for votes, y in batches]
+    votes_buffer, y_buffer = np.empty_like(batches[0][0]), np.empty_like(batches[0][1])
+    pruner, votes = COMEP(keep=3), None
+    for batch, y in batches:
+        votes_buffer[...], y_buffer[...] = batch, y
+        pruner.partial_fit(votes_buffer, y_buffer)
+        more = Votes.encode(votes_buffer).with_labels(y_buffer)
+        votes = more if votes is None else votes.append(votes_buffer, y_buffer)
+    everything = [np.concatenate(parts) for parts in zip(*batches, strict=True)]
+    whole = COMEP(keep=3).fit(*everything)
+    assert pruner.member_indices_.tolist() == whole.member_indices_.tolist()
+    assert pruner.scores_.tolist() == whole.scores_.tolist()
+    assert votes.truth.tolist() == Votes.encode(*everything).truth.tolist()
+    assert y_buffer.flags.writeable  # ours are frozen, the caller's are not
+    assert votes_buffer.flags.writeable
+
+
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.int64])
+def test_stores_and_votes_keep_copies(tmp_path, kind):
+    rng = np.random.default_rng(1)
+    votes, y = rng.integers(0, 2, (65, 4)).astype(kind), rng.integers(0, 2, 65).astype(kind)
+    known = y.astype(int).tolist()
+    held = Votes.encode(votes, y)
+    store = VoteStore.from_table(tmp_path / "votes", votes)
+    labelled = store.with_labels(y)
+    codes = held.codes(range(4)).tolist()
+    votes[...], y[...] = 0, 1
+    assert held.truth.tolist() == known
+    assert labelled.truth.tolist() == known
+    assert held.codes(range(4)).tolist() == codes == labelled.load().codes(range(4)).tolist()
+
+
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.int64])
+def test_arrays_that_cannot_be_written_and_maps_of_files_are_fine(tmp_path, kind):
+    rng = np.random.default_rng(2)
+    votes, y = rng.integers(0, 2, (65, 4)).astype(kind), rng.integers(0, 2, 65).astype(kind)
+    np.save(tmp_path / "votes.npy", votes)
+    np.save(tmp_path / "y.npy", y)
+    maps = [np.load(tmp_path / name, mmap_mode="r") for name in ("votes.npy", "y.npy")]
+    frozen = [votes.copy(), y.copy()]
+    for array in frozen:
+        array.flags.writeable = False
+    expected = COMEP(keep=2).fit(votes, y).member_indices_.tolist()
+    for given in (maps, frozen):
+        assert COMEP(keep=2).fit(*given).member_indices_.tolist() == expected
+        assert COMEP(keep=2).partial_fit(*given).member_indices_.tolist() == expected
+
+
+def test_a_masked_y_is_refused():
+    with pytest.raises(ValueError, match="y has masked entries"):
+        Votes.encode([[0], [1]], np.ma.array([0, 1], mask=[True, False]))
+
+
+@pytest.mark.parametrize("other", [np.uint64, np.float64])
+def test_labels_beyond_the_integers_of_floats_are_never_merged(other):
+    votes = np.array([[2**53 + 1], [2**53]], dtype=np.int64)
+    y = np.array([2**53, 2**53 + 2], dtype=np.int64).astype(other)
+    with pytest.raises(ValueError, match=r"Labels beyond 2\*\*53"):
+        Votes.encode(votes, y)
