@@ -1,5 +1,6 @@
 """Votes collected into a store: the same votes, some members at a time, whatever happens."""
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs import _store as store
 from secateurs.outputs._collect import votes_of
+from secateurs.outputs._fingerprint import fingerprint
 from secateurs.outputs._packing import pack
 from test_ensembles import (
     BOOTSTRAPPED,
@@ -142,6 +144,7 @@ def test_a_store_that_is_half_filled_is_filled_up(tmp_path, monkeypatch):
 FILLED = """
 import os, signal, sys
 from secateurs.outputs import _store as store
+from secateurs.outputs._fingerprint import fingerprint
 from secateurs.outputs._packing import pack
 from secateurs import collect_votes
 from test_collect_store import ROWS, Asked
@@ -163,7 +166,7 @@ def test_a_store_is_filled_up_after_the_process_was_killed(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FILLED, str(tmp_path / "votes"), "11"],
         check=False,
-        env=with_path(Path(__file__).parents[1]),
+        env=with_path(Path(__file__).parent, Path(__file__).parents[1]),
         timeout=120,
     )
     assert done.returncode == -signal.SIGKILL
@@ -193,6 +196,49 @@ def test_a_store_of_other_votes_is_not_added_to(tmp_path, monkeypatch):
     assert {path.name: path.read_bytes() for path in kept.path.iterdir()} == content
 
 
+def test_rows_on_which_the_first_member_votes_alike_are_other_rows(tmp_path):
+    X = data()[0]
+    forest = fitted("forest")
+    others = X.copy()
+    unused = np.setdiff1d(np.arange(X.shape[1]), forest.estimators_[0].tree_.feature)
+    others[:, unused] = 0
+    kept = collect_votes(forest, X, store=tmp_path / "votes")
+    assert (collect_votes(forest, others) != collect_votes(forest, X)).any()
+    with pytest.raises(InputError, match="on other rows"):
+        collect_votes(forest, others, store=kept.path)
+
+
+def test_other_true_labels_are_refused_and_new_ones_used(tmp_path):
+    X, y, _ = data()
+    forest = fitted("forest")
+    bare = collect_votes(forest, X, store=tmp_path / "bare")
+    assert bare.y is None
+    labelled = collect_votes(forest, X, store=tmp_path / "bare", y=y)
+    kept = collect_votes(forest, X, store=tmp_path / "votes", y=y)
+    assert labelled.truth.tolist() == kept.truth.tolist()
+    assert collect_votes(forest, X, store=tmp_path / "votes", y=y).truth.tolist() == y_codes(y)
+    with pytest.raises(InputError, match="holds other true labels than y"):
+        collect_votes(forest, X, store=tmp_path / "votes", y=y[::-1])
+
+
+def y_codes(y):
+    return np.unique(y, return_inverse=True)[1].tolist()
+
+
+def test_a_loaded_model_goes_on_with_the_store_of_the_one_saved(tmp_path, monkeypatch):
+    small_tiles(monkeypatch, 3)
+    X = data()[0]
+    for name in ("forest", "bagging", "soft voting", "boosting", "pipeline", "dict"):
+        model = fitted(name)
+        kept = collect_votes(model, X, store=tmp_path / name)
+        (kept.path / "tile-00000.npy").unlink()
+        again = pickle.loads(pickle.dumps(model))
+        votes = collect_votes(again, X.copy(), store=tmp_path / name)
+        assert np.array_equal(
+            votes.load().packed.cells, votes_of(as_ensemble(model), X).packed.cells
+        )
+
+
 @pytest.mark.parametrize("classes", [["ant", "bee"], ["ant", "bee", "cow"], [1, 2, 3]])
 def test_an_empty_store_of_other_classes_is_not_filled(tmp_path, classes):
     empty = VoteStore.create(tmp_path / "votes", 8, 150, classes)
@@ -212,3 +258,40 @@ def test_a_damaged_tile_of_a_store_is_said_and_filled_again(tmp_path, monkeypatc
     tile.unlink()
     again = collect_votes(fitted("forest"), X, store=tmp_path / "votes", y=y)
     assert np.array_equal(again.load().packed.cells, expected.packed.cells)
+
+
+@pytest.mark.parametrize("name", [*BOOTSTRAPPED[:3], "soft voting", "boosting", "pipeline", "dict"])
+def test_a_fingerprint_outlives_a_file_and_predicting(name):
+    X = data()[0]
+    model = fitted(name)
+    first = fingerprint(as_ensemble(model), X)
+    collect_votes(model, X)
+    again = pickle.loads(pickle.dumps(model))
+    assert fingerprint(as_ensemble(again), X.copy()) == fingerprint(as_ensemble(model), X) == first
+
+
+@pytest.mark.parametrize("name", ["forest", "bagging", "soft voting", "boosting", "dict"])
+def test_another_member_or_row_has_another_fingerprint(name):
+    X = data()[0]
+    model = as_ensemble(fitted(name))
+    first = fingerprint(model, X)
+    changed = X.copy()
+    changed[7, 1] += 1e-3
+    assert fingerprint(model, changed) != first
+    other = fitted(name)
+    other = pickle.loads(pickle.dumps(other))
+    known = as_ensemble(other)
+    members = list(known.members)
+    members[1], members[2] = members[2], members[1]
+    known.members = members
+    assert fingerprint(known, X) != first
+
+
+def test_members_with_other_numbers_inside_have_another_fingerprint():
+    X = data()[0]
+    models = fitted("dict")
+    first = fingerprint(as_ensemble(models), X)
+    for name, attribute in (("b", "theta_"), ("c", "coef_"), ("d", "_fit_X")):
+        changed = pickle.loads(pickle.dumps(models))
+        getattr(changed[name], attribute)[0, 0] += 1
+        assert fingerprint(as_ensemble(changed), X) != first

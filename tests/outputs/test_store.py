@@ -398,7 +398,7 @@ def test_tiles_are_written_as_they_are_asked_for(tmp_path):
             kept.write(members, part)
     with pytest.raises(InputError, match="votes holds the label 5"):
         kept.write(first, np.where(np.arange(60) == 59, 5, votes.T[first]))
-    with pytest.raises(InputError, match="the code 2, but the store has 2 codes: 2 classes"):
+    with pytest.raises(InputError, match="codes from 0 to 2, but the store has 2 codes: 2 classes"):
         kept.write_codes(first, np.where(np.arange(60) == 59, 2, votes.T[first]))
     with pytest.raises(InputError, match=r"masked\. Create the store with has_missing=True"):
         kept.write(first, np.ma.array(votes.T[first], mask=votes.T[first] == 1))

@@ -18,6 +18,7 @@ from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs import _kernels
 from secateurs.outputs._coding import check_number, code_dtype, find_classes, mark_missing
+from secateurs.outputs._fingerprint import fingerprint
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes, as_column
 
@@ -103,9 +104,9 @@ class _Questions:
     def __init__(self, ensemble: Ensemble, X: Any, n_jobs: int | None) -> None:
         check_number(ensemble.classes)
         self._ensemble, self._n_jobs = ensemble, n_jobs
-        self._rows = ensemble.prepare(X)
-        self._walk = _tree_walk(ensemble, self._rows)
-        self.n_samples = _num_samples(self._rows)
+        self.rows = ensemble.prepare(X)
+        self._walk = _tree_walk(ensemble, self.rows)
+        self.n_samples = _num_samples(self.rows)
 
     def codes(self, members: Sequence[int]) -> Array:
         """Ask some members: (members, samples)."""
@@ -120,45 +121,60 @@ class _Questions:
         if self._walk is not None and _is_tree(self._ensemble.members[member]):
             self._walk(member, codes)
         else:
-            codes[:] = self._ensemble.codes(self._rows, member)
+            codes[:] = self._ensemble.codes(self.rows, member)
 
 
 def _collect_into(
     path: Path, ensemble: Ensemble, questions: _Questions, oob: bool, y: ArrayLike | None
 ) -> VoteStore:
     """Fill a store, or what is missing of one."""
-    n_samples = questions.n_samples
+    shape = (ensemble.n_members, questions.n_samples)
+    content = fingerprint(ensemble, questions.rows)
+
+    def codes(members: list[int]) -> Array:
+        asked = store.places_of(ensemble.classes)[questions.codes(members)]
+        if not oob:
+            return asked
+        seen = _in_bag_mask(ensemble, questions.n_samples, members)
+        return mark_missing(asked, seen, store.n_classes)
+
     if path.exists():
         store = VoteStore.resume(path)
+        same = (store.n_members, store.n_samples, store.has_missing) == (*shape, oob)
+        if not same or not _is_content_of(store, content, codes):
+            raise InputError(
+                f"{path} holds votes of another ensemble or on other rows. Give another folder."
+            )
+        store = store if y is None else _with_same_labels(store, y)
     else:
         classes = ensemble.classes
         if y is not None:
             classes = merge_classes(classes, find_classes(as_column(y)))
-        shape = (ensemble.n_members, n_samples)
-        store = VoteStore.create(path, *shape, classes, y=y, names=ensemble.names, has_missing=oob)
-
-    def codes(members: Sequence[int]) -> Array:
-        asked = store.places_of(ensemble.classes)[questions.codes(members)]
-        if not oob:
-            return asked
-        return mark_missing(asked, _in_bag_mask(ensemble, n_samples, members), store.n_classes)
-
-    _refuse_other_votes(store, (ensemble.n_members, n_samples), codes)
+        labels = {"y": y, "names": ensemble.names}
+        store = VoteStore.create(path, *shape, classes, has_missing=oob, content=content, **labels)  # type: ignore[arg-type]
     for members in store.missing:
         store.write_codes(members, codes(members.tolist()))
     return store
 
 
-def _refuse_other_votes(
-    store: VoteStore, shape: tuple[int, int], codes: Callable[[Sequence[int]], Array]
-) -> None:
-    """Refuse to go on with a store of another ensemble or other rows, as one member shows."""
+def _is_content_of(store: VoteStore, content: str, codes: Callable[[list[int]], Array]) -> bool:
+    """Whether a store holds votes of these members on these rows; one member is asked again."""
     written = np.setdiff1d(store.order, np.concatenate([[], *store.missing]))[:1].tolist()
-    same = (store.n_members, store.n_samples) == shape
-    if not same or (written and not np.array_equal(store.take(written).codes([0]), codes(written))):
+    if not written:
+        return store.content in (None, content)
+    held = store.take(written).codes([0])
+    return store.content == content and np.array_equal(held, codes(written))
+
+
+def _with_same_labels(store: VoteStore, y: ArrayLike) -> VoteStore:
+    """Put true labels beside a store that has none; refuse others than those it has."""
+    labelled = store.with_labels(y)
+    if store.y is not None and not np.array_equal(store.y, labelled.truth):
         raise InputError(
-            f"{store.path} holds votes of another ensemble or on other rows. Give another folder."
+            f"{store.path} holds other true labels than y. Give the same y or none, and others "
+            "to the pruner's fit; or give another folder."
         )
+    return labelled
 
 
 def _is_tree(member: Any) -> bool:

@@ -107,6 +107,7 @@ class VoteStore:
     tile_members: int
     has_missing: bool
     classes: Array
+    content: str | None = None  # fingerprint of what the votes are of
     given_y: Array | None = None  # in the place of the folder's own
     verified: bool = True
 
@@ -121,6 +122,7 @@ class VoteStore:
         y: ArrayLike | None = None,
         names: Sequence[str] | None = None,
         has_missing: bool = False,
+        content: str | None = None,
         tile_members: int | None = None,
         shuffle: bool = True,
         random_state: int = 0,
@@ -141,6 +143,8 @@ class VoteStore:
             Names of the members.
         has_missing : bool, default=False
             Whether votes may be missing.
+        content : str, optional
+            Fingerprint of the ensemble and the rows, to recognise them when the store is resumed.
         tile_members : int, optional
             Members of a tile; without it as many as make 64 MB.
         shuffle : bool, default=True
@@ -165,6 +169,7 @@ class VoteStore:
             "n_members": n_members,
             "n_samples": n_samples,
             "has_missing": bool(has_missing),
+            "content": content,
             "tile_members": tile_members or max(1, _TILE_BYTES // max(1, bytes_a_member)),
         }
         rng = np.random.RandomState(random_state)
@@ -204,6 +209,7 @@ class VoteStore:
             tile_members=meta["tile_members"],
             has_missing=meta["has_missing"],
             classes=np.asarray(arrays["classes"]),
+            content=meta.get("content"),
         )
 
     @classmethod

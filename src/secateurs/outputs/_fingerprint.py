@@ -1,0 +1,62 @@
+"""A hash of what votes follow from: the rows, and the fitted state of the members."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import joblib
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.tree._tree import Tree
+
+from secateurs.ensembles import Ensemble
+
+_TREE_ARRAYS = (
+    *("children_left", "children_right", "feature", "threshold"),
+    *("missing_go_to_left", "value"),
+)
+
+
+def fingerprint(ensemble: Ensemble, rows: Any) -> str:
+    """Return a hash of the rows and of all data that the members hold.
+
+    A model that was written to a file and read again has the fingerprint it had. Functions inside
+    of members are passed over: their data may change from call to call.
+    """
+    known = [(ensemble.classes, ensemble.features(i)) for i in range(ensemble.n_members)]
+    parts = [joblib.hash(part) for part in _parts((known, list(ensemble.members)), set())]
+    return joblib.hash([joblib.hash(rows, coerce_mmap=True), *parts])
+
+
+def _parts(value: Any, above: set[int]) -> Iterator[Any]:
+    """Yield the arrays, numbers and text inside of a value, in a fixed order."""
+    if id(value) in above:
+        return
+    above = above | {id(value)}
+    if isinstance(value, Tree):
+        yield from (getattr(value, name) for name in _TREE_ARRAYS)
+    elif value is None or isinstance(value, (bool, int, float, complex, str, bytes, bytearray)):
+        yield value
+    elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O":
+        yield np.asarray(value)
+    elif hasattr(value, "iloc") or issparse(value) or isinstance(value, memoryview):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inside in value.items():
+            yield str(name)
+            yield from _parts(inside, above)
+    elif isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        inner = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
+        yield len(value)
+        for inside in inner:
+            yield from _parts(inside, above)
+    elif hasattr(value, "get_arrays"):  # trees of neighbours, which also count their calls
+        yield from (np.asarray(array) for array in value.get_arrays())
+    elif not callable(value) or hasattr(value, "predict"):
+        yield type(value).__qualname__
+        yield from _parts(_state(value), above)
+
+
+def _state(value: Any) -> Any:
+    """Return the attributes of an object, or what it is pickled by."""
+    state = value.__getstate__() if hasattr(value, "__getstate__") else None
+    return getattr(value, "__dict__", None) if state is None else state
