@@ -190,8 +190,8 @@ def test_distributions_follow_their_members():
 @pytest.mark.parametrize(
     ("pruner", "message"),
     [
-        (EPFD(COMEP(2), 9), "n_groups=9 is no number of groups of 6 members"),
-        (EPFD(COMEP(2), 0), "n_groups=0 is no number of groups"),
+        (EPFD(COMEP(2), 9), "n_groups=9 is not a valid number of groups for 6 members"),
+        (EPFD(COMEP(2), 0), "n_groups=0 is not a valid number of groups"),
         (EPFD(COMEP(2), 2, "beauty"), "criterion='beauty' is unknown"),
         (EPFD(COMEP(2, start=1), 2), "start=1 is one member"),
         (EPFD(COMEP(20), 2), "keep=20 asks for more members than the ensemble has"),

@@ -375,7 +375,7 @@ def test_votes_too_large_to_send_are_refused_with_the_way_out(monkeypatch, tmp_p
     assert votes.nbytes == 40 * 8 * 320
     monkeypatch.setattr(limits, "sent_bytes", 100_000)
     message = (
-        r"These votes take 0\.1 MB; to workers elsewhere at most 0\.1 MB are sent "
+        r"These votes take 0\.1 MB; at most 0\.1 MB are sent to workers elsewhere "
         r"\(secateurs\.distributed\.limits\.sent_bytes\)\. .*VoteStore\.from_votes"
     )
     for pruner in (EPFD(made("es"), 4, random_state=0), COMEP(2), COMEP(2, shard="rows")):
@@ -395,7 +395,9 @@ def test_votes_too_large_to_send_are_refused_with_the_way_out(monkeypatch, tmp_p
 @pytest.mark.parametrize("executor", [42, "threads", object(), threading.Thread()])
 def test_what_is_no_executor_is_refused(executor):
     for pruner in (EPFD(COMEP(2), 2), DOMEP(2, 2), COMEP(2)):
-        with pytest.raises(InputError, match=r"is no executor\. Give a concurrent\.futures"):
+        with pytest.raises(
+            InputError, match=r"is not a valid executor\. Give a concurrent\.futures"
+        ):
             pruner.fit(*CASE, executor=executor)
     with pytest.raises(InputError, match="executor=42"):
         COMEP(2).fit(*CASE, executor=42)

@@ -21,7 +21,7 @@ from processes import with_path
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner
 from secateurs.distributed import limits
 from secateurs.engines import _shards
-from secateurs.engines._engines import engine_for
+from secateurs.engines._executors import engine_for
 from secateurs.exceptions import ExecutorError, InputError
 
 pytest.importorskip("distributed")

@@ -16,7 +16,7 @@ from cases import NAMED, cases_with_keep, make, plain
 from secateurs import COMEP, Votes, VoteStore
 from secateurs.distributed import limits
 from secateurs.engines import _shards
-from secateurs.engines._engines import ThreadEngine
+from secateurs.engines._executors import ThreadEngine
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(1 member|chance would|one class)")
 

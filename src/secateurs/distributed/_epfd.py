@@ -1,58 +1,212 @@
-"""EPFD: any pruning method, in two rounds over groups of members."""
+"""EPFD and DOMEP: pruning in two rounds, in groups of members, then among all chosen there."""
 
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
-from secateurs.distributed._grouped import GroupedPruner
-from secateurs.engines._transport import Members
+from secateurs.distributed._rounds import Job, ProgressReport, Result, Rounds
+from secateurs.engines._checkpoints import Checkpoints
+from secateurs.engines._executors import ambient_engine, engine_for, running
+from secateurs.engines._transport import Indices, vote_source
+from secateurs.exceptions import InputError
+from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.pruners._base import (
+    BasePruner,
+    SpreadPruner,
+    check_option,
+    is_whole,
+    resolve_keep,
+)
+from secateurs.pruners._comep import COMEP, Progress
 from secateurs.pruners._selector import as_pruner
+from secateurs.search import Choice, tied_best
+
+
+class GroupedPruner(SpreadPruner):
+    """Base class of `EPFD` and `DOMEP`.
+
+    Everything random is drawn before any group is pruned, so where and in which order groups are
+    pruned never changes the result.
+    """
+
+    n_groups: Any
+    n_jobs: int | None
+    random_state: Any
+
+    @property
+    @abstractmethod
+    def inner(self) -> BasePruner:
+        """The pruner applied to each group."""
+
+    @property
+    @abstractmethod
+    def _criterion(self) -> str | Callable[[Any, Indices], float]:
+        """What the results compete for."""
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether the members for a smaller keep are a prefix of those for a larger one."""
+        return False
+
+    @property
+    def may_keep_fewer(self) -> bool:  # type: ignore[override]
+        """Whether the method may keep fewer members than it is asked to."""
+        return self.inner.may_keep_fewer
+
+    @property
+    def takes_missing(self) -> bool:  # type: ignore[override]
+        """Whether the method takes missing votes."""
+        return self.inner.takes_missing
+
+    @property
+    def larger_is_better(self) -> bool:  # type: ignore[override]
+        """Whether a larger objective is better."""
+        return self.inner.larger_is_better
+
+    @property
+    def _may_decide_size(self) -> bool:  # type: ignore[override]
+        return self.inner._may_decide_size
+
+    def _check_parameters(self, votes: Votes | VoteStore) -> None:
+        if not callable(self._criterion):
+            check_option("criterion", self._criterion, ("accuracy", "objective"))
+        whole = is_whole(self.n_groups)
+        if self.n_groups != "auto" and not (whole and 1 <= self.n_groups <= votes.n_members):
+            raise InputError(
+                f"{{n_groups}} is not a valid number of groups for {votes.n_members} members. "
+                f'Give a number from 1 to {votes.n_members}, or "auto".',
+                n_groups=self.n_groups,
+            )
+
+    def _select(
+        self,
+        votes: Votes | VoteStore,
+        n_keep: int | None,
+        rng: np.random.RandomState,
+        executor: Any = None,
+        callback: Progress | None = None,
+    ) -> Choice:
+        n_groups = self.resolve_n_groups(votes.n_members, n_keep)
+        groups = _deal(votes.n_members, n_groups, rng)
+        seeds = [int(seed) for seed in rng.randint(2**31, size=n_groups + 1)]
+        inner = clone(self.inner)  # without the votes of an earlier fit
+        asks_accuracy = isinstance(self._criterion, str) and self._criterion == "accuracy"
+
+        def job(name: str, members: Indices, seed: int) -> Job:
+            return Job(name, inner.for_members(members), members, n_keep, seed, asks_accuracy)
+
+        if n_groups == 1:  # the pruner itself, with its own random state
+            jobs = [Job("all", inner, groups[0], n_keep, None, asks_accuracy)]
+        else:
+            jobs = [job(f"group-{i}", group, seeds[i]) for i, group in enumerate(groups)]
+        engine = ambient_engine() if executor is None else engine_for(executor)
+        finished = Checkpoints(votes, inner, asks_accuracy, n_keep, seeds, groups)
+
+        def compete(result: Result) -> float:
+            fixed = n_keep is not None and not self.may_keep_fewer
+            competes = not fixed or len(result.members) == n_keep
+            return self._score(votes, result) if competes else -math.inf
+
+        progress = ProgressReport(callback, n_groups + (n_groups > 1), compete)
+        with (
+            nullcontext() if engine is None else running(engine),
+            vote_source(votes, engine) as source,
+        ):
+            rounds = Rounds(source, engine, self.n_jobs, finished, progress)
+            results = rounds.prune(jobs)
+            if n_groups > 1:
+                union = np.sort(np.concatenate([result.members for result in results]))
+                results += rounds.prune([job("union", union, seeds[-1])])
+        finished.clear()
+        return self._take_best(groups, results, np.array([compete(result) for result in results]))
+
+    def _take_best(
+        self, groups: list[Indices], results: list[Result], scores: NDArray[np.float64]
+    ) -> Choice:
+        tied = tied_best(scores)
+        winner = len(results) - 1 if tied[-1] else int(np.argmax(tied))
+        self.groups_ = groups
+        self.candidates_ = [result.members for result in results]
+        self.candidate_scores_ = scores
+        self.winner_ = winner
+        if results[winner].objective is not None:
+            self.objective_ = results[winner].objective
+        return Choice(results[winner].members.tolist(), results[winner].scores)
+
+    def _score(self, votes: Votes | VoteStore, result: Result) -> float:
+        if result.accuracy is not None:
+            return result.accuracy
+        if callable(self._criterion):
+            return float(self._criterion(votes, result.members))
+        if result.objective is None:
+            raise InputError(
+                f"{{criterion}} needs a pruner with an objective_; {type(self.inner).__name__} has "
+                "none. Give criterion='accuracy'.",
+                criterion=self._criterion,
+            )
+        return result.objective if self.larger_is_better else -result.objective
+
+    def resolve_n_groups(self, n_members: int, n_keep: int | None) -> int:
+        """Return the number of groups for this many members, of which ``n_keep`` stay."""
+        if self.n_groups != "auto":
+            return int(self.n_groups)
+        wanted = n_keep or resolve_keep(0.1, n_members) or 1
+        n_groups = max(1, round(math.sqrt(n_members / wanted)))
+        while n_groups > 1 and wanted * n_groups >= n_members:
+            n_groups -= 1
+        return n_groups
 
 
 class EPFD(GroupedPruner):
     """Ensemble pruning framework in a distributed setting: Algorithm 3 of the paper [1]_.
 
-    Deals the members at random into groups, lets the pruner choose in each group, then among all
-    that were chosen, and takes the best of these results. The groups are independent of each
-    other, so they can be pruned at the same time; all chance is drawn beforehand, so how many at
-    a time never changes the result.
+    Splits the members at random into groups, prunes each group, then prunes the union of what was
+    kept, and takes the best of these results. Groups are independent of each other and can be
+    pruned in parallel; everything random is drawn beforehand, so parallelism never changes the
+    result.
 
     Parameters
     ----------
     pruner : pruner
-        Any method with its parameters, also a selector of one's own (`SelectorPruner`); its
-        ``keep`` is meant for the whole ensemble.
+        Any pruner, or any scikit-learn selector (see `SelectorPruner`). Its ``keep`` refers to the
+        whole ensemble.
     n_groups : int or "auto", default="auto"
         Number of groups (m). "auto" is √(n/k) for n members and k to keep, which makes the two
-        rounds about equally long; a tenth of the members stands for k where the pruner decides.
+        rounds about equally long; where the pruner decides its size, k is a tenth of n.
     criterion : {"accuracy", "objective"} or callable, default="accuracy"
-        What the best result is best at: accuracy of its vote, the pruner's own objective, or
-        ``criterion(votes, members)``, larger being better. The result of the second round stays
-        unless a group's is strictly better; only results of the size wanted compete.
+        What decides between the results: the accuracy of the vote, the pruner's own objective, or
+        ``criterion(votes, members)``, where larger is better. The result of the second round wins
+        unless a group's is strictly better; only results of the requested size compete.
     n_jobs : int or None, default=None
-        Groups pruned at the same time, by joblib under its ``parallel_config``.
+        Number of groups pruned in parallel, by joblib under its ``parallel_config``.
     random_state : int, RandomState or None, default=None
-        Draws the groups, and a seed for the pruner in each.
+        Random seed of the groups, and of the pruner in each.
 
     Attributes
     ----------
     member_indices_ : ndarray of shape (n_kept,)
         The kept members, in the order they were chosen.
     scores_ : ndarray of shape (n_kept,)
-        What the pruner says of each step.
+        The pruner's score of each step.
     objective_ : float
         The pruner's objective, where it has one.
     groups_ : list of ndarray
         The members of each group.
     candidates_ : list of ndarray
-        What was chosen in each group, and last the result of the second round.
+        The members kept in each group; the last entry is the result of the second round.
     candidate_scores_ : ndarray of shape (n_groups + 1,)
-        What the criterion says of each of them; −∞ for one that does not compete.
+        The criterion of each candidate; −∞ for one that does not compete.
     winner_ : int
-        Which of them was taken.
+        Index of the candidate taken.
     support_ : ndarray of shape (n_members,)
         Mask of the kept members.
     classes_ : ndarray of shape (n_classes,)
@@ -60,9 +214,14 @@ class EPFD(GroupedPruner):
     n_features_in_ : int
         Number of members.
 
+    See Also
+    --------
+    DOMEP : EPFD around COMEP, with TDAS as the criterion.
+    COMEP : Exact on many machines too: ``COMEP().fit(votes, y, executor=...)``.
+
     Notes
     -----
-    With one group it is the pruner itself, with the pruner's own random state.
+    With one group, the result is that of the pruner itself, with the pruner's own random state.
 
     References
     ----------
@@ -81,10 +240,10 @@ class EPFD(GroupedPruner):
     def __init__(
         self,
         pruner: Any,
-        n_groups: Any = "auto",
-        criterion: Any = "accuracy",
+        n_groups: int | str = "auto",
+        criterion: str | Callable[[Votes, Indices], float] = "accuracy",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.pruner = pruner
         self.n_groups = n_groups
@@ -95,20 +254,115 @@ class EPFD(GroupedPruner):
     @property
     def keep(self) -> Any:
         """The pruner's own ``keep``."""
-        return self._inner.keep
+        return self.inner.keep
 
     @property
-    def _inner(self) -> BasePruner:
+    def inner(self) -> BasePruner:
+        """The pruner applied to each group."""
         return as_pruner(self.pruner)
 
     @property
-    def _criterion(self) -> str | Callable[[Votes, Members], float]:
+    def _criterion(self) -> str | Callable[[Votes, Indices], float]:
         return self.criterion
 
-    def with_keep(self, keep: Any) -> "EPFD":
-        """Give a copy that keeps so many."""
-        return clone(self).set_params(pruner=self._inner.with_keep(keep))
+    def with_keep(self, keep: Any) -> Self:
+        """Return an unfitted copy with this keep."""
+        return clone(self).set_params(pruner=self.inner.with_keep(keep))
 
-    def for_members(self, members: Members) -> "EPFD":
-        """Give a copy for some of the members."""
-        return clone(self).set_params(pruner=self._inner.for_members(members))
+    def for_members(self, members: Indices) -> Self:
+        """Return an unfitted copy for some of the members."""
+        return clone(self).set_params(pruner=self.inner.for_members(members))
+
+
+class DOMEP(GroupedPruner):
+    """Distributed objection maximisation for ensemble pruning: Algorithm 2 of the paper [1]_.
+
+    Runs `COMEP` in random groups of members, then on the union of what was kept, and takes the
+    result with the largest TDAS. It is `EPFD` around `COMEP` with TDAS as the criterion: at least
+    a quarter of the optimum with high probability, in practice nearly what COMEP reaches.
+
+    Parameters
+    ----------
+    keep : int or float, default=0.1
+        How many members to keep (k): a count, or a fraction of the ensemble.
+    n_groups : int or "auto", default="auto"
+        Number of groups (m). "auto" is √(n/k) for n members and k to keep.
+    diversity_weight : float in [0, 1] or "auto", default=0.5
+        Weight of diversity against relevance (λ), as for `COMEP`.
+    start : {"spread", "relevance", "random", "every"}, default="spread"
+        The first member in each group, as for `COMEP`.
+    n_jobs : int or None, default=None
+        Number of groups pruned in parallel, by joblib under its ``parallel_config``.
+    random_state : int, RandomState or None, default=None
+        Random seed of the groups, and of COMEP in each.
+
+    Attributes
+    ----------
+    member_indices_ : ndarray of shape (n_kept,)
+        The kept members, in the order they were chosen.
+    scores_ : ndarray of shape (n_kept,)
+        TDAS of the first 1, 2, … members.
+    objective_ : float
+        TDAS of the kept members.
+    groups_ : list of ndarray
+        The members of each group.
+    candidates_ : list of ndarray
+        The members kept in each group; the last entry is the result of the second round.
+    candidate_scores_ : ndarray of shape (n_groups + 1,)
+        TDAS of each candidate; −∞ for one that does not compete.
+    winner_ : int
+        Index of the candidate taken.
+    support_ : ndarray of shape (n_members,)
+        Mask of the kept members.
+    classes_ : ndarray of shape (n_classes,)
+        The labels found.
+    n_features_in_ : int
+        Number of members.
+
+    See Also
+    --------
+    COMEP : The same objective without groups; exact, also on an executor.
+    EPFD : Two rounds around any pruner.
+
+    References
+    ----------
+    .. [1] Bian et al. "Ensemble pruning based on objection maximization with a general
+       distributed framework". TNNLS 2020.
+
+    Examples
+    --------
+    >>> from secateurs import DOMEP
+    >>> votes = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]]
+    >>> DOMEP(keep=2, n_groups=1, diversity_weight=0.3).fit(votes, [0, 0, 1, 1]).member_indices_
+    array([0, 2])
+    """
+
+    def __init__(  # noqa: PLR0917
+        self,
+        keep: int | float = 0.1,
+        n_groups: int | str = "auto",
+        diversity_weight: float | Literal["auto"] = 0.5,
+        start: str = "spread",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.keep = keep
+        self.n_groups = n_groups
+        self.diversity_weight = diversity_weight
+        self.start = start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def inner(self) -> COMEP:
+        """The pruner applied to each group."""
+        return COMEP(self.keep, self.diversity_weight, self.start, random_state=self.random_state)
+
+    @property
+    def _criterion(self) -> str:
+        return "objective"
+
+
+def _deal(n_members: int, n_groups: int, rng: np.random.RandomState) -> list[Indices]:
+    """Split members into random groups: n mod m of ⌈n/m⌉, the rest of ⌊n/m⌋, each sorted."""
+    return [np.sort(group) for group in np.array_split(rng.permutation(n_members), n_groups)]

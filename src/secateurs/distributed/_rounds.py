@@ -1,4 +1,4 @@
-"""Groups of members, pruned wherever there is somebody to do it."""
+"""One round of group pruning: each group in this process, by joblib, or on an executor."""
 
 import math
 import warnings
@@ -13,43 +13,41 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from secateurs.engines._checkpoints import Checkpoints
-from secateurs.engines._engines import Engine, gather
-from secateurs.engines._failures import explained
-from secateurs.engines._flags import joblib_flag
-from secateurs.engines._transport import Members, Part, Parts
+from secateurs.engines._executors import Engine, gather
+from secateurs.engines._failures import explained, joblib_flag
+from secateurs.engines._transport import Indices, VoteSlice, VoteSource
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
+from secateurs.pruners._comep import Progress
 from secateurs.search import interruptible
 
-Progress = Callable[[int, int, float | None], None]
-
-_QUICK_BYTES = 1 << 24  # votes up to this size are fetched group by group, without a thread
-_TASKS_A_WORKER = 8  # at least, if there are so many groups; each costs its messages
+_QUICK_BYTES = 1 << 24  # votes up to this size are read group by group, without a thread
+_TASKS_PER_WORKER = 8  # at least, where there are enough groups; each costs messages
 
 
 class Job(NamedTuple):
-    """Members to prune, and how."""
+    """A group of members, and how to prune it."""
 
     name: str
     pruner: BasePruner
-    members: Members
+    members: Indices
     n_keep: int | None
     seed: int | None
     asks_accuracy: bool
 
 
 class Result(NamedTuple):
-    """What a pruner made of some members."""
+    """The members that a pruner keeps of a group."""
 
-    members: Members
+    members: Indices
     scores: NDArray[np.float64]
     objective: float | None
     accuracy: float | None
 
 
 @dataclass
-class Told:
-    """Who is told of progress: how many are done, and the best score so far."""
+class ProgressReport:
+    """Calls back with the number of results, their total, and the best score so far."""
 
     callback: Progress | None
     total: int
@@ -57,8 +55,8 @@ class Told:
     done: int = 0
     best: float = -math.inf
 
-    def of(self, result: Result) -> None:
-        """Tell of a finished result."""
+    def add(self, result: Result) -> None:
+        """Report a finished result."""
         self.done += 1
         if self.callback is not None:
             self.best = max(self.best, self.compete(result))
@@ -68,26 +66,26 @@ class Told:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Prunes groups side by side, and keeps what is finished."""
+    """Prune groups in parallel, with a checkpoint after each."""
 
-    parts: Parts
+    source: VoteSource
     engine: Engine | None
     n_jobs: int | None
     checkpoints: Checkpoints
-    told: Told
+    progress: ProgressReport
 
     def prune(self, jobs: Sequence[Job]) -> list[Result]:
-        """Prune each group, those of an earlier run excepted; results are in order."""
-        results = [_read(self.checkpoints.get(job.name)) for job in jobs]
+        """Return a result per group, in order; those of an earlier run are read."""
+        results = [_from_dict(self.checkpoints.get(job.name)) for job in jobs]
         for result in results:
             if result is not None:
-                self.told.of(result)
+                self.progress.add(result)
         left = [index for index, result in enumerate(results) if result is None]
 
         def finished(place: int, result: Result) -> None:
             results[left[place]] = result
-            self.checkpoints.put(jobs[left[place]].name, _plain(result))
-            self.told.of(result)
+            self.checkpoints.put(jobs[left[place]].name, _as_dict(result))
+            self.progress.add(result)
 
         self._run([jobs[index] for index in left], finished)
         return [result for result in results if result is not None]
@@ -97,31 +95,31 @@ class Rounds:
             self._run_by_engine(self.engine, jobs, finished)
         elif len(jobs) == 1 or effective_n_jobs(self.n_jobs) == 1:
             for place, votes in enumerate(self._votes_of(jobs)):
-                finished(place, _prune_votes(votes, jobs[place]))
+                finished(place, _prune(votes, jobs[place]))
         else:
             self._run_by_joblib(jobs, finished)
 
     def _votes_of(self, jobs: Sequence[Job]) -> Iterator[Votes]:
-        """Give the votes of each group; the next ones are fetched meanwhile, if that takes time."""
-        parts = [Part(self.parts.source, job.members) for job in jobs]
-        if len(parts) == 1 or self.parts.source.nbytes < _QUICK_BYTES:
-            yield from (part.votes() for part in parts)
+        """Yield the votes of each group; large ones are read ahead in a thread."""
+        groups = [VoteSlice(self.source.votes, job.members) for job in jobs]
+        if len(groups) == 1 or self.source.votes.nbytes < _QUICK_BYTES:
+            yield from (group.load() for group in groups)
             return
         with ThreadPoolExecutor(1) as thread:
-            fetched = thread.submit(parts[0].votes)
-            for following in parts[1:]:
-                votes = fetched.result()
-                fetched = thread.submit(following.votes)
+            reading = thread.submit(groups[0].load)
+            for following in groups[1:]:
+                votes = reading.result()
+                reading = thread.submit(following.load)
                 yield votes
-            yield fetched.result()
+            yield reading.result()
 
     def _run_by_engine(
         self, engine: Engine, jobs: Sequence[Job], finished: Callable[[int, Result], None]
     ) -> None:
-        together = max(1, len(jobs) // (_TASKS_A_WORKER * engine.n_workers))
+        together = max(1, len(jobs) // (_TASKS_PER_WORKER * engine.n_workers))
         firsts = range(0, len(jobs), together)
         tasks = [
-            [(self.parts.part(job.members), job) for job in jobs[first : first + together]]
+            [(self.source.slice(job.members), job) for job in jobs[first : first + together]]
             for first in firsts
         ]
 
@@ -135,7 +133,7 @@ class Rounds:
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
         with explained(), joblib_flag() as unwanted:
             numbered = (
-                delayed(_numbered)(place, unwanted, self.parts.part(job.members), job)
+                delayed(_numbered)(place, unwanted, self.source.slice(job.members), job)
                 for place, job in enumerate(jobs)
             )
             results = parallel(numbered)
@@ -143,28 +141,24 @@ class Rounds:
                 for place, result in results:
                     finished(place, result)
             finally:
-                with warnings.catch_warnings():  # joblib tells of what it cancels
+                with warnings.catch_warnings():  # joblib warns about what it cancels
                     warnings.simplefilter("ignore")
                     results.close()
 
 
-def _prune_all(task: Sequence[tuple[Part, Job]]) -> list[Result]:
-    return [_prune(part, job) for part, job in task]
+def _prune_all(task: Sequence[tuple[VoteSlice, Job]]) -> list[Result]:
+    return [_prune(group.load(), job) for group, job in task]
 
 
 def _numbered(
-    place: int, unwanted: Callable[[], bool] | None, part: Part, job: Job
+    place: int, unwanted: Callable[[], bool] | None, group: VoteSlice, job: Job
 ) -> tuple[int, Result]:
     with nullcontext() if unwanted is None else interruptible(unwanted):
-        return place, _prune(part, job)
+        return place, _prune(group.load(), job)
 
 
-def _prune(part: Part, job: Job) -> Result:
-    return _prune_votes(part.votes(), job)
-
-
-def _prune_votes(votes: Votes, job: Job) -> Result:
-    """Prune some members; all of them stay if there are no more than wanted."""
+def _prune(votes: Votes, job: Job) -> Result:
+    """Prune a group; a group that is not larger than ``n_keep`` stays whole."""
     pruner = job.pruner.with_keep(None if job.n_keep is None else min(job.n_keep, votes.n_members))
     if job.seed is not None:
         pruner.seed(job.seed)
@@ -176,7 +170,7 @@ def _prune_votes(votes: Votes, job: Job) -> Result:
     return Result(job.members[chosen], pruner.scores_, worth, accuracy)
 
 
-def _plain(result: Result) -> dict[str, Any]:
+def _as_dict(result: Result) -> dict[str, Any]:
     return {
         "members": result.members.tolist(),
         "scores": result.scores.tolist(),
@@ -185,7 +179,7 @@ def _plain(result: Result) -> dict[str, Any]:
     }
 
 
-def _read(kept: dict[str, Any] | None) -> Result | None:
+def _from_dict(kept: dict[str, Any] | None) -> Result | None:
     if kept is None:
         return None
     members, scores = np.array(kept["members"], dtype=np.intp), np.array(kept["scores"])

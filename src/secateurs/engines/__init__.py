@@ -1,1 +1,1 @@
-"""Where work runs: executors, and how votes reach them."""
+"""Where work runs: executors, shards of votes, and what a stopped run goes on from."""

@@ -1,4 +1,4 @@
-"""What a long run has finished, kept beside the store, so that the next one goes on from there."""
+"""Checkpoints of long runs, kept beside the vote store: the next run continues from there."""
 
 import io
 import json
@@ -22,7 +22,7 @@ from secateurs.persistence._files import write_file
 class Checkpoints:
     """Finished parts of one run, by name; nothing is kept for votes in memory.
 
-    A run is known by everything that decides its result, so that only the very same run goes on.
+    A run is identified by everything that decides its result: only the same run continues.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Checkpoints:
                 self._folder = votes.path / "runs" / key
 
     def get(self, name: str) -> Any:
-        """Give a finished part; None if it is not finished."""
+        """Return a finished part, or None."""
         if self._folder is None:
             return None
         try:
@@ -53,7 +53,7 @@ class Checkpoints:
             return None
 
     def get_array(self, name: str) -> NDArray[np.float64] | None:
-        """Give a finished array; None if there is none."""
+        """Return a finished array, or None."""
         if self._folder is None:
             return None
         try:
@@ -62,11 +62,11 @@ class Checkpoints:
             return None
 
     def put(self, name: str, value: Any) -> None:
-        """Keep a finished part."""
+        """Write a finished part."""
         self._write(f"{name}.json", json.dumps(value).encode())
 
     def put_array(self, name: str, array: NDArray[np.float64]) -> None:
-        """Keep an array."""
+        """Write a finished array."""
         if self._folder is not None:
             buffer = io.BytesIO()
             np.save(buffer, array, allow_pickle=False)
@@ -77,22 +77,21 @@ class Checkpoints:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            # Not forced to disk: that would take longer than a step, and saves what a machine that
-            # goes down loses, not what a process does.
+            # Not synced to disk: that would take longer than a step, and helps only against a
+            # machine that goes down, not against a process that is stopped.
             write_file(self._folder / name, content, lasting=False)
         except OSError as error:
             _warn(f"in {self._folder} ({error.strerror})")
             self._folder = None
 
     def clear(self) -> None:
-        """Forget the run: it is done."""
+        """Delete the checkpoints of a run that is done."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _warn(why: str) -> None:
     warnings.warn(
-        f"Finished parts cannot be kept {why}: if this run is stopped, it will have to start "
-        "again.",
+        f"Finished parts cannot be kept {why}: if this run is stopped, it has to start again.",
         stacklevel=3,
     )

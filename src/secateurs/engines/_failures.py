@@ -1,18 +1,25 @@
-"""Failures of workers and clusters, told in one line."""
+"""How work ends before it is done: failures of workers, and flags that stop running tasks."""
 
-from collections.abc import Iterator
+import os
+import tempfile
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from joblib.parallel import get_active_backend
 
 from secateurs import __version__
 from secateurs.exceptions import ExecutorError, SecateursError, cause_of
 
-_US = f"secateurs {__version__} on all workers"
+_SAME_VERSION = f"secateurs {__version__} on all workers"
+_LOCAL_BACKENDS = ("LokyBackend", "MultiprocessingBackend", "ThreadingBackend", "SequentialBackend")
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Tell the failures of workers in one line; errors of their tasks stay as they are."""
+    """Turn failures of workers into a one-line ExecutorError; errors of tasks pass unchanged."""
     try:
         yield
     except BrokenExecutor as error:
@@ -31,10 +38,10 @@ def explained() -> Iterator[None]:
 
 @contextmanager
 def scheduler_answers() -> Iterator[None]:
-    """Tell in one line of a scheduler that does not; a client that gave it up has none at all."""
+    """Turn a lost scheduler into a one-line ExecutorError."""
     try:
         yield
-    except (OSError, AttributeError) as error:
+    except (OSError, AttributeError) as error:  # the attribute of a client that gave it up
         raise _scheduler_lost(error) from error
 
 
@@ -46,14 +53,64 @@ def _explanation(error: Exception) -> ExecutorError | None:
     kind = type(error).__name__
     if kind == "KilledWorker":
         return ExecutorError(
-            "A task was on several workers that died, one after another: most likely it needs more "
-            "memory than they have. Give more groups or shards, or larger workers."
+            "Several workers died one after another while running the same task: most likely it "
+            "needs more memory than they have. Use more groups or shards, or larger workers."
         )
     if kind in ("FutureCancelledError", "CommClosedError"):
         return _scheduler_lost(error)
     if kind == "RuntimeError" and str(error).startswith("cannot open a task"):
-        return ExecutorError(f"A worker {error}. Install what it lacks, and {_US}.")
+        return ExecutorError(f"A worker {error}. Install what it lacks, and {_SAME_VERSION}.")
     lacks_us = isinstance(error, (ImportError, AttributeError)) and "secateurs" in str(error)
     if lacks_us and not isinstance(error, SecateursError):
-        return ExecutorError(f"A worker cannot run this task ({cause_of(error)}). Install {_US}.")
+        return ExecutorError(
+            f"A worker cannot run this task ({cause_of(error)}). Install {_SAME_VERSION}."
+        )
     return None
+
+
+@dataclass(frozen=True)
+class FileFlag:
+    """A flag that all processes of a machine see: raised once its file is gone."""
+
+    path: Path
+
+    @classmethod
+    def new(cls) -> "FileFlag":
+        """Return a flag that is not raised."""
+        handle, name = tempfile.mkstemp(prefix="secateurs-wanted-")
+        os.close(handle)
+        return cls(Path(name))
+
+    def set(self) -> None:
+        """Raise the flag."""
+        self.path.unlink(missing_ok=True)
+
+    def __call__(self) -> bool:
+        return not self.path.exists()
+
+
+def dask_task_is_cancelled() -> bool:
+    """Whether the client has cancelled the task that runs here."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    task = worker.state.tasks.get(worker.get_current_task())
+    return task is None or task.state == "cancelled"
+
+
+def joblib_is_local() -> bool:
+    """Whether joblib's active backend is this machine; loky maps large arrays by itself."""
+    return type(get_active_backend()[0]).__name__ in _LOCAL_BACKENDS
+
+
+@contextmanager
+def joblib_flag() -> Iterator[Callable[[], bool] | None]:
+    """Yield a flag for tasks that joblib runs, and raise it at the end; None if they are remote."""
+    if not joblib_is_local():
+        yield None
+        return
+    flag = FileFlag.new()
+    try:
+        yield flag
+    finally:
+        flag.set()

@@ -1,4 +1,6 @@
-"""What distributed runs may send, hold and wait for."""
+"""Limits of distributed runs."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -10,15 +12,15 @@ class Limits:
     Attributes
     ----------
     sent_bytes : int, default=50 MB
-        Packed votes in memory that may be sent to workers elsewhere. Larger ones belong in a
-        `VoteStore` on storage that all workers share.
+        Largest size of packed votes that are sent from memory to workers elsewhere. Larger ones
+        belong in a `VoteStore` on storage that all workers share.
     held_bytes : int, default=4 GB
-        A store up to this size is loaded by a pruner that runs in one process; COMEP reads a
-        larger one tile by tile, in every step.
+        Largest size of a store that a pruner loads into memory when it runs in one process; COMEP
+        reads a larger one tile by tile in every step.
     keep_seconds : float, default=1
-        How often the steps of a run on a store are kept beside it, for a later run to go on.
+        Seconds between checkpoints of a run on a store; a later run continues from the last one.
     wait_seconds : float, default=30
-        How long to wait for a first worker, and for a new one when all are lost.
+        Seconds to wait for a first worker, and for a new one when all are lost.
 
     Examples
     --------

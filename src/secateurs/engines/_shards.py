@@ -1,8 +1,8 @@
-"""Exact TDAS over shards: the very numbers of one machine, from votes that it could not hold.
+"""Exact TDAS over shards: the same numbers as on one machine, from votes too large for it.
 
-Two ways to cut the table of votes. A shard of *members* is sent a chosen member's votes and
-answers with its distances to it. A shard of *rows* counts label pairs of all members on its rows;
-the counts add up. No shard has a state: what one worker loses, any other makes again.
+The table of votes is cut in one of two ways. A shard of *members* receives the votes of a chosen
+member and returns the distances to it. A shard of *rows* counts label pairs of all members on its
+rows; the counts add up. Shards have no state: what one worker loses, any other makes again.
 """
 
 import time
@@ -17,30 +17,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.engines._checkpoints import Checkpoints
-from secateurs.engines._engines import Engine, InlineEngine, engine_for, gather, running
+from secateurs.engines._executors import Engine, InlineEngine, engine_for, gather, running
 from secateurs.engines._limits import limits
-from secateurs.engines._transport import Members, Part, Parts, parts_for
+from secateurs.engines._transport import Indices, VoteSlice, VoteSource, vote_source
 from secateurs.measures._pair import Floats, pair_matrix
 from secateurs.objectives import TDAS, Profile
 from secateurs.outputs._kernels import WORD_BITS
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes, empty_tables, table_blocks
 
-_SENT_CELLS = 1 << 22  # cells of joint counts that are sent at once
+_SENT_CELLS = 1 << 22  # cells of joint counts per message
 
 
 class Shards(Protocol):
-    """What the objective asks of votes that are cut up."""
+    """What the objective needs of votes in shards."""
 
     def profile(self) -> tuple[Profile, NDArray[np.int64]]:
-        """What members are by themselves, and their counts by vote and true label."""
+        """Return the members' profile, and their counts by vote and true label."""
 
     def rows(self, members: Sequence[int], objective: "ShardedTDAS") -> Floats:
-        """TDAC of some members to all."""
+        """Return TDAC of some members to all."""
 
 
 class ShardedTDAS(TDAS):
-    """TDAS of votes that lie in shards; steps are kept beside a store, for the run to go on."""
+    """TDAS of votes in shards; with a store, steps are kept for a later run to continue."""
 
     def __init__(self, votes: Votes | VoteStore, diversity_weight: float, shards: Shards) -> None:
         self._votes = votes  # type: ignore[assignment]
@@ -58,14 +58,14 @@ class ShardedTDAS(TDAS):
         return self._truth_counts
 
     def rows(self, members: Sequence[int] | slice) -> Floats:
-        """TDAC of some members to all: (members, all members)."""
+        """Return TDAC of some members to all: (members, all members)."""
         chosen = range(self.n_members)[members] if isinstance(members, slice) else members
         values = self._shards.rows(chosen, self)
         values[np.arange(len(chosen)), chosen] = 0.0
         return values
 
     def matrix(self) -> Floats:
-        """TDAC of all pairs, some members at a time, each pair from the side of one machine."""
+        """Return TDAC of all pairs, in the order of computation of one machine."""
         asked: dict[int, Floats] = {}
 
         def values_of(members: slice, others: slice) -> Floats:
@@ -77,7 +77,7 @@ class ShardedTDAS(TDAS):
         return pair_matrix(self._votes, values_of)
 
     def resume(self, first: int) -> list[int]:
-        """Give the members that an earlier run from this start has chosen already."""
+        """Return the members that an earlier run from this start has already chosen."""
         self._kept = Checkpoints(self._votes, "comep", self._weight, first)
         sums, steps = self._kept.get_array("sums"), self._kept.get("steps")
         if sums is None or steps is None or len(steps) != sums[-1]:
@@ -87,7 +87,7 @@ class ShardedTDAS(TDAS):
         return [member for member, _ in self._ahead]
 
     def add(self, member: int) -> None:
-        """Let a member join."""
+        """Add a member to the set."""
         if self._ahead:
             step = self._ahead.pop(0)
             self.value = step[1]
@@ -102,35 +102,35 @@ class ShardedTDAS(TDAS):
         """Keep the steps made so far."""
         self._kept_at = time.monotonic()
         if self._kept is not None and self._steps and not self._ahead:
-            # The sums say how many steps they are of, should one file be newer than the other.
+            # The last entry is the number of steps, should one file be newer than the other.
             self._kept.put_array("sums", np.append(self._sums, len(self._steps)))
             self._kept.put("steps", self._steps)
 
     def finish(self) -> None:
-        """Forget the steps: the run is done."""
+        """Delete the steps kept: the run is done."""
         if self._kept is not None:
             self._kept.clear()
 
 
-class _Asked:
-    """Values held by workers, all asked the same question."""
+class _HeldShards:
+    """Shards held by workers, to all of which the same function is applied."""
 
     _engine: Engine
     _held: list[Any]
 
-    def _ask(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+    def _apply(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         engine = self._engine
         return gather(engine, [engine.submit(function, held, *args) for held in self._held])
 
 
-class MemberShards(_Asked):
-    """Shards of members: a step sends one member's votes out, and gets distances back."""
+class MemberShards(_HeldShards):
+    """Shards of members: a step sends one member's votes and receives distances."""
 
-    def __init__(self, parts: Parts, engine: Engine, diversity_weight: float) -> None:
-        self._source, self._engine = parts.source, engine
-        n_shards = max(1, min(engine.n_workers, self._source.n_members // 2))
-        runs = np.array_split(np.arange(self._source.n_members), n_shards)
-        pieces = [_pieces(parts, run, engine.n_threads) for run in runs]
+    def __init__(self, source: VoteSource, engine: Engine, diversity_weight: float) -> None:
+        self._votes, self._engine = source.votes, engine
+        n_shards = max(1, min(engine.n_workers, self._votes.n_members // 2))
+        runs = np.array_split(np.arange(self._votes.n_members), n_shards)
+        pieces = [_pieces(source, run, engine.n_threads) for run in runs]
         self._members = [np.concatenate([p.members for p in shard]) for shard in pieces]
         self._held = [
             engine.hold(_member_shard, [p.found for p in shard], diversity_weight, worker=place)
@@ -138,55 +138,55 @@ class MemberShards(_Asked):
         ]
 
     def profile(self) -> tuple[Profile, NDArray[np.int64]]:
-        """What members are by themselves, and their counts by vote and true label."""
-        n_members, n_classes = self._source.n_members, self._source.n_classes
+        """Return the members' profile, and their counts by vote and true label."""
+        n_members, n_classes = self._votes.n_members, self._votes.n_classes
         sizes = np.empty((n_members, n_classes), dtype=np.int64)
         truth = empty_tables(n_members, n_classes)
-        counted = self._ask(_counts_of_members)
+        counted = self._apply(_counts_of_members)
         for members, (own_sizes, own_truth) in zip(self._members, counted, strict=True):
             sizes[members], truth[members] = own_sizes, own_truth
         return Profile.of(sizes, truth), truth
 
     def rows(self, members: Sequence[int], objective: ShardedTDAS) -> Floats:
-        """TDAC of some members to all."""
-        chosen = replace(self._source.take(members), y=None, names=None)
-        values = np.empty((len(members), self._source.n_members))
+        """Return TDAC of some members to all."""
+        chosen = replace(self._votes.take(members), y=None, names=None)
+        values = np.empty((len(members), self._votes.n_members))
         profile = objective.profile.take(members)
-        found = self._ask(_distances, chosen, profile, self._engine.n_threads)
+        found = self._apply(_distances, chosen, profile, self._engine.n_threads)
         for others, distances in zip(self._members, found, strict=True):
             values[:, others] = distances
         return values
 
 
-class RowShards(_Asked):
-    """Shards of rows: a step gets counts of all members against one back, and adds them up."""
+class RowShards(_HeldShards):
+    """Shards of rows: a step receives counts of all members against one, and adds them up."""
 
-    def __init__(self, parts: Parts, engine: Engine) -> None:
-        self._source, self._engine = parts.source, engine
-        n_words = -(-self._source.n_samples // WORD_BITS)
+    def __init__(self, source: VoteSource, engine: Engine) -> None:
+        self._votes, self._engine = source.votes, engine
+        n_words = -(-self._votes.n_samples // WORD_BITS)
         runs = np.array_split(np.arange(n_words), min(n_words, engine.n_workers))
         samples = [slice(int(run[0]) * WORD_BITS, int(run[-1] + 1) * WORD_BITS) for run in runs]
         self._held = [
-            engine.hold(_row_shard, *_row_piece(parts, run), worker=place)
+            engine.hold(_row_shard, *_row_piece(source, run), worker=place)
             for place, run in enumerate(samples)
         ]
 
     def profile(self) -> tuple[Profile, NDArray[np.int64]]:
-        """What members are by themselves, and their counts by vote and true label."""
-        counted = self._ask(_counts_of_rows)
-        truth = empty_tables(self._source.n_members, self._source.n_classes)
+        """Return the members' profile, and their counts by vote and true label."""
+        counted = self._apply(_counts_of_rows)
+        truth = empty_tables(self._votes.n_members, self._votes.n_classes)
         truth[...] = sum(part for _, part in counted)
         sizes: Any = sum(part for part, _ in counted)
         return Profile.of(sizes, truth), truth
 
     def rows(self, members: Sequence[int], objective: ShardedTDAS) -> Floats:
-        """TDAC of some members to all."""
-        values = np.empty((len(members), self._source.n_members))
+        """Return TDAC of some members to all."""
+        values = np.empty((len(members), self._votes.n_members))
         own = objective.profile.take(members)
-        for block in table_blocks(self._source, 0, len(members), _SENT_CELLS):
-            parts = self._ask(_pair_counts, members, block, self._engine.n_threads)
-            tables: Any = sum(counts.astype(np.int64) for counts, _ in parts)
-            axes = parts[0][1]
+        for block in table_blocks(self._votes, 0, len(members), _SENT_CELLS):
+            counted = self._apply(_pair_counts, members, block, self._engine.n_threads)
+            tables: Any = sum(counts.astype(np.int64) for counts, _ in counted)
+            axes = counted[0][1]
             values[:, block] = objective.tdac(
                 tables.transpose(axes), own, objective.profile.take(block)
             )
@@ -197,12 +197,12 @@ class RowShards(_Asked):
 def sharded_tdas(
     votes: Votes | VoteStore, diversity_weight: float, executor: Any, shard: str
 ) -> Iterator[ShardedTDAS]:
-    """Spread votes over an executor's workers; without one, read a store tile by tile."""
+    """Yield TDAS spread over an executor's workers; without one, read a store tile by tile."""
     engine = InlineEngine() if executor is None else engine_for(executor)
-    with running(engine), parts_for(votes, engine) as parts:
+    with running(engine), vote_source(votes, engine) as source:
         by_rows = shard == "rows" or (shard == "auto" and _rows_are_cheaper(votes, engine))
         shards: Shards = (
-            RowShards(parts, engine) if by_rows else MemberShards(parts, engine, diversity_weight)
+            RowShards(source, engine) if by_rows else MemberShards(source, engine, diversity_weight)
         )
         objective = ShardedTDAS(votes, diversity_weight, shards)
         try:
@@ -213,82 +213,82 @@ def sharded_tdas(
 
 
 def _rows_are_cheaper(votes: Votes | VoteStore, engine: Engine) -> bool:
-    """Compare the bytes that a step moves."""
+    """Compare the bytes sent per step."""
     n_workers = engine.n_workers
     by_members = n_workers * votes.nbytes / votes.n_members + 8 * votes.n_members
     by_rows = n_workers * votes.n_members * votes.n_classes**2 * 4
     return n_workers > 1 and by_rows < by_members
 
 
-class _Piece(NamedTuple):
-    """Members that lie together, and where a worker finds their votes."""
-
-    members: Members
-    found: Any
-
-
-class _Mapped(NamedTuple):
-    """Votes in a tile of a store."""
+class _Tile(NamedTuple):
+    """Rows of members in a tile of a store, read through a memory map."""
 
     store: VoteStore
     tile: int
     rows: slice
 
-    def votes(self) -> Votes:
-        """Give them, without a copy."""
+    def load(self) -> Votes:
+        """Return the votes, without a copy."""
         return self.store.mapped(self.tile, self.rows)
 
 
-def _pieces(parts: Parts, places: NDArray[np.intp], n_threads: int) -> list[_Piece]:
-    """Cut a run of members into what lies together, a piece a thread at least."""
+class _Piece(NamedTuple):
+    """Members stored next to each other, and where a worker finds their votes."""
+
+    members: Indices
+    found: VoteSlice | _Tile
+
+
+def _pieces(source: VoteSource, places: Indices, n_threads: int) -> list[_Piece]:
+    """Cut members into pieces stored next to each other, at least one per thread."""
     runs = np.array_split(places, max(1, min(n_threads, len(places) // 2)))
-    store = parts.source
+    store = source.votes
     if isinstance(store, Votes):
-        return [_Piece(run, parts.part(run)) for run in runs]
+        return [_Piece(run, source.slice(run)) for run in runs]
     pieces = []
     for run in runs:
         for tile in np.unique(run // store.tile_members):
             within = run[run // store.tile_members == tile] % store.tile_members
             rows = slice(int(within[0]), int(within[-1]) + 1)
-            pieces.append(_Piece(store.members_of(tile)[rows], _Mapped(store, int(tile), rows)))
+            pieces.append(_Piece(store.members_of(tile)[rows], _Tile(store, int(tile), rows)))
     return pieces
 
 
-def _row_piece(parts: Parts, samples: slice) -> tuple[Any, slice]:
-    if parts.is_sent:
-        assert isinstance(parts.source, Votes)
-        cut = parts.source.run(samples)
+def _row_piece(source: VoteSource, samples: slice) -> tuple[Votes | VoteStore, slice]:
+    if source.is_sent:
+        assert isinstance(source.votes, Votes)
+        cut = source.votes.run(samples)
         return cut, slice(0, cut.n_samples)
-    return parts.source, samples
+    return source.votes, samples
 
 
-# What workers do.
+# What runs on workers.
 
 
-class _Held(NamedTuple):
-    """Distances to members that lie together."""
+class _PieceTDAS(NamedTuple):
+    """TDAS of a piece of members."""
 
     objective: TDAS
-    own: slice  # its members; one that is alone is doubled
+    own: slice  # without the double of a single member
 
     @classmethod
-    def of(cls, votes: Votes, diversity_weight: float) -> "_Held":
-        """Prepare; a member that is alone is doubled, as NumPy sums a single table otherwise."""
+    def of(cls, votes: Votes, diversity_weight: float) -> "_PieceTDAS":
+        """Prepare; a single member is doubled, because NumPy sums a single table differently."""
         several = votes.take([0, 0]) if votes.n_members == 1 else votes
         return cls(TDAS(several, diversity_weight), slice(votes.n_members))
 
 
-def _member_shard(found: Sequence[Part | _Mapped], diversity_weight: float) -> list[_Held]:
-    return [_Held.of(part.votes(), diversity_weight) for part in found]
+def _member_shard(found: Sequence[VoteSlice | _Tile], diversity_weight: float) -> list[_PieceTDAS]:
+    return [_PieceTDAS.of(piece.load(), diversity_weight) for piece in found]
 
 
-def _counts_of_members(shard: list[_Held]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _counts_of_members(shard: list[_PieceTDAS]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     sizes = np.concatenate([piece.sizes[own] for piece, own in shard])
     return sizes, np.concatenate([piece.truth_counts[own] for piece, own in shard])
 
 
-def _distances(shard: list[_Held], chosen: Votes, profile: Profile, n_threads: int) -> Floats:
-    def of_piece(held: _Held) -> Floats:
+def _distances(shard: list[_PieceTDAS], chosen: Votes, profile: Profile, n_threads: int) -> Floats:
+    def of_piece(held: _PieceTDAS) -> Floats:
         return held.objective.rows_of(chosen, profile)[:, held.own]
 
     return np.concatenate(_in_threads(of_piece, shard, n_threads), axis=1)
@@ -312,7 +312,7 @@ def _counts_of_rows(votes: Votes) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 def _pair_counts(
     votes: Votes, members: Sequence[int], block: slice, n_threads: int
 ) -> tuple[NDArray[np.int32], tuple[int, ...]]:
-    """Count label pairs; with the axes that bring the counts back into their layout."""
+    """Return counts of label pairs, and the axes that restore their layout."""
     cuts = np.linspace(block.start, block.stop, n_threads + 1).astype(int).tolist()
     runs = [slice(first, last) for first, last in pairwise(cuts) if last > first]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from secateurs.distributed import DOMEP, EPFD
-from secateurs.distributed._grouped import GroupedPruner
+from secateurs.distributed._epfd import GroupedPruner
 from secateurs.objectives import TDAS
 from secateurs.outputs._votes import Votes
 from secateurs.paper._cells import Cell, small_seed
@@ -156,7 +156,9 @@ def pruner_of(cell: Cell, votes: Votes) -> BasePruner:
     pruner = make_pruner(name, **parameters).seed(seed)
     if not spread or name == "domep":
         return pruner
-    n_groups = DOMEP(cell.keep)._n_groups(cell.n_members, cell.keep)  # as many for all methods
+    n_groups = DOMEP(cell.keep).resolve_n_groups(
+        cell.n_members, cell.keep
+    )  # as many for all methods
     return EPFD(pruner, n_groups=n_groups, random_state=seed)
 
 
@@ -210,7 +212,7 @@ def _path_seconds(fitted: GroupedPruner, votes: Votes) -> float:
 
     def time_one(members: Any) -> float:
         part = votes.take(members)
-        pruner = fitted._inner.for_members(members)
+        pruner = fitted.inner.for_members(members)
         keep = None if pruner.keep is None else min(pruner.keep, len(members))
         pruner = pruner.with_keep(keep)
         return _seconds(lambda: pruner.fit(part))

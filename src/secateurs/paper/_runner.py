@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from secateurs import __version__
-from secateurs.engines._engines import engine_for, gather, running
+from secateurs.engines._executors import engine_for, gather, running
 from secateurs.exceptions import InputError, import_extra
 from secateurs.paper import datasets
 from secateurs.paper._cells import TIMED_KINDS, Bag, Cell, by_bag

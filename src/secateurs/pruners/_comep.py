@@ -8,6 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs.engines._limits import limits
+from secateurs.engines._shards import sharded_tdas
 from secateurs.measures._pair import Floats
 from secateurs.measures._pairwise import kappa
 from secateurs.objectives import TDAS
@@ -87,6 +89,11 @@ class COMEP(SpreadPruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    DOMEP : COMEP in groups of members: approximate, faster on very large ensembles.
+    EPFD : Groups around any pruner.
 
     References
     ----------
@@ -230,15 +237,10 @@ class COMEP(SpreadPruner):
 def _objective(
     votes: Votes | VoteStore, weight: float, executor: Any, shard: str
 ) -> Iterator[TDAS]:
-    """Give the objective, here or spread over workers."""
-    from secateurs.engines._limits import limits
-
+    """Yield the objective, here or spread over workers."""
     if executor is None and (isinstance(votes, Votes) or votes.nbytes <= limits.held_bytes):
         yield TDAS(in_memory(votes), weight)
     else:
-        # The one import to the right: whoever runs COMEP on workers has them anyway.
-        from secateurs.engines._shards import sharded_tdas
-
         with sharded_tdas(votes, weight, executor, shard) as objective:
             yield objective
 

@@ -19,8 +19,12 @@ from typing import Any
 from joblib.parallel import get_active_backend
 
 from secateurs import __version__
-from secateurs.engines._failures import explained, scheduler_answers
-from secateurs.engines._flags import FileGone, dask_task_is_gone
+from secateurs.engines._failures import (
+    FileFlag,
+    dask_task_is_cancelled,
+    explained,
+    scheduler_answers,
+)
 from secateurs.engines._limits import limits
 from secateurs.exceptions import ExecutorError, InputError
 from secateurs.search import interruptible
@@ -29,7 +33,7 @@ _POLL_SECONDS = 1.0
 
 
 class Engine:
-    """Where tasks run. This one: any executor of which nothing else is known."""
+    """Where tasks run; this class serves any executor of which nothing else is known."""
 
     shares_memory = False
     is_local = False
@@ -41,16 +45,16 @@ class Engine:
 
     @property
     def n_workers(self) -> int:
-        """Number of workers, each for a shard."""
+        """Number of workers; each holds a shard."""
         return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
 
     @property
     def n_threads(self) -> int:
-        """Threads that a task may use."""
+        """Number of threads that a task may use."""
         return 1
 
     def start(self) -> None:
-        """Make sure that somebody is there to work."""
+        """Make sure that there is a worker."""
 
     def submit(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> "Future[Any]":
         """Start a task."""
@@ -58,23 +62,23 @@ class Engine:
         return self.executor.submit(task, *args)
 
     def hold(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> Any:
-        """Name a value that workers make once, keep for later tasks, and make again if lost."""
+        """Return a handle of a value that workers make once, keep, and make again if lost."""
         self._n_held += 1
         return _Recipe(self._run, self._n_held, function, args)
 
     @property
     def flag(self) -> "Callable[[], bool] | None":
-        """What tells a running task that its result is no longer wanted."""
+        """Flag that tells a running task that its result is no longer wanted."""
         return None
 
     def stop(self) -> None:
-        """Raise that flag."""
+        """Raise the flag."""
 
     def check(self, idle_seconds: float) -> None:
-        """Give up if nobody is left to work."""
+        """Raise an error if no worker is left."""
 
     def close(self) -> None:
-        """Tidy up."""
+        """Release everything that belongs to the run."""
 
 
 class InlineEngine(Engine):
@@ -87,8 +91,8 @@ class InlineEngine(Engine):
         super().__init__(_Inline())
 
     def close(self) -> None:
-        """Let go of what was held."""
-        _let_go()
+        """Release the values held."""
+        _release_held()
 
 
 class ThreadEngine(Engine):
@@ -102,16 +106,16 @@ class ThreadEngine(Engine):
 
     @property
     def flag(self) -> Callable[[], bool]:
-        """What tells a running task that its result is no longer wanted."""
+        """Flag that tells a running task that its result is no longer wanted."""
         return self._event.is_set
 
     def stop(self) -> None:
-        """Raise that flag."""
+        """Raise the flag."""
         self._event.set()
 
     def close(self) -> None:
-        """Let go of what was held."""
-        _let_go()
+        """Release the values held."""
+        _release_held()
 
 
 class ProcessEngine(Engine):
@@ -121,15 +125,15 @@ class ProcessEngine(Engine):
 
     def __init__(self, executor: Executor) -> None:
         super().__init__(executor)
-        self._flag = FileGone.new()
+        self._flag = FileFlag.new()
 
     @property
-    def flag(self) -> FileGone:
-        """What tells a running task that its result is no longer wanted."""
+    def flag(self) -> FileFlag:
+        """Flag that tells a running task that its result is no longer wanted."""
         return self._flag
 
     def stop(self) -> None:
-        """Raise that flag."""
+        """Raise the flag."""
         self._flag.set()
 
     close = stop
@@ -144,7 +148,7 @@ class DaskEngine(Engine):
         self.client = client
         self._addresses: list[str] = []
         self._held: list[Any] = []
-        self._last_seen = time.monotonic()  # when somebody was there
+        self._last_seen = time.monotonic()  # when there was a worker
 
     @property
     def n_workers(self) -> int:
@@ -153,7 +157,7 @@ class DaskEngine(Engine):
 
     @property
     def n_threads(self) -> int:
-        """Threads of each worker, of the smallest if they differ."""
+        """Number of threads per worker, the smallest if they differ."""
         return min(self.client.nthreads().values(), default=1)
 
     def start(self) -> None:
@@ -162,39 +166,39 @@ class DaskEngine(Engine):
             try:
                 self.client.wait_for_workers(1, timeout=limits.wait_seconds)
             except TimeoutError:
-                raise self._nobody() from None
+                raise self._no_workers() from None
             self._addresses = sorted(self.client.nthreads())
 
     def submit(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> "Future[Any]":
         """Start a task."""
-        with _no_word_of_size():
-            return self.executor.submit(*_sealed(function, dask_task_is_gone, args))
+        with _silence_size_warning():
+            return self.executor.submit(*_sealed(function, dask_task_is_cancelled, args))
 
     def hold(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> Any:
-        """Name a value that one worker keeps; Dask makes it again elsewhere if that is lost."""
+        """Return a handle of a value that one worker keeps, and another makes again if lost."""
         where = [self._addresses[worker % len(self._addresses)]]
         options = {"workers": where, "allow_other_workers": True, **self._options}
-        with _no_word_of_size():
+        with _silence_size_warning():
             held = self.client.submit(*_sealed(function, None, args), **options)
         self._held.append(held)
         return held
 
     def check(self, idle_seconds: float) -> None:
-        """Give up if nobody is left to work."""
+        """Raise an error if no worker is left."""
         now = time.monotonic()
         with scheduler_answers():
-            is_there = bool(self.client.nthreads())
-        if is_there:
+            has_workers = bool(self.client.nthreads())
+        if has_workers:
             self._last_seen = now
         elif min(idle_seconds, now - self._last_seen) > limits.wait_seconds:
-            raise self._nobody()
+            raise self._no_workers()
 
     def close(self) -> None:
-        """Let the cluster forget all tasks, even if an error's traceback still knows of them."""
+        """Release all tasks on the cluster, even if an error's traceback still holds them."""
         for future in [*self._held, *self.executor._futures]:  # type: ignore[attr-defined]
             future.release()
 
-    def _nobody(self) -> ExecutorError:
+    def _no_workers(self) -> ExecutorError:
         address = getattr(self.client.scheduler, "address", "tcp://…")
         return ExecutorError(
             f"executor=<Client> has had no workers for {limits.wait_seconds:g} s. "
@@ -203,7 +207,7 @@ class DaskEngine(Engine):
 
 
 def engine_for(executor: Any) -> Engine:
-    """Recognise an executor, without importing what is not installed."""
+    """Return the engine for an executor, recognised without importing Dask."""
     home = type(executor).__module__.split(".")
     if home[0] == "distributed" and hasattr(executor, "get_executor"):
         return DaskEngine(executor)
@@ -216,13 +220,14 @@ def engine_for(executor: Any) -> Engine:
     if isinstance(executor, Executor):
         return Engine(executor)
     raise InputError(
-        f"executor={executor!r} is no executor. Give a concurrent.futures.Executor or a Dask "
-        "Client, or leave it out."
+        "{executor} is not a valid executor. Give a concurrent.futures.Executor or a Dask "
+        "Client, or leave it out.",
+        executor=executor,
     )
 
 
 def ambient_engine() -> Engine | None:
-    """Give the Dask cluster that joblib's ``parallel_config`` names, if it names one."""
+    """Return the engine for the Dask cluster that joblib's ``parallel_config`` names, if any."""
     backend = get_active_backend()[0]
     if type(backend).__name__ != "DaskDistributedBackend":
         return None
@@ -233,7 +238,7 @@ def ambient_engine() -> Engine | None:
 
 @contextmanager
 def running(engine: Engine) -> Iterator[Engine]:
-    """Start an engine, tell its failures in one line, and leave nothing behind."""
+    """Start an engine, explain its failures in one line, and leave nothing behind."""
     try:
         with explained():
             engine.start()
@@ -247,7 +252,7 @@ def gather(
     futures: "Sequence[Future[Any]]",
     finished: Callable[[int, Any], None] = lambda index, result: None,
 ) -> list[Any]:
-    """Wait for all tasks; on any error or interrupt, cancel those that wait and stop the rest."""
+    """Return the results of all tasks; on an error or interrupt, cancel or stop the others."""
     places = {future: index for index, future in enumerate(futures)}
     results: list[Any] = [None] * len(futures)
     pending = set(futures)
@@ -272,7 +277,7 @@ def gather(
 
 @dataclass(frozen=True)
 class _Task:
-    """A function for a worker, which checks that both sides speak of the same thing."""
+    """A function for a worker; checks that both sides have the same version."""
 
     version: str
     function: Callable[..., Any]
@@ -294,10 +299,10 @@ class _Task:
 def _sealed(
     function: Callable[..., Any], unwanted: Callable[[], bool] | None, args: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """Seal a task, for its worker to open: function, bytes, and held values, which come first.
+    """Return a task as a function, bytes for it to unpickle, and held values, which come first.
 
-    Dask opens what it sends in the scheduler and in the worker's connection, which breaks if a
-    module is not there. The function that opens this is sent as a whole, and needs none.
+    Dask unpickles what it sends in the scheduler and in the worker's connection, which breaks if a
+    module is missing there. The function that unpickles these bytes is sent whole and needs none.
     """
     from distributed.protocol.pickle import dumps
 
@@ -318,8 +323,8 @@ def _sealed(
 
 
 @contextmanager
-def _no_word_of_size() -> Iterator[None]:
-    """Keep Dask from warning of large tasks: `limits` says what is too large."""
+def _silence_size_warning() -> Iterator[None]:
+    """Keep Dask from warning about large tasks: `limits` decides what is too large."""
     import dask
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
@@ -328,7 +333,7 @@ def _no_word_of_size() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Recipe:
-    """A value that each worker process makes for itself, once in a run."""
+    """How to make a value; each worker process makes it once per run."""
 
     run: bytes
     number: int
@@ -350,13 +355,13 @@ def _made(recipe: _Recipe) -> Any:
         return _held[key]
 
 
-def _let_go() -> None:
+def _release_held() -> None:
     with _held_lock:
         _held.clear()
 
 
 class _Inline(Executor):
-    """Does everything at once, in the calling thread."""
+    """Run each task in the calling thread as it is submitted."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         future: Future[Any] = Future()
