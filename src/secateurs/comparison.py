@@ -294,9 +294,11 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        from secateurs.report._tables import leaderboard_table, notes_list
+        from secateurs.report._templates import notes_list
+        from secateurs.report.sections import _leaderboard
 
-        return leaderboard_table(board_lines(self._leaderboard)) + notes_list(self.notes)
+        table = _leaderboard.table(board_lines(self._leaderboard))
+        return table.__html__() + notes_list(self.notes)
 
 
 def board_lines(board: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from secateurs import COMEP, Votes
 from secateurs.evaluation import _diagnostics
 from secateurs.evaluation._weights import WeightedChoices, weight_grid
 from secateurs.exceptions import InputError
-from secateurs.report._pack import pack, sample_rows, unpack
+from secateurs.report._base64 import pack, sample_rows, unpack
 
 CASES = [cases.E1, cases.E2, cases.D1, cases.make(1, 70, 3, cases.KINDS * 2)]
 

@@ -163,18 +163,18 @@ def test_costs_move_the_axis_of_both_plots(open_page):
     forest = RandomForestClassifier(12, random_state=0).fit(X[::3], y[::3])
     made = report_data(prune(forest, X[1::3], y[1::3], keep=4), X[2::3], y[2::3])
     page = open_page(made)
-    for axis, label in (("bytes", "megabytes"), ("ms", "milliseconds a row")):
+    for axis, label in (("bytes", "megabytes"), ("ms", "milliseconds per row")):
         page.select_option("#cost", axis)
         for plot in ("plot-what-if", "plot-curve"):
             assert label in page.locator(f"#{plot} text.axis").all_text_contents()
-    assert set(figures(page)) >= {"megabytes", "ms a row", "held out, counting labels"}
+    assert set(figures(page)) >= {"megabytes", "ms per row", "held out, counting labels"}
     cost = made["costs"]["bytes"]
     expected = cost["base"] + sum(cost["each"][m] for m in made["chosen"]["members"])
     assert float(figures(page)["megabytes"]) == pytest.approx(expected / 1e6, rel=0.01)
     (line,) = [line for line in made["before_after"] if line["figure"] == "ms for 1 row"]
-    assert float(figures(page)["ms a row"]) == pytest.approx(line["after"], rel=0.01)
+    assert float(figures(page)["ms per row"]) == pytest.approx(line["after"], rel=0.01)
     set_range(page, "keep", 11)
-    assert float(figures(page)["ms a row"]) == pytest.approx(line["before"], rel=0.01)
+    assert float(figures(page)["ms per row"]) == pytest.approx(line["before"], rel=0.01)
 
 
 def test_methods_are_hidden_and_shown_by_the_legend(open_page, data):

@@ -22,7 +22,8 @@ from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
 from secateurs.persistence._export import export
 from secateurs.report import _sections, report_data
-from secateurs.report._pack import unpack
+from secateurs.report._base64 import unpack
+from secateurs.report._data import SHAPE
 from secateurs.report._schema import check
 
 X, CODES = make_classification(
@@ -66,7 +67,7 @@ def figure(data, name):
 def check_all(data):
     """Plain JSON, as described, and in agreement with itself."""
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    check(data)
+    check(data, SHAPE)
     n = data["ensemble"]["n_members"]
     for course in data["courses"]:
         n_sizes = len(course["sizes"])

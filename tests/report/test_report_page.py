@@ -6,22 +6,24 @@ import hashlib
 import json
 import random
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from markupsafe import Markup
 from report_pages import HOSTILE, make_data
 
-import secateurs.report._page as page_module
 from secateurs import prune
 from secateurs._text import signed
 from secateurs.exceptions import InputError
 from secateurs.report import load_run, render, report_data, write_report, write_run
-from secateurs.report._html import document, table
-from secateurs.report._schema import FLAG, NUMBER, TEXT, WHOLE, Each, check
-from secateurs.report._templates import shown
+from secateurs.report._page import scripts
+from secateurs.report._schema import check
+from secateurs.report._templates import Table, document, resource, shown
+from secateurs.report.sections import SECTIONS, _accuracy_size, _distances, _kappa_error, _steps
 
-SECTIONS = ["before-after", "what-if", "accuracy-size", "kappa-error", "distances", "steps"]
-SECTIONS += ["weights", "confusion", "losses", "reproduce"]
+NAMES = ["before-after", "what-if", "accuracy-size", "kappa-error", "distances", "steps"]
+NAMES += ["weights", "confusion", "losses", "reproduce"]
 
 
 class Parsed(HTMLParser):
@@ -64,9 +66,9 @@ def hostile():
 def test_every_section_is_there_and_linked(data):
     page = Parsed(render(data))
     ids = [value for tag, name, value in page.attributes if (tag, name) == ("section", "id")]
-    assert ids == SECTIONS
+    assert ids == NAMES
     links = [value for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
-    assert links == [f"#{name}" for name in SECTIONS]
+    assert links == [f"#{name}" for name in NAMES]
 
 
 def test_the_page_asks_for_nothing_from_anywhere(data):
@@ -129,24 +131,19 @@ def test_hostile_texts_anywhere_in_a_run_are_escaped(data, tmp_path):
 
 
 def test_tables_name_members_and_pairs(data):
-    from secateurs.report import _tables
-
     named = copy.deepcopy(data)
     named["ensemble"]["names"] = [f"<{n}>" for n in range(12)]
-    pairs = _tables.kappa_error_table(named)
+    pairs = _kappa_error.table(named).__html__()
     for first, second in named["kappa_error"]["front_pairs"]:
         assert f"&lt;{first}&gt; and &lt;{second}&gt;" in pairs
-    steps = re.findall(r"&lt;(\d+)&gt;", _tables.step_table(named))
+    steps = re.findall(r"&lt;(\d+)&gt;", _steps.table(named).__html__())
     assert [int(member) for member in steps] == data["chosen"]["members"]
-    distances = _tables.distance_table(named)
+    distances = _distances.table(named).__html__()
     assert distances.count("●") == len(data["chosen"]["members"])
 
 
 def test_scripts_never_write_html():
-    script = "".join(
-        page_module.resource(name)
-        for name in ("theme.js", "choose.js", "plots.js", "figures.js", "whatif.js", "page.js")
-    )
+    script = "".join(map(resource, ["theme.js", *scripts()]))
     for forbidden in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval("):
         assert forbidden not in script
     assert "</" not in re.sub(r"//[^\n]*", "", script)
@@ -156,15 +153,13 @@ def test_tables_are_there_for_readers_without_scripts(data):
     text = render(data)
     assert text.count("<summary>Show numbers</summary>") == 6
     assert text.count("<table") >= 12
-    (drawing,) = re.findall(r"<noscript><figure>(<svg.*?</svg>)", text)
+    (drawing,) = re.findall(r"<noscript><figure>(<svg.*?</svg>)", text, re.DOTALL)
     assert drawing.count("<polyline") == 2
     assert "NaN" not in drawing
 
 
 def test_the_curve_is_drawn_where_the_numbers_are(data):
-    from secateurs.report._svg import curve
-
-    points = re.findall(r'<polyline class="line c0" points="([^"]+)"', curve(data))[0].split()
+    points = _accuracy_size.curve(data)["held_out"].split()
     heights = [float(point.split(",")[1]) for point in points]
     right = data["courses"][0]["held_out"]["right"]
     assert len(heights) == len(right)
@@ -175,14 +170,17 @@ def test_the_curve_is_drawn_where_the_numbers_are(data):
 def test_sections_are_made_once(data, monkeypatch):
     made = []
 
-    def counted(name, section):
-        return lambda given: made.append(name) or section(given)
+    def counted(section):
+        def view(given):
+            made.append(section.name)
+            return section.view(given)
 
-    sections = [(name, title, counted(name, one)) for name, title, one in page_module._SECTIONS]
+        return replace(section, view=view)
+
     expected = render(data)
-    monkeypatch.setattr(page_module, "_SECTIONS", sections)
+    monkeypatch.setattr("secateurs.report._page.SECTIONS", [counted(one) for one in SECTIONS])
     assert render(data) == expected
-    assert made == [name for name, _, _ in sections]
+    assert made == [section.name for section in SECTIONS]
 
 
 def test_before_and_after_shows_the_spread_of_timings_and_sizes_of_files(data):
@@ -203,9 +201,9 @@ def test_before_and_after_shows_the_spread_of_timings_and_sizes_of_files(data):
         ["ms for 1 row", "20.000", "0.500", "40.0× faster"],
         ["5–95 % of 3 timings", "12.9–1,400.0", "0.062–0.990"],
     ]
-    assert "A dash: all members are too large to be written so" in page
-    assert "both timed in turns" in page
-    for said in ("A dash", "in turns"):
+    assert "A dash: the whole ensemble is too large to be written" in page
+    assert "both measured in turn" in page
+    for said in ("A dash", "in turn"):
         assert said not in render(data)  # of predictions
 
 
@@ -222,20 +220,24 @@ def test_a_comparison_shows_its_leaderboard(data):
 def test_pages_of_votes_in_a_sample_say_so(data):
     sampled = copy.deepcopy(data)
     sampled["choosing"]["n_all"] = 100_000
-    assert "it counts votes on a sample, 120 of 100,000 and 90 of 90 rows" in render(sampled)
+    assert "it counts votes on a sample of 120 of 100,000 and 90 of 90 rows" in render(sampled)
     assert "it counts votes on a sample" not in render(data)
 
 
 def test_tables_escape_and_align():
-    drawn = table(["<h>", "n"], [["<a>", 1234], ["b", None]], caption="<c>")
+    drawn = Table(["<h>", "n"], [["<a>", 1234], ["b", None]], caption="<c>").__html__()
     assert "&lt;h&gt;" in drawn
     assert "&lt;a&gt;" in drawn
     assert "<caption>&lt;c&gt;</caption>" in drawn
     assert '<td class="number">1,234</td>' in drawn
     assert '<td class="number">–</td>' in drawn
     assert 'class="number" scope' in drawn.split("</th>")[1]
-    assert table(["a", "b"], [["x", "1.0"]], numeric=(1,)).count('class="number"') == 2
-    assert table(["a"], []).count("<tr>") == 1
+    aligned = Table(["a", "b"], [["x", "1.0"]], numeric=(1,)).__html__()
+    assert aligned.count('class="number"') == 2
+    assert Table(["a"], []).__html__().count("<tr>") == 1
+    assert "<td><b>1</b></td>" in Table(["", "bold"], [["", Markup("<b>1</b>")]]).__html__()
+    with pytest.raises(ValueError, match="need 2 cells each"):
+        Table(["a", "b"], [["x"]])
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,7 @@ def test_signs():
 
 def test_documents_refuse_scripts_that_end_themselves():
     with pytest.raises(ValueError, match="</script"):
-        document("title", "", script="x = '</script>'")
+        document("document.html", "title", body="", script="x = '</script>'")
 
 
 def test_a_report_is_written_whole_or_not_at_all(tmp_path, data):
@@ -326,14 +328,14 @@ def test_files_that_are_no_run_are_refused_in_one_line(tmp_path, content, messag
 @pytest.mark.parametrize(
     ("value", "spec", "message"),
     [
-        (True, NUMBER, "has True at the top, where a number belongs"),
-        (1.0, WHOLE, "has 1.0 at the top, where a whole number belongs"),
-        (float("inf"), NUMBER, "has inf at the top, where a number belongs"),
-        ([1, "x"], [WHOLE], r"has 'x' at \[1\], where a whole number belongs"),
-        ({"a": {}}, {"a": {"b": TEXT}}, r"lacks a\.b"),
-        ({"a": 3}, {"a": [TEXT]}, "has 3 at a, where a list belongs"),
-        ({"a": None}, {"a": FLAG}, "has None at a, where true or false belongs"),
-        ({"a": 3}, Each(TEXT), "has 3 at a, where text belongs"),
+        (True, float, "has True at the top, where a number belongs"),
+        (1.0, int, "has 1.0 at the top, where a whole number belongs"),
+        (float("inf"), float, "has inf at the top, where a number belongs"),
+        ([1, "x"], [int], r"has 'x' at \[1\], where a whole number belongs"),
+        ({"a": {}}, {"a": {"b": str}}, r"lacks a\.b"),
+        ({"a": 3}, {"a": [str]}, "has 3 at a, where a list belongs"),
+        ({"a": None}, {"a": bool}, "has None at a, where true or false belongs"),
+        ({"a": 3}, {...: str}, "has 3 at a, where text belongs"),
     ],
 )
 def test_what_is_not_as_described_is_named(value, spec, message):

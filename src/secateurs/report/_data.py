@@ -33,11 +33,31 @@ from secateurs.outputs._votes import Votes
 from secateurs.pruners import COMEP, BasePruner
 from secateurs.pruning import Pruning
 from secateurs.report import _sections
-from secateurs.report._pack import pack
+from secateurs.report._base64 import pack
+from secateurs.report._schema import Maybe
 from secateurs.report._sections import MOST_LABELS, MOST_LIVE, Plain
 from secateurs.report._words import reproduce, safety, verdict
+from secateurs.report.sections import SECTIONS
 
 SCHEMA = "secateurs-run/1"
+SHAPE = {
+    "schema": str,
+    "made": {"when": str, "versions": {...: str}, "machine": str},
+    "ensemble": {"name": str, "n_members": int, "names": [str], "classes": [str], "vote": str},
+    "rows": {
+        "choosing": int,
+        "choosing_sha256": str,
+        "testing": Maybe(int),
+        "testing_sha256": Maybe(str),
+        "n_folds": int,
+        "out_of_bag": bool,
+        "counts_labels": bool,
+    },
+    "chosen": {"course": int, "keep": int, "members": [int], "parameters": {...: None}},
+    "notes": [str],
+}
+for _section in SECTIONS:
+    SHAPE |= _section.shape
 
 
 def report_data(

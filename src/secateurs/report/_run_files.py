@@ -8,7 +8,7 @@ from typing import Any
 from secateurs.exceptions import InputError, cause_of, reading
 from secateurs.persistence._files import write_file
 from secateurs.persistence._models import refuse_existing
-from secateurs.report._data import SCHEMA
+from secateurs.report._data import SCHEMA, SHAPE
 from secateurs.report._page import render
 from secateurs.report._schema import check
 
@@ -93,7 +93,7 @@ def load_run(path: str | os.PathLike[str]) -> Plain:
             raise InputError(
                 f"is no run of this version: its schema is not {SCHEMA!r}. Make it with --run."
             )
-        check(data)
+        check(data, SHAPE)
         render(data)
     return data
 

@@ -20,7 +20,7 @@ from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import is_number
 from secateurs.pruning import Pruning
-from secateurs.report._pack import pack, sample_rows
+from secateurs.report._base64 import pack, sample_rows
 
 MOST_LABELS = 1_000_000  # votes that go into a page, of rows chosen on and rows tested on together
 MOST_LIVE = _diagnostics.MOST_IN_HEATMAP  # members up to which all distances go into it

@@ -14,6 +14,8 @@ from markupsafe import Markup
 
 from secateurs._text import NOTHING, signed
 
+_FOLDERS = [("secateurs.report", "templates"), ("secateurs.report", "sections")]
+
 
 @cache
 def environment(package: str = "secateurs.report") -> Environment:
@@ -25,9 +27,9 @@ def environment(package: str = "secateurs.report") -> Environment:
     >>> environment().from_string("{{ name }}: {{ change|signed(2) }}").render(name="<b>", change=1)
     '&lt;b&gt;: +1.00'
     """
-    packages = dict.fromkeys((package, "secateurs.report"))
+    folders = dict.fromkeys([(package, "templates"), *_FOLDERS])
     made = Environment(
-        loader=ChoiceLoader([PackageLoader(name) for name in packages]),
+        loader=ChoiceLoader([PackageLoader(*folder) for folder in folders]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -113,6 +115,10 @@ class Table:
     caption: str | None = None
     numeric: Collection[int] | None = None
 
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.headings) for row in self.rows):
+            raise ValueError(f"The rows of a table need {len(self.headings)} cells each.")
+
     def __html__(self) -> str:
         """Return the HTML, as markupsafe and Jinja ask for it."""
         numeric = self.numeric
@@ -132,6 +138,23 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,.4f}" if isinstance(value, float) else f"{value:,}"
+
+
+def decimals(value: float | None, places: int) -> str:
+    """Return a number with this many decimals, or a dash."""
+    return NOTHING if value is None else f"{value:,.{places}f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return an interval as text; empty without one, or without width."""
+    if low is None or high is None or low == high == 0:
+        return ""
+    return f"{signed(low)} to {signed(high)}"
+
+
+def notes_list(notes: Sequence[str]) -> Markup:
+    """Return notes as a list."""
+    return Markup(environment().get_template("notes.html").render(notes=notes))
 
 
 @cache

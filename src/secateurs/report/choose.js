@@ -1,10 +1,10 @@
 "use strict";
-// Unpacking votes and distances, choosing as COMEP does, and counting votes.
+// Unpack votes and distances, choose as COMEP does, and count votes.
 
 const ALIKE = -1; // marks pairs that vote alike everywhere
 const TIE = 1e-12;
 
-/** Give back the numbers that Python packed. */
+/** Return the numbers that Python packed. */
 async function unpack(packed) {
   let bytes = Uint8Array.from(atob(packed.base64), (letter) => letter.charCodeAt(0));
   if (packed.deflated) {
@@ -62,7 +62,7 @@ function comepOrder(apart, relevance, weight, start) {
   }
 }
 
-/** Give the free member with the largest score; of those that tie, the first. */
+/** Return the free member with the largest score; of those that tie, the first. */
 function bestMember(scores, free) {
   let best = -Infinity;
   for (let i = 0; i < scores.length; i++) if (free[i] && scores[i] > best) best = scores[i];
@@ -105,7 +105,7 @@ function rightBySize(table, members) {
   });
 }
 
-/** Give the points [cost, accuracy] that no other one beats, the cheapest first. */
+/** Return the points [cost, accuracy] that no other one beats, the cheapest first. */
 function paretoFront(points) {
   const sorted = [...points].sort(([a, x], [b, y]) => a - b || y - x);
   let best = -Infinity;

@@ -1,5 +1,5 @@
 "use strict";
-// The page: unpack, draw, and let one choose otherwise.
+// The page: unpack the data, draw the sections, start "What if?".
 
 const plotWidth = () => Math.max(260, Math.min(1120, document.querySelector("main").clientWidth));
 
@@ -14,29 +14,23 @@ async function main() {
   ]);
   const matrix = fromTriangle(triangle, distances.members.length, ALIKE);
   const courses = new Courses(data, { distances: matrix, relevance, choosing, testing });
-  const hidden = new Set();
-  const put = (id, ...drawn) => byId(id) && byId(id).replaceChildren(...drawn);
-  let axis = "members";
-  const drawMain = () => put("plot-curve", drawCurve(data, plotWidth(), axis, hidden));
-  const draw = () => {
-    drawMain();
-    if (data.kappa_error.n_pairs) put("plot-kappa", drawKappa(data, plotWidth()));
-    put("plot-steps", drawSteps(data, plotWidth()));
-    if (weights) put("plot-weights", ...drawWeights(data, plotWidth()));
+  const page = { data, matrix, axis: "members", hidden: new Set(), get width() { return plotWidth(); } };
+  const draw = (...ids) => {
+    for (const id of ids) if (byId(id)) byId(id).replaceChildren(...drawings[id](page));
   };
+  const drawAll = () => draw(...Object.keys(drawings));
   for (const figure of document.querySelectorAll("figure.drawn")) figure.hidden = false;
-  put("legend", ...drawLegend(data, hidden, drawMain));
-  put("plot-distances", ...drawDistances(data, matrix));
-  draw();
+  byId("legend").replaceChildren(...drawLegend(page, () => draw("plot-curve")));
+  drawAll();
   const whatIf = new WhatIf(data, courses, (cost) => {
-    axis = cost;
-    drawMain();
+    page.axis = cost;
+    draw("plot-curve");
   });
-  let width = plotWidth();
+  let { width } = page;
   new ResizeObserver(() => {
-    if (plotWidth() === width) return;
-    width = plotWidth();
-    draw();
+    if (page.width === width) return;
+    ({ width } = page);
+    drawAll();
     whatIf.update(false);
   }).observe(document.querySelector("main"));
   const download = byId("download");

@@ -1,10 +1,10 @@
 "use strict";
-// Drawing: axes, lines, points and a heatmap. Foreign text goes in as text, never as HTML.
+// Drawing: axes, lines and points. Text is inserted as text, never as HTML.
 
+const drawings = {}; // by id of their place: what sections draw, given the page
+const byId = (id) => document.getElementById(id);
 const MARGIN = { left: 52, right: 14, top: 26, bottom: 42 };
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "14 4", "5 2 1 2"];
-const CIVIDIS = ["#00204d", "#00336f", "#39486b", "#575c6d", "#707173", "#8a8779", "#a69d75",
-  "#c4b56c", "#e4cf5b", "#ffea46"].map((text) => parseInt(text.slice(1), 16));
 
 function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
@@ -20,7 +20,7 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** Make axes: gives the drawing, scales x and y, and a layer that is cut at the edges. */
+/** Draw axes: returns the drawing, the scales x and y, and a layer that is cut at the edges. */
 function frame({ width, height, x, y, label }) {
   const right = width - MARGIN.right;
   const bottom = height - MARGIN.bottom;
@@ -114,37 +114,10 @@ function upright(plot, x, style) {
   plot.layer.append(svg("line", { class: style, x1: at, x2: at, y1: plot.top, y2: plot.bottom }));
 }
 
-/** Give a range a little wider than the values. */
+/** Return a range a little wider than the values. */
 function around(values, part = 0.06) {
   const low = Math.min(...values);
   const high = Math.max(...values);
   const spare = (high - low || Math.abs(high) * 0.02 || 0.02) * part;
   return [low - spare, high + spare];
-}
-
-/** Colour a value between 0 and 1. */
-function cividis(value) {
-  const place = Math.min(1, Math.max(0, value)) * (CIVIDIS.length - 1);
-  const low = Math.min(CIVIDIS.length - 2, Math.floor(place));
-  const mix = place - low;
-  return [16, 8, 0].map((shift) => {
-    const [from, to] = [CIVIDIS[low], CIVIDIS[low + 1]].map((colour) => (colour >> shift) & 255);
-    return Math.round(from + (to - from) * mix);
-  });
-}
-
-/** Paint a matrix in some order of its rows, one pixel a cell; the diagonal stays empty. */
-function heatmap(matrix, n, order, low, high) {
-  const canvas = html("canvas", { width: n, height: n });
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(n, n);
-  for (let row = 0; row < n; row++) {
-    for (let column = 0; column < n; column++) {
-      if (row === column) continue;
-      const value = Math.max(0, matrix[order[row] * n + order[column]]);
-      image.data.set([...cividis((value - low) / (high - low || 1)), 255], 4 * (row * n + column));
-    }
-  }
-  context.putImageData(image, 0, 0);
-  return canvas;
 }

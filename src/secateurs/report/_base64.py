@@ -1,6 +1,6 @@
-"""Numbers and votes as text: packed into bytes, deflated where that pays, in base64.
+"""Arrays as text: packed into bytes, deflated where that pays, in base64.
 
-The page unpacks them (``unpack.js``); `unpack` does the same here.
+The page unpacks them in ``choose.js``; `unpack` does the same here.
 """
 
 import base64
@@ -14,20 +14,21 @@ from secateurs._labels import Array
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import shuffled_by_class
 
+SHAPE = {"bits": int, "shape": [int], "deflated": bool, "base64": str}
 _WORTH_DEFLATING = 1 << 14  # bytes; below, the page reads faster without
 _BITS = (1, 2, 4, 8, 16)
 _MOST_BYTES = 1 << 28
 
 
 def pack(values: NDArray[Any], n_codes: int | None = None) -> dict[str, Any]:
-    """Pack real numbers, or codes below ``n_codes`` in as few bits as they need.
+    """Pack floats, or codes below ``n_codes`` in as few bits as possible.
 
     Parameters
     ----------
     values : ndarray
         Numbers, of any shape.
     n_codes : int, optional
-        How many codes there are; without it, 64-bit floats.
+        Number of codes. By default, values are packed as 64-bit floats.
 
     Returns
     -------
@@ -37,7 +38,7 @@ def pack(values: NDArray[Any], n_codes: int | None = None) -> dict[str, Any]:
     Examples
     --------
     >>> import numpy as np
-    >>> from secateurs.report._pack import pack, unpack
+    >>> from secateurs.report._base64 import pack, unpack
     >>> packed = pack(np.array([0, 2, 1, 2]), n_codes=3)
     >>> packed["bits"], packed["base64"]
     (2, 'mA==')
@@ -56,11 +57,11 @@ def pack(values: NDArray[Any], n_codes: int | None = None) -> dict[str, Any]:
 
 
 def unpack(packed: dict[str, Any]) -> NDArray[Any]:
-    """Give back what `pack` packed."""
+    """Return the array that `pack` packed."""
     shape, bits = packed["shape"], packed["bits"]
     if bits not in (*_BITS, 64) or any(side < 0 for side in shape):
         raise InputError(
-            f"Packed numbers have {bits} bits and shape {shape}, which makes no sense."
+            f"Packed numbers have {bits} bits and shape {shape}, which is not possible."
         )
     n_values = int(np.prod(shape, dtype=object))
     n_bytes = -(-n_values * bits // 8)
@@ -93,7 +94,7 @@ def _pack_codes(codes: NDArray[Any], bits: int) -> bytes:
 
 
 def sample_rows(truth: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
-    """Take rows, at most so many, classes in proportion; gives them sorted by class."""
+    """Return at most so many rows, classes in proportion, sorted by class."""
     order = shuffled_by_class(truth, np.random.RandomState(seed))
     if len(order) <= most:
         return order

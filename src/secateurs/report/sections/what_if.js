@@ -8,9 +8,7 @@ function signed(value) {
   return Number(text) === 0 ? text : (value < 0 ? "−" : "+") + text;
 }
 
-const byId = (id) => document.getElementById(id);
-
-/** What is known of methods, with votes counted again; `votes` has tables and distances. */
+/** The methods, with votes counted again; `votes` has tables and distances. */
 class Courses {
   constructor(data, votes) {
     this.data = data;
@@ -51,13 +49,13 @@ function membersOf(course, place) {
   return course.order ? course.order.slice(0, course.sizes[place]) : course.sets[place];
 }
 
-/** Give the place of the size nearest to the one wanted. */
+/** Return the place of the size nearest to the one wanted. */
 function nearest(sizes, wanted) {
   const away = sizes.map((size) => Math.abs(size - wanted));
   return away.indexOf(Math.min(...away));
 }
 
-/** Give the place of the smallest size within a tolerance of all members; -1 if there is none. */
+/** Return the place of the smallest size within a tolerance of all members; -1 if there is none. */
 function smallestWithin(data, course, tolerance) {
   const { held_out: right, n_rows: nRows } = data.whole;
   return course.held_out.right.findIndex((count) => count >= right - tolerance * nRows - 1e-9);
@@ -76,7 +74,7 @@ function figuresOf(data, course, place) {
   const onChoosing = course.onChoosing[place] / data.choosing.n_rows;
   found.push(["rows chosen on", onChoosing.toFixed(4)]);
   found.push(["members", members.length.toLocaleString("en")]);
-  for (const [axis, name] of [["bytes", "megabytes"], ["ms", "ms a row"]]) {
+  for (const [axis, name] of [["bytes", "megabytes"], ["ms", "ms per row"]]) {
     if (data.costs[axis]) {
       found.push([name, plainNumber(costsBySize(data, members, axis).at(-1))]);
     }
@@ -84,7 +82,7 @@ function figuresOf(data, course, place) {
   return found;
 }
 
-/** Give the command and the line of Python that make a choice. */
+/** Return the command and the line of Python that make a choice. */
 function commandsOf(data, course, size) {
   if (course.method === null) return ["", ""];
   const weighted = course.weight !== null && course.weight !== undefined;
@@ -122,7 +120,7 @@ function drawWhatIf(data, course, place, state, width) {
   return plot.root;
 }
 
-/** Turn a front into stairs: a cost buys the best up to it. */
+/** Turn a front into stairs: each cost buys the best so far. */
 function stairs(front) {
   return front.flatMap(([cost, accuracy], i) =>
     i ? [[cost, front[i - 1][1]], [cost, accuracy]] : [[cost, accuracy]]);
@@ -139,7 +137,7 @@ function whatIfTable(data, course, place) {
     (course.held_out.right[i] / data.whole.n_rows).toFixed(4),
     (course.onChoosing[i] / data.choosing.n_rows).toFixed(4),
   ])));
-  const head = html("tr", {}, ...cells("th", ["members", "rows held out", "rows chosen on"]));
+  const head = html("tr", {}, ...cells("th", ["members", "held-out rows", "rows chosen on"]));
   return html("table", {}, html("thead", {}, head), html("tbody", {}, ...rows));
 }
 
@@ -189,7 +187,7 @@ class WhatIf {
     return this.courses.get(this.state.method, this.state.lambda);
   }
 
-  /** Take the state from the address, as far as it makes sense there. */
+  /** Take the state from the address, as far as it is valid. */
   read() {
     const given = new URLSearchParams(location.hash.slice(1));
     if (!given.has("method")) return false;
