@@ -55,7 +55,7 @@ def streaming() -> Iterator[Row]:
     """COMEP against the bare reading of the planes it needs."""
     table, y = votes_of(1000, 100_000, 2)
     votes = Votes.encode(table, y)
-    planes = votes.packed.planes
+    planes = votes.packed.cells
 
     def read():
         for _ in range(50):

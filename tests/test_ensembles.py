@@ -502,7 +502,7 @@ def test_shares_add_up_to_the_vote_of_the_model(name, n_classes, labels):
     model, X = fitted(name, n_classes, labels), data(n_classes, labels)[2]
     ensemble = as_ensemble(model)
     prepared = ensemble.prepare(X)
-    shares = [ensemble.share(prepared, member) for member in range(ensemble.n_members)]
+    shares = [ensemble.contribution(prepared, member) for member in range(ensemble.n_members)]
     weighted = weights_of(model)[:, None, None] * member_shares(model, X)
     assert np.allclose(shares, weighted, rtol=0, atol=1e-12)
     everybody = list(range(ensemble.n_members))

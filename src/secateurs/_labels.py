@@ -1,12 +1,13 @@
 """Labels of any kind: what counts as a label, and how sets of labels meet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+MemberIndices = Sequence[int] | NDArray[np.intp]
 
 _EXACT_FLOATS = 2.0**53  # beyond, neighbouring integers share a float
 _BLOCK_VALUES = 1 << 22  # values looked at in one go: bounds the memory for copies

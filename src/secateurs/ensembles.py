@@ -123,15 +123,15 @@ class Ensemble(ABC):
         answers = np.asarray(self.members[member].predict(self.view(X, member)))
         return places_among(answers, self.classes, self._named(member))
 
-    def share(self, X: Any, member: int) -> NDArray[np.float64]:
-        """Give what a member adds to the ensemble's own vote: (samples, classes)."""
+    def contribution(self, X: Any, member: int) -> NDArray[np.float64]:
+        """Return what a member adds to the ensemble's own vote: (samples, classes)."""
         weight = 1.0 if self.weights is None else float(self.weights[member])
         if not self._is_soft(member):
             return weight * one_hot(self.codes(X, member), len(self.classes))
         known = self.members[member].predict_proba(self.view(X, member))
-        share = np.zeros((len(known), len(self.classes)))
-        share[:, self.positions(member)] = known
-        return weight * share
+        added = np.zeros((len(known), len(self.classes)))
+        added[:, self.positions(member)] = known
+        return weight * added
 
     def _is_soft(self, member: int) -> bool:
         return self.soft

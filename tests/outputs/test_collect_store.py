@@ -16,7 +16,7 @@ from secateurs.exceptions import InputError
 from secateurs.outputs import _store as store
 from secateurs.outputs._collect import votes_of
 from secateurs.outputs._fingerprint import fingerprint
-from secateurs.outputs._packing import pack
+from secateurs.outputs._packing import empty_packing
 from test_ensembles import (
     BOOTSTRAPPED,
     data,
@@ -27,8 +27,9 @@ from test_ensembles import (
 
 
 def small_tiles(monkeypatch, n_members, n_samples=150, n_codes=3):
-    """Let a store have tiles of so many members."""
-    monkeypatch.setattr(store, "_TILE_BYTES", n_members * pack(n_samples, 1, n_codes).nbytes)
+    """Let a store have tiles of a few members."""
+    member_bytes = empty_packing(n_samples, 1, n_codes).nbytes
+    monkeypatch.setattr(store, "_TILE_BYTES", n_members * member_bytes)
 
 
 @every_kind_of_label
@@ -145,7 +146,7 @@ FILLED = """
 import os, signal, sys
 from secateurs.outputs import _store as store
 from secateurs.outputs._fingerprint import fingerprint
-from secateurs.outputs._packing import pack
+from secateurs.outputs._packing import empty_packing
 from secateurs import collect_votes
 from test_collect_store import ROWS, Asked
 
@@ -157,7 +158,7 @@ def tell(t):
     if len(asked) == last:
         os.kill(os.getpid(), signal.SIGKILL)
 
-store._TILE_BYTES = 4 * pack(100, 1, 2).nbytes
+store._TILE_BYTES = 4 * empty_packing(100, 1, 2).nbytes
 collect_votes([Asked(t, tell) for t in range(18)], ROWS, store=folder)
 """
 
@@ -166,7 +167,7 @@ def test_a_store_is_filled_up_after_the_process_was_killed(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FILLED, str(tmp_path / "votes"), "11"],
         check=False,
-        env=with_path(Path(__file__).parent, Path(__file__).parents[1]),
+        env=with_path(*Path(__file__).parents[:2]),
         timeout=120,
     )
     assert done.returncode == -signal.SIGKILL

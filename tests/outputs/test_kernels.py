@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from secateurs.outputs import _kernels
-from secateurs.outputs._packing import _bits
+from secateurs.outputs import _pair_kernels, _tree_kernels, _vote_kernels
+from secateurs.outputs._packing import bits_of
 
 rng = np.random.default_rng(7)
 
 
 def packed(codes, n_classes):
     """Pack codes (samples × members) by NumPy alone."""
-    return _bits(codes.T[:, None, :] == np.arange(n_classes - 1)[:, None])
+    return bits_of(codes.T[:, None, :] == np.arange(n_classes - 1)[:, None])
 
 
 @pytest.fixture(params=[(1, 2), (63, 2), (64, 3), (65, 3), (130, 5)], ids=str)
@@ -24,25 +24,25 @@ def coded(request):
 
 def test_popcount_counts_bits():
     words = np.array([0, 1, 2**63, 2**64 - 1, 0b1011], dtype=np.uint64)
-    assert [_kernels.popcount(word) for word in words] == [0, 1, 1, 64, 3]
+    assert [_pair_kernels.popcount(word) for word in words] == [0, 1, 1, 64, 3]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16])
 def test_values_are_marked_and_looked_up(dtype):
     values = np.array([[3, 5], [9, 3]], dtype=dtype)
     seen = np.zeros(7, dtype=bool)
-    _kernels.mark_present(values, 3, seen)
+    _pair_kernels.mark_present(values, 3, seen)
     assert np.flatnonzero(seen).tolist() == [0, 2, 6]
     codes = np.empty((2, 2), dtype=np.uint8)
-    _kernels.look_up(values, 3, np.arange(10, 17, dtype=np.uint8), codes)
+    _pair_kernels.look_up(values, 3, np.arange(10, 17, dtype=np.uint8), codes)
     assert codes.tolist() == [[10, 12], [16, 10]]
 
 
 def test_rows_are_packed(coded):
     codes, _, n_classes = coded
     planes = np.zeros((4, n_classes - 1, -(-len(codes) // 64)), dtype=np.uint64)
-    _kernels.pack_rows(codes[:64], planes, 0)
-    _kernels.pack_rows(codes[64:], planes, 1)
+    _pair_kernels.pack_rows(codes[:64], planes, 0)
+    _pair_kernels.pack_rows(codes[64:], planes, 1)
     assert (planes == packed(codes, n_classes)).all()
 
 
@@ -51,7 +51,7 @@ def test_votes_are_right_where_the_most_are_for_the_truth(coded):
     counts = (codes[:, :, None] == np.arange(n_classes)).sum(axis=1)
     truth = packed(y[:, None], n_classes + 1)[0]  # a plane for each class
     right = np.empty(truth.shape[1], dtype=np.uint64)
-    _kernels.right_votes(packed(codes, n_classes), truth, right)
+    _vote_kernels.right_votes(packed(codes, n_classes), truth, right)
     bits = np.unpackbits(right.view(np.uint8), count=len(y), bitorder="little").astype(bool)
     assert (bits == (counts.argmax(axis=1) == y)).all()
 
@@ -60,8 +60,8 @@ def test_votes_are_right_where_the_most_are_for_the_truth(coded):
 def test_bits_are_appended_at_any_place(cut):
     codes = rng.integers(3, size=(130, 4))
     joined = np.zeros((4, 2, 3), dtype=np.uint64)
-    _kernels.append_bits(packed(codes[:cut], 3), 0, joined)
-    _kernels.append_bits(packed(codes[cut:], 3), cut, joined)
+    _pair_kernels.append_bits(packed(codes[:cut], 3), 0, joined)
+    _pair_kernels.append_bits(packed(codes[cut:], 3), cut, joined)
     assert (joined == packed(codes, 3)).all()
 
 
@@ -73,23 +73,23 @@ def test_joint_counts_agree_with_a_loop(coded):
             expected[i, j, a, b] += 1
     planes = packed(codes, n_classes)
     sizes = np.zeros((4, n_classes), dtype=np.int64)
-    _kernels.plane_sizes(planes, sizes[:, :-1])
+    _pair_kernels.plane_sizes(planes, sizes[:, :-1])
     sizes[:, -1] = len(codes) - sizes.sum(axis=1)
     tables = np.zeros_like(expected)
-    _kernels.joint_planes(planes[:2], planes, tables)
-    _kernels.complete_tables(sizes[:2], sizes, tables)
+    _pair_kernels.joint_planes(planes[:2], planes, tables)
+    _pair_kernels.complete_tables(sizes[:2], sizes, tables)
     assert (tables == expected).all()
     tables[:] = 0
     members = np.ascontiguousarray(codes.T)
-    _kernels.joint_codes(members[:2], members, tables)
+    _pair_kernels.joint_codes(members[:2], members, tables)
     assert (tables == expected).all()
 
 
 def test_long_planes_are_counted_tile_by_tile():
-    codes = rng.integers(2, size=(64 * (_kernels._TILE_WORDS + 3), 2))
+    codes = rng.integers(2, size=(64 * (_pair_kernels._TILE_WORDS + 3), 2))
     planes = packed(codes, 2)
     tables = np.zeros((1, 1, 1, 1), dtype=np.int64)
-    _kernels.joint_planes(planes[:1], planes[1:], tables)
+    _pair_kernels.joint_planes(planes[:1], planes[1:], tables)
     assert tables.item() == np.count_nonzero((codes == 0).all(axis=1))
 
 
@@ -100,7 +100,7 @@ def test_rows_are_copied_to_their_places(n_rows):
     other = np.zeros((10, 5), dtype=np.uint64)
     expected = other.copy()
     expected[places] = table[rows]
-    _kernels.copy_rows(table, rows, other, places)
+    _pair_kernels.copy_rows(table, rows, other, places)
     assert (other == expected).all()
 
 
@@ -108,7 +108,7 @@ def test_values_are_added_up_over_the_cells_of_tables():
     tables = rng.integers(30, size=(2, 3, 4, 4))
     values = rng.random(30)
     sums = np.full((2, 3), np.nan)
-    _kernels.sum_of_cells(tables, values, sums)
+    _pair_kernels.sum_of_cells(tables, values, sums)
     assert np.allclose(sums, values[tables].sum(axis=(2, 3)), rtol=1e-12)
 
 
@@ -119,19 +119,19 @@ def test_outcomes_are_counted_alike_from_planes_and_codes(coded):
     for member, sample in np.ndindex(4, len(codes)):
         expected[member, outcomes[codes[sample, member], sample]] += 1
     counts = np.zeros((4, 4), dtype=np.int64)
-    _kernels.plane_outcomes(packed(codes, n_classes), outcomes, counts)
+    _vote_kernels.plane_outcomes(packed(codes, n_classes), outcomes, counts)
     assert (counts == expected).all()
     counts[:] = 0
-    _kernels.code_outcomes(np.ascontiguousarray(codes.T), outcomes, counts)
+    _vote_kernels.code_outcomes(np.ascontiguousarray(codes.T), outcomes, counts)
     assert (counts == expected).all()
 
 
 def test_agreement_is_where_labels_are_equal(coded):
     codes, y, n_classes = coded
     agreed = np.zeros((4, 1, -(-len(codes) // 64)), dtype=np.uint64)
-    truth = _bits(y == np.arange(n_classes)[:, None])
-    _kernels.agreement_planes(packed(codes, n_classes), truth, agreed)
-    assert (agreed[:, 0] == _bits((codes == y[:, None]).T)).all()
+    truth = bits_of(y == np.arange(n_classes)[:, None])
+    _pair_kernels.agreement_planes(packed(codes, n_classes), truth, agreed)
+    assert (agreed[:, 0] == bits_of((codes == y[:, None]).T)).all()
 
 
 def tally_of(codes, n_classes):
@@ -147,18 +147,18 @@ def test_votes_are_tallied_won_and_shared(coded):
     codes, y, n_classes = coded
     tally = np.zeros((len(codes), n_classes), dtype=np.int32)
     members = np.ascontiguousarray(codes.T)
-    _kernels.tally_votes(members, 1, tally)
+    _vote_kernels.tally_votes(members, 1, tally)
     assert (tally == tally_of(codes, n_classes)).all()
     winner = np.empty(len(codes), dtype=np.intp)
-    _kernels.winners(tally, winner)
+    _vote_kernels.winners(tally, winner)
     assert (winner == tally.argmax(axis=1)).all()
     share = np.empty(len(codes), dtype=np.intp)
-    _kernels.shares(tally, y, share)
+    _vote_kernels.shares(tally, y, share)
     assert share.tolist() == [share_of(row, truth) for row, truth in zip(tally, y)]
     counts = np.zeros(n_classes + 1, dtype=np.int64)
-    _kernels.share_counts(tally, y, counts)
+    _vote_kernels.share_counts(tally, y, counts)
     assert (counts == np.bincount(share, minlength=n_classes + 1)).all()
-    _kernels.tally_votes(members, -1, tally)
+    _vote_kernels.tally_votes(members, -1, tally)
     assert not tally.any()
 
 
@@ -168,8 +168,8 @@ def test_outcomes_of_one_vote_more_or_less_are_those_of_a_recount(coded):
     shape = (n_classes, len(codes))
     lowest = np.empty(shape, dtype=np.uint8)
     added, removed = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=np.uint8)
-    _kernels.outcomes_lowest(tally, y, lowest)
-    _kernels.outcomes_shared(tally, y, added, removed)
+    _vote_kernels.outcomes_lowest(tally, y, lowest)
+    _vote_kernels.outcomes_shared(tally, y, added, removed)
     for label, sample in np.ndindex(shape):
         step = np.eye(n_classes, dtype=np.int32)[label]
         truth = y[sample]
@@ -177,3 +177,40 @@ def test_outcomes_of_one_vote_more_or_less_are_those_of_a_recount(coded):
         assert added[label, sample] == share_of(tally[sample] + step, truth)
         if tally[sample, label]:
             assert removed[label, sample] == share_of(tally[sample] - step, truth)
+
+
+def test_rounds_that_are_worth_less_are_taken_back(coded):
+    codes, y, n_classes = coded
+    members, weights = np.ascontiguousarray(codes.T), np.array([0] + [60] * n_classes)
+    flips = rng.random((40, 4)) < 0.4
+    repeats = rng.integers(1, 4, size=len(y))
+
+    def worth(mask):
+        if not 0 < mask.sum() <= 3:
+            return -1
+        tallies = tally_of(codes[:, mask], n_classes)
+        ties = [share_of(row, truth) for row, truth in zip(tallies, y)]
+        return (repeats * weights[ties]).sum()
+
+    start = np.array([True, False, False, False])
+    expected = start.copy()
+    for flip in flips:
+        if worth(expected ^ flip) >= worth(expected):
+            expected ^= flip
+    chosen, tally = start.copy(), tally_of(codes[:, :1], n_classes).astype(np.int32)
+    _vote_kernels.flip_rounds(flips, members, y, repeats, weights, 3, chosen, tally)
+    assert chosen.tolist() == expected.tolist()
+    assert (tally == tally_of(codes[:, expected], n_classes)).all()
+
+
+@pytest.mark.parametrize("n_rows", [1, 16, 33])
+def test_rows_walk_down_a_tree_to_its_leaves(n_rows):
+    X = rng.normal(size=(n_rows, 3)).astype(np.float32)
+    features = np.array([0, 0, 2, 0, 0], dtype=np.uint32)  # 0 → 1 | 2; 2 → 3 | 4
+    thresholds = np.array([0.1, 0, -0.2, 0, 0], dtype=np.float32)
+    children = np.array([1, 2, 1, 1, 3, 4, 3, 3, 4, 4], dtype=np.uint32)
+    leaf_codes = np.array([9, 0, 9, 1, 2], dtype=np.uint8)
+    codes = np.empty(n_rows, dtype=np.uint8)
+    _tree_kernels.walk_tree(X.ravel(), 3, features, thresholds, children, leaf_codes, codes)
+    left, below = X[:, 0] <= thresholds[0], X[:, 2] <= thresholds[2]
+    assert codes.tolist() == np.where(left, 0, np.where(below, 1, 2)).tolist()

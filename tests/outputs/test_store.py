@@ -339,8 +339,8 @@ def test_classes_may_be_more_than_appear():
         (np.full((3, 2), np.nan), {}, "NaN"),
         (np.ma.array(np.zeros((3, 2), int), mask=True), {}, "masked everywhere"),
         (np.zeros((3, 2), int), {"names": ["oak"]}, "1 names for 2 members"),
-        (np.zeros((3, 2), int), {"tile_members": 0}, "tile_members=0 is no number"),
-        (np.zeros((3, 2), int), {"tile_members": -4}, "tile_members=-4 is no number"),
+        (np.zeros((3, 2), int), {"tile_members": 0}, "tile_members=0 is not a valid number"),
+        (np.zeros((3, 2), int), {"tile_members": -4}, "tile_members=-4 is not a valid number"),
         (np.zeros((3, 2), int), {"y": [0, 1]}, "3 samples but y has 2 labels"),
         (np.zeros((3, 2), int), {"y": ["a", "b", "c"]}, "some are text such as"),
         (np.ma.array(np.eye(3, dtype=int), mask=np.eye(3)), {"has_missing": False}, "masked"),
@@ -394,7 +394,7 @@ def test_tiles_are_written_as_they_are_asked_for(tmp_path):
         (first, votes.T[first][:, 1:]),
         (first, votes[0]),
     ]:
-        with pytest.raises(InputError, match=r"are no tile\. Give the members as `missing` lists"):
+        with pytest.raises(InputError, match=r"not a complete tile\. Give the members as"):
             kept.write(members, part)
     with pytest.raises(InputError, match="votes holds the label 5"):
         kept.write(first, np.where(np.arange(60) == 59, 5, votes.T[first]))

@@ -269,7 +269,7 @@ def run(script, *args):
         capture_output=True,
         text=True,
         timeout=120,
-        env=with_path(Path(__file__).parent, Path(__file__).parents[1]),
+        env=with_path(*Path(__file__).parents[:2]),
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

@@ -70,9 +70,9 @@ def test_rows_in_many_blocks_are_encoded_as_in_one(monkeypatch):
     expected = Votes.encode(case.votes, case.y)
     monkeypatch.setattr("secateurs._labels._BLOCK_VALUES", 64)
     blocked = Votes.encode(case.votes, case.y)
-    assert (blocked.packed.planes == expected.packed.planes).all()
+    assert (blocked.packed.cells == expected.packed.cells).all()
     text = np.array(["a", "b", "c"])[np.array(case.votes)]
-    assert (Votes.encode(text).packed.planes == expected.packed.planes).all()
+    assert (Votes.encode(text).packed.cells == expected.packed.cells).all()
 
 
 @given(cases())
@@ -154,7 +154,7 @@ def test_votes_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         votes.y = None
     with pytest.raises(ValueError, match="read-only"):
-        votes.packed.planes[0] = 0
+        votes.packed.cells[0] = 0
     with pytest.raises(ValueError, match="read-only"):
         votes.y[0] = 1
 

@@ -22,7 +22,7 @@ from secateurs.engines._limits import limits
 from secateurs.engines._transport import Indices, VoteSlice, VoteSource, vote_source
 from secateurs.measures._pair import Floats, pair_matrix
 from secateurs.objectives import TDAS, Profile
-from secateurs.outputs._kernels import WORD_BITS
+from secateurs.outputs._pair_kernels import WORD_BITS
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes, empty_tables, table_blocks
 

@@ -175,7 +175,7 @@ class Sizes:
 def own_vote(ensemble: Ensemble, X: Any, members: Sequence[int]) -> NDArray[Any]:
     """Give the label that members vote for together, as their ensemble would have them vote."""
     prepared = ensemble.prepare(X)
-    tally: Any = sum(ensemble.share(prepared, member) for member in members)
+    tally: Any = sum(ensemble.contribution(prepared, member) for member in members)
     return ensemble.classes[tally.argmax(axis=1)]
 
 
@@ -221,7 +221,7 @@ def _seconds(predict: Callable[[Any], Any], rows: Any, warm: bool) -> float:
 def _share(ensemble: Ensemble, prepared: Any, member: int, vote: str) -> NDArray[np.float64]:
     if vote == "labels":
         return one_hot(ensemble.codes(prepared, member), len(ensemble.classes))
-    return ensemble.share(prepared, member)
+    return ensemble.contribution(prepared, member)
 
 
 def _spread_sizes(n_members: int) -> NDArray[np.intp]:

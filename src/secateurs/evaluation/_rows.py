@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples
 from secateurs._labels import Array
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs import _kernels
+from secateurs.outputs import _vote_kernels
 from secateurs.outputs._collect import votes_of
 from secateurs.outputs._folds import N_FOLDS, folds
 from secateurs.outputs._predictions import Predictions
@@ -68,13 +68,13 @@ class Ballots:
             assert self.shares is not None
             tally += self.shares[member]
         else:
-            _kernels.tally_votes(self.votes.codes([member]), 1, tally)
+            _vote_kernels.tally_votes(self.votes.codes([member]), 1, tally)
 
     def _winner(self, tally: Array, n_joined: int, soft: bool) -> Array:
         if soft:  # means rather than sums: what rounds to a tie in the model does so here
             return self.classes[(tally / n_joined).argmax(axis=1)]
         winner = np.empty(len(tally), dtype=np.intp)
-        _kernels.winners(tally, winner)
+        _vote_kernels.winners(tally, winner)
         return winner
 
 
@@ -144,7 +144,7 @@ class Rows:
     def _shares(self, prepared: Any, rows: NDArray[np.intp], votes: Votes) -> Floats:
         assert self.ensemble is not None
         some = _safe_indexing(prepared, rows)
-        shares = np.stack([self.ensemble.share(some, m) for m in range(votes.n_members)])
+        shares = np.stack([self.ensemble.contribution(some, m) for m in range(votes.n_members)])
         if votes.has_missing:  # nobody votes on rows that it was trained on
             for member, share in enumerate(shares):
                 share[votes.codes([member])[0] == votes.n_classes] = 0.0

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from secateurs._labels import as_labels
 from secateurs.measures._pair import Counts, Floats, PairMeasure, as_complete_votes, ratio
-from secateurs.outputs import _kernels
+from secateurs.outputs import _pair_kernels
 from secateurs.outputs._coding import encode, find_classes
 from secateurs.outputs._votes import Votes
 
@@ -51,7 +51,7 @@ def joint_entropies(tables: Counts, n_samples: int) -> Floats:
     if n_samples > _MOST_LOOKED_UP:
         return joint_entropy_of(tables)
     sums = np.empty(tables.shape[:2])
-    _kernels.sum_of_cells(tables, _weighted_up_to(n_samples), sums)
+    _pair_kernels.sum_of_cells(tables, _weighted_up_to(n_samples), sums)
     return _entropy(n_samples, sums)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from secateurs._labels import Array
 from secateurs.measures._pair import Floats
-from secateurs.outputs import _kernels
+from secateurs.outputs import _vote_kernels
 from secateurs.outputs._coding import code_dtype
 from secateurs.outputs._votes import Votes
 
@@ -70,7 +70,7 @@ class VoteError:
         if not self._shared:
             return int(self._worth(np.bincount(self._shares(), minlength=self._n_outcomes)))
         counts = np.zeros(self._n_outcomes, dtype=np.int64)
-        _kernels.share_counts(self._tally, self._y, counts)
+        _vote_kernels.share_counts(self._tally, self._y, counts)
         return int(self._worth(counts))
 
     def gains(self) -> Array:
@@ -120,9 +120,9 @@ class VoteError:
         if self._exact is np.int64:
             codes, y, repeats = self._distinct
             tally = np.zeros((len(y), self._votes.n_classes), dtype=np.int32)
-            _kernels.tally_votes(codes[chosen], 1, tally)
+            _vote_kernels.tally_votes(codes[chosen], 1, tally)
             weights = np.array(self._weights)
-            _kernels.flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally)
+            _vote_kernels.flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally)
             self.reset(np.flatnonzero(chosen))
             return
         value = self.value
@@ -147,7 +147,7 @@ class VoteError:
         return (errors / (self.units * self._votes.n_samples)).astype(float)
 
     def _count(self, member: int, step: int) -> None:
-        _kernels.tally_votes(self._codes(member), step, self._tally)
+        _vote_kernels.tally_votes(self._codes(member), step, self._tally)
         self._n_chosen += step
 
     def _codes(self, member: int) -> Array:
@@ -173,19 +173,19 @@ class VoteError:
         if self._votes.has_missing:
             added[n_classes:] = removed[n_classes:] = self._shares()  # no vote changes nothing
         if not self._shared:
-            _kernels.outcomes_lowest(self._tally, self._y, added[:n_classes])
+            _vote_kernels.outcomes_lowest(self._tally, self._y, added[:n_classes])
             return added, added
-        _kernels.outcomes_shared(self._tally, self._y, added[:n_classes], removed[:n_classes])
+        _vote_kernels.outcomes_shared(self._tally, self._y, added[:n_classes], removed[:n_classes])
         return added, removed
 
     def _shares(self) -> Array:
         """How many classes share the win with the true one, on each sample; 0 where it lost."""
         if self._shared:
             share = np.empty(self._votes.n_samples, dtype=np.intp)
-            _kernels.shares(self._tally, self._y, share)
+            _vote_kernels.shares(self._tally, self._y, share)
             return share
         winner = np.empty(self._votes.n_samples, dtype=np.intp)
-        _kernels.winners(self._tally, winner)
+        _vote_kernels.winners(self._tally, winner)
         return (winner == self._y).astype(np.intp)
 
     def _worth(self, counts: NDArray[np.int64]) -> Any:

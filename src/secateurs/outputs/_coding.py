@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array, is_text, row_blocks
-from secateurs.outputs import _kernels
+from secateurs.outputs import _pair_kernels
 
 _WIDEST_TABLE = 1 << 16  # integer labels spread wider than this are found by sorting
 MOST_CLASSES = 1 << 16
@@ -23,7 +23,7 @@ def find_classes(labels: Array) -> Array:
         return np.unique(labels)
     seen = np.zeros(high - low + 1, dtype=bool)
     for rows in row_blocks(*labels.shape):
-        _kernels.mark_present(_as_integers(labels[rows]), low, seen)
+        _pair_kernels.mark_present(_as_integers(labels[rows]), low, seen)
     return (np.flatnonzero(seen) + low).astype(labels.dtype)
 
 
@@ -73,8 +73,13 @@ def encode(labels: Array, classes: Array) -> Array:
         return codes
     table = np.zeros(high - low + 1, dtype=codes.dtype)
     table[classes.astype(np.int64) - low] = np.arange(len(classes))
-    _kernels.look_up(_as_integers(labels), low, table, codes)
+    _pair_kernels.look_up(_as_integers(labels), low, table, codes)
     return codes
+
+
+def plain_text(labels: Array) -> Array:
+    """Return text in NumPy's own type, which can be written without pickle."""
+    return labels.astype(str) if labels.dtype.kind == "O" else labels
 
 
 def _fits_table(low: int, high: int) -> bool:

@@ -16,11 +16,12 @@ from sklearn.utils.validation import _num_samples, check_array, validate_data
 from secateurs._labels import Array, merge_classes
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs import _kernels
+from secateurs.outputs import _tree_kernels
+from secateurs.outputs._checks import as_column
 from secateurs.outputs._coding import check_number, code_dtype, find_classes, mark_missing
 from secateurs.outputs._fingerprint import fingerprint
 from secateurs.outputs._store import VoteStore
-from secateurs.outputs._votes import Votes, as_column
+from secateurs.outputs._votes import Votes
 
 _TELLING = 0.05  # better by this share on rows seen: more than chance
 _BLOCK_ROWS = 1 << 16  # rows walked at once: bounds the leaf indices held by a thread
@@ -212,7 +213,7 @@ def _walk_tree(ensemble: Ensemble, X: NDArray[np.float32], member: int, codes: A
     thresholds[above] = np.nextafter(thresholds[above], np.float32(-np.inf))
     features = ensemble.features(member)
     seen = np.where(leaf, 0, tree.feature)
-    _kernels.walk_tree(
+    _tree_kernels.walk_tree(
         X.ravel(),
         X.shape[1],
         (seen if features is None else features[seen]).astype(np.uint32),

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from secateurs._labels import Array, as_labels, merge_classes
 from secateurs.exceptions import InputError, import_extra, reading
-from secateurs.outputs._coding import find_classes
-from secateurs.outputs._votes import as_column
+from secateurs.outputs._checks import as_column
+from secateurs.outputs._coding import find_classes, plain_text
 
 _BLOCK_BYTES = 64 << 20
 
@@ -107,8 +107,3 @@ def columns_of_parquet(file: Path, y: ArrayLike | None) -> tuple[Columns, ArrayL
             return np.stack([table[names[member]].to_numpy() for member in members], axis=1)
 
     return Columns(opened.metadata.num_rows, len(names), read, names), truth
-
-
-def plain_text(labels: Array) -> Array:
-    """Give text as NumPy's own, which can be written without pickle."""
-    return labels.astype(str) if labels.dtype.kind == "O" else labels

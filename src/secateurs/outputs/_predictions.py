@@ -51,8 +51,8 @@ class Predictions(Ensemble):
         """Give a member's votes on some rows of the table."""
         return self.votes.codes([member])[0][X]
 
-    def share(self, X: Any, member: int) -> NDArray[np.float64]:
-        """Give what a member adds to the vote on some rows of the table."""
+    def contribution(self, X: Any, member: int) -> NDArray[np.float64]:
+        """Return what a member adds to the vote on some rows of the table."""
         if self._probabilities is not None:
             return self._probabilities[X, member].astype(float)
         return one_hot(self.codes(X, member), len(self.classes))

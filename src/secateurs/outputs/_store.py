@@ -1,68 +1,47 @@
-"""Votes too many for memory: a folder of packed tiles that workers map into theirs."""
+"""VoteStore: votes in a folder of packed tiles, which workers map into their memory."""
 
-import json
-import os
+from __future__ import annotations
+
 import secrets
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike, NDArray
 
 from secateurs import __version__
-from secateurs._labels import Array, as_labels, merge_classes
-from secateurs.exceptions import InputError, reading
-from secateurs.outputs._coding import (
-    check_number,
-    code_column,
-    code_dtype,
-    encode,
-    find_classes,
-    mark_missing,
-)
-from secateurs.outputs._columns import (
-    Columns,
-    columns_of,
-    columns_of_parquet,
-    open_zarr,
-    plain_text,
-)
-from secateurs.outputs._kernels import WORD_BITS, copy_rows
-from secateurs.outputs._packing import Packing, Planes, flat, pack, packing_of
+from secateurs._labels import Array, MemberIndices, as_labels
+from secateurs.exceptions import InputError
+from secateurs.outputs._checks import check_sizes, encode_truth
+from secateurs.outputs._coding import check_number, plain_text
+from secateurs.outputs._columns import Columns, columns_of, columns_of_parquet, open_zarr
+from secateurs.outputs._packing import Packing, Planes, empty_packing, packing_of
+from secateurs.outputs._pair_kernels import WORD_BITS
 from secateurs.outputs._store_files import (
-    LOG,
-    append_line,
+    StrPath,
     array_in,
-    checked_rows,
-    forget_checks,
     lay_out,
-    places_in,
     read_array,
-    read_log,
     read_meta,
     writing,
 )
-from secateurs.outputs._votes import Votes, as_column, table_blocks
+from secateurs.outputs._store_tiles import Tiles
+from secateurs.outputs._votes import Votes, table_blocks
 from secateurs.persistence._files import write_array
 
 _TILE_BYTES = 64 << 20
-_READ_LATER = ("order", "y", "names")  # again, by whoever needs them; damage is told at once
-
-Members = Sequence[int] | NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VoteStore:
-    """Votes in a folder, for ensembles and rows that no memory holds.
+class VoteStore(Tiles):
+    """Votes in a folder, for ensembles and rows that do not fit into memory.
 
-    Pruners take it wherever they take votes. It holds the packed votes in tiles of members, each a
-    ``.npy`` file that is mapped, not read; a worker on another machine needs the folder's path
-    and nothing else. Members are shuffled once when it is written, so that any run of tiles is a
-    random sample of them; indices are always those of the ensemble.
+    Pruners accept it wherever they accept votes. It holds the packed votes in tiles of members,
+    each a ``.npy`` file that is mapped, not read; a worker on another machine needs only the
+    folder's path. Members are shuffled once when the store is created, so that any run of tiles is
+    a random sample of them; indices are always those of the ensemble.
 
     Make one by `from_table`, `from_zarr`, `from_parquet`, by ``collect_votes(..., store=path)``,
     or tile by tile: `create` it, and `write` what is `missing`.
@@ -82,12 +61,17 @@ class VoteStore:
     has_missing : bool
         Whether votes may be missing.
 
+    See Also
+    --------
+    Votes : The same in memory.
+    collect_votes : Collect the votes of a fitted ensemble, into a store if asked to.
+
     Notes
     -----
-    ``meta.json`` says what the folder holds; ``order.npy`` in what order the members lie;
+    ``meta.json`` describes the folder; ``order.npy`` has the order in which the members lie;
     ``classes.npy``, ``y.npy`` and ``names.npy`` the rest; ``tile-*.npy`` the votes; and
-    ``tiles.jsonl``, a line for each finished tile, with a checksum for each of its members. Every
-    file appears whole or not at all, so a crash leaves a store that says what is missing.
+    ``tiles.jsonl`` a line per finished tile, with a checksum for each of its members. Every file
+    appears whole or not at all, so a crash leaves a store that knows what is missing.
 
     Examples
     --------
@@ -100,21 +84,13 @@ class VoteStore:
     VoteStore(4 samples, 4 members, 2 classes) [0 2]
     """
 
-    path: Path
-    id: str
-    n_members: int
-    n_samples: int
-    tile_members: int
-    has_missing: bool
-    classes: Array
     content: str | None = None  # fingerprint of what the votes are of
-    given_y: Array | None = None  # in the place of the folder's own
-    verified: bool = True
+    given_y: Array | None = None  # replaces the labels in the folder
 
     @classmethod
     def create(
         cls,
-        path: str | os.PathLike[str],
+        path: StrPath,
         n_members: int,
         n_samples: int,
         classes: ArrayLike,
@@ -126,15 +102,15 @@ class VoteStore:
         tile_members: int | None = None,
         shuffle: bool = True,
         random_state: int = 0,
-    ) -> "VoteStore":
-        """Make an empty store, to be filled by `write`.
+    ) -> VoteStore:
+        """Create an empty store, to be filled by `write`.
 
         Parameters
         ----------
         path : path
             The folder, which must not exist.
         n_members, n_samples : int
-            What will be written.
+            Number of members and of samples to be written.
         classes : array-like
             All labels that votes and true labels may have.
         y : array-like of shape (n_samples,), optional
@@ -146,11 +122,11 @@ class VoteStore:
         content : str, optional
             Fingerprint of the ensemble and the rows, to recognise them when the store is resumed.
         tile_members : int, optional
-            Members of a tile; without it as many as make 64 MB.
+            Number of members per tile; by default as many as make 64 MB.
         shuffle : bool, default=True
             Whether members lie in random order.
         random_state : int, default=0
-            Draws that order.
+            Seed of that order.
 
         Returns
         -------
@@ -159,10 +135,10 @@ class VoteStore:
         target = Path(path)
         if target.exists():
             raise InputError(f"{target} exists. Give a folder that does not, or VoteStore.resume.")
-        _check_sizes(n_members, n_samples, tile_members, names)
+        check_sizes(n_members, n_samples, tile_members, names)
         known = np.unique(plain_text(as_labels(classes, "classes")))
         check_number(known, has_missing)
-        bytes_a_member = pack(n_samples, 1, len(known) + has_missing).nbytes
+        member_bytes = empty_packing(n_samples, 1, len(known) + has_missing).nbytes
         meta = {
             "secateurs": __version__,
             "id": secrets.token_hex(8),
@@ -170,13 +146,13 @@ class VoteStore:
             "n_samples": n_samples,
             "has_missing": bool(has_missing),
             "content": content,
-            "tile_members": tile_members or max(1, _TILE_BYTES // max(1, bytes_a_member)),
+            "tile_members": tile_members or max(1, _TILE_BYTES // max(1, member_bytes)),
         }
         rng = np.random.RandomState(random_state)
         arrays = {
             "order": rng.permutation(n_members) if shuffle else np.arange(n_members),
             "classes": known,
-            "y": None if y is None else _coded(y, known, n_samples),
+            "y": None if y is None else encode_truth(y, known, n_samples),
             "names": None if names is None else np.array([str(name) for name in names]),
         }
         with writing(target):
@@ -184,7 +160,7 @@ class VoteStore:
         return cls.resume(target)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "VoteStore":
+    def open(cls, path: StrPath) -> VoteStore:
         """Open a complete store."""
         store = cls.resume(path)
         n_missing = len(store.missing)
@@ -196,11 +172,12 @@ class VoteStore:
         return store
 
     @classmethod
-    def resume(cls, path: str | os.PathLike[str]) -> "VoteStore":
+    def resume(cls, path: StrPath) -> VoteStore:
         """Open a store that may be half-written, to write what is missing."""
         folder = Path(path).absolute()
         meta = read_meta(folder)
-        arrays = {name: read_array(folder, meta, name) for name in ("classes", *_READ_LATER)}
+        for name in ("order", "y", "names"):  # read again when needed; damage is reported now
+            read_array(folder, meta, name)
         return cls(
             path=folder,
             id=meta["id"],
@@ -208,14 +185,14 @@ class VoteStore:
             n_samples=meta["n_samples"],
             tile_members=meta["tile_members"],
             has_missing=meta["has_missing"],
-            classes=np.asarray(arrays["classes"]),
+            classes=np.asarray(read_array(folder, meta, "classes")),
             content=meta.get("content"),
         )
 
     @classmethod
     def from_table(
-        cls, path: str | os.PathLike[str], table: Any, y: ArrayLike | None = None, **options: Any
-    ) -> "VoteStore":
+        cls, path: StrPath, table: Any, y: ArrayLike | None = None, **options: Any
+    ) -> VoteStore:
         """Write a table of labels (samples × members), some columns at a time.
 
         Parameters
@@ -234,52 +211,20 @@ class VoteStore:
         -------
         VoteStore
         """
-        return cls._from_columns(path, columns_of(table), y, options)
-
-    @classmethod
-    def scratch(cls, path: str | os.PathLike[str], votes: Votes) -> "VoteStore":
-        """Write votes for processes of this machine to map: for one run, and without checks."""
-        store = cls._for_votes(path, votes, shuffle=False, tile_members=votes.n_members)
-        write_array(store._tile_path(0), votes.packed.cells, lasting=False)
-        return store.unverified()
-
-    @classmethod
-    def from_votes(cls, path: str | os.PathLike[str], votes: Votes, **options: Any) -> "VoteStore":
-        """Write `Votes` as they are; options as for `create`."""
-        store = cls._for_votes(path, votes, **options)
-        for members in store.missing:
-            store._write_packed(members, votes.packed.take(members))
-        return store
-
-    @classmethod
-    def _for_votes(cls, path: str | os.PathLike[str], votes: Votes, **options: Any) -> "VoteStore":
-        return cls.create(
-            path,
-            votes.n_members,
-            votes.n_samples,
-            votes.classes,
-            y=None if votes.y is None else votes.classes[votes.y],
-            names=None if votes.names is None else votes.names.tolist(),
-            has_missing=votes.has_missing,
-            **options,
-        )
+        return cls._from_columns(path, columns_of(table), y, **options)
 
     @classmethod
     def from_zarr(
-        cls, path: str | os.PathLike[str], array: Any, y: ArrayLike | None = None, **options: Any
-    ) -> "VoteStore":
+        cls, path: StrPath, array: Any, y: ArrayLike | None = None, **options: Any
+    ) -> VoteStore:
         """Write a zarr array of labels (samples × members), given itself or by its path."""
         return cls.from_table(path, open_zarr(array), y, **options)
 
     @classmethod
     def from_parquet(
-        cls,
-        path: str | os.PathLike[str],
-        file: str | os.PathLike[str],
-        y: ArrayLike | None = None,
-        **options: Any,
-    ) -> "VoteStore":
-        """Write the columns of a Parquet file, each a member's votes.
+        cls, path: StrPath, file: StrPath, y: ArrayLike | None = None, **options: Any
+    ) -> VoteStore:
+        """Write the columns of a Parquet file, each with the votes of one member.
 
         Parameters
         ----------
@@ -297,17 +242,13 @@ class VoteStore:
         VoteStore
         """
         columns, truth = columns_of_parquet(Path(file), y)
-        return cls._from_columns(path, columns, truth, options)
+        return cls._from_columns(path, columns, truth, **options)
 
     @classmethod
     def _from_columns(
-        cls,
-        path: str | os.PathLike[str],
-        columns: Columns,
-        y: ArrayLike | None,
-        options: Mapping[str, Any],
-    ) -> "VoteStore":
-        _check_sizes(columns.n_members, columns.n_samples)
+        cls, path: StrPath, columns: Columns, y: ArrayLike | None, **options: Any
+    ) -> VoteStore:
+        check_sizes(columns.n_members, columns.n_samples)
         found = {"has_missing": columns.has_missing, "names": columns.names, **options}
         classes = found.pop("classes", None)
         if classes is None:
@@ -317,20 +258,34 @@ class VoteStore:
             store.write(members, columns.read(members).T)
         return store
 
-    @property
-    def n_classes(self) -> int:
-        """Number of distinct labels."""
-        return len(self.classes)
+    @classmethod
+    def from_votes(cls, path: StrPath, votes: Votes, **options: Any) -> VoteStore:
+        """Write `Votes` as they are; options as for `create`."""
+        store = cls._for_votes(path, votes, **options)
+        for members in store.missing:
+            store._write_packed(members, votes.packed.take(members))
+        return store
 
-    @property
-    def n_tiles(self) -> int:
-        """Number of tiles."""
-        return -(-self.n_members // self.tile_members)
+    @classmethod
+    def scratch(cls, path: StrPath, votes: Votes) -> VoteStore:
+        """Write votes for processes of this machine to map: for one run, and without checks."""
+        store = cls._for_votes(path, votes, shuffle=False, tile_members=votes.n_members)
+        write_array(store._tile_path(0), votes.packed.cells, lasting=False)
+        return store.unverified()
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the packed votes take."""
-        return self.n_members * pack(self.n_samples, 1, self._n_codes).nbytes
+    @classmethod
+    def _for_votes(cls, path: StrPath, votes: Votes, **options: Any) -> VoteStore:
+        """Create an empty store of the shape of votes."""
+        return cls.create(
+            path,
+            votes.n_members,
+            votes.n_samples,
+            votes.classes,
+            y=None if votes.y is None else votes.classes[votes.y],
+            names=None if votes.names is None else votes.names.tolist(),
+            has_missing=votes.has_missing,
+            **options,
+        )
 
     @property
     def y(self) -> Array | None:
@@ -343,26 +298,11 @@ class VoteStore:
         return array_in(self.path, self.id, "names")
 
     @property
-    def order(self) -> NDArray[np.intp]:
-        """The members, in the order in which they lie."""
-        return np.asarray(array_in(self.path, self.id, "order"))
-
-    @property
     def truth(self) -> Array:
-        """The coded true labels; an error where there are none."""
+        """The coded true labels; an error if there are none."""
         if self.y is None:
-            raise ValueError(f"{self} has no true labels. Give y, or write the store with y.")
+            raise InputError(f"{self} has no true labels. Give y, or write the store with y.")
         return self.y
-
-    @property
-    def missing(self) -> list[NDArray[np.intp]]:
-        """The members of each tile that is still to be written, in the order they lie."""
-        finished = read_log(self.path)
-        return [
-            self.members_of(tile)
-            for tile in range(self.n_tiles)
-            if tile not in finished or not self._tile_path(tile).exists()
-        ]
 
     @property
     def n_voted(self) -> NDArray[np.int64]:
@@ -372,79 +312,11 @@ class VoteStore:
             voted[self.members_of(tile)] = self.mapped(tile).n_voted
         return voted
 
-    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
-        """Cut the members from one on into slices whose tables against n_rows are small."""
-        return table_blocks(self, first, n_rows)
-
-    def write(self, members: Members, votes: ArrayLike) -> None:
-        """Write a whole tile.
-
-        Parameters
-        ----------
-        members : sequence of int
-            One of the lists that `missing` gives.
-        votes : array-like of shape (len(members), n_samples)
-            Their labels, member by member; masked where missing.
-        """
-        mask = np.ma.getmaskarray(np.ma.asanyarray(votes)) if np.ma.is_masked(votes) else None
-        if mask is None:
-            labels = as_labels(votes, "votes")
-        elif self.has_missing:
-            labels = as_labels(np.where(mask, self.classes[0], np.ma.getdata(votes)), "votes")
-        else:
-            raise InputError("votes are masked. Create the store with has_missing=True.")
-        self._check_tile(members, labels.shape)
-        _refuse_unknown(find_classes(labels), self.classes, "votes")
-        codes = encode(labels, self.classes)
-        self.write_codes(
-            members, codes if mask is None else mark_missing(codes, mask, self.n_classes)
-        )
-
-    def places_of(self, labels: Array) -> NDArray[np.intp]:
-        """Give the places of labels among the classes; an error for one that is not there."""
-        _refuse_unknown(labels, self.classes, "votes")
-        return np.searchsorted(self.classes, plain_text(labels))
-
-    def write_codes(self, members: Members, codes: Array) -> None:
-        """Write a whole tile of coded votes: places among the classes, behind them if missing."""
-        self._check_tile(members, codes.shape)
-        if not 0 <= codes.min() <= codes.max() < self._n_codes:
-            raise InputError(
-                f"Votes hold codes from {codes.min()} to {codes.max()}, but the store has "
-                f"{self._n_codes} codes: "
-                f"{self.n_classes} classes{', and one for missing votes' * self.has_missing}."
-            )
-        packed = pack(self.n_samples, len(codes), self._n_codes)
-        packed.write(0, np.ascontiguousarray(codes.T, dtype=code_dtype(self._n_codes)))
-        self._write_packed(members, packed)
-
-    def _check_tile(self, members: Members, shape: tuple[int, ...]) -> None:
-        place = int(np.argmax(self.order == members[0])) if len(members) else 0
-        expected = self.members_of(place // self.tile_members)
-        if not np.array_equal(members, expected) or shape != (len(expected), self.n_samples):
-            raise InputError(
-                f"Votes of shape {shape} of these {len(members)} members are no tile. Give "
-                f"the members as `missing` lists them, with {self.n_samples} votes each."
-            )
-
-    def _write_packed(self, members: Members, packed: Packing) -> None:
-        tile = int(self._places[members[0]]) // self.tile_members
-        file = self._tile_path(tile)
-        with writing(self.path, self._progress):
-            for torn in self.path.glob(f".*-{file.name}"):  # left by a crash
-                torn.unlink()
-            write_array(file, packed.cells)
-            line = {"tile": tile, "crc32": [zlib.crc32(cells) for cells in packed.cells]}
-            append_line(self.path / LOG, json.dumps(line, separators=(",", ":")))
-
-    def _progress(self) -> str:
-        return f"{self.n_tiles - len(self.missing)} of {self.n_tiles} tiles are"
-
-    def take(self, members: Members) -> Votes:
+    def take(self, members: MemberIndices) -> Votes:
         """Load the votes of some members, in the order given, and check them."""
         chosen = np.asarray(members, dtype=np.intp)
         places = self._places[chosen]
-        packed = pack(self.n_samples, len(chosen), self._n_codes)
+        packed = empty_packing(self.n_samples, len(chosen), self.n_codes)
         tiles, within = np.divmod(places, self.tile_members)
         for tile in np.unique(tiles):
             here = np.flatnonzero(tiles == tile)
@@ -456,8 +328,8 @@ class VoteStore:
         return self.take(np.arange(self.n_members))
 
     def mapped(self, tile: int, rows: slice = slice(None)) -> Votes:
-        """Map votes of a tile's members, in the order they lie, and check them; no copy is made."""
-        packed = packing_of(self._cells(tile, rows), self.n_samples, self._n_codes)
+        """Map votes of a tile's members, in the order they lie, without a copy, and check them."""
+        packed = packing_of(self._cells(tile, rows), self.n_samples, self.n_codes)
         return self._votes(packed, self.members_of(tile)[rows])
 
     def rows(self, samples: slice) -> Votes:
@@ -465,11 +337,11 @@ class VoteStore:
         start, stop, step = samples.indices(self.n_samples)
         if start % WORD_BITS or step != 1 or stop <= start:
             raise InputError(
-                f"{samples} is no run of samples that starts at a multiple of {WORD_BITS}."
+                f"{samples} is not a run of samples that starts at a multiple of {WORD_BITS}."
             )
-        packed = pack(stop - start, self.n_members, self._n_codes)
-        first = start // packed.samples_a_cell
-        last = -(-stop // packed.samples_a_cell)
+        packed = empty_packing(stop - start, self.n_members, self.n_codes)
+        first = start // packed.samples_per_cell
+        last = -(-stop // packed.samples_per_cell)
         for tile in range(self.n_tiles):
             whole = self._cells(tile)  # checksums are of whole members
             packed.cells[self.members_of(tile), ..., : last - first] = whole[..., first:last]
@@ -479,104 +351,20 @@ class VoteStore:
         return votes if self.y is None else replace(votes, y=self.y[start:stop])
 
     def with_labels(self, y: ArrayLike) -> Self:
-        """Put true labels beside the votes, in the place of any that were there."""
-        return replace(self, given_y=_coded(y, self.classes, self.n_samples))
+        """Return the same store with these true labels, in place of any it has."""
+        return replace(self, given_y=encode_truth(y, self.classes, self.n_samples))
 
-    def unverified(self) -> Self:
-        """Leave out the checksums."""
-        return replace(self, verified=False)
-
-    def verify(self) -> list[str]:
-        """Read everything once and say which tiles are damaged or missing."""
-        faults = []
-        for tile in range(self.n_tiles):
-            try:
-                forget_checks(self._tile_path(tile))
-                replace(self, verified=True)._cells(tile)
-            except InputError as error:
-                faults.append(str(error))
-        return faults
-
-    def vote(self, members: Members) -> Array:
-        """Give the label with the most votes of some members for each sample."""
+    def vote(self, members: MemberIndices) -> Array:
+        """Return the label with the most votes of some members, per sample."""
         return self.take(members).vote()
 
-    def is_right(self, members: Members) -> NDArray[np.bool_]:
-        """Say on which samples the vote of some members is right."""
+    def is_right(self, members: MemberIndices) -> NDArray[np.bool_]:
+        """Mark the samples on which the vote of some members is right."""
         return self.take(members).is_right()
 
-    def members_of(self, tile: int) -> NDArray[np.intp]:
-        """Give the members of a tile, in the order they lie."""
-        return self.order[tile * self.tile_members : (tile + 1) * self.tile_members]
-
-    @property
-    def _n_codes(self) -> int:
-        return self.n_classes + self.has_missing
-
-    @property
-    def _places(self) -> NDArray[np.intp]:
-        return places_in(self.path, self.id)
-
-    def _tile_path(self, tile: int) -> Path:
-        return self.path / f"tile-{tile:05d}.npy"
-
-    def _cells(self, tile: int, rows: slice = slice(None)) -> Array:
-        """Map what is held of a tile's members, and check it."""
-        sums = self._sums(tile)
-        with reading(self._tile_path(tile)):
-            mapped = self._map(tile)
-            within = np.arange(len(mapped))[rows]
-            self._check(tile, within, mapped, within, sums)
-            return mapped[rows]
-
-    def _copy(
-        self, tile: int, rows: NDArray[np.intp], cells: Array, places: NDArray[np.intp]
-    ) -> None:
-        """Copy what is held of some of a tile's members to places of another array; check it."""
-        sums = self._sums(tile)
-        with reading(self._tile_path(tile)):
-            mapped = self._map(tile)
-            copy_rows(flat(mapped), rows, flat(cells), places)
-            self._check(tile, rows, cells, places, sums)
-
-    def _sums(self, tile: int) -> Sequence[int] | None:
-        return read_log(self.path).get(tile) if self.verified else None
-
-    def _map(self, tile: int) -> Array:
-        cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
-        like = pack(self.n_samples, 0, self._n_codes).cells
-        shape = (len(self.members_of(tile)), *like.shape[1:])
-        if cells.shape != shape or cells.dtype != like.dtype:
-            raise InputError(f"holds {cells.shape} of {cells.dtype}, not {shape} of {like.dtype}.")
-        if not cells.flags.c_contiguous:
-            raise ValueError("members do not lie one after another")
-        return cells
-
-    def _check(
-        self,
-        tile: int,
-        rows: NDArray[np.intp],
-        cells: Array,
-        places: NDArray[np.intp],
-        sums: Sequence[int] | None,
-    ) -> None:
-        """Compare the checksums of a tile's members with what lies at some places of an array.
-
-        A process does so once for each member of a file.
-        """
-        if not self.verified:
-            return
-        if sums is None:
-            raise InputError("is not listed as finished: the store is half-written. Resume it.")
-        checked = checked_rows(self._tile_path(tile), len(sums))
-        for index in np.flatnonzero(~checked[rows]):
-            row = rows[index]
-            if zlib.crc32(cells[places[index]]) != sums[row]:
-                raise InputError(
-                    f"is damaged: the votes of member {self.members_of(tile)[row]} are not those "
-                    "written. Delete the file and resume the store."
-                )
-            checked[row] = True
+    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
+        """Cut the members from one on into slices whose tables against n_rows are small."""
+        return table_blocks(self, first, n_rows)
 
     def _votes(self, packed: Packing, members: NDArray[np.intp]) -> Votes:
         packed.freeze()
@@ -588,40 +376,4 @@ class VoteStore:
         return (
             f"VoteStore({self.n_samples} samples, {self.n_members} members, "
             f"{self.n_classes} classes)"
-        )
-
-
-def _check_sizes(
-    n_members: int,
-    n_samples: int,
-    tile_members: int | None = None,
-    names: Sequence[str] | None = None,
-) -> None:
-    """Refuse a store that cannot be, before any work."""
-    if n_members < 1 or n_samples < 1:
-        raise InputError(f"A store of {n_members} members and {n_samples} samples is empty.")
-    if tile_members is not None and tile_members < 1:
-        raise InputError(f"tile_members={tile_members} is no number of members. Give 1 or more.")
-    if names is not None and len(names) != n_members:
-        raise InputError(f"There are {len(names)} names for {n_members} members. Give one each.")
-
-
-def _coded(y: ArrayLike, classes: Array, n_samples: int) -> Array:
-    truth = as_column(y)
-    if len(truth) != n_samples:
-        raise InputError(
-            f"The store has {n_samples} samples but y has {len(truth)} labels. Give one true label "
-            "for each sample."
-        )
-    _refuse_unknown(find_classes(truth), classes, "y")
-    return code_column(truth, classes)
-
-
-def _refuse_unknown(labels: Array, classes: Array, name: str) -> None:
-    found = plain_text(labels)
-    if len(merge_classes(classes, found)) > len(classes):  # refuses text beside numbers
-        unknown = np.setdiff1d(found, classes).tolist()[0]
-        raise InputError(
-            f"{name} holds the label {unknown!r}, which is none of the store's {len(classes)} "
-            "classes. Create the store with all of them."
         )

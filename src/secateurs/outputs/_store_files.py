@@ -18,6 +18,8 @@ from secateurs._labels import Array
 from secateurs.exceptions import InputError, cause_of, reading
 from secateurs.persistence._files import sync_folder, write_array, write_file
 
+StrPath = str | os.PathLike[str]
+
 META, LOG = "meta.json", "tiles.jsonl"
 _FORMAT, _VERSION = "secateurs votes", 1
 

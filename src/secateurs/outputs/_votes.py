@@ -1,16 +1,19 @@
-"""Votes of an ensemble's members, coded and packed once; counts on demand."""
+"""Votes: labels of an ensemble's members, coded and packed once, with counts on demand."""
 
-from collections.abc import Callable, Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import column_or_1d
 
-from secateurs._labels import Array, as_labels, merge_classes, row_blocks
-from secateurs.outputs import _kernels
+from secateurs._labels import Array, MemberIndices, as_labels, merge_classes, row_blocks
+from secateurs.exceptions import InputError
+from secateurs.outputs import _vote_kernels
+from secateurs.outputs._checks import as_column, check_codes, check_table, fill_missing, names_of
 from secateurs.outputs._coding import (
     check_number,
     code_column,
@@ -19,26 +22,24 @@ from secateurs.outputs._coding import (
     find_classes,
     mark_missing,
 )
-from secateurs.outputs._packing import Packing, Planes, Room, pack, pack_column
-
-Members = Sequence[int] | NDArray[np.intp] | slice
+from secateurs.outputs._packing import CountBuffer, Packing, empty_packing, pack_column
+from secateurs.outputs._pair_kernels import WORD_BITS
 
 _MOST_TABLE_CELLS = 1 << 18  # cells of joint counts held at once: 2 MB, near the processor
-_ROOM = Room()
+_BUFFER = CountBuffer()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Votes:
     """Labels that members give to samples, and the true labels beside them.
 
-    Made by `encode`, never changed. Labels of any kind are coded by their place among the sorted
-    classes, and kept as bit planes (see `secateurs.outputs._packing`): every count is exact and
-    cheap.
+    Made by `encode`, and never changed. Labels of any kind are coded by their place among the
+    sorted classes and kept as bit planes, so that every count is exact and cheap.
 
     Attributes
     ----------
-    packed : Planes or Codes
-        The coded votes, member by member.
+    packed : Packing
+        The coded votes, member by member: bit planes, or bytes if there are many classes.
     classes : ndarray of shape (n_classes,)
         The distinct labels of votes and true labels together, sorted.
     y : ndarray of shape (n_samples,) or None
@@ -48,6 +49,11 @@ class Votes:
     has_missing : bool
         Whether votes are missing, as masked entries of a NumPy masked array. A missing vote has a
         code of its own behind the classes; counts are over the samples that both sides have.
+
+    See Also
+    --------
+    VoteStore : The same in a folder, for votes that do not fit into memory.
+    collect_votes : Collect the votes of a fitted ensemble.
 
     Examples
     --------
@@ -67,12 +73,24 @@ class Votes:
     has_missing: bool = False
 
     @classmethod
-    def encode(cls, votes: Any, y: ArrayLike | None = None) -> "Votes":
-        """Code a table of labels (samples × members), and true labels if there are any."""
+    def encode(cls, votes: Any, y: ArrayLike | None = None) -> Votes:
+        """Code a table of labels.
+
+        Parameters
+        ----------
+        votes : array-like of shape (n_samples, n_members)
+            Labels of the members; masked where a vote is missing.
+        y : array-like of shape (n_samples,), optional
+            The true labels.
+
+        Returns
+        -------
+        Votes
+        """
         mask = np.ma.getmask(votes)
-        labels = as_labels(votes if mask is np.ma.nomask else _filled(votes), "votes")
+        labels = as_labels(votes if mask is np.ma.nomask else fill_missing(votes), "votes")
         truth = None if y is None else as_column(y)
-        _check_table(labels, None if truth is None else len(truth))
+        check_table(labels, None if truth is None else len(truth))
         classes = find_classes(labels)
         if truth is not None:
             classes = merge_classes(classes, find_classes(truth))
@@ -84,9 +102,9 @@ class Votes:
             codes = encode(labels[rows], classes)
             return mark_missing(codes, mask[rows], len(classes)) if has_missing else codes
 
-        packed = _packed(n_samples, n_members, len(classes) + has_missing, coded_rows)
+        packed = _pack_blocks(n_samples, n_members, len(classes) + has_missing, coded_rows)
         coded = None if truth is None else code_column(truth, classes)
-        return cls(packed, classes, coded, _names(votes), has_missing)
+        return cls(packed, classes, coded, names_of(votes), has_missing)
 
     @classmethod
     def from_codes(
@@ -96,7 +114,7 @@ class Votes:
         y: ArrayLike | None = None,
         mask: NDArray[np.bool_] | None = None,
         names: Any = None,
-    ) -> "Votes":
+    ) -> Votes:
         """Pack votes that are coded already.
 
         Parameters
@@ -116,11 +134,11 @@ class Votes:
         -------
         Votes
         """
-        _check_table(codes.T, None)
+        check_table(codes.T, None)
         has_missing = mask is not None and bool(mask.any())
         n_members, n_samples = codes.shape
         check_number(classes, has_missing)
-        _check_codes(codes, len(classes), mask)
+        check_codes(codes, len(classes), mask)
 
         def coded_rows(rows: slice) -> Array:
             block = codes[:, rows]
@@ -128,7 +146,7 @@ class Votes:
                 block = mark_missing(block, mask[:, rows], len(classes))
             return block.T
 
-        packed = _packed(n_samples, n_members, len(classes) + has_missing, coded_rows)
+        packed = _pack_blocks(n_samples, n_members, len(classes) + has_missing, coded_rows)
         named = None if names is None else np.array(names, dtype=object)
         votes = cls(packed, classes, None, named, has_missing)
         return votes if y is None else votes.with_labels(y)
@@ -150,21 +168,19 @@ class Votes:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the packed votes take."""
+        """Number of bytes that the packed votes take."""
         return self.packed.nbytes
 
     @property
     def truth(self) -> Array:
-        """The coded true labels; an error where there are none."""
+        """The coded true labels; an error if there are none."""
         if self.y is None:
-            raise ValueError(
-                "These votes have no true labels. Make them with Votes.encode(votes, y)."
-            )
+            raise InputError("These votes have no true labels. Give Votes.encode(votes, y).")
         return self.y
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Votes of each member for each class: (members, classes)."""
+        """Number of votes of each member for each class: (members, classes)."""
         return self.packed.sizes[:, : self.n_classes]
 
     @cached_property
@@ -172,7 +188,7 @@ class Votes:
         """Count samples by vote and true label: (members, classes, classes)."""
         tables = empty_tables(self.n_members, self.n_classes)
         for block in self.member_blocks():
-            counted = self.packed.take(block).joint_counts(self._packed_truth)  # type: ignore[arg-type]
+            counted = self.packed.take(block).joint_counts(self._packed_truth)
             tables[block] = self._voted(counted[:, 0])
         return tables
 
@@ -192,118 +208,114 @@ class Votes:
         return self.sizes.sum(axis=1)
 
     @cached_property
-    def oracle(self) -> "Votes":
+    def oracle(self) -> Votes:
         """Right (class 0) or wrong (class 1), as votes of their own."""
         packed = self.packed.agreement(self.truth, self.has_missing)
         return Votes(packed, np.array([0, 1]), has_missing=self.has_missing)
 
-    def codes(self, members: Sequence[int] | NDArray[np.intp]) -> Array:
-        """Give the coded votes of some members: (members, samples)."""
+    def codes(self, members: MemberIndices) -> Array:
+        """Return the coded votes of some members: (members, samples)."""
         return self.packed.decode(np.asarray(members, dtype=np.intp))
 
-    def joint_counts(self, members: Members, others: Members = slice(None)) -> NDArray[np.int64]:
+    def joint_counts(
+        self, members: MemberIndices | slice, others: MemberIndices | slice = slice(None)
+    ) -> NDArray[np.int64]:
         """Count samples by label pair: (members, others, classes, classes)."""
-        tables = self._taken(members).joint_counts(self._taken(others))  # type: ignore[arg-type]
-        return self._voted(tables)
+        return self._voted(self._taken(members).joint_counts(self._taken(others)))
 
-    def joint_counts_of(self, others: "Votes", block: slice) -> NDArray[np.int64]:
+    def joint_counts_of(self, others: Votes, block: slice) -> NDArray[np.int64]:
         """Count samples by the labels of members held elsewhere and a block of those here.
 
-        (others, block, classes, classes); they last until the thread asks again.
+        Returns an array (others, block, classes, classes) that lasts until the thread asks again.
         """
-        here = self._taken(block)
-        return self._voted(others.packed.joint_counts(here, _ROOM))  # type: ignore[arg-type]
+        return self._voted(others.packed.joint_counts(self._taken(block), _BUFFER))
 
     def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
         """Cut the members from one on into slices whose tables against n_rows are small."""
         return table_blocks(self, first, n_rows)
 
-    def tally(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> NDArray[np.int32]:
+    def tally(self, members: MemberIndices | None = None) -> NDArray[np.int32]:
         """Count the votes that each class gets: (samples, classes)."""
         chosen = np.arange(self.n_members) if members is None else members
         tally = np.zeros((self.n_samples, self.n_classes), dtype=np.int32)
         for member in chosen:
-            _kernels.tally_votes(self.codes([member]), 1, tally)
+            _vote_kernels.tally_votes(self.codes([member]), 1, tally)
         return tally
 
-    def vote(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> Array:
-        """Give the label with the most votes for each sample; ties go to the lowest class.
+    def vote(self, members: MemberIndices | None = None) -> Array:
+        """Return the label with the most votes, per sample; ties go to the lowest class.
 
-        So does a sample on which nobody has a vote.
+        So does a sample without any vote.
         """
         winner = np.empty(self.n_samples, dtype=np.intp)
-        _kernels.winners(self.tally(members), winner)
+        _vote_kernels.winners(self.tally(members), winner)
         return self.classes[winner]
 
-    def is_right(
-        self, members: Sequence[int] | NDArray[np.intp] | None = None
-    ) -> NDArray[np.bool_]:
-        """Say on which samples the vote is right."""
+    def is_right(self, members: MemberIndices | None = None) -> NDArray[np.bool_]:
+        """Mark the samples on which the vote is right."""
         packed = self.packed if members is None else self._taken(members)
-        if isinstance(packed, Planes):
-            return packed.is_right(self._packed_truth, self.n_classes)  # type: ignore[arg-type]
-        return self.vote(members) == self.classes[self.truth]
+        return packed.is_right(self._packed_truth, self.n_classes)
 
-    def accuracy(self, members: Sequence[int] | NDArray[np.intp] | None = None) -> float:
-        """Give the share of samples on which the vote is right."""
+    def accuracy(self, members: MemberIndices | None = None) -> float:
+        """Return the fraction of samples on which the vote is right."""
         return np.count_nonzero(self.is_right(members)) / self.n_samples
 
-    def take(self, members: Sequence[int] | NDArray[np.intp]) -> "Votes":
-        """Keep some members, in the order given."""
+    def take(self, members: MemberIndices) -> Votes:
+        """Return the votes of some members, in the order given."""
         chosen = np.asarray(members, dtype=np.intp)
         names = None if self.names is None else self.names[chosen]
         return replace(self, packed=self.packed.take(chosen), names=names)
 
-    def rows(self, samples: NDArray[np.intp]) -> "Votes":
-        """Keep some samples, with the same classes."""
+    def rows(self, samples: NDArray[np.intp]) -> Votes:
+        """Return the votes on some samples, with the same classes."""
         codes = self.packed.decode()[:, samples]
         mask = codes == self.n_classes if self.has_missing else None
         part = Votes.from_codes(codes, self.classes, None, mask, self.names)
         part = part._recoded(self.classes, self.has_missing)
         return part if self.y is None else replace(part, y=_frozen(self.y[samples]))
 
-    def run(self, samples: slice) -> "Votes":
-        """Keep a run of samples that starts at a multiple of 64."""
+    def run(self, samples: slice) -> Votes:
+        """Return the votes on a run of samples that starts at a multiple of 64."""
         start, stop, _ = samples.indices(self.n_samples)
-        packed = pack(stop - start, self.n_members, self.packed.n_classes)
-        first, last = start // packed.samples_a_cell, -(-stop // packed.samples_a_cell)
+        packed = empty_packing(stop - start, self.n_members, self.packed.n_classes)
+        first, last = start // packed.samples_per_cell, -(-stop // packed.samples_per_cell)
         packed.cells[..., : last - first] = self.packed.cells[..., first:last]
         packed.freeze()
         return replace(self, packed=packed, y=None if self.y is None else self.y[start:stop])
 
-    def with_labels(self, y: ArrayLike) -> "Votes":
-        """Put true labels beside the votes, in the place of any that were there."""
+    def with_labels(self, y: ArrayLike) -> Votes:
+        """Return the same votes with these true labels, in place of any they have."""
         truth = as_column(y)
         if len(truth) != self.n_samples:
-            raise ValueError(
+            raise InputError(
                 f"votes has {self.n_samples} samples but y has {len(truth)} labels. "
-                "Give one true label for each sample."
+                "Give one true label per sample."
             )
         classes = merge_classes(self.classes, find_classes(truth))
         moved = self._recoded(classes, self.has_missing)
         return replace(moved, y=code_column(truth, moved.classes))
 
-    def append(self, votes: "Votes | ArrayLike", y: ArrayLike | None = None) -> "Votes":
-        """Put further samples behind these; the result is that of all samples at once."""
+    def append(self, votes: Votes | ArrayLike, y: ArrayLike | None = None) -> Votes:
+        """Return these votes followed by further samples, as if all were encoded at once."""
         more = votes if isinstance(votes, Votes) else Votes.encode(votes, y)
         if more.n_members != self.n_members:
-            raise ValueError(
+            raise InputError(
                 f"The further votes are of {more.n_members} members, the earlier ones of "
                 f"{self.n_members}. Give the same members, in the same order."
             )
         if (more.y is None) != (self.y is None):
-            raise ValueError("Give true labels with all batches of votes, or with none.")
+            raise InputError("Give true labels with all batches of votes, or with none.")
         classes = merge_classes(self.classes, more.classes)
         missing = self.has_missing or more.has_missing
         first, second = self._recoded(classes, missing), more._recoded(classes, missing)
-        packed = first.packed.append(second.packed)  # type: ignore[arg-type]
+        packed = first.packed.append(second.packed)
         packed.freeze()
         y_both = None
         if first.y is not None and second.y is not None:
             y_both = _frozen(np.concatenate([first.y, second.y]))
         return replace(first, packed=packed, y=y_both)
 
-    def _taken(self, members: Any) -> Packing:
+    def _taken(self, members: MemberIndices | slice) -> Packing:
         if isinstance(members, slice):
             return self.packed if members == slice(None) else self.packed.take(members)
         if len(members) == 1:
@@ -311,10 +323,10 @@ class Votes:
         return self.packed.take(np.asarray(members, dtype=np.intp))
 
     def _voted(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Cut off the counts of missing votes."""
+        """Leave out the counts of missing votes."""
         return tables[..., : self.n_classes, : self.n_classes]
 
-    def _recoded(self, classes: Array, has_missing: bool) -> "Votes":
+    def _recoded(self, classes: Array, has_missing: bool) -> Votes:
         if len(classes) == self.n_classes and has_missing == self.has_missing:
             return replace(self, classes=classes)
         new_codes = np.append(np.searchsorted(classes, self.classes), len(classes))
@@ -332,7 +344,7 @@ class Votes:
 def table_blocks(
     votes: Any, first: int = 0, n_rows: int = 1, most_cells: int = _MOST_TABLE_CELLS
 ) -> Iterator[slice]:
-    """Cut the members from one on into slices whose tables against n_rows have so many cells."""
+    """Cut the members from one on into slices whose tables against n_rows are small."""
     n_codes = votes.n_classes + votes.has_missing
     step = max(1, most_cells // (n_rows * n_codes**2))
     for start in range(first, votes.n_members, step):
@@ -340,91 +352,23 @@ def table_blocks(
 
 
 def empty_tables(n_members: int, n_classes: int) -> NDArray[np.int64]:
-    """Make room for a table of counts for each member, laid out cell by cell.
+    """Return an uninitialised table of counts per member, laid out cell by cell.
 
-    Sums of real numbers over cells depend on the layout in their last bit: there is only this one.
+    The last bit of sums over cells depends on the layout, so this is the only one in use.
     """
     return np.empty((n_classes, n_classes, n_members), dtype=np.int64).transpose(2, 0, 1)
 
 
-def _packed(
+def _pack_blocks(
     n_samples: int, n_members: int, n_codes: int, coded_rows: Callable[[slice], Array]
 ) -> Packing:
-    """Pack votes block by block."""
-    packed = pack(n_samples, n_members, n_codes)
-    for rows in row_blocks(n_samples, n_members, multiple=_kernels.WORD_BITS):
+    """Pack votes, a block of rows at a time."""
+    packed = empty_packing(n_samples, n_members, n_codes)
+    for rows in row_blocks(n_samples, n_members, multiple=WORD_BITS):
         codes = np.ascontiguousarray(coded_rows(rows), dtype=code_dtype(n_codes))
         packed.write(rows.start, codes)
     packed.freeze()
     return packed
-
-
-def _check_table(labels: Array, n_labels: int | None) -> None:
-    """Refuse votes that are no table of samples × members, or do not go with y."""
-    if labels.ndim != 2:
-        raise ValueError(
-            f"votes has {labels.ndim} dimension(s), shape={labels.shape}; it must have 2: rows are "
-            "samples, columns are members. Reshape your data: one member is votes.reshape(-1, 1)."
-        )
-    n_samples, n_members = labels.shape
-    for count, what, rows in ((n_samples, "sample", "rows"), (n_members, "feature", "columns")):
-        if count == 0:
-            raise ValueError(
-                f"votes is empty: it has 0 {what}(s) (shape={labels.shape}) while a minimum of 1 "
-                f"is required. Rows are samples, columns are members; give some {rows}."
-            )
-    if n_labels is None or n_labels == n_samples:
-        return
-    if n_labels == n_members:
-        raise ValueError(
-            f"votes has shape {labels.shape} and y has {n_labels} labels: votes looks transposed. "
-            "Rows are samples, columns are members; give votes.T."
-        )
-    raise ValueError(
-        f"votes has {n_samples} samples (shape={labels.shape}) but y has {n_labels} labels. "
-        "Give one true label for each sample."
-    )
-
-
-def _check_codes(codes: Array, n_classes: int, mask: NDArray[np.bool_] | None) -> None:
-    """Refuse codes that are not places among the classes: kernels index with them."""
-    for rows in row_blocks(*codes.shape):
-        block = codes[rows] if mask is None else codes[rows][~mask[rows]]
-        if block.size and not 0 <= block.min() <= block.max() < n_classes:
-            wrong = block.max() if block.max() >= n_classes else block.min()
-            raise ValueError(
-                f"codes hold {wrong}, which is not a place among the {n_classes} classes. Give "
-                f"integers from 0 to {n_classes - 1}."
-            )
-
-
-def as_column(y: Any) -> Array:
-    """Turn true labels into a column of labels: (samples, 1)."""
-    if np.ma.is_masked(y):
-        raise ValueError("y has masked entries: true labels cannot be missing. Drop those rows.")
-    labels = as_labels(y, "y")
-    if labels.ndim != 1 and labels.shape[1:] != (1,):
-        raise ValueError(
-            f"y has shape {labels.shape}; it should be a 1d array with one true label a sample."
-        )
-    return column_or_1d(labels, warn=True)[:, None]
-
-
-def _filled(votes: Any) -> Array:
-    """Put some vote that is there in the place of missing ones."""
-    mask = np.ma.getmaskarray(votes)
-    if mask.size and mask.all():
-        raise ValueError("votes is masked everywhere: there is not a single vote. Give some votes.")
-    labels = np.array(np.ma.getdata(votes))
-    labels[mask] = labels[~mask][:1]
-    return labels
-
-
-def _names(votes: Any) -> NDArray[np.object_] | None:
-    columns = getattr(votes, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return np.asarray(columns, dtype=object)
 
 
 def _frozen(values: Array) -> Array:

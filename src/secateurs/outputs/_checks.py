@@ -1,0 +1,124 @@
+"""Checks of votes and true labels, before any work is done on them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import column_or_1d
+
+from secateurs._labels import Array, as_labels, merge_classes, row_blocks
+from secateurs.exceptions import InputError
+from secateurs.outputs._coding import code_column, find_classes, plain_text
+
+
+def check_table(labels: Array, n_labels: int | None) -> None:
+    """Refuse votes that are not a table of samples × members, or do not match y."""
+    if labels.ndim != 2:
+        raise InputError(
+            f"votes has {labels.ndim} dimension(s), shape={labels.shape}; it must have 2: rows are "
+            "samples, columns are members. Reshape your data: one member is votes.reshape(-1, 1)."
+        )
+    n_samples, n_members = labels.shape
+    for count, what, rows in ((n_samples, "sample", "rows"), (n_members, "feature", "columns")):
+        if count == 0:
+            raise InputError(
+                f"votes is empty: it has 0 {what}(s) (shape={labels.shape}) while a minimum of 1 "
+                f"is required. Rows are samples, columns are members; give some {rows}."
+            )
+    if n_labels is None or n_labels == n_samples:
+        return
+    if n_labels == n_members:
+        raise InputError(
+            f"votes has shape {labels.shape} and y has {n_labels} labels: votes looks transposed. "
+            "Rows are samples, columns are members; give votes.T."
+        )
+    raise InputError(
+        f"votes has {n_samples} samples (shape={labels.shape}) but y has {n_labels} labels. "
+        "Give one true label per sample."
+    )
+
+
+def check_codes(codes: Array, n_classes: int, mask: NDArray[np.bool_] | None) -> None:
+    """Refuse codes that are not places among the classes: kernels index with them."""
+    for rows in row_blocks(*codes.shape):
+        block = codes[rows] if mask is None else codes[rows][~mask[rows]]
+        if block.size and not 0 <= block.min() <= block.max() < n_classes:
+            wrong = block.max() if block.max() >= n_classes else block.min()
+            raise InputError(
+                f"codes hold {wrong}, which is not a place among the {n_classes} classes. Give "
+                f"integers from 0 to {n_classes - 1}."
+            )
+
+
+def as_column(y: Any) -> Array:
+    """Return true labels as a column: (samples, 1)."""
+    if np.ma.is_masked(y):
+        raise InputError("y has masked entries: true labels cannot be missing. Drop those rows.")
+    labels = as_labels(y, "y")
+    if labels.ndim != 1 and labels.shape[1:] != (1,):
+        raise InputError(
+            f"y has shape {labels.shape}; it should be a 1d array with one true label per sample."
+        )
+    return column_or_1d(labels, warn=True)[:, None]
+
+
+def fill_missing(votes: Any) -> Array:
+    """Return masked votes with some label in place of the missing ones."""
+    mask = np.ma.getmaskarray(votes)
+    if mask.size and mask.all():
+        raise InputError("votes is masked everywhere: there is not a single vote. Give some votes.")
+    labels = np.array(np.ma.getdata(votes))
+    labels[mask] = labels[~mask][:1]
+    return labels
+
+
+def names_of(votes: Any) -> NDArray[np.object_] | None:
+    """Return the column names of a data frame; None if there are none, or not all are text."""
+    columns = getattr(votes, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)
+
+
+def check_sizes(
+    n_members: int,
+    n_samples: int,
+    tile_members: int | None = None,
+    names: Sequence[str] | None = None,
+) -> None:
+    """Refuse sizes that a store cannot have."""
+    if n_members < 1 or n_samples < 1:
+        raise InputError(f"A store of {n_members} members and {n_samples} samples is empty.")
+    if tile_members is not None and tile_members < 1:
+        raise InputError(
+            "{tile_members} is not a valid number of members. Give 1 or more.",
+            tile_members=tile_members,
+        )
+    if names is not None and len(names) != n_members:
+        raise InputError(
+            f"There are {len(names)} names for {n_members} members. Give one per member."
+        )
+
+
+def check_known(labels: Array, classes: Array, name: str) -> None:
+    """Refuse labels that are not among the classes of a store."""
+    found = plain_text(labels)
+    if len(merge_classes(classes, found)) > len(classes):  # refuses text beside numbers
+        unknown = np.setdiff1d(found, classes).tolist()[0]
+        raise InputError(
+            f"{name} holds the label {unknown!r}, which is not one of the store's {len(classes)} "
+            "classes. Create the store with all of them."
+        )
+
+
+def encode_truth(y: ArrayLike, classes: Array, n_samples: int) -> Array:
+    """Return true labels as codes of a store's classes."""
+    truth = as_column(y)
+    if len(truth) != n_samples:
+        raise InputError(
+            f"The store has {n_samples} samples but y has {len(truth)} labels. Give one true label "
+            "per sample."
+        )
+    check_known(find_classes(truth), classes, "y")
+    return code_column(truth, classes)

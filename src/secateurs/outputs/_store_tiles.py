@@ -1,0 +1,229 @@
+"""Tiles of packed votes in a folder: written whole, mapped into memory, checked when read."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from numpy.typing import ArrayLike, NDArray
+
+from secateurs._labels import Array, MemberIndices, as_labels
+from secateurs.exceptions import InputError, reading
+from secateurs.outputs._checks import check_known
+from secateurs.outputs._coding import code_dtype, encode, find_classes, mark_missing, plain_text
+from secateurs.outputs._packing import Packing, empty_packing, flat
+from secateurs.outputs._pair_kernels import copy_rows
+from secateurs.outputs._store_files import (
+    LOG,
+    append_line,
+    array_in,
+    checked_rows,
+    forget_checks,
+    places_in,
+    read_log,
+    writing,
+)
+from secateurs.persistence._files import write_array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tiles:
+    """Tiles of a store, and the order in which members lie in them."""
+
+    path: Path
+    id: str
+    n_members: int
+    n_samples: int
+    tile_members: int
+    has_missing: bool
+    classes: Array
+    verified: bool = True
+
+    @property
+    def n_classes(self) -> int:
+        """Number of distinct labels."""
+        return len(self.classes)
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes: the classes, and one for missing votes if there may be any."""
+        return self.n_classes + self.has_missing
+
+    @property
+    def n_tiles(self) -> int:
+        """Number of tiles."""
+        return -(-self.n_members // self.tile_members)
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes that the packed votes take."""
+        return self.n_members * empty_packing(self.n_samples, 1, self.n_codes).nbytes
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The members, in the order in which they lie."""
+        return np.asarray(array_in(self.path, self.id, "order"))
+
+    @property
+    def missing(self) -> list[NDArray[np.intp]]:
+        """The members of each tile that is still to be written, in the order they lie."""
+        finished = read_log(self.path)
+        return [
+            self.members_of(tile)
+            for tile in range(self.n_tiles)
+            if tile not in finished or not self._tile_path(tile).exists()
+        ]
+
+    def members_of(self, tile: int) -> NDArray[np.intp]:
+        """Return the members of a tile, in the order they lie."""
+        return self.order[tile * self.tile_members : (tile + 1) * self.tile_members]
+
+    def write(self, members: MemberIndices, votes: ArrayLike) -> None:
+        """Write a whole tile.
+
+        Parameters
+        ----------
+        members : sequence of int
+            One of the lists in `missing`.
+        votes : array-like of shape (len(members), n_samples)
+            Their labels, member by member; masked where missing.
+        """
+        mask = np.ma.getmaskarray(np.ma.asanyarray(votes)) if np.ma.is_masked(votes) else None
+        if mask is None:
+            labels = as_labels(votes, "votes")
+        elif self.has_missing:
+            labels = as_labels(np.where(mask, self.classes[0], np.ma.getdata(votes)), "votes")
+        else:
+            raise InputError("votes are masked. Create the store with has_missing=True.")
+        self._check_tile(members, labels.shape)
+        check_known(find_classes(labels), self.classes, "votes")
+        codes = encode(labels, self.classes)
+        if mask is not None:
+            codes = mark_missing(codes, mask, self.n_classes)
+        self.write_codes(members, codes)
+
+    def places_of(self, labels: Array) -> NDArray[np.intp]:
+        """Return the places of labels among the classes; an error if one is not among them."""
+        check_known(labels, self.classes, "votes")
+        return np.searchsorted(self.classes, plain_text(labels))
+
+    def write_codes(self, members: MemberIndices, codes: Array) -> None:
+        """Write a whole tile of coded votes: places among the classes, behind them if missing."""
+        self._check_tile(members, codes.shape)
+        if not 0 <= codes.min() <= codes.max() < self.n_codes:
+            raise InputError(
+                f"Votes hold codes from {codes.min()} to {codes.max()}, but the store has "
+                f"{self.n_codes} codes: {self.n_classes} "
+                f"classes{', and one for missing votes' * self.has_missing}."
+            )
+        packed = empty_packing(self.n_samples, len(codes), self.n_codes)
+        packed.write(0, np.ascontiguousarray(codes.T, dtype=code_dtype(self.n_codes)))
+        self._write_packed(members, packed)
+
+    def unverified(self) -> Self:
+        """Return the same store, read without comparing checksums."""
+        return replace(self, verified=False)
+
+    def verify(self) -> list[str]:
+        """Read everything once and return what is damaged or missing, a line per tile."""
+        faults = []
+        for tile in range(self.n_tiles):
+            try:
+                forget_checks(self._tile_path(tile))
+                replace(self, verified=True)._cells(tile)
+            except InputError as error:
+                faults.append(str(error))
+        return faults
+
+    @property
+    def _places(self) -> NDArray[np.intp]:
+        return places_in(self.path, self.id)
+
+    def _tile_path(self, tile: int) -> Path:
+        return self.path / f"tile-{tile:05d}.npy"
+
+    def _check_tile(self, members: MemberIndices, shape: tuple[int, ...]) -> None:
+        place = int(np.argmax(self.order == members[0])) if len(members) else 0
+        expected = self.members_of(place // self.tile_members)
+        if not np.array_equal(members, expected) or shape != (len(expected), self.n_samples):
+            raise InputError(
+                f"Votes of shape {shape} of {len(members)} members are not a complete tile. Give "
+                f"the members as `missing` lists them, with {self.n_samples} votes each."
+            )
+
+    def _write_packed(self, members: MemberIndices, packed: Packing) -> None:
+        tile = int(self._places[members[0]]) // self.tile_members
+        file = self._tile_path(tile)
+        with writing(self.path, self._progress):
+            for torn in self.path.glob(f".*-{file.name}"):  # left by a crash
+                torn.unlink()
+            write_array(file, packed.cells)
+            line = {"tile": tile, "crc32": [zlib.crc32(cells) for cells in packed.cells]}
+            append_line(self.path / LOG, json.dumps(line, separators=(",", ":")))
+
+    def _progress(self) -> str:
+        return f"{self.n_tiles - len(self.missing)} of {self.n_tiles} tiles are"
+
+    def _cells(self, tile: int, rows: slice = slice(None)) -> Array:
+        """Map the packed votes of a tile's members, and check them."""
+        sums = self._sums(tile)
+        with reading(self._tile_path(tile)):
+            mapped = self._map(tile)
+            within = np.arange(len(mapped))[rows]
+            self._check(tile, within, mapped, within, sums)
+            return mapped[rows]
+
+    def _copy(
+        self, tile: int, rows: NDArray[np.intp], cells: Array, places: NDArray[np.intp]
+    ) -> None:
+        """Copy packed votes of some of a tile's members to places of an array, and check them."""
+        sums = self._sums(tile)
+        with reading(self._tile_path(tile)):
+            mapped = self._map(tile)
+            copy_rows(flat(mapped), rows, flat(cells), places)
+            self._check(tile, rows, cells, places, sums)
+
+    def _sums(self, tile: int) -> Sequence[int] | None:
+        return read_log(self.path).get(tile) if self.verified else None
+
+    def _map(self, tile: int) -> Array:
+        cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
+        like = empty_packing(self.n_samples, 0, self.n_codes).cells
+        shape = (len(self.members_of(tile)), *like.shape[1:])
+        if cells.shape != shape or cells.dtype != like.dtype:
+            raise InputError(f"holds {cells.shape} of {cells.dtype}, not {shape} of {like.dtype}.")
+        if not cells.flags.c_contiguous:
+            raise ValueError("members do not lie one after another")
+        return cells
+
+    def _check(
+        self,
+        tile: int,
+        rows: NDArray[np.intp],
+        cells: Array,
+        places: NDArray[np.intp],
+        sums: Sequence[int] | None,
+    ) -> None:
+        """Compare the checksums of a tile's members with what lies at some places of an array.
+
+        A process does so once per member of a file.
+        """
+        if not self.verified:
+            return
+        if sums is None:
+            raise InputError("is not listed as finished: the store is half-written. Resume it.")
+        checked = checked_rows(self._tile_path(tile), len(sums))
+        for index in np.flatnonzero(~checked[rows]):
+            row = rows[index]
+            if zlib.crc32(cells[places[index]]) != sums[row]:
+                raise InputError(
+                    f"is damaged: the votes of member {self.members_of(tile)[row]} are not those "
+                    "written. Delete the file and resume the store."
+                )
+            checked[row] = True

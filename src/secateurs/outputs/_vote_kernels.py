@@ -1,0 +1,261 @@
+"""Compiled loops that count votes: tallies, winners, ties, and what one more vote changes."""
+
+import numpy as np
+from numba import njit
+
+from secateurs.outputs._pair_kernels import WORD_BITS, joint_count
+
+
+@njit(nogil=True, cache=True)
+def tally_votes(codes, step, tally):
+    """Add ``step`` to the tally (samples × classes) for each vote; missing ones do not count."""
+    n_classes = tally.shape[1]
+    for member in range(codes.shape[0]):
+        for sample in range(codes.shape[1]):
+            code = codes[member, sample]
+            if code < n_classes:
+                tally[sample, code] += step
+
+
+@njit(nogil=True, cache=True)
+def winners(tally, winner):
+    """Find the class with the most votes, the lowest one of tied classes."""
+    for sample in range(tally.shape[0]):
+        best = 0
+        for label in range(1, tally.shape[1]):
+            if tally[sample, label] > tally[sample, best]:
+                best = label
+        winner[sample] = best
+
+
+@njit(nogil=True, cache=True)
+def right_votes(planes, truth, right):
+    """Mark the samples on which the vote is right; ties go to the lowest class.
+
+    Votes for a class are counted for 64 samples at once, in words of which each holds one binary
+    digit of the counts. ``truth`` has a plane for each class; a class without a plane of its own
+    has what the others leave: of two classes it wins where the other has less than half.
+    """
+    n_members, n_planes, n_words = planes.shape
+    n_digits = 1
+    while n_members >> n_digits:
+        n_digits += 1
+    best = np.zeros((n_digits, n_words), dtype=np.uint64)
+    count = np.empty((n_digits, n_words), dtype=np.uint64)
+    carry = np.empty(n_words, dtype=np.uint64)
+    right[:] = truth[0]
+    for label in range(truth.shape[0]):
+        if label == 1 and n_planes == 1:
+            for digit in range(n_digits):
+                is_set = (n_members + 1) // 2 >> digit & 1
+                count[digit] = ~np.uint64(0) if is_set else np.uint64(0)
+            _keep_larger(count, truth[1], best, right)
+            break
+        count[:] = np.uint64(0)
+        for member in range(n_members):
+            if label < n_planes:
+                carry[:] = planes[member, label]
+            else:
+                carry[:] = ~np.uint64(0)
+                for other in range(n_planes):
+                    _without(planes[member, other], carry)
+            for digit in range(n_digits):
+                if (member + 1) >> digit:
+                    _add_digit(count[digit], carry)
+        _keep_larger(count, truth[label], best, right)
+
+
+@njit(nogil=True, cache=True)
+def _without(plane, carry):
+    """Clear the bits of a plane."""
+    for word in range(plane.size):
+        carry[word] &= ~plane[word]
+
+
+@njit(nogil=True, cache=True)
+def _add_digit(digit, carry):
+    """Add what is carried to one digit of many counts; what is left over is carried on."""
+    for word in range(digit.size):
+        both = digit[word] & carry[word]
+        digit[word] ^= carry[word]
+        carry[word] = both
+
+
+@njit(nogil=True, cache=True)
+def _keep_larger(count, truth, best, right):
+    """Where counts are larger than the best so far, put them in its place, and the truth."""
+    for word in range(right.size):
+        more = np.uint64(0)
+        equal = ~np.uint64(0)
+        for digit in range(count.shape[0] - 1, -1, -1):
+            more |= equal & count[digit, word] & ~best[digit, word]
+            equal &= ~(count[digit, word] ^ best[digit, word])
+        for digit in range(count.shape[0]):
+            best[digit, word] = (best[digit, word] & ~more) | (count[digit, word] & more)
+        right[word] = (right[word] & ~more) | (truth[word] & more)
+
+
+@njit(nogil=True, cache=True)
+def n_sharing(tally, label):
+    """Count the classes that share the win with one; 0 where it lost."""
+    tied = 0
+    for other in range(tally.size):
+        if tally[other] > tally[label]:
+            return 0
+        tied += tally[other] == tally[label]
+    return tied
+
+
+@njit(nogil=True, cache=True)
+def shares(tally, y, share):
+    """Find how many classes share the win with the true one; 0 where the true one lost."""
+    for sample in range(tally.shape[0]):
+        share[sample] = n_sharing(tally[sample], y[sample])
+
+
+@njit(nogil=True, cache=True)
+def share_counts(tally, y, counts):
+    """Count the samples by how many classes share the win with the true one."""
+    for sample in range(tally.shape[0]):
+        counts[n_sharing(tally[sample], y[sample])] += 1
+
+
+@njit(nogil=True, cache=True)
+def outcomes_lowest(tally, y, outcomes):
+    """Say for each class and sample whether the vote is right (1) after one more vote for it.
+
+    The winner-update rule with ties to the lowest class: with top count m and winner w, one more
+    vote for c wins if it passes m, or reaches it and c < w; otherwise w stays.
+    """
+    n_samples, n_classes = tally.shape
+    for sample in range(n_samples):
+        winner = 0
+        for label in range(1, n_classes):
+            if tally[sample, label] > tally[sample, winner]:
+                winner = label
+        top = tally[sample, winner]
+        for label in range(n_classes):
+            count = tally[sample, label] + 1
+            after = label if count > top or (count == top and label < winner) else winner
+            outcomes[label, sample] = after == y[sample]
+
+
+@njit(nogil=True, cache=True)
+def outcomes_shared(tally, y, added, removed):  # noqa: PLR0912 (one case a branch)
+    """Say for each class and sample how many classes share the win with the true one.
+
+    ``added`` is for one more vote for the class, ``removed`` for one vote less (undefined where
+    the class has none); 0 means that the true class loses.
+    """
+    n_samples, n_classes = tally.shape
+    for sample in range(n_samples):
+        truth = y[sample]
+        top, n_top, second, n_second = -1, 0, -1, 0
+        for label in range(n_classes):
+            count = tally[sample, label]
+            if count > top:
+                second, n_second = top, n_top
+                top, n_top = count, 1
+            elif count == top:
+                n_top += 1
+            elif count > second:
+                second, n_second = count, 1
+            elif count == second:
+                n_second += 1
+        stays = n_top if tally[sample, truth] == top else 0
+        for label in range(n_classes):
+            count = tally[sample, label]
+            if count + 1 > top:
+                added[label, sample] = 1 if label == truth else 0
+            elif count + 1 == top:
+                won = label == truth or stays > 0
+                added[label, sample] = n_top + 1 if won else 0
+            else:
+                added[label, sample] = stays
+            if count < top:
+                removed[label, sample] = stays
+            elif n_top > 1:
+                removed[label, sample] = n_top - 1 if stays > 0 and label != truth else 0
+            elif top - 1 > second:
+                removed[label, sample] = 1 if label == truth else 0
+            else:
+                won = label == truth or tally[sample, truth] == second
+                removed[label, sample] = n_second + 1 if won else 0
+
+
+@njit(nogil=True, cache=True)
+def plane_outcomes(planes, outcomes, counts):
+    """Count, for each member, the samples whose vote leads to each outcome, from planes.
+
+    ``outcomes[c, n]`` is where a vote for class c on sample n leads. One plane is made of each
+    outcome and class; a member's votes for the last class are all those not in its planes.
+    """
+    n_classes, n_samples = outcomes.shape
+    n_words = planes.shape[2]
+    bits = np.zeros((counts.shape[1], n_classes, n_words), dtype=np.uint64)
+    seen = np.zeros(counts.shape[1], dtype=np.bool_)
+    for label in range(n_classes):
+        for sample in range(n_samples):
+            outcome = outcomes[label, sample]
+            seen[outcome] = True
+            bit = np.uint64(1) << np.uint64(sample % WORD_BITS)
+            bits[outcome, label, sample // WORD_BITS] |= bit
+    counts[:, 0] = n_samples
+    for outcome in range(1, counts.shape[1]):
+        if seen[outcome]:
+            last = bits[outcome, n_classes - 1]
+            everywhere = np.int64(joint_count(last, last))
+            for member in range(planes.shape[0]):
+                total = everywhere
+                for label in range(n_classes - 1):
+                    plane = planes[member, label]
+                    total += np.int64(joint_count(plane, bits[outcome, label]))
+                    total -= np.int64(joint_count(plane, last))
+                counts[member, outcome] = total
+                counts[member, 0] -= total
+
+
+@njit(nogil=True, cache=True)
+def code_outcomes(codes, outcomes, counts):
+    """Count, for each member, the samples whose vote leads to each outcome, from codes."""
+    for member in range(codes.shape[0]):
+        for sample in range(codes.shape[1]):
+            counts[member, outcomes[codes[member, sample], sample]] += 1
+
+
+@njit(nogil=True, cache=True)
+def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa: PLR0917
+    """Let members join or leave, round by round, and take back what is worth less than before.
+
+    ``flips`` (rounds, members) says who; ``repeats`` how often each sample occurs; ``weights`` what
+    one is worth on which so many classes share the win with the true one. Nobody, and more than
+    ``most`` members, are worth least. Updates the mask and the tally.
+    """
+    worth = _worth(tally, y, repeats, weights)
+    for turn in range(flips.shape[0]):
+        if not flips[turn].any():
+            continue
+        _flip(flips[turn], codes, chosen, tally)
+        after = np.int64(-1)
+        if 0 < chosen.sum() <= most:
+            after = _worth(tally, y, repeats, weights)
+        if after < worth:
+            _flip(flips[turn], codes, chosen, tally)
+        else:
+            worth = after
+
+
+@njit(nogil=True, cache=True)
+def _worth(tally, y, repeats, weights):
+    worth = np.int64(0)
+    for sample in range(y.size):
+        worth += repeats[sample] * weights[n_sharing(tally[sample], y[sample])]
+    return worth
+
+
+@njit(nogil=True, cache=True)
+def _flip(flips, codes, chosen, tally):
+    for member in range(flips.size):
+        if flips[member]:
+            tally_votes(codes[member : member + 1], -1 if chosen[member] else 1, tally)
+            chosen[member] = not chosen[member]
