@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from secateurs import __version__, all_pruners
+from secateurs import __version__
+from secateurs._methods import METHODS
 from secateurs.cli import COMMANDS, secateurs
-from secateurs.commands._registry import METHODS
 from secateurs.commands.reproduce import plan_names
 
 HEAVY = ("sklearn", "pandas", "numba", "numpy", "scipy", "matplotlib", "dask", "rich")
@@ -80,13 +80,6 @@ def test_a_command_as_typed_in_a_shell(tmp_path):
     assert done.returncode == 3
     assert json.loads(done.stderr)["error"]["code"] == "input.no_file"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_registry_knows_every_method():
-    assert {name: method.pruner for name, method in METHODS.items()} == {
-        name: pruner.__name__ for name, pruner in all_pruners().items()
-    }
-    assert list(METHODS) == list(all_pruners())
 
 
 def complete(words, incomplete):

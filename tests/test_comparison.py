@@ -12,10 +12,11 @@ from sklearn.tree import DecisionTreeClassifier
 import cases
 import naive
 from secateurs import COMEP, DREP, PEP, ReducedErrorPruner, all_pruners, compare, make_pruner, prune
+from secateurs._methods import floor
 from secateurs.comparison import WHOLE, Comparison, on_front
-from secateurs.evaluation._methods import FLOOR, label_of
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
+from secateurs.pruners._base import label_of
 
 X, CODES = make_classification(
     900, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.2, random_state=2
@@ -76,7 +77,7 @@ def test_methods_choose_as_they_do_by_themselves(tested, forest):
 def test_change_and_interval_are_of_paired_rows(tested, forest):
     board = tested.leaderboard()
     before = forest.predict(X[TEST]) == Y[TEST]
-    for name in ("re", "best", FLOOR):
+    for name in ("re", "best", floor()):
         after = tested.pruning(name, 3).estimator.predict(X[TEST]) == Y[TEST]
         differences = after.astype(float) - before
         error = differences.std() / math.sqrt(len(differences))
@@ -123,7 +124,7 @@ def test_a_front_by_hand():
 
 def test_the_best_has_the_fewest_members_within_a_standard_error(tested):
     board = tested.leaderboard()
-    lines = board[~board["method"].isin([WHOLE, FLOOR])]
+    lines = board[~board["method"].isin([WHOLE, floor()])]
     top = lines.iloc[0]
     within = lines[lines["accuracy"] >= top["accuracy"] - top["standard_error"]]
     fewest = within[within["members"] == within["members"].min()]

@@ -3,12 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from secateurs._methods import METHODS
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from secateurs import displays as displays
     from secateurs import measures as measures
     from secateurs import report as report
+    from secateurs import statistics as statistics
     from secateurs.comparison import Comparison as Comparison
     from secateurs.comparison import compare as compare
     from secateurs.distributed import DOMEP as DOMEP
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
     from secateurs.outputs._collect import collect_votes as collect_votes
     from secateurs.outputs._store import VoteStore as VoteStore
     from secateurs.outputs._votes import Votes as Votes
+    from secateurs.paper import datasets as datasets
+    from secateurs.persistence._export import export as export
+    from secateurs.persistence._models import load as load
+    from secateurs.persistence._models import save as save
     from secateurs.pruned_classifier import PrunedClassifier as PrunedClassifier
     from secateurs.pruners import *  # noqa: F403
     from secateurs.pruning import Pruning as Pruning
@@ -27,19 +34,7 @@ _HOMES = {
     "Votes": "secateurs.outputs._votes",
     "VoteStore": "secateurs.outputs._store",
     "measures": "secateurs.measures",
-    "COMEP": "secateurs.pruners",
-    "KLDivergencePruner": "secateurs.pruners",
-    "KappaPruner": "secateurs.pruners",
-    "OrientationOrderingPruner": "secateurs.pruners",
-    "ReducedErrorPruner": "secateurs.pruners",
-    "DREP": "secateurs.pruners",
-    "SEP": "secateurs.pruners",
-    "OEP": "secateurs.pruners",
-    "PEP": "secateurs.pruners",
-    "EarlyStoppingPruner": "secateurs.pruners",
-    "RandomPruner": "secateurs.pruners",
-    "BestMembersPruner": "secateurs.pruners",
-    "DOMEP": "secateurs.distributed",
+    **{method.pruner: method.home for method in METHODS.values()},
     "EPFD": "secateurs.distributed",
     "all_pruners": "secateurs.pruners",
     "make_pruner": "secateurs.pruners",
@@ -50,6 +45,8 @@ _HOMES = {
     "Comparison": "secateurs.comparison",
     "report": "secateurs.report",
     "displays": "secateurs.displays",
+    "statistics": "secateurs.statistics",
+    "datasets": "secateurs.paper.datasets",
     "save": "secateurs.persistence._models",
     "load": "secateurs.persistence._models",
     "export": "secateurs.persistence._export",
@@ -62,7 +59,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'secateurs' has no attribute {name!r}")
     home = import_module(_HOMES[name])
-    return home if _HOMES[name] == f"secateurs.{name}" else getattr(home, name)
+    return home if home.__name__.endswith(f".{name}") else getattr(home, name)
 
 
 def __dir__() -> list[str]:

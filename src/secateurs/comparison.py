@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_random_state
 
+from secateurs._methods import floor
 from secateurs.evaluation._budget import latency, predictor
+from secateurs.evaluation._contenders import named_pruners
 from secateurs.evaluation._curves import Chosen, Course, Progress, choose, run
-from secateurs.evaluation._methods import FLOOR, label_of, named_pruners
 from secateurs.evaluation._rows import Rows, Setting
 from secateurs.exceptions import InputError
 from secateurs.outputs._predictions import Predictions, is_table
 from secateurs.pruners import BasePruner
-from secateurs.pruners._base import check_option, is_number, resolve_keep
+from secateurs.pruners._base import check_option, is_number, label_of, resolve_keep
 from secateurs.pruning import Pruning, prune
 
 if TYPE_CHECKING:
@@ -109,7 +110,9 @@ def compare(
     sizes = sorted({resolve_keep(size, known.votes.n_members) or 1 for size in wanted})
     if not sizes:
         raise InputError("keep=() asks for no size at all. Give a count, a fraction, or several.")
-    pruners, notes = named_pruners(methods, known, diversity_weight, seed)
+    pruners, notes = named_pruners(
+        methods, known.votes.n_members, known.votes.has_missing, diversity_weight, seed
+    )
     testing = None
     if X_test is not None or y_test is not None:
         testing = Rows.of_test(known.ensemble, X_test, y_test, n_jobs)
@@ -191,9 +194,9 @@ class Comparison:
     def best(self) -> tuple[str, int]:
         """Method and size of the fewest members within a standard error of the most accurate."""
         lines = self._leaderboard
-        lines = lines[~lines["method"].isin([WHOLE, FLOOR])]
+        lines = lines[~lines["method"].isin([WHOLE, floor()])]
         if lines.empty:
-            lines = self._leaderboard[self._leaderboard["method"] == FLOOR]
+            lines = self._leaderboard[self._leaderboard["method"] == floor()]
         enough = lines["accuracy"].iloc[0] - lines["standard_error"].iloc[0] - 1e-12
         line = lines[lines["accuracy"] >= enough].sort_values("members", kind="stable").iloc[0]
         return str(line["method"]), int(line["keep"])

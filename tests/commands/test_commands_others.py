@@ -11,7 +11,7 @@ import pytest
 from command_line import N_TREES, TARGET, make_rows, refused, tree_of, type_in
 
 from secateurs import COMEP, all_pruners, load
-from secateurs.commands._registry import METHODS
+from secateurs._methods import METHODS
 from secateurs.commands.cite import references
 from secateurs.paper.datasets import DATASETS
 

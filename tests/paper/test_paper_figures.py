@@ -2,6 +2,7 @@
 
 import struct
 import sys
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,10 +19,12 @@ from made_up_results import (
     row_of,
     timed,
 )
+from matplotlib.figure import Figure
 from scipy import stats
 
+from secateurs import _methods
 from secateurs.exceptions import MissingExtraError
-from secateurs.paper._drawing import METHOD_STYLES, render
+from secateurs.paper._drawing import method_line, render, style_of
 from secateurs.paper._figures import make_pictures
 from secateurs.paper._paper import METHODS
 from secateurs.paper._series import (
@@ -101,10 +104,22 @@ def test_plans_without_results_have_no_figures(name):
     assert make_pictures([plan], frame_of(plan, lambda _: None), []) == []
 
 
-def test_methods_differ_in_more_than_colour():
-    styles = [(str(dashes), marker) for _, dashes, marker in METHOD_STYLES.values()]
-    markers = [marker for _, marker in styles]
-    assert len(set(markers)) == len(markers)
+def test_methods_differ_in_more_than_colour(monkeypatch):
+    unstyled = {
+        f"new{i}": replace(_methods.METHODS["re"], name=f"new{i}", style=None) for i in range(20)
+    }
+    monkeypatch.setattr("secateurs.paper._drawing.METHODS", _methods.METHODS | unstyled)
+    styles = [style_of(method) for method in _methods.METHODS | unstyled]
+    assert len({style.marker for style in styles}) == len(styles)
+    assert len({style.dashes for style in styles}) >= len(styles) - 1  # the paper's own are solid
+
+
+def test_every_method_can_be_drawn(monkeypatch):
+    new = replace(_methods.METHODS["re"], name="new", style=None)
+    monkeypatch.setattr("secateurs.paper._drawing.METHODS", _methods.METHODS | {"new": new})
+    axes = Figure().subplots()
+    for method in (*_methods.METHODS, "new"):
+        axes.plot([0, 1], [0, 1], **method_line(method))
 
 
 def tables_of(names=("table-dt", "table-knn")):

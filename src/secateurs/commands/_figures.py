@@ -54,7 +54,7 @@ def of_pruning(pruning: Any, material: Material, seed: int) -> Figures:
 
 def method_of(pruning: Any) -> str:
     """Name the method of a pruning, with what is not as usual."""
-    from secateurs.evaluation._methods import label_of
+    from secateurs.pruners._base import label_of
 
     return label_of(pruning.pruner)
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from secateurs._methods import METHODS
 from secateurs.commands._options import Workers
 from secateurs.commands._output import Output
 from secateurs.exceptions import ExecutorError, cause_of, import_extra
 
-WEIGHTED = ("comep", "domep")
+WEIGHTED = tuple(name for name, method in METHODS.items() if method.weighted)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from secateurs.commands._registry import METHODS
+from secateurs._methods import METHODS
 
 _BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 _BYTES |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from secateurs._methods import METHODS
 from secateurs.commands._material import Material, check_files, gather
 from secateurs.commands._method import WEIGHTED, Wanted, cluster
 from secateurs.commands._options import (
@@ -27,7 +28,6 @@ from secateurs.commands._options import (
     common,
 )
 from secateurs.commands._output import Output, Report, columns, signed
-from secateurs.commands._registry import METHODS
 from secateurs.commands._size import LIMITS, Limits, check_keep
 from secateurs.commands._targets import Targets, write_all
 from secateurs.commands._types import KEEP, METHOD

@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
+from secateurs._methods import METHODS, Method
 from secateurs.commands._options import common
 from secateurs.commands._output import Output, columns
-from secateurs.commands._registry import METHODS, Method
 from secateurs.commands._types import METHOD
 
 
@@ -14,25 +14,26 @@ from secateurs.commands._types import METHOD
 @click.argument("name", type=METHOD, required=False)
 @common
 def methods(out: Output, name: str | None) -> None:
-    """List the pruning methods, or tell all about the one called NAME."""
+    """List the pruning methods, or describe the one called NAME."""
     if name is None:
         shown = METHODS if out.as_json else {}  # the table needs none of it
-        facts = {key: _facts(key, method) for key, method in shown.items()}
-        rows = [(key, method.pruner, method.summary) for key, method in METHODS.items()]
-        out.result({"methods": facts}, columns(("name", "class", "goes by"), rows, left=3))
-        out.note("more of one: secateurs methods comep; in a paper: secateurs cite comep")
+        facts = {key: _facts(method) for key, method in shown.items()}
+        rows = [(key, method.pruner, method.criterion) for key, method in METHODS.items()]
+        out.result({"methods": facts}, columns(("name", "class", "criterion"), rows, left=3))
+        out.note("details of one: secateurs methods comep; to cite it: secateurs cite comep")
         return
-    found = _facts(name, METHODS[name])
+    found = _facts(METHODS[name])
     out.result({"name": name, **found}, _text(name, found))
 
 
-def _facts(name: str, method: Method) -> dict[str, Any]:
-    from secateurs import all_pruners
-
-    pruner = all_pruners()[name]
+def _facts(method: Method) -> dict[str, Any]:
+    pruner = method.load()
     return {
         "class": f"secateurs.{method.pruner}",
         "summary": method.summary,
+        "criterion": method.criterion,
+        "keeps": method.keeps,
+        "takes_missing": method.takes_missing,
         "cost": method.cost,
         "citation": method.citation,
         "parameters": pruner().get_params(deep=False),
@@ -41,7 +42,7 @@ def _facts(name: str, method: Method) -> dict[str, Any]:
 
 
 def _description(pruner: type) -> str:
-    """Give the docstring's text ahead of its lists."""
+    """Return the docstring's text ahead of its sections."""
     import inspect
 
     return inspect.cleandoc(pruner.__doc__ or "").split("\n\nParameters\n")[0].replace(" [1]_", "")
@@ -52,7 +53,9 @@ def _text(name: str, facts: dict[str, Any]) -> str:
     lines = [
         ("class", facts["class"]),
         ("parameters", parameters),
-        ("has to count", f"{facts['cost']}; n members, k to keep, d rows"),
+        ("keeps", facts["keeps"].replace("`", "")),
+        ("missing votes", "allowed" if facts["takes_missing"] else "not allowed"),
+        ("cost", f"{facts['cost']}; n members, k to keep, d rows"),
         ("paper", "none" if facts["citation"] is None else f"secateurs cite {name}"),
     ]
     return f"{facts['description']}\n\n{columns(('', ''), lines, left=2)}"

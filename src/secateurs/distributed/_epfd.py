@@ -53,11 +53,6 @@ class GroupedPruner(SpreadPruner):
         """What the results compete for."""
 
     @property
-    def is_nested(self) -> bool:
-        """Whether the members for a smaller keep are a prefix of those for a larger one."""
-        return False
-
-    @property
     def may_keep_fewer(self) -> bool:  # type: ignore[override]
         """Whether the method may keep fewer members than it is asked to."""
         return self.inner.may_keep_fewer
@@ -68,13 +63,14 @@ class GroupedPruner(SpreadPruner):
         return self.inner.takes_missing
 
     @property
-    def larger_is_better(self) -> bool:  # type: ignore[override]
+    def larger_is_better(self) -> bool | None:  # type: ignore[override]
         """Whether a larger objective is better."""
         return self.inner.larger_is_better
 
     @property
-    def _may_decide_size(self) -> bool:  # type: ignore[override]
-        return self.inner._may_decide_size
+    def may_decide_size(self) -> bool:  # type: ignore[override]
+        """Whether ``keep=None`` is allowed."""
+        return self.inner.may_decide_size
 
     def _check_parameters(self, votes: Votes | VoteStore) -> None:
         if not callable(self._criterion):
@@ -151,6 +147,13 @@ class GroupedPruner(SpreadPruner):
             raise InputError(
                 f"{{criterion}} needs a pruner with an objective_; {type(self.inner).__name__} has "
                 "none. Give criterion='accuracy'.",
+                criterion=self._criterion,
+            )
+        if self.larger_is_better is None:
+            name = type(self.inner).__name__
+            raise InputError(
+                f"{{criterion}} needs to know which objective_ is better. Set "
+                f"{name}.larger_is_better to True or False, or give criterion='accuracy'.",
                 criterion=self._criterion,
             )
         return result.objective if self.larger_is_better else -result.objective

@@ -8,19 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
+from secateurs._methods import shown_beside
 from secateurs.comparison import Comparison
+from secateurs.evaluation._contenders import named_pruners
 from secateurs.evaluation._curves import Chooser, Chosen, Course, choose, run
 from secateurs.evaluation._diagnostics import MOST_IN_HEATMAP as MOST_LIVE
-from secateurs.evaluation._methods import MOST_ROUNDS, label_of, named_pruners
 from secateurs.evaluation._rows import Rows, Setting
 from secateurs.exceptions import InputError
 from secateurs.outputs._predictions import Predictions
-from secateurs.pruners import COMEP, PEP, SEP, BasePruner
-from secateurs.pruners._base import is_number
+from secateurs.pruners import COMEP, BasePruner
+from secateurs.pruners._base import is_number, label_of
 from secateurs.pruning import Pruning
 
-_BESIDE = ("comep", "domep", "re", "oep", "drep", "oo", "kp", "best")  # quick ones
-_SEARCHES = {"sep": SEP, "pep": PEP}
 _LARGEST = 64  # members that orders go up to at least, where they do not go up to all
 
 
@@ -41,7 +40,9 @@ def compare_around(
     setting = Setting(Rows(votes, asked, X), testing)
     keep, largest = len(pruning.member_indices), _largest(votes.n_members, pruning)
     chosen, chooser, remarks = _own_choice(pruning, largest, setting)
-    others, _ = named_pruners(_BESIDE, pruning, weight_of(pruning.pruner), 0)
+    others, _ = named_pruners(
+        shown_beside(), votes.n_members, votes.has_missing, weight_of(pruning.pruner), 0
+    )
     own = label_of(pruning.pruner)
     choosers: dict[str, Chooser] = {own: chooser}
     for name, pruner in others.items() if beside else ():
@@ -67,9 +68,7 @@ def _own_choice(
             return chosen, chooser, ()
     one = Chosen(np.array([keep]), None, {keep: kept}, {keep: pruner})
     rounds = getattr(pruner, "n_iter_", 0)
-    most = min(
-        (MOST_ROUNDS[n] for n, k in _SEARCHES.items() if isinstance(pruner, k)), default=rounds
-    )
+    most = rounds if pruner.most_rounds is None else pruner.most_rounds
     if setting.testing is not None or rounds <= most:
         return one, partial(choose, pruner, [keep], None), ()
     shorter = pruner.with_keep(keep).set_params(n_iterations=most)

@@ -68,7 +68,7 @@ class WeightedChoices:
     def _choose(self, weight: float, votes: Votes) -> Chosen:
         objective = _KnownTDAS(votes, weight, self._distances(votes))
         rng = check_random_state(self._pruner.random_state)
-        members, _ = self._pruner._grow(objective, self._largest, rng)
+        members, _ = self._pruner.grow(objective, self._largest, rng)
         return Chosen(np.arange(1, len(members) + 1), list(members))
 
     def _distances(self, votes: Votes) -> Floats:

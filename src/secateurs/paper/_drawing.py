@@ -8,27 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from secateurs._methods import METHODS, Style
 from secateurs.exceptions import import_extra
-from secateurs.paper._paper import label
+from secateurs.paper._paper import OURS, label
 
 COLUMN = 3.5  # inches, the width of a column of the paper
 DPI = 200
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"  # Okabe and Ito's
 SKY, AMBER, GREY, BLACK = "#56B4E9", "#E69F00", "#7f7f7f", "#000000"
-# Colour, dashes and marker of each method: any two differ in more than colour.
-METHOD_STYLES: dict[str, tuple[str, Any, str]] = {
-    "kl": (SKY, (0, (4, 1.5)), "v"),
-    "kp": (PURPLE, (0, (1, 1)), "^"),
-    "oo": (GREEN, (0, (6, 1, 1, 1)), "s"),
-    "re": (AMBER, (0, (5, 1)), "D"),
-    "drep": (GREY, (0, (3, 1, 1, 1, 1, 1)), "P"),
-    "sep": (SKY, (0, (1, 2)), "X"),
-    "oep": (PURPLE, (0, (8, 2)), "<"),
-    "pep": (GREEN, (0, (2, 1)), ">"),
-    "comep": (BLUE, "-", "o"),
-    "domep": (ORANGE, "-", "*"),
-    "random": (BLACK, (0, (1, 3)), "x"),
-    "best": (BLACK, (0, (4, 4)), "+"),
+_COLOURS = {
+    **{"blue": BLUE, "orange": ORANGE, "green": GREEN, "purple": PURPLE},
+    **{"sky": SKY, "amber": AMBER, "grey": GREY, "black": BLACK},
 }
 _STYLE = {
     "font.size": 7.5,
@@ -118,14 +108,27 @@ def _house_style(matplotlib: Any, salt: str) -> Iterator[None]:
         yield
 
 
+def style_of(method: str) -> Style:
+    """Return the style of a method, derived from its place in the registry where it has none.
+
+    Any two methods differ in more than colour.
+    """
+    known, place = METHODS[method].style, list(METHODS).index(method)
+    if known is not None:
+        return known
+    n_sides, shape = 5 + place // 3, place % 3  # polygon, star or asterisk
+    dashes = (2.0 + n_sides, 1.0, 1.0 + shape, 1.0)
+    return Style(list(_COLOURS)[place % len(_COLOURS)], dashes, (n_sides, shape, 0))
+
+
 def method_line(method: str) -> dict[str, Any]:
-    """Say how the line of a method looks; the paper's own stand out."""
-    colour, dashes, marker = METHOD_STYLES[method]
-    own = method in ("comep", "domep")
+    """Return how the line of a method looks; the paper's own stand out."""
+    style = style_of(method)
+    own = method in OURS
     return {
-        "color": colour,
-        "linestyle": dashes,
-        "marker": marker,
+        "color": _COLOURS[style.colour],
+        "linestyle": (0, style.dashes) if style.dashes else "-",
+        "marker": style.marker,
         "linewidth": 1.6 if own else 0.9,
         "zorder": 3 if own else 2,
         "label": label(method),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from secateurs._methods import METHODS
 from secateurs.distributed import DOMEP, EPFD
 from secateurs.distributed._epfd import GroupedPruner
 from secateurs.objectives import TDAS
@@ -16,8 +17,8 @@ from secateurs.paper._cells import Cell, small_seed
 from secateurs.paper._protocol import Voted
 from secateurs.pruners import COMEP, BasePruner, make_pruner
 
-FREE_SIZE = ("oo", "drep", "sep", "oep", "pep")  # decide their own size, as in the paper
-_WEIGHTED = ("comep", "domep")
+# Methods that decide their own size, as in the paper.
+FREE_SIZE = tuple(name for name, method in METHODS.items() if method.decides is not None)
 _N_REPEATS = 3  # of what is quick
 _QUICK = 0.3  # seconds
 _N_RACES = 5  # COMEP against DOMEP
@@ -77,7 +78,7 @@ class Measurer:
         if cell.method == "full":
             return list(range(cell.n_members)), {"seconds": 0.0}
         free = cell.method in FREE_SIZE and cell.variant == "library"
-        weight = cell.diversity_weight if cell.method in _WEIGHTED else None
+        weight = cell.diversity_weight if METHODS[cell.method].weighted else None
         same = (cell.method, cell.variant, None if free else cell.keep, weight)
         if same not in self._known:
             self._known[same] = _fit(
@@ -145,7 +146,7 @@ def pruner_of(cell: Cell, votes: Votes) -> BasePruner:
     """
     seed = _pruner_seed(cell)
     parameters: Fields = {"keep": None if cell.method in FREE_SIZE else cell.keep}
-    if cell.method in _WEIGHTED:
+    if METHODS[cell.method].weighted:
         parameters["diversity_weight"] = cell.diversity_weight
     if cell.method == "kl":
         parameters["distributions"] = votes.sizes  # how often a member gives each label

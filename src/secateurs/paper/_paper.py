@@ -17,15 +17,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from secateurs import _methods
+
 METHODS = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
 OURS = ("comep", "domep")  # the paper's own methods
 CONTROL = "domep"  # what the paper compares all others with
 FLOORS = ("random", "best", "full")
-NAMES = {method: method.upper() for method in METHODS} | {
-    "random": "Random",
-    "best": "Best",
-    "full": "All",
-}
+NAMES = {name: method.label for name, method in _methods.METHODS.items()} | {"full": "All"}
 TABLES = {"table-dt": "table_dt.csv", "table-svm": "table_svm.csv", "table-knn": "table_knn.csv"}
 TABLE_OF_LEARNER = {"dt": "table-dt", "svm-rbf": "table-svm", "knn-distance": "table-knn"}
 LEARNERS = {

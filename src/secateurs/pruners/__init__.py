@@ -1,58 +1,41 @@
-"""Pruning methods, one file each."""
+"""Pruning methods, one file each; the registry in ``secateurs._methods`` lists them."""
 
-from typing import Any
+from __future__ import annotations
 
-from secateurs.pruners._base import BasePruner, check_option
-from secateurs.pruners._best_members import BestMembersPruner
-from secateurs.pruners._comep import COMEP
-from secateurs.pruners._drep import DREP
-from secateurs.pruners._early_stopping import EarlyStoppingPruner
-from secateurs.pruners._kappa import KappaPruner
-from secateurs.pruners._kl import KLDivergencePruner
-from secateurs.pruners._oep import OEP
-from secateurs.pruners._orientation import OrientationOrderingPruner
-from secateurs.pruners._pep import PEP
-from secateurs.pruners._random import RandomPruner
-from secateurs.pruners._reduced_error import ReducedErrorPruner
-from secateurs.pruners._selector import SelectorPruner
-from secateurs.pruners._sep import SEP
+from typing import TYPE_CHECKING, Any
 
-_PRUNERS: dict[str, type[BasePruner]] = {
-    "kl": KLDivergencePruner,
-    "kp": KappaPruner,
-    "oo": OrientationOrderingPruner,
-    "re": ReducedErrorPruner,
-    "drep": DREP,
-    "sep": SEP,
-    "oep": OEP,
-    "pep": PEP,
-    "es": EarlyStoppingPruner,
-    "random": RandomPruner,
-    "best": BestMembersPruner,
-}
+from secateurs._methods import METHODS
+from secateurs.pruners._base import BasePruner as BasePruner
+from secateurs.pruners._base import check_option
+from secateurs.pruners._selector import SelectorPruner as SelectorPruner
 
-__all__ = [
-    "COMEP",
-    "DREP",
-    "OEP",
-    "PEP",
-    "SEP",
-    "BasePruner",
-    "BestMembersPruner",
-    "EarlyStoppingPruner",
-    "KLDivergencePruner",
-    "KappaPruner",
-    "OrientationOrderingPruner",
-    "RandomPruner",
-    "ReducedErrorPruner",
-    "SelectorPruner",
-    "all_pruners",
-    "make_pruner",
-]
+if TYPE_CHECKING:  # for editors; a method that is missing here has no types, and nothing else
+    from secateurs.pruners._best_members import BestMembersPruner as BestMembersPruner
+    from secateurs.pruners._comep import COMEP as COMEP
+    from secateurs.pruners._drep import DREP as DREP
+    from secateurs.pruners._early_stopping import EarlyStoppingPruner as EarlyStoppingPruner
+    from secateurs.pruners._kappa import KappaPruner as KappaPruner
+    from secateurs.pruners._kl import KLDivergencePruner as KLDivergencePruner
+    from secateurs.pruners._oep import OEP as OEP
+    from secateurs.pruners._orientation import (
+        OrientationOrderingPruner as OrientationOrderingPruner,
+    )
+    from secateurs.pruners._pep import PEP as PEP
+    from secateurs.pruners._random import RandomPruner as RandomPruner
+    from secateurs.pruners._reduced_error import ReducedErrorPruner as ReducedErrorPruner
+    from secateurs.pruners._sep import SEP as SEP
 
 
 def all_pruners() -> dict[str, type[BasePruner]]:
-    """Give the pruners by their short names, as the paper has them, in lower case.
+    """Return all pruners by their short names, as the paper has them, in lower case.
+
+    Returns
+    -------
+    dict of str to class
+
+    See Also
+    --------
+    make_pruner : Make one of them.
 
     Examples
     --------
@@ -60,9 +43,7 @@ def all_pruners() -> dict[str, type[BasePruner]]:
     >>> list(all_pruners())[:5]
     ['comep', 'domep', 'kl', 'kp', 'oo']
     """
-    from secateurs.distributed import DOMEP  # behind the pruners in the flow
-
-    return {"comep": COMEP, "domep": DOMEP, **_PRUNERS}
+    return {name: method.load() for name, method in METHODS.items()}
 
 
 def make_pruner(name: str, **parameters: Any) -> BasePruner:
@@ -75,6 +56,14 @@ def make_pruner(name: str, **parameters: Any) -> BasePruner:
     **parameters
         Parameters of that pruner.
 
+    Returns
+    -------
+    BasePruner
+
+    See Also
+    --------
+    all_pruners : The names and classes.
+
     Examples
     --------
     >>> from secateurs import make_pruner
@@ -82,6 +71,16 @@ def make_pruner(name: str, **parameters: Any) -> BasePruner:
     KappaPruner(keep=20)
     """
     key = name.lower() if isinstance(name, str) else name
-    known = all_pruners()
-    check_option("pruner", key, known)
-    return known[key](**parameters)
+    check_option("pruner", key, METHODS)
+    return METHODS[key].load()(**parameters)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __dir__():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return next(method for method in METHODS.values() if method.pruner == name).load()
+
+
+def __dir__() -> list[str]:
+    methods = [m.pruner for m in METHODS.values() if m.home.startswith(f"{__name__}.")]
+    return sorted([*globals(), *methods])

@@ -1,6 +1,7 @@
 """What all pruners share: checking, coding, resolving keep, and scikit-learn's selector."""
 
 import difflib
+import inspect
 import numbers
 import warnings
 from abc import abstractmethod
@@ -16,9 +17,12 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array
+from secateurs._methods import method_of, short_name
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
 from secateurs.search import Choice
+
+_UNLABELLED = ("keep", "random_state", "n_jobs")  # parameters that labels leave out
 
 
 class BasePruner(SelectorMixin, BaseEstimator):
@@ -26,27 +30,53 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
     A method implements ``_select(votes, n_keep, rng)``, which gets `Votes`, the number of members
     to keep (None where the method is to decide) and a random generator, and returns a
-    `secateurs.search.Choice`. Votes may be missing unless the class sets ``takes_missing`` to
-    False. It may check its own parameters in ``_check_parameters`` and set
+    `secateurs.search.Choice`. It may check its own parameters in ``_check_parameters`` and set
     further attributes that end in an underscore.
+
+    Attributes
+    ----------
+    needs_y : bool
+        Whether the method looks at the true labels.
+    takes_missing : bool
+        Whether it takes missing votes.
+    is_nested : bool
+        Whether the members for a smaller ``keep`` are a prefix of those for a larger one; sizes
+        are then cut from one run.
+    may_keep_fewer : bool
+        Whether it may keep fewer members than ``keep``.
+    may_decide_size : bool
+        Whether ``keep=None`` is allowed.
+    larger_is_better : bool or None
+        Direction of ``objective_``, if there is one.
+    most_rounds : int or None
+        Largest ``n_iterations`` where methods are compared.
+
+    Notes
+    -----
+    For methods of the package the registry, ``secateurs._methods``, declares these attributes; a
+    class of your own sets them itself. Where parameters matter, they are properties.
     """
 
-    _needs_y = True
-    _may_decide_size = False
+    needs_y: bool = True
+    takes_missing: bool = True
+    is_nested: bool = False
+    may_keep_fewer: bool = False
+    may_decide_size: bool = False
+    larger_is_better: bool | None = None
+    most_rounds: int | None = None
     _takes_store = False  # _select gets the store itself, not its votes in memory
-    takes_missing = True
-    may_keep_fewer = False
-    larger_is_better = True  # of objective_
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        method = method_of(cls)
+        for name, value in method.facts.items() if method else ():
+            if not isinstance(getattr(cls, name), property):
+                setattr(cls, name, value)
 
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:  # read from the signature anew for every copy otherwise
         return super()._get_param_names()
-
-    @property
-    def is_nested(self) -> bool:
-        """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
-        return True
 
     def with_keep(self, keep: Any) -> Self:
         """Give an unfitted copy that keeps so many."""
@@ -144,7 +174,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
     def _choose(self, votes: Any, *options: Any) -> Self:
         rng = check_random_state(getattr(self, "random_state", None))
-        n_keep = resolve_keep(self.keep, votes.n_members, self._may_decide_size)
+        n_keep = resolve_keep(self.keep, votes.n_members, self.may_decide_size)
         self._check_parameters(votes)
         if votes.has_missing and not self.takes_missing:
             raise ValueError(
@@ -175,7 +205,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         else:
             coded = Votes.encode(votes, y)
             validate_data(self, votes, skip_check_array=True, reset=reset)
-        if reset and self._needs_y and coded.y is None:
+        if reset and self.needs_y and coded.y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "Give the true label of each sample."
@@ -196,7 +226,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True
-        tags.target_tags.required = self._needs_y
+        tags.target_tags.required = self.needs_y
         return tags
 
 
@@ -233,6 +263,27 @@ class SpreadPruner(BasePruner):
         self
         """
         return self._choose(self._encode(votes, y, reset=True), executor, callback)
+
+
+def label_of(pruner: BasePruner) -> str:
+    """Return a short label: name, λ and non-default parameters.
+
+    Examples
+    --------
+    >>> from secateurs import COMEP, EPFD, ReducedErrorPruner
+    >>> from secateurs.pruners._base import label_of
+    >>> label_of(COMEP(keep=3)), label_of(EPFD(ReducedErrorPruner(backfit=True), n_groups=2))
+    ('comep λ=0.5', 'EPFD n_groups=2 pruner=re backfit=True')
+    """
+    parameters = inspect.signature(type(pruner)).parameters
+    words = [short_name(pruner) or type(pruner).__name__]
+    for name, value in pruner.get_params(deep=False).items():
+        if name == "diversity_weight":
+            words.append(f"λ={value:g}" if is_number(value) else f"λ={value}")
+        elif name not in _UNLABELLED and repr(value) != repr(parameters[name].default):
+            text = label_of(value) if isinstance(value, BasePruner) else value
+            words += f"{name}={text}".split()
+    return " ".join(words)
 
 
 def in_memory(votes: Votes | VoteStore) -> Votes:

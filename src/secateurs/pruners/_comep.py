@@ -128,8 +128,8 @@ class COMEP(SpreadPruner):
         self.shard = shard
 
     @property
-    def is_nested(self) -> bool:
-        """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
+    def is_nested(self) -> bool:  # type: ignore[override]
+        """Whether the members for a smaller ``keep`` are a prefix of those for a larger one."""
         return not self.refine and self.start != "every" and self.diversity_weight != "auto"
 
     @property
@@ -180,7 +180,7 @@ class COMEP(SpreadPruner):
                 stacklevel=4,
             )
         with _objective(votes, weight, executor, self.shard) as objective:
-            members, scores = self._grow(objective, n_keep, rng, callback)
+            members, scores = self.grow(objective, n_keep, rng, callback)
             if self.refine:
                 members = swap_search(objective, members)
                 scores = _prefix_values(objective, members)
@@ -200,7 +200,7 @@ class COMEP(SpreadPruner):
         def accuracy(weight: float) -> float:
             def choose(part: Votes) -> Sequence[int]:
                 objective = TDAS(part, weight)
-                members, _ = self._grow(objective, n_keep, np.random.RandomState(seed))
+                members, _ = self.grow(objective, n_keep, np.random.RandomState(seed))
                 return swap_search(objective, members) if self.refine else members
 
             return held_out_accuracy(parts, choose)
@@ -208,13 +208,31 @@ class COMEP(SpreadPruner):
         scores = {weight: accuracy(weight) for weight in _AUTO_WEIGHTS}
         return max(scores, key=scores.__getitem__)
 
-    def _grow(
+    def grow(
         self,
         objective: TDAS,
         n_keep: int,
         rng: np.random.RandomState,
         callback: Progress | None = None,
     ) -> Choice:
+        """Choose members for an objective, from the start that the parameters ask for.
+
+        Parameters
+        ----------
+        objective : TDAS
+            Worth of a set; nobody has joined yet.
+        n_keep : int
+            How many members to choose.
+        rng : RandomState
+            Draws the start where that is random.
+        callback : callable(done, total, value), optional
+            Progress callback.
+
+        Returns
+        -------
+        Choice
+            The members, and TDAS after each step.
+        """
         if self.start == "every":
             return _from_every_start(objective, n_keep)
         if self.start == "random":

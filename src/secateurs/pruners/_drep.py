@@ -66,9 +66,6 @@ class DREP(BasePruner):
     array([0])
     """
 
-    _may_decide_size = True
-    larger_is_better = False
-
     def __init__(
         self, keep: int | float | None = None, rho: float = 0.3, stop: str = "best_prefix"
     ) -> None:

@@ -41,8 +41,6 @@ class EarlyStoppingPruner(BasePruner):
     array([0, 1])
     """
 
-    _needs_y = False
-
     def __init__(self, keep: int | float = 0.1) -> None:
         self.keep = keep
 

@@ -45,8 +45,6 @@ class KappaPruner(BasePruner):
     array([0, 2])
     """
 
-    _needs_y = False
-
     def __init__(self, keep: int | float = 0.1) -> None:
         self.keep = keep
 

@@ -61,8 +61,6 @@ class KLDivergencePruner(BasePruner):
     array([0, 2])
     """
 
-    _needs_y = False
-
     def __init__(
         self,
         keep: int | float = 0.1,

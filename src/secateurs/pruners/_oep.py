@@ -49,9 +49,6 @@ class OEP(BasePruner):
     array([0])
     """
 
-    _may_decide_size = True
-    larger_is_better = False
-
     def __init__(self, keep: int | float | None = None) -> None:
         self.keep = keep
 

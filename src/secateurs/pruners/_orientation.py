@@ -58,9 +58,6 @@ class OrientationOrderingPruner(BasePruner):
     array([1])
     """
 
-    _may_decide_size = True
-    takes_missing = False  # signatures of different lengths have no common angle
-
     def __init__(self, keep: int | float | None = None) -> None:
         self.keep = keep
 

@@ -40,8 +40,6 @@ class RandomPruner(BasePruner):
     np.int64(2)
     """
 
-    _needs_y = False
-
     def __init__(self, keep: int | float = 0.1, random_state: Any = None) -> None:
         self.keep = keep
         self.random_state = random_state

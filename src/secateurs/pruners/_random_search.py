@@ -16,10 +16,6 @@ MOST_ROUNDS = 50_000
 class RandomSearchPruner(BasePruner):
     """Base class of `SEP` and `PEP`."""
 
-    _may_decide_size = True
-    larger_is_better = False
-    may_keep_fewer = True
-
     def __init__(
         self,
         keep: int | float | None = None,
@@ -29,11 +25,6 @@ class RandomSearchPruner(BasePruner):
         self.keep = keep
         self.n_iterations = n_iterations
         self.random_state = random_state
-
-    @property
-    def is_nested(self) -> bool:
-        """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
-        return False
 
     def _check_parameters(self, votes: Votes) -> None:
         rounds = self.n_iterations

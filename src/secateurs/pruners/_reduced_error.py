@@ -54,15 +54,13 @@ class ReducedErrorPruner(BasePruner):
     array([ True, False, False])
     """
 
-    larger_is_better = False
-
     def __init__(self, keep: int | float = 0.1, backfit: bool = False) -> None:
         self.keep = keep
         self.backfit = backfit
 
     @property
-    def is_nested(self) -> bool:
-        """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
+    def is_nested(self) -> bool:  # type: ignore[override]
+        """Whether the members for a smaller ``keep`` are a prefix of those for a larger one."""
         return not self.backfit
 
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:

@@ -51,8 +51,9 @@ class SelectorPruner(BasePruner):
     array([0])
     """
 
-    _may_decide_size = True
     takes_missing = False
+    may_decide_size = True
+    larger_is_better = True
 
     def __init__(self, selector: Any) -> None:
         self.selector = selector
@@ -61,11 +62,6 @@ class SelectorPruner(BasePruner):
     def keep(self) -> Any:
         """The selector's own ``keep``, if it has one."""
         return getattr(self.selector, "keep", None)
-
-    @property
-    def is_nested(self) -> bool:
-        """Whether a smaller ``keep`` gives a beginning of what a larger one gives."""
-        return False
 
     def with_keep(self, keep: Any) -> Self:
         """Give an unfitted copy that keeps so many."""

@@ -8,12 +8,12 @@ from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
 from secateurs._labels import Array
+from secateurs._methods import short_name
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after, _diagnostics
 from secateurs.evaluation._before_after import Figure
 from secateurs.evaluation._budget import predictor
 from secateurs.evaluation._curves import Course, Score, whole_vote
-from secateurs.evaluation._methods import short_name
 from secateurs.evaluation._rows import Rows, Setting
 from secateurs.evaluation._weights import distances_of
 from secateurs.outputs._predictions import Predictions

@@ -1,0 +1,74 @@
+"""The methods of a comparison, made by their names."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sklearn.base import clone
+
+from secateurs._methods import METHODS, floor
+from secateurs.pruners import BasePruner, make_pruner
+from secateurs.pruners._base import check_option, label_of
+from secateurs.pruners._random_search import resolve_iterations
+from secateurs.pruners._selector import as_pruner
+
+
+def named_pruners(
+    methods: str | Iterable[str | BasePruner],
+    n_members: int,
+    has_missing: bool,
+    diversity_weight: Any,
+    seed: int,
+) -> tuple[dict[str, BasePruner], list[str]]:
+    """Make the methods to compare, the floor among them, by their labels.
+
+    Parameters
+    ----------
+    methods : "all", or iterable of str or pruner
+        Short names, or pruners with parameters of their own.
+    n_members : int
+        Size of the ensemble, by which the rounds of random searches are limited.
+    has_missing : bool
+        Whether votes are missing; of "all", methods that need every vote are left out.
+    diversity_weight : float or "auto"
+        λ of methods given by name that have one.
+    seed : int
+        Random state of methods given by name.
+
+    Returns
+    -------
+    pruners : dict of str to BasePruner
+        The pruners by their labels.
+    notes : list of str
+        What was limited or left out.
+    """
+    everything = isinstance(methods, str)
+    if everything:
+        check_option("methods", methods, ("all",))
+    pruners: dict[str, BasePruner] = {}
+    notes = []
+    for method in [*(METHODS if everything else methods), floor()]:
+        if isinstance(method, str):
+            pruner, note = _named(method, n_members, diversity_weight)
+            pruner.seed(seed)
+            notes += note
+        else:
+            pruner = clone(as_pruner(method))
+        if everything and has_missing and not pruner.takes_missing:
+            notes.append(f"{method} is left out: it cannot work with missing votes.")
+            continue
+        pruners.setdefault(label_of(pruner), pruner)
+    return pruners, list(dict.fromkeys(notes))
+
+
+def _named(name: str, n_members: int, diversity_weight: Any) -> tuple[BasePruner, list[str]]:
+    pruner = make_pruner(name)
+    if hasattr(pruner, "diversity_weight"):
+        pruner.set_params(diversity_weight=diversity_weight)
+    rounds, most = resolve_iterations("auto", n_members), pruner.most_rounds
+    if most is None or rounds <= most:
+        return pruner, []
+    pruner.set_params(n_iterations=most)
+    return pruner, [
+        f"{name.lower()} made {most:,} rounds of the {rounds:,} it makes by itself; more may "
+        "find better sets."
+    ]
