@@ -44,9 +44,9 @@ def line_of(board, method, keep):
 
 def test_every_method_at_every_size_is_as_accurate_as_the_model_it_makes(tested, forest):
     board = tested.leaderboard()
-    assert len(tested.courses) == len(all_pruners())
+    assert len(tested.curves) == len(all_pruners())
     assert len(board) == 1 + 3 * len(all_pruners())
-    for name in tested.courses:
+    for name in tested.curves:
         for keep in (1, 3, 8):
             model = tested.pruning(name, keep).estimator
             line = line_of(board, name, keep)
@@ -58,10 +58,10 @@ def test_every_method_at_every_size_is_as_accurate_as_the_model_it_makes(tested,
 
 @pytest.mark.filterwarnings("ignore:KLDivergencePruner got no distributions")
 def test_methods_choose_as_they_do_by_themselves(tested, forest):
-    votes = tested.setting.choosing.votes
-    for name, course in tested.courses.items():
+    votes = tested.problem.votes
+    for name, curve in tested.curves.items():
         for keep in (1, 3, 8):
-            alone = next(iter(course.chosen.fitted.values())).with_keep(keep).fit(votes)
+            alone = next(iter(curve.selection.fitted.values())).with_keep(keep).fit(votes)
             pruning = tested.pruning(name, keep)
             assert pruning.member_indices.tolist() == alone.member_indices_.tolist()
             assert pruning.pruner.scores_ == pytest.approx(alone.scores_)
@@ -141,7 +141,7 @@ def test_cross_fitting_chooses_on_four_fifths_and_judges_on_the_fifth(forest):
     X_choose, y = X[CHOOSE], Y[CHOOSE]
     shares = np.stack([tree.predict_proba(X_choose) for tree in forest.estimators_])
     votes = np.array(["ant", "bee", "cat"])[shares.argmax(axis=2)].T
-    parts = list(folds(CODES[CHOOSE], np.random.RandomState(found.setting.seed)))
+    parts = list(folds(CODES[CHOOSE], np.random.RandomState(found.split.seed)))
     assert sorted(np.concatenate([held_out for _, held_out in parts])) == list(range(200))
     for pruner in pruners:
         for keep in (2, 5):
@@ -229,18 +229,18 @@ def test_progress_is_told_after_each_choice():
 def test_long_searches_are_cut_short_and_said_to_be():
     votes, y = cases.plain(12, 60)
     found = compare(votes, None, y, ["pep", PEP(n_iterations=7)], 3, random_state=0)
-    assert list(found.courses) == ["pep n_iterations=50", "pep n_iterations=7", "random"]
+    assert list(found.curves) == ["pep n_iterations=50", "pep n_iterations=7", "random"]
     rounds = naive.auto_iterations(12)
     assert any(f"pep made 50 rounds of the {rounds}" in note for note in found.notes)
     few, y = cases.plain(3, 60)  # 3² ln 3 is 10 rounds
-    assert list(compare(few, None, y, ["pep"], 2).courses) == ["pep", "random"]
+    assert list(compare(few, None, y, ["pep"], 2).curves) == ["pep", "random"]
 
 
 def test_methods_that_cannot_do_with_missing_votes_are_left_out_of_all(forest):
     bagging = BaggingClassifier(DecisionTreeClassifier(max_depth=4), 12, random_state=0)
     bagging.fit(X[FIT], Y[FIT])
     found = compare(bagging, X[FIT], Y[FIT], keep=4, oob=True, random_state=0)
-    assert "oo" not in found.courses
+    assert "oo" not in found.curves
     assert any(note.startswith("oo is left out") for note in found.notes)
     with pytest.raises(ValueError, match="cannot work with missing votes"):
         compare(bagging, X[FIT], Y[FIT], ["oo"], keep=4, oob=True)
@@ -271,7 +271,7 @@ def test_the_weight_of_diversity_goes_to_those_that_have_one(forest):
     found = compare(
         forest, X[CHOOSE], Y[CHOOSE], ["comep", "domep", "re"], 3, diversity_weight=0.25
     )
-    assert list(found.courses) == ["comep λ=0.25", "domep λ=0.25", "re", "random"]
+    assert list(found.curves) == ["comep λ=0.25", "domep λ=0.25", "re", "random"]
     assert found.pruning("comep λ=0.25", 3).pruner.diversity_weight_ == 0.25
 
 
@@ -304,8 +304,8 @@ def test_it_says_what_it_is(tested):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"y": None}, "compare needs y"),
-        ({"X": None}, "compare needs X"),
+        ({"y": None}, "y is missing"),
+        ({"X": None}, "X is missing"),
         ({"keep": ()}, "no size at all"),
         ({"keep": 21}, "asks for more members than the ensemble has"),
         ({"methods": ["comp"]}, "Did you mean 'comep'"),

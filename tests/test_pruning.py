@@ -27,10 +27,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import naive
 from secateurs import COMEP, collect_votes, make_pruner, prune
-from secateurs.evaluation._before_after import costs, row_hashes
+from secateurs.evaluation import _before_after
 from secateurs.evaluation._budget import timings
 from secateurs.exceptions import BudgetError, InputError
 from secateurs.outputs._folds import folds
+from secateurs.problem import row_hashes
 
 X, CODES = make_classification(
     700, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.15, random_state=1
@@ -392,6 +393,10 @@ def test_rows_and_labels_to_measure_on_go_together(forest):
         prune(forest, X[CHOOSE], Y[CHOOSE], keep=3).summary(X[:5], Y[:4])
 
 
+def costs(pruning):
+    return _before_after.costs(pruning.problem, pruning.pruner)
+
+
 def test_ensembles_of_very_many_members_are_not_converted():
     forest = RandomForestClassifier(101, max_depth=2, random_state=0).fit(X[FIT], Y[FIT])
     figures = costs(prune(forest, X[CHOOSE], Y[CHOOSE], keep=100))
@@ -457,8 +462,8 @@ def test_the_provenance_is_plain(forest):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"y": None}, "prune needs y"),
-        ({"X": None}, "prune needs X"),
+        ({"y": None}, "y is missing"),
+        ({"X": None}, "X is missing"),
         ({"vote": "loud"}, "vote='loud' is unknown"),
         ({"pruner": "comp"}, "Did you mean 'comep'"),
         ({"pruner": COMEP(), "refine": True}, "Give refine to the pruner itself"),

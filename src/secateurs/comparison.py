@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,15 +13,24 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs._methods import floor
+from secateurs.evaluation._alternatives import Featured
+from secateurs.evaluation._before_after import held_out_accuracy
 from secateurs.evaluation._budget import latency, predictor
 from secateurs.evaluation._contenders import named_pruners
-from secateurs.evaluation._curves import Chosen, Course, Progress, choose, run
-from secateurs.evaluation._rows import Rows, Setting
+from secateurs.evaluation._curves import (
+    Evaluation,
+    Progress,
+    Selection,
+    SizeCurve,
+    choose,
+    evaluate,
+)
+from secateurs.evaluation._rows import Split
 from secateurs.exceptions import InputError
-from secateurs.outputs._predictions import Predictions, is_table
+from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners._base import check_option, is_number, label_of, resolve_keep
-from secateurs.pruning import Pruning, prune
+from secateurs.pruning import Pruning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,71 +107,37 @@ def compare(
     >>> len(comparison.leaderboard())  # three methods, two sizes, and all members
     7
     """
-    if y is None:
-        raise InputError("compare needs y, the true labels of the rows to choose on.")
-    if X is None and not is_table(ensemble):
-        raise InputError("compare needs X, the rows to choose on; only predictions go without.")
     rng = check_random_state(random_state)
     seed, seed_of_folds = (int(drawn) for drawn in rng.randint(2**31, size=2))
-    # Early stopping chooses nothing: this checks what is given and collects votes, as prune does.
-    known = prune(ensemble, X, y, "es", keep=1.0, oob=oob, n_jobs=n_jobs)
+    problem = Problem.of(ensemble, X, y, X_test=X_test, y_test=y_test, oob=oob, n_jobs=n_jobs)
     wanted = [keep] if is_number(keep) else list(keep)  # type: ignore[arg-type]
-    sizes = sorted({resolve_keep(size, known.votes.n_members) or 1 for size in wanted})
+    sizes = sorted({resolve_keep(size, problem.n_members) or 1 for size in wanted})
     if not sizes:
-        raise InputError("keep=() asks for no size at all. Give a count, a fraction, or several.")
-    pruners, notes = named_pruners(
-        methods, known.votes.n_members, known.votes.has_missing, diversity_weight, seed
-    )
-    testing = None
-    if X_test is not None or y_test is not None:
-        testing = Rows.of_test(known.ensemble, X_test, y_test, n_jobs)
-    setting = Setting(Rows(known.votes, known.ensemble, X), testing, seed_of_folds)
+        raise InputError(
+            "{keep} asks for no size at all. Give a count, a fraction, or several.", keep=keep
+        )
+    pruners, notes = named_pruners(methods, problem.votes, diversity_weight, seed)
+    split = Split(problem, seed_of_folds)
     choosers = {name: partial(choose, pruner, sizes, sizes[-1]) for name, pruner in pruners.items()}
-    courses = run(setting, choosers, sizes, callback)
-    return Comparison(known, setting, courses, sizes, tuple(notes))
+    curves = evaluate(split, choosers, sizes, callback)
+    return Comparison(split, curves, sizes, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Evaluation):
     """Methods and sizes next to each other, on rows held out. Made by `compare`.
 
     Attributes
     ----------
-    courses : dict of str to Course
-        What each method chooses at each size, and how it does.
+    problem : Problem
+        The ensemble and its rows.
+    curves : dict of str to SizeCurve
+        What each method selects at each size, and how that does.
     sizes : list of int
         The sizes asked for.
     notes : tuple of str
         What a reader of the figures should know.
     """
-
-    source: Pruning  # whose ensemble and rows these are
-    setting: Setting
-    courses: Mapping[str, Course]
-    sizes: list[int]
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures should know."""
-        said = [
-            f"{name}: {note}"
-            for name, course in self.courses.items()
-            for note in course.chosen.notes
-        ]
-        return (self.judged_on, *self.remarks, *dict.fromkeys(said))
-
-    @property
-    def judged_on(self) -> str:
-        """Say which rows the figures are from."""
-        n_choosing = self.setting.choosing.votes.n_samples
-        if self.setting.testing is not None:
-            n_testing = self.setting.testing.votes.n_samples
-            return f"Chosen on {n_choosing:,} rows, judged on {n_testing:,} others."
-        return (
-            f"Judged by cross-fitting on {n_choosing:,} rows: chosen on four fifths, judged on the "
-            "fifth, five times."
-        )
 
     def leaderboard(self) -> "pd.DataFrame":
         """Give a line for each method and size, and for all members; the most accurate first.
@@ -188,7 +163,7 @@ class Comparison:
     @property
     def cost(self) -> str:
         """The column that stands for cost."""
-        return "members" if isinstance(self.source.ensemble, Predictions) else "bytes"
+        return "members" if self.problem.is_predictions else "bytes"
 
     @property
     def best(self) -> tuple[str, int]:
@@ -215,19 +190,14 @@ class Comparison:
         """
         best = self.best if method is None or keep is None else ("", 0)
         method, keep = method or best[0], keep or best[1]
-        check_option("method", method, self.courses)
-        chosen = self.courses[method].chosen
-        if keep not in chosen.sizes:
-            known = ", ".join(map(str, chosen.sizes))
-            raise InputError(f"keep={keep} was not compared for {method}. Give one of: {known}.")
-        fitted = _cut(chosen, keep)
-        return Pruning(
-            self.source.ensemble,
-            fitted,
-            self.source.votes,
-            self.source.chosen_rows,
-            self.source.oob,
-        )
+        check_option("method", method, self.curves)
+        selection = self.curves[method].selection
+        if keep not in selection.sizes:
+            known = ", ".join(map(str, selection.sizes))
+            raise InputError(
+                f"{{keep}} was not compared for {method}. Give one of: {known}.", keep=keep
+            )
+        return Pruning(self.problem.without_rows(), _cut(selection, keep))
 
     def report(self, path: str | Path, *, force: bool = False) -> Path:
         """Write a page that shows everything, with the `best` line in front.
@@ -249,51 +219,63 @@ class Comparison:
         refuse_existing([Path(path)], force)  # before any work
         return write_report(report_data(self), path, force=force)
 
+    def featured(
+        self, X_test: Any = None, y_test: ArrayLike | None = None, *, X: Any = None
+    ) -> Featured:
+        """Return the `best` line among all, for a report."""
+        if X_test is not None or y_test is not None or X is not None:
+            raise InputError(
+                "A comparison has its own rows. Give {X_test} and {y_test} to compare.",
+                X_test=...,
+                y_test=...,
+            )
+        lines = board_lines(self._leaderboard)
+        return Featured(self, self.pruning().pruner, *self.best, lines)
+
     @cached_property
     def _leaderboard(self) -> "pd.DataFrame":
         import pandas as pd
 
         lines = [self._whole_line()]
-        for name, course in self.courses.items():
-            lines += [self._line(name, course, size) for size in self.sizes]
+        for name, curve in self.curves.items():
+            lines += [self._line(name, curve, size) for size in self.sizes]
         board = pd.DataFrame(lines)
         board["pareto"] = on_front(board[self.cost], board["accuracy"])
         order = ["accuracy", self.cost, "method"]
         return board.sort_values(order, ascending=[False, True, True], ignore_index=True)
 
     def _whole_line(self) -> dict[str, Any]:
-        any_course = next(iter(self.courses.values()))
-        accuracy = any_course.own.whole_accuracy
-        n_members = self.source.ensemble.n_members
-        line = _figures(WHOLE, n_members, n_members, accuracy, any_course.own.n_rows)
+        own = next(iter(self.curves.values())).own
+        n_members = self.problem.n_members
+        line = _figures(WHOLE, n_members, n_members, own.whole_accuracy, own.n_rows)
         return line | self._costs(range(n_members)) | {"seconds": 0.0}
 
-    def _line(self, name: str, course: Course, size: int) -> dict[str, Any]:
-        chosen, own = course.chosen, course.own
-        place, members = chosen.place(size), chosen.members(size)
-        line = _figures(name, size, len(members), float(own.accuracy[place]), own.n_rows)
-        change, half = float(own.change[place]), float(own.half_width[place])
-        line |= {"change": change, "low": change - half, "high": change + half}
-        took = max(chosen.seconds.values()) if chosen.order else chosen.seconds[size]
+    def _line(self, name: str, curve: SizeCurve, size: int) -> dict[str, Any]:
+        selection, members = curve.selection, curve.selection.members(size)
+        found = held_out_accuracy(curve, size)
+        line = _figures(name, size, len(members), found.after, curve.own.n_rows)
+        change = float(curve.own.change[selection.place(size)])
+        line |= {"change": change, "low": found.low, "high": found.high}
+        took = max(selection.seconds.values()) if selection.order else selection.seconds[size]
         return line | self._costs(members) | {"seconds": took}
 
     def _costs(self, members: Sequence[int]) -> dict[str, float]:
         """Measure what a sub-ensemble takes."""
-        ensemble = self.source.ensemble
-        if isinstance(ensemble, Predictions):
+        ensemble = self.problem.ensemble
+        if self.problem.is_predictions:
             return {"bytes": np.nan, "ms": np.nan}
         kept = sorted(members)
         n_bytes = len(pickle.dumps(ensemble.slice(kept)))
-        row = _safe_indexing(self.setting.judged_on.X, [0])
+        row = _safe_indexing(self.split.judged_on.X, [0])
         seconds = latency(predictor(ensemble, kept), row, _SECONDS)
         return {"bytes": n_bytes, "ms": 1e3 * seconds}
 
     def __repr__(self) -> str:
-        model = type(self.source.ensemble.model).__name__
+        model = type(self.problem.ensemble.model).__name__
         sizes = " or ".join(map(str, self.sizes))
         return (
-            f"Comparison({model} of {self.source.ensemble.n_members} members: "
-            f"{', '.join(self.courses)}; {sizes} kept)"
+            f"Comparison({model} of {self.problem.n_members} members: "
+            f"{', '.join(self.curves)}; {sizes} kept)"
         )
 
     def _repr_html_(self) -> str:
@@ -325,11 +307,11 @@ def on_front(cost: Any, accuracy: Any) -> list[bool]:
     ]
 
 
-def _cut(chosen: Chosen, size: int) -> BasePruner:
+def _cut(selection: Selection, size: int) -> BasePruner:
     """Give the pruner fitted for a size; of a nested method, cut from the one for the largest."""
-    if size in chosen.fitted:
-        return chosen.fitted[size]
-    (pruner,) = chosen.fitted.values()
+    if size in selection.fitted:
+        return selection.fitted[size]
+    (pruner,) = selection.fitted.values()
     part = copy.copy(pruner).set_params(keep=size)
     part.__dict__.pop("_upper_bound", None)  # was for another size
     part.member_indices_ = pruner.member_indices_[:size]

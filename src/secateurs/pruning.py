@@ -1,6 +1,5 @@
 """From a fitted ensemble to a smaller one: prune() and what it gives."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,14 +10,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from secateurs.ensembles import Ensemble, as_ensemble
+from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after
+from secateurs.evaluation._alternatives import Featured, evaluate_around
 from secateurs.evaluation._budget import Budget, Sizes
+from secateurs.evaluation._contenders import parameters_of
 from secateurs.exceptions import InputError
-from secateurs.outputs._collect import looks_trained_on, votes_of
 from secateurs.outputs._folds import held_out_accuracy, split_votes
-from secateurs.outputs._predictions import Predictions, is_table
 from secateurs.outputs._votes import Votes
+from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners._base import SpreadPruner, check_option, resolve_keep
 from secateurs.pruners._selector import as_pruner
@@ -118,19 +118,15 @@ def prune(
     RandomForestClassifier(n_estimators=5, random_state=0)
     """
     check_option("vote", vote, VOTES)
-    known = Predictions(ensemble) if is_table(ensemble) else as_ensemble(ensemble)
-    if y is None:
-        raise InputError("prune needs y, the true labels of the rows to choose on.")
-    if X is None and not isinstance(known, Predictions):
-        raise InputError("prune needs X, the rows to choose on; only predictions go without.")
-    votes = _votes(known, X, y, oob, n_jobs)
+    problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs)
+    votes = problem.votes
     rng = check_random_state(random_state)
     budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
     if budget.is_set and keep is not None:
         raise InputError(f"keep={keep} and a budget exclude each other. Give one of them.")
     method = _method(pruner, parameters, keep, rng, votes)
     if budget.is_set:
-        keep = Sizes(known, X, votes, method, rng).find(budget, vote)
+        keep = Sizes(problem, method, rng).find(budget, vote)
     if keep is not None:
         method = method.with_keep(keep)
     if isinstance(method, SpreadPruner):
@@ -143,7 +139,7 @@ def prune(
         )
     else:
         method.fit(votes)
-    return Pruning(known, method, votes, _before_after.row_hashes(X), oob)
+    return Pruning(problem.without_rows(), method)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,16 +159,28 @@ class Pruning:
         What the members were chosen by.
     """
 
-    ensemble: Ensemble
+    problem: Problem  # without its rows
     pruner: BasePruner
-    votes: Votes
-    chosen_rows: Any = None
-    oob: bool = False
     estimator: Any = field(init=False)
 
     def __post_init__(self) -> None:
         kept = np.sort(self.pruner.member_indices_).tolist()
         object.__setattr__(self, "estimator", self.ensemble.slice(kept))
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """The whole ensemble."""
+        return self.problem.ensemble
+
+    @property
+    def votes(self) -> Votes:
+        """The votes that the members were chosen by."""
+        return self.problem.votes
+
+    @property
+    def oob(self) -> bool:
+        """Whether these are out-of-bag votes."""
+        return self.problem.oob
 
     @property
     def member_indices(self) -> Any:
@@ -206,7 +214,8 @@ class Pruning:
             bootstrap over rows).
             The index is named after the rows: held out, or those the members were chosen on.
         """
-        return _before_after.summary(self, X_test, y_test, check_random_state(random_state))
+        problem = self.problem.with_test(X_test, y_test)
+        return _before_after.summary(problem, self.pruner, check_random_state(random_state))
 
     def report(
         self,
@@ -241,6 +250,19 @@ class Pruning:
         refuse_existing([Path(path)], force)  # before any work
         return write_report(report_data(self, X_test, y_test, X=X), path, force=force)
 
+    def featured(
+        self,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        *,
+        X: Any = None,
+        beside: bool = True,
+    ) -> Featured:
+        """Evaluate the pruning at all sizes, with other methods beside it; see `report`."""
+        problem = self.problem.with_rows(X).with_test(X_test, y_test)
+        evaluation = evaluate_around(problem, self.pruner, beside)
+        return Featured(evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0])
+
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the pruned ensemble to a file, with a note of how it came about beside it."""
         from secateurs.persistence._models import save
@@ -249,10 +271,9 @@ class Pruning:
 
     def provenance(self) -> dict[str, Any]:
         """Give what there is to know of the pruning, in plain values."""
-        parameters = self.pruner.get_params(deep=False)
         return {
             "method": type(self.pruner).__name__,
-            "parameters": {name: _plain(value) for name, value in parameters.items()},
+            "parameters": parameters_of(self.pruner),
             "members": self.member_indices.tolist(),
             "names": self.member_names,
             "scores": self.pruner.scores_.tolist(),
@@ -268,21 +289,7 @@ class Pruning:
         )
 
     def _repr_html_(self) -> str:
-        return _before_after.html(self)
-
-
-def _votes(ensemble: Ensemble, X: Any, y: ArrayLike, oob: bool, n_jobs: int | None) -> Votes:
-    if isinstance(ensemble, Predictions):
-        ensemble.prepare(X)
-        return ensemble.votes.with_labels(y)
-    votes = votes_of(ensemble, X, y, oob, n_jobs)
-    if not oob and looks_trained_on(ensemble, votes):
-        warnings.warn(
-            "These look like the rows the ensemble was trained on, on which nearly every member "
-            "looks good. Give rows held out, or oob=True to use each member's unseen rows only.",
-            stacklevel=3,
-        )
-    return votes
+        return _before_after.html(self.problem, self.pruner)
 
 
 def _method(
@@ -321,7 +328,3 @@ def _best_method(votes: Votes, keep: int | float, rng: np.random.RandomState) ->
 
         scores.append((held_out_accuracy(parts, choose), method))
     return max(scores, key=lambda pair: pair[0])[1]
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

@@ -10,11 +10,11 @@ import naive
 from secateurs import Votes, compare
 from secateurs.evaluation import _rows
 from secateurs.evaluation._curves import Score, score
-from secateurs.evaluation._rows import Ballots, Rows
+from secateurs.evaluation._rows import Ballots, VotedRows
 
 
 def ballots_of(case):
-    (ballots,) = Rows(Votes.encode(*case)).ballots()
+    (ballots,) = VotedRows(Votes.encode(*case)).ballots()
     return ballots
 
 
@@ -81,7 +81,7 @@ def test_rows_are_taken_a_few_at_a_time_with_the_same_result(monkeypatch):
 
     def figures(**rows):
         found = compare(forest, X[150:250], y[150:250], **given, **rows)
-        return found.leaderboard().drop(columns=["ms", "seconds"]), found.courses["re"].predicted
+        return found.leaderboard().drop(columns=["ms", "seconds"]), found.curves["re"].predicted
 
     for rows in ({}, {"X_test": X[250:], "y_test": y[250:]}):
         board, predicted = figures(**rows)

@@ -374,7 +374,7 @@ def test_a_comparison_shows_its_best_line_and_all_others(tables):
     assert data["chosen"]["keep"] == keep
     assert len(data["leaderboard"]) == 1 + 2 * 4
     assert data["leaderboard"][0]["accuracy"] == found.leaderboard()["accuracy"].iloc[0]
-    assert {course["label"] for course in data["courses"]} == set(found.courses)
+    assert {course["label"] for course in data["courses"]} == set(found.curves)
     with pytest.raises(InputError, match="A comparison has its own rows"):
         report_data(found, X[TEST], Y[TEST])
 

@@ -18,21 +18,11 @@ _COSTS |= {"megabytes as .onnx": "file (.onnx)"}
 _COSTS |= {"ms for 1 row": "predict 1 row", "ms for 1000 rows": "predict 1,000 rows"}
 
 
-class Line(NamedTuple):
-    """A figure of the whole ensemble and of the pruned one."""
-
-    name: str
-    before: float
-    after: float
-    low: float = math.nan
-    high: float = math.nan
-
-
 class Figures(NamedTuple):
     """All figures of a pruning, and the rows they were measured on."""
 
     rows: str
-    lines: list[Line]
+    lines: Mapping[str, "Figure"]
 
 
 def of_pruning(pruning: Any, material: Material, seed: int) -> Figures:
@@ -41,13 +31,12 @@ def of_pruning(pruning: Any, material: Material, seed: int) -> Figures:
 
     from secateurs.evaluation import _before_after
 
+    problem = pruning.problem.with_rows(material.X)
     if material.y_test is not None:
+        problem = problem.with_test(material.X_test, material.y_test)
         rng = check_random_state(seed)
-        measured = _before_after.measure(pruning, material.X_test, material.y_test, rng, files=True)
-        return Figures(measured[0], _lines(measured[1]))
-    held_out, remarks = _cross_fitted(pruning, material.X)
-    lines = [Line("members", pruning.ensemble.n_members, len(pruning.member_indices)), held_out]
-    lines += _lines(_before_after.costs(pruning, material.X))
+        return Figures(*_before_after.measure(problem, pruning.pruner, rng, files=True))
+    lines, remarks = _cross_fitted(problem, pruning.pruner)
     rows = f"rows to choose on ({material.n_rows}), 5-fold cross-fitting"
     return Figures(" ".join([rows, *remarks]), lines)
 
@@ -68,46 +57,42 @@ def as_data(pruning: Any, figures: Figures) -> dict[str, Any]:
         "n_members_before": pruning.ensemble.n_members,
         "measured_on": figures.rows,
         "figures": {
-            line.name: {"full": line.before, "pruned": line.after, **_interval(line)}
-            for line in figures.lines
+            name: {"full": figure.before, "pruned": figure.after, **_interval(figure)}
+            for name, figure in figures.lines.items()
         },
     }
 
 
 def as_text(pruning: Any, figures: Figures) -> str:
     """Set the figures as a table; of predictions, name the members too."""
-    table = columns(("", "full", "pruned", "change", ""), [_cells(line) for line in figures.lines])
+    rows = [_cells(name, figure) for name, figure in figures.lines.items()]
+    table = columns(("", "full", "pruned", "change", ""), rows)
     if hasattr(pruning.estimator, "predict") or isinstance(pruning.ensemble.model, (list, dict)):
         return table
     return f"{table}\nkept, in the order of choice: {one_line(', '.join(pruning.member_names))}"
 
 
-def _interval(line: Line) -> dict[str, Any]:
-    return {"interval": [line.low, line.high]} if math.isfinite(line.low) else {}
+def _interval(figure: "Figure") -> dict[str, Any]:
+    return {"interval": [figure.low, figure.high]} if math.isfinite(figure.low) else {}
 
 
-def _lines(figures: Mapping[str, "Figure"]) -> list[Line]:
-    return [Line(name, f.before, f.after, f.low, f.high) for name, f in figures.items()]
-
-
-def _cross_fitted(pruning: Any, X: Any) -> tuple[Line, tuple[str, ...]]:
+def _cross_fitted(problem: Any, pruner: Any) -> tuple[dict[str, "Figure"], tuple[str, ...]]:
     """Choose again on four fifths of the rows and vote on the fifth, five times, as the page."""
-    from secateurs.evaluation._alternatives import compare_around
+    from secateurs.evaluation._alternatives import evaluate_around
+    from secateurs.evaluation._before_after import costs, count, held_out_accuracy
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said already, of all rows
-        comparison = compare_around(pruning, X, None, None, beside=False)
-    (course,) = comparison.courses.values()
-    place = course.chosen.place(len(pruning.member_indices))
-    own = course.own
-    change, half = float(own.change[place]), float(own.half_width[place])
-    figures = (own.whole_accuracy, float(own.accuracy[place]), change - half, change + half)
-    return Line(_CROSS_FITTED, *figures), comparison.remarks
+        evaluation = evaluate_around(problem, pruner, beside=False)
+    (curve,) = evaluation.curves.values()
+    accuracy = held_out_accuracy(curve, len(pruner.member_indices_))
+    lines = count(pruner) | {_CROSS_FITTED: accuracy} | costs(problem, pruner)
+    return lines, evaluation.remarks
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def _cells(name: str, figure: "Figure") -> tuple[str, ...]:
     """Say a figure in words: what it was, what it is, what that means."""
-    name, before, after, low, high = line
+    before, after, low, high, _ = figure
     label = one_line(_COSTS.get(name, name))
     share = f"{signed(100 * (after / before - 1), 0)} %" if before else ""
     if name == "members":

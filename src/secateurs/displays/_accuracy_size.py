@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, DASHES, Display, Rows
-from secateurs.evaluation._alternatives import compare_around
+from secateurs.displays._base import COLOURS, DASHES, Display, evaluation_of
 from secateurs.evaluation._diagnostics import right_by_size
 from secateurs.pruning import Pruning
 
@@ -70,19 +69,17 @@ class AccuracySizeDisplay(Display):
         self.whole = whole
 
     @classmethod
-    def _of(cls, result: Pruning | Comparison, rows: Rows) -> Self:
+    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """Every method of a comparison, or the one of a pruning."""
-        compared = result
-        if isinstance(compared, Pruning):
-            compared = compare_around(compared, *rows, beside=False)
-        votes = compared.setting.choosing.votes
+        evaluation = evaluation_of(result, rows)
+        votes = evaluation.problem.votes
         curves = {}
-        for name, course in compared.courses.items():
-            sizes = course.chosen.sizes
-            groups = [course.chosen.members(size) for size in sizes]
+        for name, curve in evaluation.curves.items():
+            sizes = curve.selection.sizes
+            groups = [curve.selection.members(size) for size in sizes]
             choosing = right_by_size(votes, groups) / votes.n_samples
-            curves[name] = Curve(sizes, course.own.accuracy, course.own.half_width, choosing)
-        return cls(curves, course.own.whole_accuracy)
+            curves[name] = Curve(sizes, curve.own.accuracy, curve.own.half_width, choosing)
+        return cls(curves, curve.own.whole_accuracy)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`. With one method, also its interval and the rows chosen on."""

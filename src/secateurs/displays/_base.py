@@ -1,11 +1,13 @@
 """What display classes share: how they come about, and the axes they draw on."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from secateurs.comparison import Comparison
+from secateurs.evaluation._curves import Evaluation
 from secateurs.exceptions import import_extra
 from secateurs.pruners import BasePruner
 from secateurs.pruning import Pruning, prune
@@ -13,14 +15,6 @@ from secateurs.pruning import Pruning, prune
 # Okabe and Ito's colours, which colour-blind readers tell apart; dashes tell them once more.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
 DASHES = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1)))
-
-
-class Rows(NamedTuple):
-    """Rows a pruning was chosen on, and rows to judge it on."""
-
-    X: Any
-    X_test: Any
-    y_test: ArrayLike | None
 
 
 class Display(ABC):
@@ -136,12 +130,12 @@ class Display(ABC):
         -------
         Display
         """
-        return cls._of(result, Rows(X, X_test, y_test)).plot(ax)
+        return cls._of(result, {"X_test": X_test, "y_test": y_test, "X": X}).plot(ax)
 
     @classmethod
     @abstractmethod
-    def _of(cls, result: Pruning | Comparison, rows: "Rows") -> Self:
-        """Work out what is drawn."""
+    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
+        """Compute what is drawn; rows go to `evaluation_of`."""
 
     @abstractmethod
     def plot(self, ax: Any = None) -> Self:
@@ -168,5 +162,12 @@ class Display(ABC):
 
 
 def pruning_of(result: Pruning | Comparison) -> Pruning:
-    """Give the pruning to show."""
+    """Return the pruning to show."""
     return result if isinstance(result, Pruning) else result.pruning()
+
+
+def evaluation_of(result: Pruning | Comparison, rows: Mapping[str, Any]) -> Evaluation:
+    """Return a comparison as it is, and a pruning evaluated at all sizes."""
+    if isinstance(result, Comparison):
+        return result
+    return result.featured(**rows, beside=False).evaluation

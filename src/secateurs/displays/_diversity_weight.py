@@ -1,10 +1,11 @@
 """What another weight of diversity would have given."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
-from secateurs.evaluation._alternatives import compare_around, live_pruner
+from secateurs.displays._base import COLOURS, Display, evaluation_of, pruning_of
+from secateurs.evaluation._alternatives import live_pruner
 from secateurs.evaluation._weights import WeightCurve, weight_curve
 from secateurs.pruning import Pruning
 
@@ -45,16 +46,14 @@ class DiversityWeightDisplay(Display):
         self.whole = whole
 
     @classmethod
-    def _of(cls, result: Pruning | Comparison, rows: Rows) -> Self:
+    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """COMEP through all weights."""
         pruning = pruning_of(result)
-        compared = result
-        if isinstance(compared, Pruning):
-            compared = compare_around(compared, *rows, beside=False)
+        evaluation = evaluation_of(result, rows)
         kept = pruning.member_indices.tolist()
-        pruner = live_pruner(compared, pruning)
-        curve = weight_curve(compared.setting, pruner, kept, len(kept))
-        return cls(curve, curve.courses[0].own.whole_accuracy)
+        pruner = live_pruner(evaluation, pruning.pruner)
+        curve = weight_curve(evaluation.split, pruner, kept, len(kept))
+        return cls(curve, curve.curves[0].own.whole_accuracy)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`."""

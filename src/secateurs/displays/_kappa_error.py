@@ -1,10 +1,10 @@
 """Agreement and error of pairs of members."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
+from secateurs.displays._base import COLOURS, Display, pruning_of
 from secateurs.evaluation._diagnostics import KappaError, kappa_error
 from secateurs.pruning import Pruning
 
@@ -47,7 +47,7 @@ class KappaErrorDisplay(Display):
         self.kept = kept
 
     @classmethod
-    def _of(cls, result: Pruning | Comparison, rows: Rows) -> Self:
+    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """All pairs, on the rows chosen on."""
         pruning = pruning_of(result)
         return cls(kappa_error(pruning.votes), pruning.member_indices.tolist())

@@ -1,12 +1,12 @@
 """How differently all pairs of members vote."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
+from secateurs.displays._base import COLOURS, Display, pruning_of
 from secateurs.evaluation._diagnostics import PairDistances, pair_distances
 from secateurs.pruning import Pruning
 
@@ -45,7 +45,7 @@ class PairwiseHeatmapDisplay(Display):
         self.kept = kept
 
     @classmethod
-    def _of(cls, result: Pruning | Comparison, rows: Rows) -> Self:
+    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """All pairs, on the rows chosen on."""
         pruning = pruning_of(result)
         kept = pruning.member_indices.tolist()

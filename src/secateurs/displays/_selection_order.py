@@ -1,10 +1,10 @@
 """A choice, step by step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, Rows, pruning_of
+from secateurs.displays._base import COLOURS, Display, pruning_of
 from secateurs.evaluation._diagnostics import Step, selection_steps
 from secateurs.pruning import Pruning
 
@@ -40,7 +40,7 @@ class SelectionOrderDisplay(Display):
         self.steps = steps
 
     @classmethod
-    def _of(cls, result: Pruning | Comparison, rows: Rows) -> Self:
+    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """The choice, on the rows chosen on."""
         pruning = pruning_of(result)
         order, scores = pruning.member_indices.tolist(), pruning.pruner.scores_.tolist()

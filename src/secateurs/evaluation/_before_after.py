@@ -1,4 +1,4 @@
-"""Before and after: figures of a pruning, and its look in a notebook."""
+"""Before and after: figures of the whole and the pruned ensemble, also for a notebook."""
 
 import html as escaping
 import pickle
@@ -8,32 +8,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from secateurs._labels import as_labels
 from secateurs.evaluation._budget import own_vote, predictor, timings
-from secateurs.exceptions import InputError
+from secateurs.evaluation._curves import SizeCurve
 from secateurs.outputs._predictions import Predictions
+from secateurs.problem import Problem
+from secateurs.pruners import BasePruner
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from secateurs.pruning import Pruning
-
 _N_BOOTSTRAP = 2000
-# The constants of splitmix64, a public-domain mixer.
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIXERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 
 
 class Figure(NamedTuple):
     """A figure of the whole ensemble and of the pruned one.
 
     ``low`` and ``high`` are the 95 % interval of the change, where there is one; ``timings`` are
-    the single measurements of both, where the figures are medians of some.
+    the single measurements of both, where the figures are their medians.
     """
 
     before: float
@@ -43,68 +39,73 @@ class Figure(NamedTuple):
     timings: NDArray[np.float64] | None = None
 
 
-def summary(pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState) -> "pd.DataFrame":
-    """Compare the pruned ensemble with the whole one on some rows."""
+def summary(problem: Problem, pruner: BasePruner, rng: np.random.RandomState) -> "pd.DataFrame":
+    """Compare the pruned ensemble with the whole one on the test rows."""
     import pandas as pd
 
-    rows, figures = measure(pruning, X, y, rng)
+    rows, figures = measure(problem, pruner, rng)
     values = [(f.before, f.after, f.after - f.before, f.low, f.high) for f in figures.values()]
     columns = ["before", "after", "change", "low", "high"]
     return pd.DataFrame(values, columns=columns, index=pd.Index(figures, name=rows), dtype=float)
 
 
 def measure(
-    pruning: "Pruning", X: Any, y: ArrayLike, rng: np.random.RandomState, *, files: bool = False
+    problem: Problem, pruner: BasePruner, rng: np.random.RandomState, *, files: bool = False
 ) -> tuple[str, dict[str, Figure]]:
-    """Measure on some rows: name the rows, and give the figures, with sizes of files if asked."""
-    truth = as_labels(y, "y_test").ravel()
-    if _num_samples(X) != len(truth):
-        raise InputError(
-            f"X_test has {_num_samples(X)} rows but y_test has {len(truth)} labels. "
-            "Give one true label for each row."
-        )
-    rows = _which_rows(pruning, X, len(truth))
-    whole, kept = _members(pruning)
-    figures = {"members": Figure(len(whole), len(kept))}
-    if isinstance(pruning.ensemble, Predictions):
-        table = Predictions(X)
-        if table.n_members != len(whole):
-            raise InputError(
-                f"The table to test on has {table.n_members} members, the one pruned {len(whole)}. "
-                "Give predictions of all members."
-            )
-        before, after = (own_vote(table, None, members) for members in (whole, kept))
+    """Measure on the test rows; return what they are, and the figures, with file sizes if asked."""
+    rows = _which_rows(problem)
+    X, truth = problem.X_test, problem.y_test
+    assert truth is not None
+    both = _members(pruner)
+    figures = count(pruner)
+    if isinstance(X, Predictions):
+        before, after = (own_vote(X, None, members) for members in both)
         return rows, figures | _accuracy(truth, before, after, rng)
-    before, after = (predictor(pruning.ensemble, members)(X) for members in (whole, kept))
+    before, after = (predictor(problem.ensemble, members)(X) for members in both)
     figures |= _accuracy(truth, before, after, rng)
-    models = _models(pruning)
+    models = _models(problem, pruner)
     if all(hasattr(model, "predict_proba") for model in models):
         losses = [_log_loss(model, X, truth) for model in models]
         figures["log loss"] = Figure(losses[0], losses[1])
-    return rows, figures | costs(pruning, X, files=files)
+    return rows, figures | costs(problem, pruner, files=files)
 
 
-def costs(pruning: "Pruning", X: Any = None, *, files: bool = True) -> dict[str, Figure]:
-    """Say what models take: megabytes, and milliseconds where there are rows to predict."""
-    if isinstance(pruning.ensemble, Predictions):
+def count(pruner: BasePruner) -> dict[str, Figure]:
+    """Return the number of members."""
+    whole, kept = _members(pruner)
+    return {"members": Figure(len(whole), len(kept))}
+
+
+def held_out_accuracy(curve: SizeCurve, size: int) -> Figure:
+    """Return the accuracy on rows held out, as a curve has it."""
+    own, place = curve.own, curve.selection.place(size)
+    change, half = float(own.change[place]), float(own.half_width[place])
+    return Figure(own.whole_accuracy, float(own.accuracy[place]), change - half, change + half)
+
+
+def costs(problem: Problem, pruner: BasePruner, *, files: bool = True) -> dict[str, Figure]:
+    """Measure the models: megabytes, and milliseconds where there are rows to predict."""
+    if problem.is_predictions:
         return {}
-    n_bytes = [len(pickle.dumps(model)) for model in _models(pruning)]
+    n_bytes = [len(pickle.dumps(model)) for model in _models(problem, pruner)]
     figures = {"megabytes": Figure(n_bytes[0] / 1e6, n_bytes[1] / 1e6)}
     if files:
-        figures |= _file_sizes(pruning, n_bytes)
-    return figures if X is None else figures | _milliseconds(pruning, X)
+        figures |= _file_sizes(problem, pruner, n_bytes)
+    X = problem.X_test if problem.has_test else problem.X
+    return figures if X is None else figures | _milliseconds(problem, pruner, X)
 
 
-def _members(pruning: "Pruning") -> tuple[list[int], list[int]]:
-    return list(range(pruning.ensemble.n_members)), np.sort(pruning.member_indices).tolist()
+def _members(pruner: BasePruner) -> tuple[list[int], list[int]]:
+    """Return all members, and those kept, in their old order."""
+    return list(range(len(pruner.support_))), np.sort(pruner.member_indices_).tolist()
 
 
-def _models(pruning: "Pruning") -> tuple[Any, Any]:
-    return pruning.ensemble.slice(_members(pruning)[0]), pruning.estimator
+def _models(problem: Problem, pruner: BasePruner) -> list[Any]:
+    return [problem.ensemble.slice(members) for members in _members(pruner)]
 
 
-def _milliseconds(pruning: "Pruning", X: Any) -> dict[str, Figure]:
-    predicts = [predictor(pruning.ensemble, members) for members in _members(pruning)]
+def _milliseconds(problem: Problem, pruner: BasePruner, X: Any) -> dict[str, Figure]:
+    predicts = [predictor(problem.ensemble, members) for members in _members(pruner)]
     figures = {}
     for name, n_rows in (("ms for 1 row", 1), ("ms for 1000 rows", 1000)):
         times = 1e3 * timings(predicts, _safe_indexing(X, np.arange(n_rows) % _num_samples(X)))
@@ -126,12 +127,12 @@ def _to_onnx(model: Any) -> bytes:
 
     runtime = _export._FORMATS[".onnx"]
     modules = runtime.modules()
-    runtime.refuse(model, pd.DataFrame())  # no rows: what is wrong with the model itself
+    runtime.refuse(model, pd.DataFrame())  # without rows: checks the model alone
     return runtime.convert(model, modules)
 
 
 class _Format(NamedTuple):
-    """How to write a model, and what is too large to be written for a figure alone."""
+    """How to write a model, and from what size on it is not written just for a figure."""
 
     write: Callable[[Any], bytes]
     most_bytes: int  # of the pickle
@@ -143,23 +144,24 @@ _FORMATS = {
     "megabytes as .skops": _Format(_to_skops, 40_000_000),
     "megabytes as .onnx": _Format(_to_onnx, 8_000_000, 100),
 }
-_written: "WeakKeyDictionary[Pruning, dict[str, Figure]]" = WeakKeyDictionary()
+_written: "WeakKeyDictionary[BasePruner, dict[str, Figure]]" = WeakKeyDictionary()
 
 
-def _file_sizes(pruning: "Pruning", n_bytes: Sequence[int]) -> dict[str, Figure]:
-    """Give the size in each format that holds the pruned ensemble; found once for a pruning.
+def _file_sizes(problem: Problem, pruner: BasePruner, n_bytes: Sequence[int]) -> dict[str, Figure]:
+    """Return the size in each format that holds the pruned ensemble; found once per pruner.
 
     That of the whole ensemble is NaN where it is too large, or of a kind that cannot be written.
     """
-    if pruning not in _written:
-        both = list(zip(_models(pruning), map(len, _members(pruning)), n_bytes, strict=True))
+    if pruner not in _written:
+        n_members = map(len, _members(pruner))
+        both = list(zip(_models(problem, pruner), n_members, n_bytes, strict=True))
         found = {}
         for name, written in _FORMATS.items():
             before, after = (_megabytes(written, *facts) for facts in both)
             if not np.isnan(after):
                 found[name] = Figure(before, after)
-        _written[pruning] = found
-    return _written[pruning]
+        _written[pruner] = found
+    return _written[pruner]
 
 
 def _megabytes(written: _Format, model: Any, n_members: int, n_bytes: int) -> float:
@@ -173,37 +175,17 @@ def _megabytes(written: _Format, model: Any, n_members: int, n_bytes: int) -> fl
             return np.nan
 
 
-def row_hashes(X: Any) -> NDArray[np.uint64] | None:
-    """Hash each row, to know it again; None where rows cannot be told (sparse, predictions)."""
-    import pandas as pd
-
-    if X is None or hasattr(X, "tocsr"):
-        return None
-    values = X if hasattr(X, "iloc") else np.asarray(X)
-    if isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "biuf":
-        words: Any = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-        words = words + np.arange(1, words.shape[1] + 1, dtype=np.uint64) * _GOLDEN
-        for shift, factor in _MIXERS:  # floats of whole numbers differ in few bits: spread them
-            words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-        return words.sum(axis=1, dtype=np.uint64)
-    return np.asarray(pd.util.hash_pandas_object(pd.DataFrame(values), index=False))
-
-
-def _which_rows(pruning: "Pruning", X: Any, n_rows: int) -> str:
-    """Name the rows measured on, and warn if the members were chosen on them."""
-    held_out = f"held-out rows ({n_rows})"
-    if pruning.chosen_rows is None:
-        return held_out
-    hashes = row_hashes(X)
-    n_known = 0 if hashes is None else int(np.isin(hashes, pruning.chosen_rows).sum())
-    if n_known == 0:
-        return held_out
+def _which_rows(problem: Problem) -> str:
+    """Return what the test rows are, and warn if the members were chosen on some of them."""
+    n_rows, n_reused = _num_samples(problem.y_test), problem.n_reused
+    if n_reused == 0:
+        return f"held-out rows ({n_rows})"
     warnings.warn(
-        f"{n_known} of the {n_rows} rows to measure on are rows the members were chosen on, which "
+        f"{n_reused} of the {n_rows} rows to measure on are rows the members were chosen on, which "
         "flatters the pruned ensemble. Give other rows.",
         stacklevel=5,
     )
-    return f"{'' if n_known == n_rows else 'partly '}rows chosen on ({n_rows})"
+    return f"{'' if n_reused == n_rows else 'partly '}rows chosen on ({n_rows})"
 
 
 def _accuracy(
@@ -232,19 +214,19 @@ def _log_loss(model: Any, X: Any, truth: NDArray[Any]) -> float:
     return float(log_loss(truth, model.predict_proba(X), labels=classes))
 
 
-def html(pruning: "Pruning") -> str:
-    """Draw a pruning for a notebook: what was kept, and the accuracy of the vote by size."""
-    votes, order = pruning.votes, pruning.member_indices
+def html(problem: Problem, pruner: BasePruner) -> str:
+    """Return HTML for a notebook: what was kept, and the accuracy of the vote by size."""
+    ensemble, votes, order = problem.ensemble, problem.votes, pruner.member_indices_
+    names = [ensemble.names[member] for member in order[:12]]
     sizes = np.unique(np.linspace(1, len(order), min(len(order), 60)).round().astype(int))
     curve = [votes.accuracy(order[:size]) for size in sizes]
     whole = votes.accuracy()
     lines = {
-        "ensemble": type(pruning.ensemble.model).__name__,
-        "method": repr(pruning.pruner),
-        "members": f"{len(order)} of {pruning.ensemble.n_members}",
+        "ensemble": type(ensemble.model).__name__,
+        "method": repr(pruner),
+        "members": f"{len(order)} of {ensemble.n_members}",
         "vote of the kept, rows chosen on": f"{curve[-1]:.4f} (all members: {whole:.4f})",
-        "kept, in order of choice": ", ".join(pruning.member_names[:12])
-        + (", …" if len(order) > 12 else ""),
+        "kept, in order of choice": ", ".join(names) + (", …" if len(order) > 12 else ""),
     }
     cells = "".join(
         f"<tr><th style='text-align:left'>{escaping.escape(name)}</th>"

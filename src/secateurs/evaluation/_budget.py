@@ -3,7 +3,7 @@
 import pickle
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
-from secateurs._labels import one_hot
 from secateurs.ensembles import Ensemble
+from secateurs.evaluation._curves import score
+from secateurs.evaluation._rows import Split
 from secateurs.exceptions import BudgetError, InputError
-from secateurs.outputs._folds import folds
 from secateurs.outputs._votes import Votes
+from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 
 
@@ -70,20 +71,23 @@ class Budget:
 class Sizes:
     """Sub-ensembles of all sizes that a pruner chooses."""
 
-    ensemble: Ensemble
-    X: Any
-    votes: Votes
+    problem: Problem
     pruner: BasePruner
     rng: np.random.RandomState
 
+    @property
+    def votes(self) -> Votes:
+        """The votes that the pruner chooses by."""
+        return self.problem.votes
+
     def members(self, n_keep: int) -> list[int]:
-        """Give the members that the pruner keeps of so many."""
+        """Return the members that the pruner keeps with this keep."""
         if self.pruner.is_nested:
             return self._order[:n_keep]
         return self.pruner.with_keep(n_keep).fit(self.votes).member_indices_.tolist()
 
     def find(self, budget: Budget, vote: str) -> int:
-        """Find the size that meets the budget: as small as tolerated, else as large as allowed."""
+        """Return the size that meets the budget: the smallest tolerated, or the largest allowed."""
         budget.check(self.votes.n_members)
         limits = self._limits(budget)
         largest = min((self._largest(fits, name) for name, fits in limits), default=None)
@@ -102,38 +106,19 @@ class Sizes:
         return int(enough[0])
 
     def held_out_curve(self, vote: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Accuracy on rows held out for a range of sizes, the last one being all members."""
-        n_members = self.votes.n_members
-        prepared = self.ensemble.prepare(self.X)
-        y = self.votes.truth
-        classes = np.searchsorted(self.votes.classes, self.ensemble.classes)
+        """Return sizes, the last one being all members, and their accuracy on rows held out."""
+        n_members = self.problem.n_members
         nested = self.pruner.is_nested
         sizes = np.arange(1, n_members + 1) if nested else _spread_sizes(n_members)
-        right = np.zeros(len(sizes))
-        for chosen_on, held_out in folds(y, self.rng):
-            rows = _safe_indexing(prepared, held_out)
-            part = Sizes(self.ensemble, None, self.votes.rows(chosen_on), self.pruner, self.rng)
-
-            def share(member: int, rows: Any = rows, held_out: Any = held_out) -> Any:
-                given = _share(self.ensemble, rows, member, vote)
-                return given * self._has_vote(member)[held_out, None]
-
-            tally: Any = 0.0
-            for place, size in enumerate(sizes):
-                if nested:
-                    tally = tally + share(part.members(size)[-1])
-                else:
-                    everybody = size == n_members
-                    members = range(n_members) if everybody else part.members(size)
-                    tally = sum(share(member) for member in members)
-                right[place] += np.count_nonzero(classes[tally.argmax(axis=1)] == y[held_out])
-        return sizes, right / len(y)
-
-    def _has_vote(self, member: int) -> NDArray[np.bool_]:
-        """Mark the rows that a member may vote on: out of its bag, if that is how votes are."""
-        if not self.votes.has_missing:
-            return np.ones(self.votes.n_samples, dtype=bool)
-        return self.votes.codes([member])[0] < self.votes.n_classes
+        right = np.zeros(len(sizes), dtype=np.int64)
+        problem = replace(self.problem, X_test=None, y_test=None)
+        for votes, blocks in Split(problem, self.rng).parts():
+            part = Sizes(replace(problem, votes=votes), self.pruner, self.rng)
+            groups = [part.members(size) for size in sizes[:-1]]
+            groups.append(part.members(n_members) if nested else list(range(n_members)))
+            for ballots in blocks:
+                right += score(ballots, groups, own=vote == "auto")[0].right
+        return sizes, right / self.votes.n_samples
 
     @cached_property
     def _order(self) -> list[int]:
@@ -145,7 +130,7 @@ class Sizes:
             most = budget.max_bytes
             limits.append((f"max_bytes={most:g}", lambda m: self._n_bytes(m) <= most))
         if budget.max_latency is not None:
-            row = _safe_indexing(self.X, [0]) if self.X is not None else None
+            row = _safe_indexing(self.problem.X, [0]) if self.problem.X is not None else None
             if row is None:
                 raise InputError("max_latency needs models to measure; predictions take no time.")
             longest = budget.max_latency
@@ -166,10 +151,10 @@ class Sizes:
         return low
 
     def _n_bytes(self, members: list[int]) -> int:
-        return len(pickle.dumps(self.ensemble.slice(sorted(members))))
+        return len(pickle.dumps(self.problem.ensemble.slice(sorted(members))))
 
     def _latency(self, members: list[int], row: Any) -> float:
-        return latency(predictor(self.ensemble, members), row)
+        return latency(predictor(self.problem.ensemble, members), row)
 
 
 def own_vote(ensemble: Ensemble, X: Any, members: Sequence[int]) -> NDArray[Any]:
@@ -216,12 +201,6 @@ def _seconds(predict: Callable[[Any], Any], rows: Any, warm: bool) -> float:
     start = time.perf_counter()
     predict(rows)
     return time.perf_counter() - start
-
-
-def _share(ensemble: Ensemble, prepared: Any, member: int, vote: str) -> NDArray[np.float64]:
-    if vote == "labels":
-        return one_hot(ensemble.codes(prepared, member), len(ensemble.classes))
-    return ensemble.contribution(prepared, member)
 
 
 def _spread_sizes(n_members: int) -> NDArray[np.intp]:

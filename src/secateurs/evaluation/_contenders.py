@@ -1,4 +1,4 @@
-"""The methods of a comparison, made by their names."""
+"""The methods of a comparison: made by their names, and their parameters in plain values."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from sklearn.base import clone
 
 from secateurs._methods import METHODS, floor
+from secateurs.outputs._votes import Votes
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners._base import check_option, label_of
 from secateurs.pruners._random_search import resolve_iterations
@@ -14,8 +15,7 @@ from secateurs.pruners._selector import as_pruner
 
 def named_pruners(
     methods: str | Iterable[str | BasePruner],
-    n_members: int,
-    has_missing: bool,
+    votes: Votes,
     diversity_weight: Any,
     seed: int,
 ) -> tuple[dict[str, BasePruner], list[str]]:
@@ -25,10 +25,9 @@ def named_pruners(
     ----------
     methods : "all", or iterable of str or pruner
         Short names, or pruners with parameters of their own.
-    n_members : int
-        Size of the ensemble, by which the rounds of random searches are limited.
-    has_missing : bool
-        Whether votes are missing; of "all", methods that need every vote are left out.
+    votes : Votes
+        The votes to choose by: the number of members limits the rounds of random searches, and
+        where votes are missing, "all" leaves out methods that need every vote.
     diversity_weight : float or "auto"
         λ of methods given by name that have one.
     seed : int
@@ -48,16 +47,24 @@ def named_pruners(
     notes = []
     for method in [*(METHODS if everything else methods), floor()]:
         if isinstance(method, str):
-            pruner, note = _named(method, n_members, diversity_weight)
+            pruner, note = _named(method, votes.n_members, diversity_weight)
             pruner.seed(seed)
             notes += note
         else:
             pruner = clone(as_pruner(method))
-        if everything and has_missing and not pruner.takes_missing:
+        if everything and votes.has_missing and not pruner.takes_missing:
             notes.append(f"{method} is left out: it cannot work with missing votes.")
             continue
         pruners.setdefault(label_of(pruner), pruner)
     return pruners, list(dict.fromkeys(notes))
+
+
+def parameters_of(pruner: BasePruner) -> dict[str, Any]:
+    """Return a pruner's parameters in plain values; what is not plain as Python writes it."""
+    return {
+        name: value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+        for name, value in pruner.get_params(deep=False).items()
+    }
 
 
 def _named(name: str, n_members: int, diversity_weight: Any) -> tuple[BasePruner, list[str]]:

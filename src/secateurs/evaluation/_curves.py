@@ -1,4 +1,4 @@
-"""What methods choose at each size, and how that votes on rows held out.
+"""Accuracy by size: what methods choose at each size, and how that votes on rows held out.
 
 Everything is counted in whole rows, so that parts add up exactly.
 """
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
-from secateurs.evaluation._rows import Ballots, Floats, Rows, Setting
+from secateurs.evaluation._rows import Ballots, Floats, Split, VotedRows
 from secateurs.outputs._votes import Votes
+from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 
 _Z = 1.959964  # 97.5 % of a normal distribution lie below
@@ -31,8 +32,8 @@ class Score:
     n_rows, whole : int
         Number of rows, and of those that the whole ensemble gets right.
     right, lost, won : ndarray of shape (n_sizes,)
-        Rows right at each size; of these, rows that the whole has right and the part wrong, and
-        the other way round.
+        Number of rows right at each size; rows that the whole ensemble gets right and the
+        sub-ensemble wrong; and the other way round.
     """
 
     n_rows: int
@@ -52,17 +53,17 @@ class Score:
 
     @property
     def accuracy(self) -> Floats:
-        """Share of rows right, by size."""
+        """Fraction of rows right, by size."""
         return self.right / self.n_rows
 
     @property
     def whole_accuracy(self) -> float:
-        """Share of rows that the whole ensemble gets right."""
+        """Fraction of rows that the whole ensemble gets right."""
         return self.whole / self.n_rows
 
     @property
     def change(self) -> Floats:
-        """Accuracy less that of the whole ensemble, by size."""
+        """Accuracy minus that of the whole ensemble, by size."""
         return (self.won - self.lost) / self.n_rows
 
     @property
@@ -73,23 +74,23 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
-    """What a method chooses, for each of some sizes.
+class Selection:
+    """The members that a method selects, for each of some sizes.
 
     Attributes
     ----------
     sizes : ndarray of shape (n_sizes,)
-        How many were asked for, ascending.
+        The sizes asked for, ascending.
     order : list of int or None
-        Members in the order of choice, where smaller sets are beginnings of larger ones.
+        Members in the order of choice, where smaller sets are prefixes of larger ones.
     sets : mapping of int to list of int
-        Else the members for each size.
+        Otherwise the members for each size.
     fitted : mapping of int to BasePruner
-        The fitted pruners, by size; one for the largest where there is an order.
+        The fitted pruners, by size; only that of the largest size where there is an order.
     seconds : mapping of int to float
         How long each took.
     notes : tuple of str
-        What they warned of.
+        Their warnings.
     """
 
     sizes: NDArray[np.intp]
@@ -99,43 +100,99 @@ class Chosen:
     seconds: Mapping[int, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def pruner(self) -> BasePruner:
+        """The fitted pruner of the largest size."""
+        return self.fitted[max(self.fitted)]
+
     def members(self, size: int) -> list[int]:
-        """Give the members for one of the sizes."""
+        """Return the members for one of the sizes."""
         return self.sets[size] if self.order is None else self.order[:size]
 
     def place(self, size: int) -> int:
-        """Give the place of a size among the sizes."""
+        """Return the position of a size among the sizes."""
         return int(np.searchsorted(self.sizes, size))
 
 
 @dataclass(eq=False)
-class Course:
-    """What a method chooses at each size, and how it does.
+class SizeCurve:
+    """What a method selects at each size, and how that does on rows held out.
 
     Attributes
     ----------
-    chosen : Chosen
-        What it chooses on all rows to choose on.
+    selection : Selection
+        What it selects on all rows to choose on.
     labels, own : Score
-        How that votes on rows held out: counting labels, and by the ensemble's own vote.
+        Rows held out that are right: counting labels, and by the ensemble's own vote.
     predicted : dict of int to ndarray
         Codes voted for on the rows judged on, for the sizes asked for; by the own vote.
     """
 
-    chosen: Chosen
+    selection: Selection
     labels: Score = field(init=False)
     own: Score = field(init=False)
     predicted: dict[int, Array] = field(default_factory=dict)
 
 
-Chooser = Callable[[Votes], Chosen]
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """Methods at several sizes, judged on the same rows.
+
+    Attributes
+    ----------
+    split : Split
+        The problem, and the rows that members are judged on.
+    curves : mapping of str to SizeCurve
+        What each method selects at each size, and how that does.
+    sizes : list of int
+        The sizes asked for.
+    remarks : tuple of str
+        What was left out or cut short.
+    """
+
+    split: Split
+    curves: Mapping[str, SizeCurve]
+    sizes: list[int]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def problem(self) -> Problem:
+        """The ensemble and its rows."""
+        return self.split.problem
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures should know."""
+        said = [
+            f"{name}: {note}"
+            for name, curve in self.curves.items()
+            for note in curve.selection.notes
+        ]
+        return (self.judged_on, *self.remarks, *dict.fromkeys(said))
+
+    @property
+    def judged_on(self) -> str:
+        """The rows that the figures come from, in words."""
+        n_choosing = self.problem.votes.n_samples
+        if self.problem.has_test:
+            n_testing = self.problem.test_votes.n_samples
+            return f"Chosen on {n_choosing:,} rows, judged on {n_testing:,} others."
+        return (
+            f"Judged by cross-fitting on {n_choosing:,} rows: chosen on four fifths, judged on the "
+            "fifth, five times."
+        )
 
 
-def choose(pruner: BasePruner, sizes: Sequence[int], largest: int | None, votes: Votes) -> Chosen:
-    """Let a method choose so many, for each size.
+Chooser = Callable[[Votes], Selection]
 
-    Where smaller sets begin larger ones, it chooses once: the largest, and all sizes are cut from
-    that. Without a largest, it chooses for each size in any case.
+
+def choose(
+    pruner: BasePruner, sizes: Sequence[int], largest: int | None, votes: Votes
+) -> Selection:
+    """Let a method select members for each size.
+
+    Where smaller sets are prefixes of larger ones, it selects once, the largest, and all sizes are
+    cut from that. Without a largest, it selects for each size in any case.
     """
     once = pruner.is_nested and largest is not None
     fitted, seconds = {}, {}
@@ -149,61 +206,62 @@ def choose(pruner: BasePruner, sizes: Sequence[int], largest: int | None, votes:
         notes |= {str(warning.message): None for warning in caught}
     sets = {size: part.member_indices_.tolist() for size, part in fitted.items()}
     if not once:
-        return Chosen(np.array(sizes), None, sets, fitted, seconds, tuple(notes))
+        return Selection(np.array(sizes), None, sets, fitted, seconds, tuple(notes))
     (order,) = sets.values()
-    return Chosen(np.arange(1, len(order) + 1), order, {}, fitted, seconds, tuple(notes))
+    return Selection(np.arange(1, len(order) + 1), order, {}, fitted, seconds, tuple(notes))
 
 
-def run(
-    setting: Setting,
+def evaluate(
+    split: Split,
     choosers: Mapping[str, Chooser],
     sizes: Sequence[int],
     callback: Progress | None = None,
-    given: Mapping[str, Chosen] | None = None,
-) -> dict[str, Course]:
-    """Let methods choose, and judge every size of every one.
+    given: Mapping[str, Selection] | None = None,
+) -> dict[str, SizeCurve]:
+    """Let methods select members, and judge each method at every size.
 
     Parameters
     ----------
-    setting : Setting
+    split : Split
         The rows.
-    choosers : mapping of str to callable(votes) -> Chosen
+    choosers : mapping of str to callable(votes) -> Selection
         The methods.
     sizes : sequence of int
         Sizes of which to keep the votes.
     callback : callable(done, total, name), optional
-        Called after each choice.
-    given : mapping of str to Chosen, optional
-        What some methods have chosen already on all rows to choose on.
+        Progress callback, called after each selection.
+    given : mapping of str to Selection, optional
+        Selections that some methods have already made on all rows to choose on.
 
     Returns
     -------
-    dict of str to Course
+    dict of str to SizeCurve
     """
     known = dict(given or {})
-    total, done = len(choosers) * setting.n_choices - len(known), 0
+    n_rows = split.judged_on.votes.n_samples
+    total, done = len(choosers) * split.n_choices - len(known), 0
 
-    def chosen_by(name: str, votes: Votes) -> Chosen:
+    def selected(name: str, votes: Votes) -> Selection:
         nonlocal done
-        chosen = choosers[name](votes)
+        selection = choosers[name](votes)
         done += 1
         if callback is not None:
             callback(done, total, name)
-        return chosen
+        return selection
 
-    everything = setting.choosing.votes
-    courses = {name: Course(known.get(name) or chosen_by(name, everything)) for name in choosers}
-    for votes, blocks in setting.parts():
+    everything = split.problem.votes
+    curves = {name: SizeCurve(known.get(name) or selected(name, everything)) for name in choosers}
+    for votes, blocks in split.parts():
         same = votes is everything
-        chosen = {n: c.chosen if same else chosen_by(n, votes) for n, c in courses.items()}
+        part = {n: c.selection if same else selected(n, votes) for n, c in curves.items()}
         for ballots in blocks:
-            for name, course in courses.items():
-                _judge(course, chosen[name], ballots, sizes, setting.judged_on.votes.n_samples)
-    return courses
+            for name, curve in curves.items():
+                _judge(curve, part[name], ballots, sizes, n_rows)
+    return curves
 
 
-def whole_vote(rows: Rows) -> Array:
-    """Give the codes that all members vote for together, by the ensemble's own vote."""
+def whole_vote(rows: VotedRows) -> Array:
+    """Return the codes that all members vote for together, by the ensemble's own vote."""
     predicted = np.empty(rows.votes.n_samples, dtype=np.intp)
     everybody = range(rows.votes.n_members)
     for ballots in rows.ballots():
@@ -214,7 +272,7 @@ def whole_vote(rows: Rows) -> Array:
 def score(
     ballots: Ballots, groups: Sequence[Sequence[int]], own: bool, wanted: Container[int] = ()
 ) -> tuple[Score, dict[int, Array]]:
-    """Count the rows that groups get right; give the votes of some groups, by their place.
+    """Count the rows that groups get right, and return the votes of the wanted groups.
 
     These are added up in the order of the members, as in a sliced ensemble, so that near ties round
     as they do there.
@@ -232,18 +290,18 @@ def score(
 
 
 def _judge(
-    course: Course, chosen: Chosen, ballots: Ballots, sizes: Sequence[int], n_rows: int
+    curve: SizeCurve, selection: Selection, ballots: Ballots, sizes: Sequence[int], n_rows: int
 ) -> None:
-    """Add some rows to what is known of a course."""
-    groups = [chosen.members(size) for size in chosen.sizes]
-    places = {size: chosen.place(size) for size in sizes if size in chosen.sizes}
+    """Add a block of rows to a curve."""
+    groups = [selection.members(size) for size in selection.sizes]
+    places = {size: selection.place(size) for size in sizes if size in selection.sizes}
     labels, voted = score(ballots, groups, own=False, wanted=places.values())
     own = labels
     if ballots.shares is not None:
         own, voted = score(ballots, groups, own=True, wanted=places.values())
-    first = not hasattr(course, "own")
-    course.labels = labels if first else course.labels + labels
-    course.own = own if first else course.own + own
+    first = not hasattr(curve, "own")
+    curve.labels = labels if first else curve.labels + labels
+    curve.own = own if first else curve.own + own
     for size, place in places.items():
-        into = course.predicted.setdefault(size, np.empty(n_rows, dtype=np.intp))
+        into = curve.predicted.setdefault(size, np.empty(n_rows, dtype=np.intp))
         into[ballots.where] = voted[place]

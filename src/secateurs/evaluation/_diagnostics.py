@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from secateurs._labels import Array
 from secateurs.evaluation._curves import score
-from secateurs.evaluation._rows import Rows
+from secateurs.evaluation._rows import VotedRows
 from secateurs.measures import kappa, nvi
 from secateurs.measures._pair import ratio
 from secateurs.outputs._votes import Votes
@@ -17,13 +17,14 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_IN_HEATMAP = 512
+MOST_LIVE = MOST_IN_HEATMAP  # members up to which the report has the distances of all pairs
 # Shares of the members that are right, by which rows are told easy and hard.
 SHARES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 def right_by_size(votes: Votes, groups: Sequence[Sequence[int]]) -> Counts:
     """Count the rows that groups of members get right together, counting labels."""
-    (ballots,) = Rows(votes).ballots()
+    (ballots,) = VotedRows(votes).ballots()
     return score(ballots, groups, own=False)[0].right
 
 

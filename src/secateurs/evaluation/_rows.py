@@ -1,26 +1,25 @@
-"""Rows to choose on and rows to be judged on, with everybody's vote on them.
+"""Rows to choose on and rows to judge on, with the votes of all members.
 
-Members are chosen on some rows and judged on others: on test rows if there are any, else on each
-fifth of the rows in turn, chosen on the other four.
+Members are chosen on some rows and judged on others: on test rows if there are any, otherwise on
+each fifth of the rows in turn, chosen on the other four.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs._labels import Array
 from secateurs.ensembles import Ensemble
-from secateurs.exceptions import InputError
 from secateurs.outputs import _vote_kernels
-from secateurs.outputs._collect import votes_of
-from secateurs.outputs._folds import N_FOLDS, folds
+from secateurs.outputs._folds import N_FOLDS, cross_fit
 from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._votes import Votes
+from secateurs.problem import Problem
 
 _MOST_SHARES = 1 << 24  # numbers of the members' own votes held at once
 
@@ -29,12 +28,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Ballots:
-    """Votes on some rows, and what each member adds to the ensemble's own vote there.
+    """Votes on a block of rows, and what each member adds to the ensemble's own vote there.
 
     Attributes
     ----------
     where : ndarray of shape (n_rows,)
-        Which rows.
+        Indices of the rows.
     votes : Votes
         The labels, with the true ones.
     shares : ndarray of shape (n_members, n_rows, n_ensemble_classes) or None
@@ -49,7 +48,7 @@ class Ballots:
     classes: NDArray[np.intp]
 
     def winners(self, groups: Iterable[Sequence[int]], own: bool) -> Iterator[Array]:
-        """Give the codes that groups vote for; groups that begin with the one before are quick."""
+        """Yield the codes that groups vote for; a group that extends the one before is quick."""
         n_rows, tally = self.votes.n_samples, None
         joined: list[int] = []
         soft = own and self.shares is not None
@@ -79,15 +78,16 @@ class Ballots:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows with their votes and true labels, and the ensemble to ask for its own vote on them.
+class VotedRows:
+    """Rows with their votes and true labels, and the ensemble whose own vote counts on them.
 
     Attributes
     ----------
     votes : Votes
         The members' labels, with the true ones.
     ensemble : Ensemble or None
-        Whose own vote counts; None where its rows are not at hand, so that labels are counted.
+        The ensemble whose own vote counts; None where its rows are not kept, so that labels are
+        counted.
     X : object
         The rows, as the ensemble's predict takes them.
     """
@@ -96,36 +96,13 @@ class Rows:
     ensemble: Ensemble | None = None
     X: Any = None
 
-    @classmethod
-    def of_test(
-        cls, ensemble: Ensemble, X: Any, y: ArrayLike | None, n_jobs: int | None = None
-    ) -> "Rows":
-        """Collect votes on test rows; for predictions, from such a table on other rows."""
-        if y is None or X is None:
-            raise InputError("X_test and y_test go together. Give both, or none.")
-        n_labels = len(np.asarray(y))
-        if _num_samples(X) != n_labels:
-            raise InputError(
-                f"X_test has {_num_samples(X)} rows but y_test has {n_labels} labels. "
-                "Give one true label for each row."
-            )
-        if not isinstance(ensemble, Predictions):
-            return cls(votes_of(ensemble, X, y, n_jobs=n_jobs), ensemble, X)
-        table = Predictions(X)
-        if table.n_members != ensemble.n_members:
-            raise InputError(
-                f"The table to test on has {table.n_members} members, the one pruned "
-                f"{ensemble.n_members}. Give predictions of all members."
-            )
-        return cls(table.votes.with_labels(y), table)
-
     @property
     def counts_labels(self) -> bool:
-        """Whether the vote is simply to count labels."""
+        """Whether the vote simply counts labels."""
         return self.ensemble is None or (not self.ensemble.soft and self.ensemble.weights is None)
 
     def ballots(self, rows: NDArray[np.intp] | None = None) -> Iterator[Ballots]:
-        """Give the votes on some rows, so many at once as fit in memory."""
+        """Yield the votes on some rows, in blocks that fit in memory."""
         where = np.arange(self.votes.n_samples) if rows is None else rows
         if self.ensemble is None or self.counts_labels:
             yield Ballots(where, self._votes_on(where), None, np.arange(self.votes.n_classes))
@@ -145,36 +122,58 @@ class Rows:
         assert self.ensemble is not None
         some = _safe_indexing(prepared, rows)
         shares = np.stack([self.ensemble.contribution(some, m) for m in range(votes.n_members)])
-        if votes.has_missing:  # nobody votes on rows that it was trained on
+        if votes.has_missing:  # no member votes on rows that it was trained on
             for member, share in enumerate(shares):
                 share[votes.codes([member])[0] == votes.n_classes] = 0.0
         return shares
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """Rows to choose on, and rows to be judged on: others, or the same by cross-fitting."""
+class Split:
+    """Rows to choose on and rows to judge on: test rows, or the same rows by cross-fitting.
 
-    choosing: Rows
-    testing: Rows | None = None
-    seed: int = 0
+    Attributes
+    ----------
+    problem : Problem
+        The ensemble and its rows.
+    seed : int or RandomState
+        Draws the fifths for cross-fitting.
+    """
+
+    problem: Problem
+    seed: Any = 0
+
+    @cached_property
+    def choosing(self) -> VotedRows:
+        """The rows to choose on."""
+        problem = self.problem
+        known = problem.X is not None or problem.is_predictions
+        return VotedRows(problem.votes, problem.ensemble if known else None, problem.X)
+
+    @cached_property
+    def testing(self) -> VotedRows | None:
+        """The rows to test on, if there are any."""
+        problem = self.problem
+        if not problem.has_test:
+            return None
+        if isinstance(problem.X_test, Predictions):
+            return VotedRows(problem.test_votes, problem.X_test)
+        return VotedRows(problem.test_votes, problem.ensemble, problem.X_test)
 
     @property
-    def judged_on(self) -> Rows:
+    def judged_on(self) -> VotedRows:
         """The rows that sub-ensembles are judged on."""
         return self.choosing if self.testing is None else self.testing
 
     @property
     def n_choices(self) -> int:
-        """How often a method has to choose: on all rows, and on each four fifths."""
-        folded = self.testing is None
-        return 1 + folded * min(N_FOLDS, self.choosing.votes.n_samples)
+        """Number of times a method has to choose: on all rows, and on each four fifths."""
+        return 1 if self.problem.has_test else 1 + min(N_FOLDS, self.problem.votes.n_samples)
 
     def parts(self) -> Iterator[tuple[Votes, Iterator[Ballots]]]:
-        """Give votes to choose by and votes to judge on, five times when cross-fitting."""
-        votes = self.choosing.votes
+        """Yield votes to choose by and votes to judge on, five times when cross-fitting."""
         if self.testing is not None:
-            yield votes, self.testing.ballots()
+            yield self.problem.votes, self.testing.ballots()
             return
-        for chosen_on, held_out in folds(votes.truth, np.random.RandomState(self.seed)):
-            yield votes.rows(chosen_on), self.choosing.ballots(held_out)
+        for votes, held_out in cross_fit(self.problem.votes, check_random_state(self.seed)):
+            yield votes, self.choosing.ballots(held_out)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from secateurs.evaluation._curves import Chooser, Chosen, Course, run
-from secateurs.evaluation._rows import Setting
+from secateurs.evaluation._curves import Chooser, Selection, SizeCurve, evaluate
+from secateurs.evaluation._rows import Split
 from secateurs.measures import disagreement
 from secateurs.objectives import TDAS
 from secateurs.outputs._votes import Votes
@@ -65,11 +65,11 @@ class WeightedChoices:
         """Give a chooser for each weight, by its text."""
         return {repr(weight): partial(self._choose, weight) for weight in self._weights}
 
-    def _choose(self, weight: float, votes: Votes) -> Chosen:
+    def _choose(self, weight: float, votes: Votes) -> Selection:
         objective = _KnownTDAS(votes, weight, self._distances(votes))
         rng = check_random_state(self._pruner.random_state)
         members, _ = self._pruner.grow(objective, self._largest, rng)
-        return Chosen(np.arange(1, len(members) + 1), list(members))
+        return Selection(np.arange(1, len(members) + 1), list(members))
 
     def _distances(self, votes: Votes) -> Floats:
         if self._known is None or self._known[0] is not votes:
@@ -84,7 +84,7 @@ class WeightCurve(NamedTuple):
     ----------
     weights : list of float
         Weights of diversity (λ).
-    courses : list of Course
+    curves : list of SizeCurve
         What each chooses, and how that votes on rows held out.
     accuracy, half_width : ndarray of shape (n_weights,)
         Accuracy there, and half of the 95 % interval of its change against all members.
@@ -93,18 +93,18 @@ class WeightCurve(NamedTuple):
     """
 
     weights: list[float]
-    courses: list[Course]
+    curves: list[SizeCurve]
     accuracy: Floats
     half_width: Floats
     overlap: Floats
 
 
-def weight_curve(setting: Setting, pruner: COMEP, kept: Sequence[int], keep: int) -> WeightCurve:
+def weight_curve(split: Split, pruner: COMEP, kept: Sequence[int], keep: int) -> WeightCurve:
     """Follow COMEP through all weights of diversity.
 
     Parameters
     ----------
-    setting : Setting
+    split : Split
         Rows to choose on and to be judged on.
     pruner : COMEP
         Says how to start, and one weight to look at besides the grid.
@@ -119,15 +119,15 @@ def weight_curve(setting: Setting, pruner: COMEP, kept: Sequence[int], keep: int
     """
     own = pruner.diversity_weight
     grid = weight_grid(*([float(own)] if is_number(own) else []))
-    n_members = setting.choosing.votes.n_members
+    n_members = split.problem.votes.n_members
     choosers = WeightedChoices(pruner, grid, n_members).choosers()
-    courses = list(run(setting, choosers, [keep]).values())
-    chosen = [set(course.chosen.members(keep)) for course in courses]
+    curves = list(evaluate(split, choosers, [keep]).values())
+    chosen = [set(curve.selection.members(keep)) for curve in curves]
     return WeightCurve(
         grid,
-        courses,
-        np.array([course.own.accuracy[keep - 1] for course in courses]),
-        np.array([course.own.half_width[keep - 1] for course in courses]),
+        curves,
+        np.array([curve.own.accuracy[keep - 1] for curve in curves]),
+        np.array([curve.own.half_width[keep - 1] for curve in curves]),
         np.array([len(one & set(kept)) / len(one | set(kept)) for one in chosen]),
     )
 

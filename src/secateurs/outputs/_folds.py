@@ -1,4 +1,4 @@
-"""Choosing on some rows and scoring on others: folds, and accuracy on rows held out."""
+"""Cross-fitting: choose on four fifths of the rows and score on the fifth, five times."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -33,17 +33,21 @@ def shuffled_by_class(y: Array, rng: np.random.RandomState) -> Rows:
     return shuffled[np.argsort(y[shuffled], kind="stable")]
 
 
+def cross_fit(votes: Votes, rng: np.random.RandomState) -> Iterator[tuple[Votes, Rows]]:
+    """Yield the votes to choose by and the rows held out, five times."""
+    for chosen_on, held_out in folds(votes.truth, rng):
+        yield votes.rows(chosen_on), held_out
+
+
 def split_votes(votes: Votes, rng: np.random.RandomState) -> list[tuple[Votes, Votes]]:
-    """Cut votes into those to choose by and those held out, five times."""
-    return [
-        (votes.rows(chosen_on), votes.rows(rest)) for chosen_on, rest in folds(votes.truth, rng)
-    ]
+    """Return the votes to choose by and those on the rows held out, five times."""
+    return [(part, votes.rows(held_out)) for part, held_out in cross_fit(votes, rng)]
 
 
 def held_out_accuracy(
     parts: Sequence[tuple[Votes, Votes]], choose: Callable[[Votes], Sequence[int]]
 ) -> float:
-    """Accuracy of the vote of members chosen by the other rows."""
+    """Return the accuracy, on the rows held out, of members chosen by the other rows."""
     right = n_rows = 0
     for chosen_on, held_out in parts:
         right += int(np.count_nonzero(held_out.is_right(choose(chosen_on))))

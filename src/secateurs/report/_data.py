@@ -9,33 +9,26 @@ import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs import __version__
 from secateurs._labels import merge_classes
-from secateurs.comparison import Comparison, board_lines
-from secateurs.evaluation._alternatives import (
-    compare_around,
-    is_live,
-    live_pruner,
-    pruner_of,
-    weight_of,
-)
-from secateurs.evaluation._rows import Setting
+from secateurs.evaluation._alternatives import Featured, is_live, live_pruner, weight_of
+from secateurs.evaluation._contenders import parameters_of
+from secateurs.evaluation._diagnostics import MOST_LIVE
+from secateurs.evaluation._rows import Split
 from secateurs.evaluation._weights import weight_curve, weight_grid
-from secateurs.exceptions import InputError
 from secateurs.objectives import TDAS
-from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._votes import Votes
+from secateurs.problem import Problem
 from secateurs.pruners import COMEP, BasePruner
-from secateurs.pruning import Pruning
 from secateurs.report import _sections
 from secateurs.report._base64 import pack
 from secateurs.report._schema import Maybe
-from secateurs.report._sections import MOST_LABELS, MOST_LIVE, Plain
+from secateurs.report._sections import MOST_LABELS, Plain
 from secateurs.report._words import reproduce, safety, verdict
 from secateurs.report.sections import SECTIONS
 
@@ -60,8 +53,17 @@ for _section in SECTIONS:
     SHAPE |= _section.shape
 
 
+class Reportable(Protocol):
+    """A result that can be reported: `secateurs.Pruning` or `secateurs.Comparison`."""
+
+    def featured(
+        self, X_test: Any = None, y_test: ArrayLike | None = None, *, X: Any = None
+    ) -> Featured:
+        """Return the choice to show, among others."""
+
+
 def report_data(
-    result: Pruning | Comparison,
+    result: Reportable,
     X_test: Any = None,
     y_test: ArrayLike | None = None,
     *,
@@ -100,79 +102,69 @@ def report_data(
     >>> data["chosen"]["members"]
     [0, 1]
     """
-    if isinstance(result, Comparison):
-        if X_test is not None or y_test is not None or X is not None:
-            raise InputError("A comparison has its own rows. Give X_test and y_test to compare.")
-        comparison, pruning = result, result.pruning()
-        name, keep = result.best
-        board = board_lines(result.leaderboard())
-    else:
-        comparison, pruning = compare_around(result, X, X_test, y_test), result
-        name, keep = next(iter(comparison.courses)), len(result.member_indices)
-        board = None
+    shown = result.featured(X_test, y_test, X=X)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        data = _collect(comparison, pruning, name, keep)
+        data = _collect(shown)
     for warning in caught:
         warnings.warn(str(warning.message), stacklevel=2)
-    data["notes"] = [*comparison.notes, *(str(warning.message) for warning in caught)]
-    data["leaderboard"] = board
-    data["reproduce"] = reproduce(pruning, data["courses"][data["chosen"]["course"]], command)
+    data["notes"] = [*shown.evaluation.notes, *(str(warning.message) for warning in caught)]
+    data["leaderboard"] = shown.leaderboard
+    data["reproduce"] = reproduce(shown.pruner, data["courses"][data["chosen"]["course"]], command)
     return plain(data)
 
 
-def _collect(comparison: Comparison, pruning: Pruning, name: str, keep: int) -> Plain:
+def _collect(shown: Featured) -> Plain:
     """Collect what a page shows of one method and size, among others."""
-    setting, courses = comparison.setting, comparison.courses
-    votes, judged = setting.choosing.votes, setting.judged_on
-    course = courses[name]
-    place = course.chosen.place(keep)
-    classes = merge_classes(votes.classes, judged.votes.classes)
-    kept = pruning.member_indices.tolist()
-    voted = _sections.voted_for(pruning, setting, course, keep)
-    lines = _sections.before_after(pruning, setting, course.own, place, voted)
-    p_value = _sections.mcnemar(course.own, place)
-    live = live_pruner(comparison, pruning)
-    weights = _weights(setting, live, pruning, keep)
-    n_both = 2 if setting.testing is not None else 1
-    testing = None
-    if setting.testing is not None:
-        testing = _sections.label_facts(setting.testing, classes, MOST_LABELS // n_both)
+    split, curves, problem = (
+        shown.evaluation.split,
+        shown.evaluation.curves,
+        shown.evaluation.problem,
+    )
+    votes, judged = problem.votes, split.judged_on.votes
+    curve, kept = curves[shown.name], shown.pruner.member_indices_.tolist()
+    classes = merge_classes(votes.classes, judged.classes)
+    voted = _sections.voted_for(shown)
+    lines = _sections.before_after(shown, voted)
+    p_value = _sections.mcnemar(curve.own, curve.selection.place(shown.keep))
+    live = live_pruner(shown.evaluation, shown.pruner)
+    weights = _weights(split, live, kept, shown.keep)
+    most = MOST_LABELS // (2 if problem.has_test else 1)
+    testing = _sections.label_facts(judged, classes, most) if problem.has_test else None
+    labels = {"labels": [str(label) for label in judged.classes]}
     return {
         "schema": SCHEMA,
         "made": _made(),
-        "ensemble": _sections.ensemble_facts(pruning.ensemble, classes),
-        "rows": _rows(setting, pruning),
+        "ensemble": _sections.ensemble_facts(problem.ensemble, classes),
+        "rows": _rows(split),
         "chosen": {
-            "course": list(courses).index(name),
-            "keep": keep,
+            "course": list(curves).index(shown.name),
+            "keep": shown.keep,
             "members": kept,
-            "parameters": pruning.provenance()["parameters"],
+            "parameters": parameters_of(shown.pruner),
         },
-        "verdict": verdict(lines, setting.testing is not None),
+        "verdict": verdict(lines, problem.has_test),
         "safety": safety(lines, p_value),
         "before_after": lines,
         "whole": {
             "choosing": int(votes.is_right().sum()),
-            "held_out": course.own.whole,
-            "held_out_labels": course.labels.whole,
-            "n_rows": course.own.n_rows,
+            "held_out": curve.own.whole,
+            "held_out_labels": curve.labels.whole,
+            "n_rows": curve.own.n_rows,
         },
         "courses": [
-            _sections.course_facts(label, one, pruner_of(one), votes)
-            | {"live": weights is not None and _same_start(pruner_of(one), live)}
-            for label, one in courses.items()
+            _sections.course_facts(label, one, votes)
+            | {"live": weights is not None and _same_start(one.selection.pruner, live)}
+            for label, one in curves.items()
         ],
         "weights": weights,
         "kappa_error": _sections.kappa_error_facts(votes, kept),
         "distances": _sections.distance_facts(votes, kept),
-        "steps": _sections.step_facts(votes, pruning),
-        "confusion": _sections.confusion_facts(judged.votes.truth, *voted, judged.votes.n_classes)
-        | {"labels": [str(label) for label in judged.votes.classes]},
-        "losses": _sections.loss_facts(judged.votes, *voted)
-        | {"labels": [str(label) for label in judged.votes.classes]},
-        "costs": _costs(pruning, lines),
-        "choosing": _sections.label_facts(setting.choosing, classes, MOST_LABELS // n_both),
+        "steps": _sections.step_facts(votes, shown.pruner),
+        "confusion": _sections.confusion_facts(judged.truth, *voted, judged.n_classes) | labels,
+        "losses": _sections.loss_facts(judged, *voted) | labels,
+        "costs": _costs(problem, len(kept), lines),
+        "choosing": _sections.label_facts(votes, classes, most),
         "testing": testing,
     }
 
@@ -187,28 +179,28 @@ def _same_start(pruner: BasePruner, live: COMEP) -> bool:
     )
 
 
-def _weights(setting: Setting, pruner: COMEP, pruning: Pruning, keep: int) -> Plain | None:
+def _weights(split: Split, pruner: COMEP, kept: Sequence[int], keep: int) -> Plain | None:
     """Follow COMEP through all weights of diversity, unless there are too many members."""
-    votes = setting.choosing.votes
+    votes = split.problem.votes
     if votes.n_members > MOST_LIVE:
         return None
-    curve = weight_curve(setting, pruner, pruning.member_indices.tolist(), keep)
+    curve = weight_curve(split, pruner, kept, keep)
     return {
         "grid": curve.weights,
-        "starts": [course.chosen.members(1)[0] for course in curve.courses],
+        "starts": [one.selection.members(1)[0] for one in curve.curves],
         "relevance": pack(TDAS(votes, 0.0).relevance),
-        "held_out": [course.own.right.tolist() for course in curve.courses],
-        "held_out_labels": [course.labels.right.tolist() for course in curve.courses],
+        "held_out": [one.own.right.tolist() for one in curve.curves],
+        "held_out_labels": [one.labels.right.tolist() for one in curve.curves],
         "accuracy": curve.accuracy.tolist(),
         "half_width": curve.half_width.tolist(),
         "overlap": curve.overlap.tolist(),
     }
 
 
-def _costs(pruning: Pruning, lines: Sequence[Plain]) -> Plain:
+def _costs(problem: Problem, keep: int, lines: Sequence[Plain]) -> Plain:
     """Say what members cost: bytes each, and milliseconds for one row by their number."""
-    ensemble, keep = pruning.ensemble, len(pruning.member_indices)
-    if isinstance(ensemble, Predictions):
+    ensemble = problem.ensemble
+    if problem.is_predictions:
         return {"bytes": None, "ms": None}
     each = _bytes_of(ensemble.members)
     whole = len(pickle.dumps(ensemble.slice(range(ensemble.n_members))))
@@ -237,16 +229,17 @@ def _bytes_of(members: Sequence[Any]) -> list[int]:
     return [added(first, members[-1]), *(added(member, first) for member in rest)]
 
 
-def _rows(setting: Setting, pruning: Pruning) -> Plain:
-    testing = setting.testing
+def _rows(split: Split) -> Plain:
+    problem = split.problem
+    tested = problem.has_test
     return {
-        "choosing": setting.choosing.votes.n_samples,
-        "choosing_sha256": _digest(setting.choosing.votes),
-        "testing": None if testing is None else testing.votes.n_samples,
-        "testing_sha256": None if testing is None else _digest(testing.votes),
-        "n_folds": 0 if testing is not None else setting.n_choices - 1,
-        "out_of_bag": pruning.oob,
-        "counts_labels": setting.judged_on.counts_labels,
+        "choosing": problem.votes.n_samples,
+        "choosing_sha256": _digest(problem.votes),
+        "testing": problem.test_votes.n_samples if tested else None,
+        "testing_sha256": _digest(problem.test_votes) if tested else None,
+        "n_folds": split.n_choices - 1,
+        "out_of_bag": problem.oob,
+        "counts_labels": split.judged_on.counts_labels,
     }
 
 

@@ -11,19 +11,17 @@ from secateurs._labels import Array
 from secateurs._methods import short_name
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after, _diagnostics
+from secateurs.evaluation._alternatives import Featured
 from secateurs.evaluation._before_after import Figure
 from secateurs.evaluation._budget import predictor
-from secateurs.evaluation._curves import Course, Score, whole_vote
-from secateurs.evaluation._rows import Rows, Setting
+from secateurs.evaluation._curves import Score, SizeCurve, whole_vote
 from secateurs.evaluation._weights import distances_of
-from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._votes import Votes
+from secateurs.pruners import BasePruner
 from secateurs.pruners._base import is_number
-from secateurs.pruning import Pruning
 from secateurs.report._base64 import pack, sample_rows
 
 MOST_LABELS = 1_000_000  # votes that go into a page, of rows chosen on and rows tested on together
-MOST_LIVE = _diagnostics.MOST_IN_HEATMAP  # members up to which all distances go into it
 _MOST_PAIRS = 3000  # points of other pairs in the κ–error figure
 _MOST_CLASSES = 15  # in the confusion matrices
 
@@ -44,48 +42,34 @@ def ensemble_facts(ensemble: Ensemble, classes: Array) -> Plain:
     }
 
 
-def voted_for(pruning: Pruning, setting: Setting, course: Course, keep: int) -> tuple[Array, Array]:
-    """Give the codes that all and the kept members vote for on the rows judged on.
+def voted_for(shown: Featured) -> tuple[Array, Array]:
+    """Return the codes that all and the kept members vote for on the rows judged on.
 
     Through the models themselves where these are at hand.
     """
-    rows, ensemble = setting.judged_on, pruning.ensemble
-    if setting.testing is None or isinstance(ensemble, Predictions):
-        return whole_vote(rows), course.predicted[keep]
-    both = range(ensemble.n_members), pruning.member_indices
-    before, after = (
-        np.searchsorted(rows.votes.classes, predictor(ensemble, members)(rows.X))
-        for members in both
-    )
+    rows, problem = shown.evaluation.split.judged_on, shown.evaluation.problem
+    if not problem.has_test or problem.is_predictions:
+        return whole_vote(rows), shown.evaluation.curves[shown.name].predicted[shown.keep]
+    both = range(problem.n_members), shown.pruner.member_indices_.tolist()
+    labels = [predictor(problem.ensemble, members)(rows.X) for members in both]
+    before, after = (np.searchsorted(rows.votes.classes, one) for one in labels)
     return before, after
 
 
-def before_after(
-    pruning: Pruning, setting: Setting, own: Score, place: int, voted: tuple[Array, Array]
-) -> list[Plain]:
+def before_after(shown: Featured, voted: tuple[Array, Array]) -> list[Plain]:
     """Compare the kept with all members: through the models on test rows, else cross-fitted."""
-    testing = setting.testing
-    if testing is not None:
-        table = testing.ensemble.model if isinstance(testing.ensemble, Predictions) else testing.X
-        truth, rng = testing.votes.classes[testing.votes.truth], check_random_state(0)
-        _, figures = _before_after.measure(pruning, table, truth, rng, files=True)
+    problem, pruner = shown.evaluation.problem, shown.pruner
+    if problem.has_test:
+        _, figures = _before_after.measure(problem, pruner, check_random_state(0), files=True)
     else:
-        figures = _cross_fitted(pruning, setting, own, place, voted)
-        figures |= _before_after.costs(pruning, setting.choosing.X)
+        curve = shown.evaluation.curves[shown.name]
+        before, after = (_balanced(problem.votes.truth, codes) for codes in voted)
+        figures = _before_after.count(pruner) | {
+            "accuracy": _before_after.held_out_accuracy(curve, shown.keep),
+            "balanced accuracy": Figure(before, after),
+        }
+        figures |= _before_after.costs(problem, pruner)
     return [_line(name, figure) for name, figure in figures.items()]
-
-
-def _cross_fitted(
-    pruning: Pruning, setting: Setting, own: Score, place: int, voted: tuple[Array, Array]
-) -> dict[str, Figure]:
-    change, half = float(own.change[place]), float(own.half_width[place])
-    accuracies = own.whole_accuracy, float(own.accuracy[place])
-    before, after = (_balanced(setting.choosing.votes.truth, codes) for codes in voted)
-    return {
-        "members": Figure(pruning.ensemble.n_members, len(pruning.member_indices)),
-        "accuracy": Figure(*accuracies, change - half, change + half),
-        "balanced accuracy": Figure(before, after),
-    }
 
 
 def _balanced(truth: Array, predicted: Array) -> float:
@@ -116,9 +100,9 @@ def mcnemar(own: Score, place: int) -> float:
     return 1.0 if lost + won == 0 else float(binomtest(won, lost + won).pvalue)
 
 
-def course_facts(name: str, course: Course, pruner: Any, choosing: Votes) -> Plain:
+def course_facts(name: str, curve: SizeCurve, choosing: Votes) -> Plain:
     """Say what a method chooses at each size and how it does."""
-    chosen = course.chosen
+    chosen, pruner = curve.selection, curve.selection.pruner
     groups = [chosen.members(size) for size in chosen.sizes]
     weight: Any = getattr(pruner, "diversity_weight", None)
     return {
@@ -129,8 +113,8 @@ def course_facts(name: str, course: Course, pruner: Any, choosing: Votes) -> Pla
         "order": chosen.order,
         "sets": None if chosen.order is not None else groups,
         "choosing": _diagnostics.right_by_size(choosing, groups).tolist(),
-        "held_out": score_facts(course.own),
-        "held_out_labels": course.labels.right.tolist(),
+        "held_out": score_facts(curve.own),
+        "held_out_labels": curve.labels.right.tolist(),
     }
 
 
@@ -191,9 +175,9 @@ def distance_facts(votes: Votes, kept: Sequence[int]) -> Plain:
     }
 
 
-def step_facts(votes: Votes, pruning: Pruning) -> list[Plain]:
+def step_facts(votes: Votes, pruner: BasePruner) -> list[Plain]:
     """Follow the choice step by step."""
-    members, scores = pruning.member_indices.tolist(), pruning.pruner.scores_.tolist()
+    members, scores = pruner.member_indices_.tolist(), pruner.scores_.tolist()
     steps = _diagnostics.selection_steps(votes, members, scores)
     return [
         {
@@ -238,9 +222,8 @@ def loss_facts(votes: Votes, before: Array, after: Array) -> Plain:
     }
 
 
-def label_facts(rows: Rows, classes: Array, most: int) -> Plain:
+def label_facts(votes: Votes, classes: Array, most: int) -> Plain:
     """Pack the votes on some rows, with the true labels; a sample where there are very many."""
-    votes = rows.votes
     shown = sample_rows(votes.truth, max(1, most // votes.n_members))
     codes = np.append(np.searchsorted(classes, votes.classes), len(classes))
     truth = codes[votes.truth[shown]]

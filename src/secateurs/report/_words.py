@@ -7,7 +7,6 @@ from typing import Any
 
 from secateurs._text import signed
 from secateurs.pruners import BasePruner
-from secateurs.pruning import Pruning
 
 _TOLERANCE = 0.005  # half a point of accuracy
 
@@ -50,7 +49,7 @@ def safety(lines: Sequence[Plain], p_value: float) -> str:
     )
 
 
-def reproduce(pruning: Pruning, course: Plain, command: Sequence[str] | None) -> Plain:
+def reproduce(pruner: BasePruner, course: Plain, command: Sequence[str] | None) -> Plain:
     """Give the lines that do it again: of a shell, as far as they can, and of Python.
 
     ``command`` is the beginning that the page completes for other choices.
@@ -58,13 +57,13 @@ def reproduce(pruning: Pruning, course: Plain, command: Sequence[str] | None) ->
     base = shlex.join(command or ("secateurs", "prune", "MODEL", "DATA", "--target", "COLUMN"))
     whole = None
     if course["method"] is not None:
-        whole = f"{base} --method {course['method']} --keep {len(pruning.member_indices)}"
+        whole = f"{base} --method {course['method']} --keep {len(pruner.member_indices_)}"
         whole += "" if course["weight"] is None else f" --lambda {course['weight']:g}"
     return {
         "command": base,
         "shell": whole,
-        "python": f"secateurs.prune(ensemble, X, y, {call_of(pruning.pruner)})",
-        "seed": getattr(pruning.pruner, "random_state", None),
+        "python": f"secateurs.prune(ensemble, X, y, {call_of(pruner)})",
+        "seed": getattr(pruner, "random_state", None),
     }
 
 

@@ -1,0 +1,227 @@
+"""The problem to solve: an ensemble, rows to choose members on, and rows to test on."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _num_samples
+
+from secateurs._labels import Array, as_labels
+from secateurs.ensembles import Ensemble, as_ensemble
+from secateurs.exceptions import InputError, SecateursWarning
+from secateurs.outputs._collect import looks_trained_on, votes_of
+from secateurs.outputs._predictions import Predictions, is_table
+from secateurs.outputs._votes import Votes
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """An ensemble, rows to choose members on, and rows to test on.
+
+    Create it with `Problem.of`, which checks the input and collects the votes.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The ensemble, or `Predictions` where only its predictions are known.
+    votes : Votes
+        The members' votes on the rows to choose on, with the true labels; masked where a member
+        was trained on the row, if ``oob``.
+    X : object
+        The rows to choose on; None for predictions, and where the rows are not kept.
+    X_test : object
+        The rows to test on, `Predictions` if the ensemble is; None without test rows.
+    y_test : ndarray of shape (n_test,) or None
+        Their true labels.
+    oob : bool
+        Whether the votes are out-of-bag votes.
+    n_jobs : int or None
+        Number of threads used to collect votes.
+    row_hashes : ndarray of shape (n_samples,) or None
+        Hashes of the rows to choose on, by which they are recognised among test rows.
+
+    Examples
+    --------
+    >>> from secateurs.problem import Problem
+    >>> problem = Problem.of([["cat", "dog"], ["cat", "cat"]], y=["cat", "cat"])
+    >>> problem.ensemble.n_members, problem.votes.n_right.tolist()
+    (2, [2, 1])
+    """
+
+    ensemble: Ensemble
+    votes: Votes
+    X: Any = None
+    X_test: Any = None
+    y_test: Array | None = None
+    oob: bool = False
+    n_jobs: int | None = None
+    row_hashes: NDArray[np.uint64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        ensemble: Any,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        oob: bool = False,
+        n_jobs: int | None = None,
+    ) -> Problem:
+        """Check the input and collect the votes.
+
+        Parameters
+        ----------
+        ensemble : object
+            A fitted ensemble, a list or dict of fitted classifiers, or predictions; see
+            `secateurs.prune`. A problem is returned as it is, but for other test rows.
+        X : array-like of shape (n_samples, n_features)
+            Rows to choose on; None for predictions.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        X_test, y_test : array-like, optional
+            Rows to test on, and their true labels; for predictions, predictions of the same
+            members on other rows.
+        oob : bool, default=False
+            X holds the training rows; use only votes on rows that a member was not trained on.
+        n_jobs : int, optional
+            Number of threads used to collect votes.
+
+        Returns
+        -------
+        Problem
+        """
+        if isinstance(ensemble, Problem):
+            return ensemble.with_test(X_test, y_test)
+        known = _as_ensemble(ensemble)
+        if y is None:
+            raise InputError(
+                "{y} is missing. Give the true labels of the rows to choose on.", y=...
+            )
+        if X is None and not isinstance(known, Predictions):
+            raise InputError(
+                "{X} is missing. Give the rows to choose on; only predictions do without.", X=...
+            )
+        test = _check_test(known, X_test, y_test)
+        if isinstance(known, Predictions):
+            known.prepare(X)  # refuses any X
+            votes = known.votes.with_labels(y)
+        else:
+            votes = votes_of(known, X, y, oob, n_jobs)
+            if not oob and looks_trained_on(known, votes):
+                warnings.warn(
+                    SecateursWarning(
+                        "These look like the rows the ensemble was trained on, on which nearly "
+                        "every member looks good. Give rows held out, or {oob} to use each "
+                        "member's unseen rows only.",
+                        oob=True,
+                    ),
+                    stacklevel=3,
+                )
+        return cls(known, votes, X, *test, oob, n_jobs, row_hashes(X))
+
+    def with_test(self, X_test: Any, y_test: ArrayLike | None) -> Problem:
+        """Return the problem with these rows to test on; with neither, as it is."""
+        if X_test is None and y_test is None:
+            return self
+        X_test, y_test = _check_test(self.ensemble, X_test, y_test)
+        return replace(self, X_test=X_test, y_test=y_test)
+
+    def with_rows(self, X: Any) -> Problem:
+        """Return the problem with the rows to choose on, if they are given."""
+        if X is None:
+            return self
+        if _num_samples(X) != self.votes.n_samples:
+            raise InputError(
+                f"{{X}} has {_num_samples(X)} rows, but the members were chosen on "
+                f"{self.votes.n_samples}. Give those rows.",
+                X=...,
+            )
+        return replace(self, X=X)
+
+    def without_rows(self) -> Problem:
+        """Return the problem without any rows: votes and hashes remain."""
+        return replace(self, X=None, X_test=None, y_test=None)
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return self.ensemble.n_members
+
+    @property
+    def is_predictions(self) -> bool:
+        """Whether only predictions are known, and no models."""
+        return isinstance(self.ensemble, Predictions)
+
+    @property
+    def has_test(self) -> bool:
+        """Whether there are rows to test on."""
+        return self.y_test is not None
+
+    @cached_property
+    def test_votes(self) -> Votes:
+        """The members' votes on the rows to test on, with the true labels."""
+        assert self.y_test is not None
+        if isinstance(self.X_test, Predictions):
+            return self.X_test.votes.with_labels(self.y_test)
+        return votes_of(self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs)
+
+    @property
+    def n_reused(self) -> int:
+        """Number of test rows that are among the rows to choose on."""
+        known = self.row_hashes
+        hashes = None if known is None else row_hashes(self.X_test)
+        return 0 if known is None or hashes is None else int(np.isin(hashes, known).sum())
+
+
+def row_hashes(X: Any) -> NDArray[np.uint64] | None:
+    """Return a hash of each row; None where rows cannot be compared (sparse, predictions)."""
+    import pandas as pd
+
+    if X is None or hasattr(X, "tocsr"):
+        return None
+    values = X if hasattr(X, "iloc") else np.asarray(X)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        values = values.astype(np.float64, copy=False)  # equal numbers of any type hash alike
+    return np.asarray(pd.util.hash_pandas_object(pd.DataFrame(values), index=False))
+
+
+def _as_ensemble(ensemble: Any) -> Ensemble:
+    if isinstance(ensemble, Ensemble):
+        return ensemble
+    return Predictions(ensemble) if is_table(ensemble) else as_ensemble(ensemble)
+
+
+def _check_test(
+    ensemble: Ensemble, X_test: Any, y_test: ArrayLike | None
+) -> tuple[Any, Array | None]:
+    """Return test rows and their labels, checked; None and None without any."""
+    if X_test is None and y_test is None:
+        return None, None
+    if X_test is None or y_test is None:
+        raise InputError(
+            "{X_test} and {y_test} go together. Give both, or none.", X_test=..., y_test=...
+        )
+    labels = as_labels(y_test, "y_test").ravel()
+    if _num_samples(X_test) != len(labels):
+        raise InputError(
+            f"{{X_test}} has {_num_samples(X_test)} rows but {{y_test}} has {len(labels)} labels. "
+            "Give one true label for each row.",
+            X_test=...,
+            y_test=...,
+        )
+    if not isinstance(ensemble, Predictions):
+        return X_test, labels
+    table = Predictions(X_test)
+    if table.n_members != ensemble.n_members:
+        raise InputError(
+            f"The table to test on has {table.n_members} members, the one pruned "
+            f"{ensemble.n_members}. Give predictions of all members."
+        )
+    return table, labels
