@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import joblib
+import psutil
 import pytest
 from cluster import HERE, Cluster, kill
 from executors import Enough, Told, found, processes
@@ -174,6 +175,34 @@ def test_a_worker_killed_within_a_step_of_an_exact_run_changes_nothing(
     fitting = background(COMEP(7, shard=shard, start=0).fit, store, executor=site.client)
     kill_one_of([stalls], folder, 1)
     assert found(fitting.result(timeout=60)) == found(COMEP(7, start=0).fit(*CASE))
+
+
+@both_ways
+@pytest.mark.parametrize("n_others", [0, 1])
+def test_a_worker_killed_under_its_nanny_changes_nothing(site, store, shard, n_others):
+    site.workers(n_others)
+    nanny = site.special_worker("--nanny")
+
+    def kill_child():
+        for child in psutil.Process(nanny.pid).children():
+            if "spawn_main" in " ".join(child.cmdline()):
+                child.kill()
+
+    def callback(done, total, best):
+        if done in (2, 4):  # the second time it is one that the nanny has started anew
+            kill_child()
+
+    spread = COMEP(7, shard=shard).fit(store, executor=site.client, callback=callback)
+    assert found(spread) == found(COMEP(7).fit(*CASE))
+
+
+def test_a_run_that_nobody_works_on_ends_with_an_error(site, monkeypatch):
+    """Here the task is one for a worker that never comes: no state of the scheduler may hang us."""
+    site.workers(1)
+    monkeypatch.setattr(limits, "wait_seconds", 1)
+    executor = site.client.get_executor(workers=["127.0.0.1:1"], allow_other_workers=False)
+    with pytest.raises(ExecutorError, match="No worker of executor=<Client> has done anything for"):
+        gated().fit(*CASE, executor=executor)
 
 
 def damage(how, tile):

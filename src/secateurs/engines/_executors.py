@@ -146,9 +146,8 @@ class DaskEngine(Engine):
         self._options = {"retries": 2, **options, "pure": False}
         super().__init__(client.get_executor(**self._options))
         self.client = client
-        self._addresses: list[str] = []
         self._held: list[Any] = []
-        self._last_seen = time.monotonic()  # when there was a worker
+        self._last_seen = time.monotonic()  # when a worker was at work
 
     @property
     def n_workers(self) -> int:
@@ -167,7 +166,6 @@ class DaskEngine(Engine):
                 self.client.wait_for_workers(1, timeout=limits.wait_seconds)
             except TimeoutError:
                 raise self._no_workers() from None
-            self._addresses = sorted(self.client.nthreads())
 
     def submit(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> "Future[Any]":
         """Start a task."""
@@ -175,23 +173,26 @@ class DaskEngine(Engine):
             return self.executor.submit(*_sealed(function, dask_task_is_cancelled, args))
 
     def hold(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> Any:
-        """Return a handle of a value that one worker keeps, and another makes again if lost."""
-        where = [self._addresses[worker % len(self._addresses)]]
-        options = {"workers": where, "allow_other_workers": True, **self._options}
+        """Return a handle of a value that one worker keeps, and another makes again if lost.
+
+        Dask deals values to idle workers by itself. It must not be told which: a task for a worker
+        that is gone, even with others allowed, is never given to one that comes later.
+        """
         with _silence_size_warning():
-            held = self.client.submit(*_sealed(function, None, args), **options)
+            held = self.client.submit(*_sealed(function, None, args), **self._options)
         self._held.append(held)
         return held
 
     def check(self, idle_seconds: float) -> None:
-        """Raise an error if no worker is left."""
+        """Raise an error if nobody has worked for too long, whatever the scheduler waits for."""
         now = time.monotonic()
         with scheduler_answers():
-            has_workers = bool(self.client.nthreads())
-        if has_workers:
+            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+            is_busy = any(self.client.processing().values())
+        if is_busy and any(worker["status"] == "running" for worker in workers):
             self._last_seen = now
         elif min(idle_seconds, now - self._last_seen) > limits.wait_seconds:
-            raise self._no_workers()
+            raise self._no_workers() if not workers else self._stuck()
 
     def close(self) -> None:
         """Release all tasks on the cluster, even if an error's traceback still holds them."""
@@ -203,6 +204,13 @@ class DaskEngine(Engine):
         return ExecutorError(
             f"executor=<Client> has had no workers for {limits.wait_seconds:g} s. "
             f"Start one: dask worker {address}"
+        )
+
+    def _stuck(self) -> ExecutorError:
+        return ExecutorError(
+            f"No worker of executor=<Client> has done anything for {limits.wait_seconds:g} s: they "
+            "are paused, most likely out of memory, or the scheduler waits for one that is gone. "
+            "Give more groups or shards, or larger workers, and run again."
         )
 
 
