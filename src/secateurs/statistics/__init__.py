@@ -1,12 +1,13 @@
-"""Which of several methods is better, as far as data sets and folds can tell.
+"""Tests of which methods are better, over folds and over data sets.
 
 Scores are a table, data sets × methods, in which higher is better: a `pandas.DataFrame` with
 methods as columns, or an array. All tests are two-sided. Scores that differ by less than 1e-12
-are the same.
+count as equal.
 """
 
 from secateurs.statistics._folds import PairedTest, WinTieLoss, paired_t_test, win_tie_loss
 from secateurs.statistics._pairs import Pairwise, nemenyi, smallest_p_value, wilcoxon_holm
+from secateurs.statistics._paragraph import describe, format_p
 from secateurs.statistics._ranks import (
     Friedman,
     aggregated_ranks,
@@ -14,7 +15,6 @@ from secateurs.statistics._ranks import (
     critical_difference,
     friedman,
 )
-from secateurs.statistics._text import describe, format_p
 
 __all__ = [
     "Friedman",

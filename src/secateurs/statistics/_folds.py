@@ -1,4 +1,6 @@
-"""Two methods on the folds of a data set, and what they make over several data sets."""
+"""Compare two methods on the folds of a data set, and count wins over several data sets."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,16 +15,16 @@ from secateurs.statistics._ranks import DECIMALS
 
 @dataclass(frozen=True)
 class PairedTest:
-    """How one method fares against another on the folds of one data set.
+    """Comparison of two methods on the folds of one data set.
 
     Attributes
     ----------
     difference : float
         Mean of the first method's scores minus the second's.
     statistic, p_value : float
-        Of the paired t-test.
+        Statistic and p-value of the paired t-test.
     verdict : {"win", "tie", "loss"}
-        Of the first method; a tie unless the difference is significant.
+        Verdict on the first method; a tie unless the difference is significant.
     """
 
     difference: float
@@ -35,14 +37,14 @@ def paired_t_test(first: ArrayLike, second: ArrayLike, alpha: float = 0.05) -> P
     """Compare two methods by their scores on the same folds.
 
     Folds of a cross-validation share training rows, so this test finds differences somewhat more
-    often than its level says.
+    often than its significance level.
 
     Parameters
     ----------
     first, second : array-like of shape (n_folds,)
         Scores on the same folds, in the same order.
     alpha : float, default=0.05
-        Level below which a difference is significant.
+        Significance level.
 
     Returns
     -------
@@ -60,8 +62,8 @@ def paired_t_test(first: ArrayLike, second: ArrayLike, alpha: float = 0.05) -> P
     n_folds = len(pair[0])
     if len(pair[1]) != n_folds or n_folds < 2:
         raise InputError(
-            f"The methods have {n_folds} and {len(pair[1])} scores. Give both on the same two or "
-            "more folds."
+            f"The methods have {n_folds} and {len(pair[1])} scores. Give scores of both on the "
+            "same two or more folds."
         )
     differences = np.round(pair[0] - pair[1], DECIMALS)
     if np.isnan(differences).any():
@@ -78,7 +80,7 @@ def paired_t_test(first: ArrayLike, second: ArrayLike, alpha: float = 0.05) -> P
 
 @dataclass(frozen=True)
 class WinTieLoss:
-    """On how many data sets a method wins, ties and loses."""
+    """Number of data sets on which a method wins, ties and loses."""
 
     wins: int
     ties: int
@@ -89,7 +91,7 @@ class WinTieLoss:
 
 
 def win_tie_loss(tests: Iterable[PairedTest]) -> WinTieLoss:
-    """Count the verdicts of tests, one for each data set.
+    """Count the verdicts of tests, one per data set.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ def win_tie_loss(tests: Iterable[PairedTest]) -> WinTieLoss:
     Returns
     -------
     WinTieLoss
-        Counts as the first method sees them.
+        Counts for the first method.
 
     Examples
     --------

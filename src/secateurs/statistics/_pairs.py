@@ -1,4 +1,6 @@
-"""Which pairs of methods differ over data sets."""
+"""Tests of which pairs of methods differ over data sets."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from secateurs.statistics._ranks import (
 
 @dataclass(frozen=True, eq=False)
 class Pairwise:
-    """Which pairs of methods differ.
+    """Result of a test of pairs of methods.
 
     Attributes
     ----------
@@ -30,15 +32,16 @@ class Pairwise:
     ranks : Series
         Average rank of each method.
     p_values : DataFrame of shape (n_methods, n_methods)
-        Corrected for the number of comparisons. 1 on the diagonal, NaN for pairs not compared.
+        P-values, corrected for the number of comparisons; 1 on the diagonal, NaN for pairs that
+        were not compared.
     leads : DataFrame of shape (n_methods, n_methods)
-        Above 0 where the method of the row is ahead of that of the column, significantly or not.
+        Positive where the method of the row is ahead of that of the column, significantly or not.
     alpha : float
-        Level of the test.
+        Significance level.
     n_sets : int
         Number of data sets.
     critical_difference : float or None
-        Of average ranks, by Nemenyi's test.
+        Critical difference of average ranks, for Nemenyi's test.
     """
 
     test: str
@@ -55,16 +58,16 @@ class Pairwise:
         return list(self.ranks.sort_values(kind="stable").index)
 
     def worse_than(self, method: Any) -> list[Any]:
-        """List the methods that are significantly worse than this one, best first."""
+        """Return the methods that are significantly worse than this one, best first."""
         behind = (self.p_values.loc[method] < self.alpha) & (self.leads.loc[method] > 0)
         return [other for other in self.order if behind[other]]
 
     def better_than(self, method: Any) -> list[Any]:
-        """List the methods that are significantly better than this one, best first."""
+        """Return the methods that are significantly better than this one, best first."""
         return [other for other in self.order if method in self.worse_than(other)]
 
     def alike(self) -> list[list[Any]]:
-        """List the longest runs of two or more methods, in order of rank, of which none differ."""
+        """Return the maximal runs of two or more methods, in rank order, without a difference."""
         order = self.order
         differ = (self.p_values.loc[order, order] < self.alpha).to_numpy()
         runs: list[list[Any]] = []
@@ -87,12 +90,16 @@ def nemenyi(scores: Any, alpha: float = 0.05) -> Pairwise:
     scores : DataFrame or array of shape (n_sets, n_methods)
         Higher is better.
     alpha : float, default=0.05
-        Level of the test, for all pairs together.
+        Significance level, for all pairs together.
 
     Returns
     -------
     Pairwise
-        With the critical difference.
+        The result, with the critical difference.
+
+    See Also
+    --------
+    wilcoxon_holm : More powerful, and independent of the other methods in the table.
 
     References
     ----------
@@ -125,15 +132,19 @@ def wilcoxon_holm(scores: Any, control: Any = None, alpha: float = 0.05) -> Pair
     scores : DataFrame or array of shape (n_sets, n_methods)
         Higher is better.
     control : hashable, optional
-        Compare this method with each of the others; all pairs without it.
+        Method to compare with each of the others. Without it, all pairs are compared.
     alpha : float, default=0.05
-        Level of the test, for all comparisons together.
+        Significance level, for all comparisons together.
 
     Returns
     -------
     Pairwise
-        P-values are exact, also where differences are equal or zero; the ranks of differences of
-        zero are split evenly between both methods.
+        The result. P-values are exact, also where differences are equal or zero; the ranks of
+        zero differences are split evenly between both methods.
+
+    See Also
+    --------
+    nemenyi : Compare average ranks; gives a critical difference to draw.
 
     Examples
     --------
@@ -145,7 +156,9 @@ def wilcoxon_holm(scores: Any, control: Any = None, alpha: float = 0.05) -> Pair
     table = as_frame(scores)
     names = list(table.columns)
     if control is not None and control not in names:
-        raise InputError(f"control={control!r} is no method. Give one of: {names}.")
+        raise InputError(
+            f"{{control}} is not one of the methods. Give one of: {names}.", control=control
+        )
     pairs = [
         (place, other)
         for place in range(len(names))
@@ -165,9 +178,9 @@ def wilcoxon_holm(scores: Any, control: Any = None, alpha: float = 0.05) -> Pair
 
 
 def smallest_p_value(n_sets: int, n_comparisons: int = 1) -> float:
-    """Smallest p-value that Wilcoxon's test with Holm's correction can give.
+    """Return the smallest p-value that Wilcoxon's test with Holm's correction can give.
 
-    If it is not below the level of the test, so few data sets can tell nothing.
+    Unless it is below the significance level, there are too few data sets to find a difference.
 
     Parameters
     ----------
@@ -191,11 +204,11 @@ def smallest_p_value(n_sets: int, n_comparisons: int = 1) -> float:
 
 
 def _signed_ranks(differences: ArrayLike) -> tuple[float, float]:
-    """Sum of signed ranks and its exact p-value, from the ranks that there are.
+    """Return the sum of signed ranks and its exact p-value, ties and zeros included.
 
     Ranks are doubled, so that shared ones are whole. Every sign of every difference is equally
-    likely; ``ways`` counts, sign by sign, in how many ways each sum of positive ranks comes about.
-    SciPy's exact test is meant for differences without ties and zeros, which accuracies have.
+    likely; ``ways`` is, sign by sign, the probability of each sum of positive ranks. SciPy's exact
+    test assumes differences without ties and zeros; accuracies have both.
     """
     values = np.round(np.asarray(differences, dtype=float), DECIMALS)
     doubled = np.round(2 * stats.rankdata(np.abs(values))).astype(int)[values != 0]
@@ -212,7 +225,7 @@ def _signed_ranks(differences: ArrayLike) -> tuple[float, float]:
 
 
 def _holm(p_values: Sequence[float]) -> NDArray[np.float64]:
-    """Correct p-values for their number, the smallest the most."""
+    """Return p-values corrected by Holm's procedure."""
     values = np.asarray(p_values, dtype=float)
     order = np.argsort(values, kind="stable")
     stepped = values[order] * np.arange(len(values), 0, -1)
@@ -221,5 +234,5 @@ def _holm(p_values: Sequence[float]) -> NDArray[np.float64]:
     return corrected
 
 
-def _matrix(values: NDArray[Any], index: "pd.Index[Any]") -> pd.DataFrame:
+def _matrix(values: NDArray[Any], index: pd.Index[Any]) -> pd.DataFrame:
     return pd.DataFrame(values, index=index, columns=index)

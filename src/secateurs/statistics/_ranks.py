@@ -1,4 +1,6 @@
-"""Ranks of methods over data sets, and whether they are more than chance."""
+"""Ranks of methods over data sets, and tests of whether they differ."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from secateurs._text import counted
 from secateurs.exceptions import InputError
 
 DECIMALS = 12  # finer differences are rounding errors
@@ -23,7 +26,7 @@ def average_ranks(scores: Any) -> pd.Series:
     Returns
     -------
     Series
-        Average rank of each method; 1 is the best, and equal scores share their ranks.
+        Average rank of each method; 1 is the best, and equal scores share ranks.
 
     Examples
     --------
@@ -35,9 +38,9 @@ def average_ranks(scores: Any) -> pd.Series:
 
 
 def aggregated_ranks(scores: Any) -> pd.Series:
-    """Rank the methods on each data set, and add the ranks up.
+    """Rank the methods on each data set, and sum the ranks.
 
-    The figure that Qian et al. (2015) draw as bars: the smaller, the better.
+    Qian et al. (2015) draw these sums as bars; smaller is better.
 
     Parameters
     ----------
@@ -64,16 +67,16 @@ def aggregated_ranks(scores: Any) -> pd.Series:
 
 @dataclass(frozen=True)
 class Friedman:
-    """Whether methods rank alike over data sets.
+    """Result of Friedman's test of whether all methods rank alike.
 
     Attributes
     ----------
     n_sets, n_methods : int
-        What was compared.
+        Number of data sets and of methods.
     statistic, p_value : float
         Friedman's chi-squared, corrected for shared ranks.
     f_statistic, f_p_value : float
-        Iman and Davenport's correction of it, which is less cautious and closer to the truth.
+        Iman and Davenport's F, which is less conservative and more accurate.
     """
 
     n_sets: int
@@ -100,7 +103,7 @@ def friedman(scores: Any) -> Friedman:
     Returns
     -------
     Friedman
-        Methods that share all ranks give the statistic 0 and the p-value 1.
+        The result. Methods that share all ranks have statistic 0 and p-value 1.
 
     References
     ----------
@@ -119,16 +122,16 @@ def friedman(scores: Any) -> Friedman:
     n_sets, n_methods = table.shape
     if n_sets < 2 or n_methods < 3:
         raise InputError(
-            f"Friedman's test got {n_sets} data sets and {n_methods} methods. Give two or more "
-            "data sets and three or more methods."
+            f"Friedman's test needs two or more data sets and three or more methods; these are "
+            f"{counted(n_sets, 'data set')} and {counted(n_methods, 'method')}."
         )
     ranks = _ranks(table)
     all_share = (ranks.nunique(axis=1) == 1).all()
     statistic = 0.0 if all_share else float(stats.friedmanchisquare(*ranks.to_numpy().T)[0])
-    most = n_sets * (n_methods - 1)
+    largest = n_sets * (n_methods - 1)
     degrees = n_methods - 1, (n_methods - 1) * (n_sets - 1)
-    apart = statistic >= most * (1 - 1e-12)  # the same order on every data set
-    f_statistic = np.inf if apart else (n_sets - 1) * statistic / (most - statistic)
+    apart = statistic >= largest * (1 - 1e-12)  # the same order on every data set
+    f_statistic = np.inf if apart else (n_sets - 1) * statistic / (largest - statistic)
     return Friedman(
         n_sets,
         n_methods,
@@ -140,14 +143,14 @@ def friedman(scores: Any) -> Friedman:
 
 
 def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> float:
-    """How far apart average ranks must lie to differ by Nemenyi's test.
+    """Return the distance at which average ranks differ by Nemenyi's test.
 
     Parameters
     ----------
     n_methods, n_sets : int
-        How many methods are compared on how many data sets.
+        Number of methods and of data sets.
     alpha : float, default=0.05
-        Level of the test, for all pairs together.
+        Significance level, for all pairs together.
 
     Returns
     -------
@@ -170,24 +173,24 @@ def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> flo
 
 
 def rank_error(n_methods: int, n_sets: int) -> float:
-    """Standard error of the difference of two average ranks."""
+    """Return the standard error of the difference of two average ranks."""
     return float(np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
 
 
 def as_frame(scores: Any) -> pd.DataFrame:
-    """Take scores as a frame of finite numbers, data sets × methods."""
+    """Return scores as a frame of finite numbers, data sets × methods."""
     table = scores if isinstance(scores, pd.DataFrame) else pd.DataFrame(np.asarray(scores))
     if table.empty or not table.columns.is_unique:
         raise InputError(
-            f"scores has shape {table.shape} and columns {list(table.columns)}. Give a row for "
-            "each data set and a column of its own for each method."
+            f"scores has shape {table.shape} and columns {list(table.columns)}. Give a row per "
+            "data set and a column per method, all of different names."
         )
     table = table.astype(float)
     gaps = list(table[~np.isfinite(table.to_numpy()).all(axis=1)].index)
     if gaps:
         raise InputError(
-            f"scores has no finite number for some methods on {gaps}. Leave out those data "
-            "sets, or those methods."
+            f"scores has no finite number for some methods on {gaps}. Leave out those data sets or "
+            "methods."
         )
     return table
 

@@ -1,47 +1,50 @@
-"""The outcome of the tests as a paragraph to paste."""
+"""The results of the tests as a paragraph to paste into a text."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from secateurs._text import counted, listed
 from secateurs.statistics._pairs import Pairwise, nemenyi, smallest_p_value, wilcoxon_holm
 from secateurs.statistics._ranks import Friedman, as_frame, average_ranks, friedman
 
 
 def describe(scores: Any, control: Any = None, alpha: float = 0.05) -> str:
-    """State what can be told about the methods, and what cannot.
+    """Return a paragraph on which methods differ, and by which tests.
 
-    Friedman's test comes first. Only if it finds the methods to differ are pairs compared, by
-    Nemenyi's test. Whatever it finds, a control is compared with each other method by Wilcoxon's
-    test, as that was asked for beforehand.
+    Friedman's test comes first. Pairs are compared by Nemenyi's test only if it finds that the
+    methods differ. A control is always compared with each other method, by Wilcoxon's test, since
+    that comparison was planned beforehand.
 
     Parameters
     ----------
     scores : DataFrame or array of shape (n_sets, n_methods)
         Higher is better.
     control : hashable, optional
-        The method that all others are compared with.
+        Method to compare all others with.
     alpha : float, default=0.05
-        Level of all tests.
+        Significance level of all tests.
 
     Returns
     -------
     str
-        A paragraph that names tests, level, number of data sets, and who differs from whom.
+        Tests, significance level, number of data sets, and which methods differ.
 
     Examples
     --------
     >>> from secateurs.statistics import describe
     >>> print(describe([[0.9, 0.8, 0.7], [0.7, 0.9, 0.8]]))
     Friedman's test with Iman and Davenport's correction, 3 methods on 2 data sets: F(2, 2) = 0.33,
-    p = 0.75. At α = 0.05 nothing can be told: the methods may well rank alike. Average ranks, best
-    first: 1 1.50, 0 2.00, 2 2.50.
+    p = 0.75. At α = 0.05 no difference is found: the methods may well rank alike. Average ranks,
+    best first: 1 1.50, 0 2.00, 2 2.50.
     """
     table = as_frame(scores)
     n_sets, n_methods = table.shape
     if n_sets < 2 or n_methods < 2:
         return (
-            f"Nothing can be told of {_count(n_methods, 'method')} on "
-            f"{_count(n_sets, 'data set')}: tests need two or more of both."
+            f"There is nothing to test with {counted(n_methods, 'method')} on "
+            f"{counted(n_sets, 'data set')}: tests need two or more of both."
         )
     sentences = []
     if n_methods > 2:
@@ -56,17 +59,17 @@ def describe(scores: Any, control: Any = None, alpha: float = 0.05) -> str:
 
 
 def format_p(p_value: float) -> str:
-    """Write a p-value to three digits, and a very small one as a bound.
+    """Return a p-value to three digits, and a very small one as a bound.
 
     Parameters
     ----------
     p_value : float
-        Of any test.
+        P-value of any test.
 
     Returns
     -------
     str
-        Text to paste.
+        Such as ``p = 0.0313``.
 
     Examples
     --------
@@ -79,62 +82,55 @@ def format_p(p_value: float) -> str:
 
 def _say_friedman(test: Friedman, alpha: float) -> str:
     first, second = test.degrees
-    told = (
+    verdict = (
         f"At α = {alpha:g} the methods do not all rank alike."
         if test.f_p_value < alpha
-        else f"At α = {alpha:g} nothing can be told: the methods may well rank alike."
+        else f"At α = {alpha:g} no difference is found: the methods may well rank alike."
     )
     return (
         f"Friedman's test with Iman and Davenport's correction, {test.n_methods} methods on "
-        f"{_count(test.n_sets, 'data set')}: F({first}, {second}) = {test.f_statistic:.2f}, "
-        f"{format_p(test.f_p_value)}. {told}"
+        f"{counted(test.n_sets, 'data set')}: F({first}, {second}) = {test.f_statistic:.2f}, "
+        f"{format_p(test.f_p_value)}. {verdict}"
     )
 
 
 def _say_ranks(table: Any) -> str:
     ranks = average_ranks(table).sort_values(kind="stable")
-    listed = ", ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
-    return f"Average ranks, best first: {listed}."
+    named = listed(f"{name} {rank:.2f}" for name, rank in ranks.items())
+    return f"Average ranks, best first: {named}."
 
 
 def _say_nemenyi(pairs: Pairwise) -> str:
     found = ((method, pairs.worse_than(method)) for method in pairs.order)
-    told = [f"{method} ranks before {_listed(worse)}" for method, worse in found if worse]
+    differing = [
+        f"{method} ranks before {listed(worse, last=' and ')}" for method, worse in found if worse
+    ]
     start = (
         f"By Nemenyi's test (critical difference of ranks {pairs.critical_difference:.2f} at "
         f"α = {pairs.alpha:g})"
     )
-    if not told:
-        return f"{start} no pair of methods can be told apart."
-    return f"{start} {'; '.join(told)}; no other pair can be told apart."
+    if not differing:
+        return f"{start} no two methods differ significantly."
+    return f"{start} {'; '.join(differing)}; no other two differ significantly."
 
 
 def _say_control(pairs: Pairwise, control: Any) -> str:
     others = [method for method in pairs.order if method != control]
     start = (
         f"By Wilcoxon's signed ranks with Holm's correction (α = {pairs.alpha:g}, "
-        f"{_count(pairs.n_sets, 'data set')}), {control} against "
+        f"{counted(pairs.n_sets, 'data set')}), {control} against "
         f"{'the other' if len(others) == 1 else f'each of the {len(others)} others'}:"
     )
     if smallest_p_value(pairs.n_sets, len(others)) >= pairs.alpha:
-        return f"{start} nothing can be told, so few data sets cannot reach that level."
+        return f"{start} no result, as so few data sets cannot reach that level."
     better, worse = pairs.worse_than(control), pairs.better_than(control)
 
     def named(methods: Sequence[Any]) -> str:
         with_p = (f"{name} ({format_p(pairs.p_values.loc[control, name])})" for name in methods)
-        return _listed(list(with_p)) if methods else "none"
+        return listed(with_p, last=" and ")
 
     rest = len(others) - len(better) - len(worse)
     return (
-        f"{start} better than {named(better)}, worse than {named(worse)}, and "
-        f"{_count(rest, 'method')} from which it cannot be told apart."
+        f"{start} better than {named(better)}, worse than {named(worse)}; "
+        f"{counted(rest, 'method')} not significantly different."
     )
-
-
-def _listed(names: Sequence[Any]) -> str:
-    words = [str(name) for name in names]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
