@@ -213,7 +213,7 @@ class Comparison(Evaluation):
         -------
         Path
         """
-        from secateurs.persistence._models import refuse_existing
+        from secateurs.persistence._files import refuse_existing
         from secateurs.report import report_data, write_report
 
         refuse_existing([Path(path)], force)  # before any work

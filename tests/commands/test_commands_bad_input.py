@@ -447,14 +447,14 @@ def test_a_file_larger_than_allowed_is_refused(desk):
 def test_files_that_exist_are_left_alone(desk, name):
     (desk / name).write_text("precious")
     line = refused(3, *PRUNE, "-k", "3")
-    assert f"{name} exists. Give another path, or --force to write over it." in line
+    assert f"{name} exists. Give another path, or --force to overwrite it." in line
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("-o", "small.onnx"), "small.onnx ends in '.onnx'. Give one of: .skops"),
-        (("-o", "nowhere/small.skops"), "nowhere is no folder"),
+        (("-o", "nowhere/small.skops"), "nowhere is not a folder"),
         (("--report", "page.pdf"), "page.pdf ends in '.pdf'. Give one of: .html"),
         (("--run", "forest-pruned.json"), "forest-pruned.json would be written twice"),
         (("--run", "run.txt"), "Give one of: .json"),
@@ -475,7 +475,7 @@ def test_an_exported_model_that_disagrees_is_not_written(desk):
     vote = VotingClassifier([("a", SVC()), ("b", SVC(C=3))]).fit(X, y == "left")
     save(vote, "vote.skops")
     words = ("export", "vote.skops", "-o", "vote.onnx", "--check", "val.csv", "-t", TARGET)
-    assert "of 120 labels (ties apart)" in refused(6, *words)
+    assert "of 120 labels (except ties)" in refused(6, *words)
 
 
 # Extras and workers.

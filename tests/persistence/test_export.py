@@ -34,8 +34,7 @@ from secateurs.exceptions import (
     ParityError,
     UnsupportedEnsembleError,
 )
-from secateurs.persistence._export import export
-from secateurs.persistence._models import inspect_file
+from secateurs.persistence import export, inspect_file
 
 X, CODES = make_classification(400, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=0)
 X = X.astype(np.float32)
@@ -167,8 +166,8 @@ REFUSED = {
     "neighbours": (".onnx", BaggingClassifier(KNeighborsClassifier(), 4), X, "nearest neighbours"),
     "margins": (".onnx", make_pipeline(LinearSVC()), X, "no predict_proba to compare"),
     "bagging": (".treelite", BaggingClassifier(TREE, 4), X, "Export it as .onnx"),
-    "pipeline": (".treelite", make_pipeline(TREE), X, "takes forests alone"),
-    "regressor": (".onnx", RandomForestRegressor(4), X, "no fitted classifier"),
+    "pipeline": (".treelite", make_pipeline(TREE), X, "takes only forests"),
+    "regressor": (".onnx", RandomForestRegressor(4), X, "not a fitted classifier"),
 }
 
 
@@ -185,11 +184,13 @@ def test_other_models_that_come_out_wrong_are_refused(tmp_path):
     forest = FORESTS["forest"].fit(X[TRAIN], CODES[TRAIN])
     with pytest.raises(UnsupportedEnsembleError, match=r"X_check has missing.*\.treelite"):
         export(forest, tmp_path / "model.onnx", HOLES[CHECK])
-    with pytest.raises(UnsupportedEnsembleError, match="a member knows 2 classes only"):
+    with pytest.raises(UnsupportedEnsembleError, match="a member knows only 2 classes"):
         export(lacking_a_class(), tmp_path / "model.onnx", X[CHECK])
     two = RandomForestClassifier(3).fit(X, np.stack([CODES, CODES], axis=1))
     for model in (two, RandomForestClassifier(3)):
-        with pytest.raises(UnsupportedEnsembleError, match="no fitted classifier of one output"):
+        with pytest.raises(
+            UnsupportedEnsembleError, match="not a fitted classifier with one output"
+        ):
             export(model, tmp_path / "model.treelite", X)
     assert os.listdir(tmp_path) == []
 
@@ -213,7 +214,7 @@ def test_a_model_that_disagrees_is_not_written(tmp_path):
         ("model.onnx", X[:99], r"shape \(99, 6\).*at least 100 rows"),
         ("model.onnx", X[:, :5], "the 6 features"),
         ("model.onnx", X[0], "shape"),
-        ("model.onnx", [["a"] * 6] * 100, "no table of numbers"),
+        ("model.onnx", [["a"] * 6] * 100, "not a table of numbers"),
         ("model.treelite", np.where(X > 2, np.inf, X), "itself cannot predict"),
     ],
 )

@@ -36,7 +36,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
 from secateurs.exceptions import InputError, UnsupportedEnsembleError, UntrustedFileError
-from secateurs.persistence._models import inspect_file, load, save
+from secateurs.persistence import inspect_file, load, save
 from secateurs.persistence._soundness import reachable
 
 X, CODES = make_classification(200, 8, n_informative=5, n_classes=3, random_state=0)
@@ -83,7 +83,7 @@ def unpack(path):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def pack(entries, path=None, **options):
+def zipped(entries, path=None, **options):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, **options) as archive:
         for name, data in entries.items():
@@ -98,7 +98,7 @@ def edit_schema(path, edit):
     entries = unpack(path)
     schema = json.loads(entries["schema.json"])
     edit(list(nodes(schema)))
-    pack(entries | {"schema.json": json.dumps(schema)}, path)
+    zipped(entries | {"schema.json": json.dumps(schema)}, path)
 
 
 def nodes(part):
@@ -188,12 +188,12 @@ def test_types_that_skops_does_not_trust_are_named_on_saving_and_loading(tmp_pat
     [
         ("model.onnx", {}, InputError, r"'\.onnx'.*Give one of: \.skops, \.pkl"),
         ("model", {}, InputError, "ends in ''"),
-        ("missing/model.skops", {}, InputError, "missing is no folder"),
+        ("missing/model.skops", {}, InputError, "missing is not a folder"),
         ("taken.skops", {}, InputError, r"taken\.skops exists.*force=True"),
         ("noted.skops", {}, InputError, r"noted\.json exists"),
         ("folder.skops", {"force": True}, InputError, "is a folder"),
         ("model.skops", {"provenance": {"a": {1}}}, InputError, "set is not JSON"),
-        ("model.skops", {"provenance": {"a": np.nan}}, InputError, "provenance is no plain JSON"),
+        ("model.skops", {"provenance": {"a": np.nan}}, InputError, "provenance is not plain JSON"),
     ],
 )
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path, name, options, error, words):
@@ -261,7 +261,7 @@ def test_a_pickle_is_refused_and_does_nothing(tmp_path, name, compress):
     words = refusal(tmp_path / name)
     assert "pickle" in words
     if name == "model.skops":  # a lie is refused even to those who trust pickles
-        assert "called .skops" in refusal(tmp_path / name, trust="pickle")
+        assert "named .skops" in refusal(tmp_path / name, trust="pickle")
     else:
         assert "trust='pickle'" in words
     refusal(tmp_path / name, sha256="0" * 64)
@@ -287,15 +287,15 @@ def test_senseless_options_are_refused(forest_file, option):
 
 
 FOREIGN = {
-    "table.csv": (b"x,y\n1,2\n", "no model file"),
-    "table.skops": (b"x,y\n1,2\n", "no model file"),
-    "picture.skops": (b"\x89PNG\r\n\x1a\n" + bytes(50), "no model file"),
-    "arrays.skops": (pack({"a.npy": b"1"}), "zip file without a model"),
+    "table.csv": (b"x,y\n1,2\n", "not a model file"),
+    "table.skops": (b"x,y\n1,2\n", "not a model file"),
+    "picture.skops": (b"\x89PNG\r\n\x1a\n" + bytes(50), "not a model file"),
+    "arrays.skops": (zipped({"a.npy": b"1"}), "zip file without a model"),
     "empty.skops": (b"", "is empty"),
     "start.skops": (b"PK\x03\x04", "BadZipFile"),
-    "text.skops": (pack({"schema.json": "{"}), "JSONDecodeError"),
-    "deep.skops": (pack({"schema.json": "[" * 9999 + "]" * 9999}), "RecursionError"),
-    "number.skops": (pack({"schema.json": "1"}), "AttributeError"),
+    "text.skops": (zipped({"schema.json": "{"}), "JSONDecodeError"),
+    "deep.skops": (zipped({"schema.json": "[" * 9999 + "]" * 9999}), "RecursionError"),
+    "number.skops": (zipped({"schema.json": "1"}), "AttributeError"),
     "broken.pkl": (b"\x80\x04\x95", "cannot be read"),
 }
 
@@ -308,12 +308,12 @@ def test_files_that_hold_no_model_are_refused_in_one_line(tmp_path, name):
 
 
 def test_files_that_are_none_are_refused(tmp_path):
-    assert "is no file" in refusal(tmp_path, InputError)
+    assert "is not a file" in refusal(tmp_path, InputError)
     assert "does not exist" in refusal(tmp_path / "missing.skops", InputError)
 
 
 def test_a_skops_file_under_another_name_is_refused(forest_file):
-    assert "called .pkl" in refusal(forest_file.rename(forest_file.with_suffix(".pkl")))
+    assert "named .pkl" in refusal(forest_file.rename(forest_file.with_suffix(".pkl")))
 
 
 def test_limits_are_kept_before_anything_is_unpacked(tmp_path, forest_file, monkeypatch):
@@ -321,16 +321,16 @@ def test_limits_are_kept_before_anything_is_unpacked(tmp_path, forest_file, monk
     assert f"max_bytes={size - 1}" in refusal(forest_file, max_bytes=size - 1)
     assert "unpacks to" in refusal(forest_file, max_bytes=size + 1)
     entries = unpack(forest_file)
-    pack(entries | {"zeros": bytes(70 << 20)}, tmp_path / "bomb.skops")
+    zipped(entries | {"zeros": bytes(70 << 20)}, tmp_path / "bomb.skops")
     assert "zip bombs" in refusal(tmp_path / "bomb.skops")
     with zipfile.ZipFile(tmp_path / "lzma.skops", "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("schema.json", entries["schema.json"])
-    assert "packed in a way" in refusal(tmp_path / "lzma.skops")
+    assert "compressed in a way" in refusal(tmp_path / "lzma.skops")
     with zipfile.ZipFile(tmp_path / "double.skops", "w") as archive:
         archive.writestr("schema.json", entries["schema.json"])
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("schema.json", entries["schema.json"])
-    assert "2 entries of 1 names" in refusal(tmp_path / "double.skops")
+    assert "2 entries with 1 different names" in refusal(tmp_path / "double.skops")
     monkeypatch.setattr("secateurs.persistence._skops._MAX_SCHEMA", 1000)
     assert "of 1000 allowed" in refusal(forest_file)
 
@@ -342,13 +342,13 @@ def test_a_file_that_asks_for_memory_is_refused(tmp_path, forest_file):
         node |= {"type": "numpy", "file": "9.npy", "protocol": 2}
         buffer = io.BytesIO()
         np.save(buffer, np.array(50_000_000))
-        pack({"9.npy": buffer.getvalue(), "schema.json": json.dumps(node)}, path)
+        zipped({"9.npy": buffer.getvalue(), "schema.json": json.dumps(node)}, path)
         assert skops.io.get_untrusted_types(file=path) == []
         assert f"builds numpy.{name}" in refusal(path)
     entries = unpack(forest_file)
     name = next(name for name in entries if name.endswith(".npy"))
     lie = entries[name].replace(b"(3,), }" + b" " * 11, b"(999999999999,), }")
-    pack(entries | {name: lie}, forest_file)
+    zipped(entries | {name: lie}, forest_file)
     assert "999999999999" in refusal(forest_file, InputError)
 
 
@@ -357,8 +357,8 @@ def test_a_description_that_unfolds_without_end_is_refused(tmp_path):
     part = kind | {"content": [], "__id__": 1}
     for key in range(2, 60):
         part = kind | {"content": [part, {"__id__": key - 1, **kind, "content": []}], "__id__": key}
-    pack({"schema.json": json.dumps(part | {"protocol": 2})}, tmp_path / "laughs.skops")
-    assert "twice, and differently" in refusal(tmp_path / "laughs.skops", InputError)
+    zipped({"schema.json": json.dumps(part | {"protocol": 2})}, tmp_path / "laughs.skops")
+    assert "in two different ways" in refusal(tmp_path / "laughs.skops", InputError)
 
 
 def test_one_array_cannot_be_read_for_many_objects(forest_file):
@@ -461,7 +461,7 @@ FAULTS = {
         lambda m: m.estimators_[1].fill(_fitted("forest")[0]),
         "do not fit together",
     ),
-    "stage": ("gradient boosted", lambda m: m.estimators_.fill(TREE), "no fitted tree"),
+    "stage": ("gradient boosted", lambda m: m.estimators_.fill(TREE), "not a fitted tree"),
     "generator": ("extra trees", lambda m: _spin(m.random_state), "outside its state"),
 }
 
@@ -547,16 +547,16 @@ def mutate(entries, rng):
     arrays = [name for name in entries if name.endswith(".npy")]
     match rng.randrange(7):
         case 0:
-            return flip(pack(entries), rng)
+            return flip(zipped(entries), rng)
         case 1:
-            return pack(entries)[: rng.randrange(1, len(pack(entries)))]
+            return zipped(entries)[: rng.randrange(1, len(zipped(entries)))]
         case 2:
             name, edit = "schema.json", flip
         case 3 | 4:
             name, edit = "schema.json", edit_nodes
         case _:
             name, edit = rng.choice(arrays), rng.choice([flip, edit_array, edit_array])
-    return pack(entries | {name: edit(entries[name], rng)}, compresslevel=1)
+    return zipped(entries | {name: edit(entries[name], rng)}, compresslevel=1)
 
 
 CHILD = """

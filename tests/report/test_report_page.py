@@ -281,7 +281,7 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path, data):
     with pytest.raises(IndexError):
         write_report(broken, path, force=True)
     assert path.read_text("utf-8") == render(data)
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         write_report(data, tmp_path / "nowhere" / "page.html")
     assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
 

@@ -48,7 +48,7 @@ class Targets:
 
     def check(self, endings: tuple[str, ...]) -> None:
         """Refuse names that cannot be written; ``endings`` are those of the output."""
-        from secateurs.persistence._models import refuse_existing
+        from secateurs.persistence._files import refuse_existing
 
         for path, allowed in (
             (self.output, endings),

@@ -22,7 +22,8 @@ def convert(out: Output, source: Path, output: Path, force: bool, trust: Trust) 
     The usual way is from .joblib or .pkl, with --trust-pickle, to .skops, which is safe to load.
     """
     require_file(source)
-    from secateurs.persistence._models import refuse_existing, save
+    from secateurs.persistence import save
+    from secateurs.persistence._files import refuse_existing
 
     refuse_existing((output, output.with_suffix(".json")), force)
     with out.progress("reading the model"):

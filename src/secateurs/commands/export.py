@@ -49,7 +49,7 @@ def export(
     for path in (model, check):
         require_file(path)
     from secateurs import export as export_model
-    from secateurs.persistence._models import refuse_existing
+    from secateurs.persistence._files import refuse_existing
 
     sidecar = output.with_name(f"{output.name}.json")
     refuse_existing((output, sidecar), force)

@@ -115,20 +115,15 @@ def _milliseconds(problem: Problem, pruner: BasePruner, X: Any) -> dict[str, Fig
 
 
 def _to_skops(model: Any) -> bytes:
-    from secateurs.persistence._models import _dump_skops
+    from secateurs.persistence._skops import dump_skops
 
-    return _dump_skops(model)
+    return dump_skops(model)
 
 
 def _to_onnx(model: Any) -> bytes:
-    import pandas as pd
+    from secateurs.persistence._export import onnx_bytes
 
-    from secateurs.persistence import _export
-
-    runtime = _export._FORMATS[".onnx"]
-    modules = runtime.modules()
-    runtime.refuse(model, pd.DataFrame())  # without rows: checks the model alone
-    return runtime.convert(model, modules)
+    return onnx_bytes(model)
 
 
 class _Format(NamedTuple):

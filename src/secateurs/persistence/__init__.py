@@ -1,1 +1,21 @@
-"""Files of models: written whole, checked before anything in them is used."""
+"""Model files: saved whole, checked before anything in them is used, exported to other runtimes."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from secateurs.persistence._export import export as export
+    from secateurs.persistence._models import inspect_file as inspect_file
+    from secateurs.persistence._models import load as load
+    from secateurs.persistence._models import save as save
+
+# Loaded when first asked for: rooms that only write files need no scikit-learn.
+_HOMES = {"save": "_models", "load": "_models", "inspect_file": "_models", "export": "_export"}
+
+__all__ = [*_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,4 +1,6 @@
-"""Write models for other runtimes, once they have shown that they predict the same there."""
+"""Export models to other runtimes, after checking that they predict the same there."""
+
+from __future__ import annotations
 
 import copy
 import os
@@ -29,11 +31,12 @@ from secateurs.exceptions import (
     cause_of,
     import_extra,
 )
-from secateurs.persistence._models import describe, refuse_existing, write_with_sidecar
+from secateurs.persistence._files import refuse_existing, write_with_sidecar
+from secateurs.persistence._models import describe
 from secateurs.persistence._soundness import reachable
 
 _LEAST_ROWS = 100
-_TIE = 1e-6  # top two closer than this: either label is right
+_TIE = 1e-6  # top two classes closer than this: either label is right
 _TOLERANCE = 1e-5  # of probabilities, which the runtimes sum in single precision
 
 _FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
@@ -46,8 +49,8 @@ def export(
 ) -> Path:
     """Write a model for ONNX Runtime or treelite, if it predicts the same there.
 
-    The converted model predicts ``X_check`` and is compared with the original. The file appears
-    only when all labels agree, ties apart, and all probabilities to 1e-5.
+    The converted model predicts ``X_check`` and is compared with the original. The file is written
+    only if all labels agree, except for ties, and all probabilities to within 1e-5.
 
     Parameters
     ----------
@@ -55,18 +58,22 @@ def export(
         A fitted classifier: a forest, Bagging, Voting, AdaBoost, or a Pipeline that ends in one.
         It is not changed.
     path : str or path-like
-        Where to. The suffix tells the format: ``.onnx``, or ``.treelite`` for forests. The side-car
-        has the same name with ``.json`` behind and holds the result of the comparison.
+        Path of the file. The suffix decides the format: ``.onnx``, or ``.treelite`` for forests.
+        The side-car has the same name followed by ``.json`` and holds the result of the comparison.
     X_check : array-like of shape (n_samples, n_features)
-        At least 100 rows such as the model will see. They are rounded to float32 for both, as is
-        every input of the exported model.
+        At least 100 rows of the kind that the model will predict. They are rounded to float32 for
+        both models, as is every input of the exported one.
     force : bool, default=False
-        Whether to write over files that exist.
+        Whether to overwrite existing files.
 
     Returns
     -------
     Path
-        Where the exported model is.
+        Path of the exported model.
+
+    See Also
+    --------
+    save : Write a model as it is, to be loaded with scikit-learn.
 
     Examples
     --------
@@ -74,7 +81,7 @@ def export(
     >>> from tempfile import TemporaryDirectory
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from secateurs.persistence._export import export
+    >>> from secateurs import export
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(5, random_state=0).fit(X, y)
     >>> with TemporaryDirectory() as folder:
@@ -84,19 +91,19 @@ def export(
     (150, 0)
     """
     target = Path(path)
-    if target.suffix.lower() not in _FORMATS:
+    if target.suffix.lower() not in FORMATS:
         raise InputError(
-            f"{target} ends in {target.suffix!r}, which is no format to export to. "
-            f"Give one of: {', '.join(_FORMATS)}."
+            f"{target} ends in {target.suffix!r}, which is not an export format. "
+            f"Give one of: {', '.join(FORMATS)}."
         )
-    runtime = _FORMATS[target.suffix.lower()]
+    runtime = FORMATS[target.suffix.lower()]
     sidecar = target.with_name(f"{target.name}.json")
     refuse_existing((target, sidecar), force)
     modules = runtime.modules()
     rows = _check_rows(model, X_check)
     runtime.refuse(model, rows)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about how the converter calls scikit-learn
+        warnings.simplefilter("ignore")  # from the converter's calls of scikit-learn
         try:
             content = runtime.convert(model, modules)
             found = runtime.predict(content, model, rows.to_numpy(), modules)
@@ -105,7 +112,7 @@ def export(
                 f"{type(model).__name__} cannot be written as {target.suffix}: {cause_of(error)}. "
                 f"{_KEEP}."
             ) from error
-    check = _compare(_answer(model, rows), found, target)
+    check = _compare(_predict(model, rows), found, target)
     record = describe(model, target.suffix[1:].lower(), content, runtime.packages) | {
         "input": {"dtype": "float32", "features": rows.shape[1]},
         "classes": np.asarray(model.classes_).tolist(),
@@ -116,8 +123,8 @@ def export(
 
 
 @dataclass(frozen=True)
-class _Answer:
-    """What a model says of rows: labels, and shares of the classes (None: it does not tell)."""
+class _Predictions:
+    """Predictions: labels, and shares of the classes (None if the runtime has none)."""
 
     labels: NDArray[Any]
     shares: Any
@@ -125,13 +132,13 @@ class _Answer:
 
 @dataclass(frozen=True)
 class _Runtime:
-    """How to write a format and how to predict with what was written."""
+    """How to write a format, and how to predict with the file."""
 
     extra: str
     packages: tuple[str, ...]
     refuse: Callable[[Any, pd.DataFrame], None]
     convert: Callable[[Any, dict[str, Any]], bytes]
-    predict: Callable[[bytes, Any, NDArray[np.float32], dict[str, Any]], _Answer]
+    predict: Callable[[bytes, Any, NDArray[np.float32], dict[str, Any]], _Predictions]
 
     def modules(self) -> dict[str, Any]:
         doing = f"writing .{self.extra}"
@@ -139,40 +146,45 @@ class _Runtime:
 
 
 def _check_rows(model: Any, X_check: ArrayLike) -> pd.DataFrame:
-    """Turn the rows to check into what model and runtime are both given."""
+    """Return the rows that both the model and the runtime predict."""
     classes = getattr(model, "classes_", None)
     if not isinstance(classes, np.ndarray):
         raise UnsupportedEnsembleError(
-            f"{type(model).__name__} is no fitted classifier of one output. Fit it first, or give "
-            "the classifier inside."
+            f"{type(model).__name__} is not a fitted classifier with one output. Fit it first, or "
+            "give the classifier inside it."
         )
     try:
         values = np.asarray(X_check, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise InputError(f"X_check is no table of numbers: {cause_of(error)}.") from error
+        raise InputError(
+            f"{{X_check}} is not a table of numbers: {cause_of(error)}.", X_check=...
+        ) from error
     n_features = model.n_features_in_
     if values.ndim != 2 or len(values) < _LEAST_ROWS or values.shape[1] != n_features:
         raise InputError(
-            f"X_check has shape {values.shape}; it must have at least {_LEAST_ROWS} rows, and the "
-            f"{n_features} features of the model. Give rows such as the model will see."
+            f"{{X_check}} has shape {values.shape}; it must have at least {_LEAST_ROWS} rows, and "
+            f"the {n_features} features of the model. Give rows of the kind it will predict.",
+            X_check=...,
         )
     names = getattr(X_check, "columns", getattr(model, "feature_names_in_", None))
     return pd.DataFrame(values, columns=names)
 
 
-def _answer(model: Any, rows: pd.DataFrame) -> _Answer:
-    """Ask the original."""
+def _predict(model: Any, rows: pd.DataFrame) -> _Predictions:
+    """Return the predictions of the original."""
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
     try:
         if hasattr(model, "predict_proba"):
-            return _Answer(model.predict(given), model.predict_proba(given))
-        return _Answer(model.predict(given), _vote_shares(model, given))
+            return _Predictions(model.predict(given), model.predict_proba(given))
+        return _Predictions(model.predict(given), _vote_shares(model, given))
     except ValueError as error:
-        raise InputError(f"The model itself cannot predict X_check: {cause_of(error)}.") from error
+        raise InputError(
+            f"The model itself cannot predict {{X_check}}: {cause_of(error)}.", X_check=...
+        ) from error
 
 
 def _vote_shares(model: Any, given: Any) -> NDArray[np.float64]:
-    """Count the votes of a hard Voting, which has no probabilities to tell a tie by."""
+    """Return the vote shares of a hard Voting, whose ties no probabilities show."""
     codes = model.transform(given)
     voting = _last(model)
     weights = np.ones(codes.shape[1])
@@ -187,11 +199,13 @@ def _last(model: Any) -> Any:
     return model[-1] if isinstance(model, Pipeline) else model
 
 
-def _compare(expected: _Answer, found: _Answer, target: Path) -> dict[str, Any]:
-    """Give the figures of the comparison, or refuse."""
+def _compare(expected: _Predictions, found: _Predictions, target: Path) -> dict[str, Any]:
+    """Return the results of the comparison, or raise a ParityError."""
     n_rows = len(expected.labels)
-    told = found.shares is not None
-    if found.labels.shape != (n_rows,) or (told and found.shares.shape != expected.shares.shape):
+    has_shares = found.shares is not None
+    if found.labels.shape != (n_rows,) or (
+        has_shares and found.shares.shape != expected.shares.shape
+    ):
         raise ParityError(
             f"{target.name} would give labels of shape {found.labels.shape} for {n_rows} rows. "
             f"Nothing was written. {_KEEP}."
@@ -199,13 +213,13 @@ def _compare(expected: _Answer, found: _Answer, target: Path) -> dict[str, Any]:
     differs = found.labels != expected.labels
     top = np.sort(expected.shares, axis=1)
     tied = (top[:, -1:] - top[:, -2:-1] < _TIE).any(axis=1)  # never, if there is one class only
-    off = float(np.abs(found.shares - expected.shares).max()) if told else None
+    off = float(np.abs(found.shares - expected.shares).max()) if has_shares else None
     n_wrong = int((differs & ~tied).sum())
     if n_wrong or not (off is None or off <= _TOLERANCE):  # NaN as well
         shares = "" if off is None else f" and in probabilities by up to {off:.2g}"
         raise ParityError(
-            f"{target.name} would differ in {n_wrong} of {n_rows} labels (ties apart){shares}; "
-            f"allowed are 0 labels and {_TOLERANCE}. Nothing was written. {_KEEP}."
+            f"{target.name} would differ in {n_wrong} of {n_rows} labels (except ties){shares}; "
+            f"0 labels and {_TOLERANCE} are allowed. Nothing was written. {_KEEP}."
         )
     return {
         "rows": n_rows,
@@ -216,17 +230,18 @@ def _compare(expected: _Answer, found: _Answer, target: Path) -> dict[str, Any]:
 
 
 def _refuse_onnx(model: Any, rows: pd.DataFrame) -> None:
-    """Refuse what the converter is known to get wrong without saying so."""
+    """Refuse what the converter is known to convert wrongly without an error."""
     if not hasattr(model, "predict_proba") and not isinstance(_last(model), VotingClassifier):
         _refuse(model, ".onnx", "it has no predict_proba to compare")
     things = reachable(model)
     instead = "Export it as .treelite" if isinstance(model, _FORESTS) else _KEEP
     if any(_knows_missing(thing) for thing in things if isinstance(thing, Tree)):
         _refuse(
-            model, ".onnx", "its trees were trained with missing values, which get lost", instead
+            model, ".onnx", "its trees were trained with missing values, which ONNX loses", instead
         )
-    if rows.isna().to_numpy().any() and not isinstance(model, Pipeline):  # it may begin by filling
-        _refuse(model, ".onnx", "X_check has missing values, whose way gets lost", instead)
+    if rows.isna().to_numpy().any() and not isinstance(model, Pipeline):  # which may impute
+        reason = "{X_check} has missing values, which ONNX loses"
+        _refuse(model, ".onnx", reason, instead, X_check=...)
     for bagging in things:
         if not isinstance(bagging, BaggingClassifier) or not hasattr(bagging, "estimators_"):
             continue
@@ -234,33 +249,41 @@ def _refuse_onnx(model: Any, rows: pd.DataFrame) -> None:
             if not hasattr(member, "predict_proba"):
                 _refuse(model, ".onnx", f"its member {type(member).__name__} has no predict_proba")
             if len(member.classes_) != len(bagging.classes_):
-                _refuse(model, ".onnx", f"a member knows {len(member.classes_)} classes only")
+                _refuse(model, ".onnx", f"a member knows only {len(member.classes_)} classes")
         if any(isinstance(thing, _NEIGHBOURS) for thing in reachable(bagging.estimators_)):
-            _refuse(model, ".onnx", "nearest neighbours in Bagging come out differently")
+            _refuse(model, ".onnx", "nearest neighbours in Bagging are converted wrongly")
 
 
 def _refuse_treelite(model: Any, rows: pd.DataFrame) -> None:
     if not isinstance(model, _FORESTS):
-        _refuse(model, ".treelite", "treelite takes forests alone", "Export it as .onnx")
+        _refuse(model, ".treelite", "treelite takes only forests", "Export it as .onnx")
 
 
-def _refuse(model: Any, suffix: str, reason: str, instead: str = _KEEP) -> None:
+def _refuse(model: Any, suffix: str, reason: str, instead: str = _KEEP, **parameters: Any) -> None:
     raise UnsupportedEnsembleError(
-        f"{type(model).__name__} cannot be written as {suffix}: {reason}. {instead}."
+        f"{type(model).__name__} cannot be written as {suffix}: {reason}. {instead}.", **parameters
     )
 
 
 def _knows_missing(tree: Any) -> bool:
-    """Whether a tree has learnt where missing values go, as far as its nodes tell.
+    """Whether a tree has learnt where missing values go, as far as its nodes show.
 
-    Where none were seen, scikit-learn sends them to the child with more samples; and only a split
-    between missing and other values has an infinite threshold.
+    Without missing values in training, scikit-learn sends them to the child with more samples; and
+    only a split between missing and other values has an infinite threshold.
     """
     parents = np.flatnonzero(tree.children_left != -1)
     sizes = tree.n_node_samples
     larger = sizes[tree.children_left[parents]] > sizes[tree.children_right[parents]]
     learnt = tree.missing_go_to_left[parents].astype(bool) != larger
     return bool(learnt.any() or np.isinf(tree.threshold[parents]).any())
+
+
+def onnx_bytes(model: Any) -> bytes:
+    """Return a model as the content of an ONNX file, without comparing predictions."""
+    runtime = FORMATS[".onnx"]
+    modules = runtime.modules()
+    runtime.refuse(model, pd.DataFrame())  # no rows: only what the model itself is refused for
+    return runtime.convert(model, modules)
 
 
 def _to_onnx(model: Any, modules: dict[str, Any]) -> bytes:
@@ -276,7 +299,7 @@ def _to_onnx(model: Any, modules: dict[str, Any]) -> bytes:
 
 
 def _repaired(model: Any) -> Any:
-    """Copy a model with Voting in it, in the only form that the converter takes."""
+    """Return a model, with any Voting in it copied into the form that the converter takes."""
     if not any(isinstance(thing, VotingClassifier) for thing in reachable(model)):
         return model
     twin = copy.deepcopy(model)
@@ -289,13 +312,13 @@ def _repaired(model: Any) -> Any:
 
 def _run_onnx(
     content: bytes, model: Any, values: NDArray[np.float32], modules: dict[str, Any]
-) -> _Answer:
+) -> _Predictions:
     runtime = modules["onnxruntime"]
     options = runtime.SessionOptions()
     options.log_severity_level = 3  # errors
     session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     labels, shares = session.run(None, {"X": values})[:2]
-    return _Answer(labels, shares if hasattr(model, "predict_proba") else None)
+    return _Predictions(labels, shares if hasattr(model, "predict_proba") else None)
 
 
 def _to_treelite(model: Any, modules: dict[str, Any]) -> bytes:
@@ -304,14 +327,14 @@ def _to_treelite(model: Any, modules: dict[str, Any]) -> bytes:
 
 def _run_treelite(
     content: bytes, model: Any, values: NDArray[np.float32], modules: dict[str, Any]
-) -> _Answer:
+) -> _Predictions:
     treelite = modules["treelite"]
     shares = treelite.gtil.predict(treelite.Model.deserialize_bytes(content), values)
     shares = shares.reshape(len(values), -1)
-    return _Answer(model.classes_[shares.argmax(axis=1)], shares)
+    return _Predictions(model.classes_[shares.argmax(axis=1)], shares)
 
 
-_FORMATS = {
+FORMATS = {
     ".onnx": _Runtime(
         "onnx", ("skl2onnx", "onnx", "onnxruntime"), _refuse_onnx, _to_onnx, _run_onnx
     ),

@@ -1,8 +1,10 @@
 """Files that appear whole or not at all."""
 
+import json
 import os
 import secrets
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -11,10 +13,12 @@ import numpy as np
 from numpy.lib.format import header_data_from_array_1_0, write_array_header_1_0
 from numpy.typing import NDArray
 
+from secateurs.exceptions import InputError, cause_of
+
 
 @contextmanager
 def new_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
-    """Open a file under another name; it gets its own when all is written, and on disk if asked."""
+    """Open a file under a temporary name; it gets its own once it is complete."""
     fresh = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
     try:
         with fresh.open("xb") as handle:
@@ -30,7 +34,7 @@ def new_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
 
 
 def write_array(path: Path, array: NDArray[Any], lasting: bool = True) -> None:
-    """Write an array as `.npy`; unlike np.save, it says when the disk is full."""
+    """Write an array as `.npy`; unlike np.save, raise an error when the disk is full."""
     whole = np.ascontiguousarray(array)
     with new_file(path, lasting) as handle:
         write_array_header_1_0(handle, header_data_from_array_1_0(whole))
@@ -38,7 +42,7 @@ def write_array(path: Path, array: NDArray[Any], lasting: bool = True) -> None:
 
 
 def write_file(path: Path, content: bytes, lasting: bool = True) -> None:
-    """Write a file, in the place of any that was there."""
+    """Write a file, replacing any of that name."""
     with new_file(path, lasting) as handle:
         handle.write(content)
 
@@ -52,3 +56,63 @@ def sync_folder(path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def refuse_existing(paths: Iterable[Path], force: bool) -> None:
+    """Refuse paths that cannot be written, and files that exist unless forced."""
+    for path in paths:
+        if not path.parent.is_dir():
+            raise InputError(f"{path.parent} is not a folder. Make it first.")
+        if path.is_dir():
+            raise InputError(f"{path} is a folder. Give the path of a file.")
+        if path.exists() and not force:
+            raise InputError(
+                f"{path} exists. Give another path, or {{force}} to overwrite it.", force=True
+            )
+
+
+def write_with_sidecar(
+    path: Path,
+    content: bytes,
+    sidecar: Path,
+    record: dict[str, Any],
+    check: Callable[[Path], object] | None = None,
+) -> None:
+    """Write a file and its side-car after a check of the file; on failure, change nothing."""
+    try:
+        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{{provenance}} is not plain JSON: {error}. Give numbers, strings, lists and dicts.",
+            provenance=...,
+        ) from error
+    token = secrets.token_hex(8)
+    places = (path, sidecar)
+    new, old = ([p.with_name(f".{token}-{age}-{p.name}") for p in places] for age in ("new", "old"))
+    placed = []
+    try:
+        _write(new[0], content)
+        _write(new[1], text.encode())
+        if check is not None:
+            check(new[0])
+        for place, fresh, spare in zip(places, new, old, strict=True):
+            if place.exists():
+                shutil.copy2(place, spare)
+            os.replace(fresh, place)
+            placed.append((place, spare))
+    except BaseException as error:
+        for place, spare in placed:
+            os.replace(spare, place) if spare.exists() else place.unlink()
+        if isinstance(error, OSError):
+            raise InputError(f"{path} cannot be written: {cause_of(error)}.") from error
+        raise
+    finally:
+        for leftover in (*new, *old):
+            leftover.unlink(missing_ok=True)
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("xb") as handle:
+        handle.write(data)
+        handle.flush()
+        os.fsync(handle.fileno())

@@ -1,12 +1,13 @@
-"""What a skops file may hold: sizes and types, before anything is built from it.
+"""skops files: written, and checked for sizes and types before anything is built from them.
 
-skops looks at the types in a file, not at what they hold: an archive may unpack without end, and a
+skops checks the types in a file, not what they hold: an archive may unpack without end, and a
 number in it may ask for any amount of memory.
 """
 
 import json
 import zipfile
 from dataclasses import dataclass, field
+from importlib import import_module
 from math import prod
 from typing import Any
 
@@ -16,11 +17,11 @@ from secateurs.exceptions import InputError, UntrustedFileError
 
 _MAX_ENTRIES = 500_000
 _MAX_SCHEMA = 256 << 20
-_MAX_RATIO = 400  # bytes unpacked for one packed: 10 in files of forests, 1000 in bombs
-_BOMB_FLOOR = 64 << 20  # what unpacks to less than this hurts nobody
+_MAX_RATIO = 400  # unpacked to packed bytes: 10 in files of forests, 1000 in bombs
+_BOMB_FLOOR = 64 << 20  # an archive that unpacks to less is harmless
 
-# These build nothing larger than what the file holds. Any other loader of skops must be asked for
-# by the type it builds: some allocate what a number in the file tells them to.
+# These build nothing larger than what the file holds. Any other loader of skops has to be trusted
+# by the type it builds: some allocate as much as a number in the file says.
 _PLAIN_LOADERS = frozenset(
     f"{kind}Node"
     for kind in (
@@ -28,36 +29,44 @@ _PLAIN_LOADERS = frozenset(
         *("Object", "NdArray", "MaskedArray", "RandomState", "Tree", "Loss"),
     )
 )
-# numpy.void and numpy.bytes_ are not among them: called with a number, they allocate that much.
+# Without numpy.void and numpy.bytes_: called with a number, they allocate that many bytes.
 _ARRAYS = frozenset(
     f"numpy.{np.dtype(code).type.__name__}" for code in np.typecodes["All"] if code not in "SOV"
 ) | {"numpy.ndarray", "numpy.bool", "numpy.bool_"}
 
 
+def dump_skops(model: Any) -> bytes:
+    """Return a model as the content of a skops file."""
+    dumps = import_module("skops.io").dumps
+    return dumps(model, compression=zipfile.ZIP_DEFLATED, compresslevel=6)
+
+
 def check_sizes(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int, pinned: bool) -> None:
-    """Refuse an archive of ``n_bytes`` that unpacks to too much, before unpacking any."""
+    """Refuse an archive of ``n_bytes`` that unpacks to too much, before unpacking it."""
     entries = archive.infolist()
     names = {entry.filename for entry in entries}
     unpacked = sum(entry.file_size for entry in entries)
     plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     if len(entries) > _MAX_ENTRIES or len(names) < len(entries):
         raise UntrustedFileError(
-            f"has {len(entries)} entries of {len(names)} names. Up to {_MAX_ENTRIES} of different "
-            "names are allowed; get a file that skops wrote."
+            f"has {len(entries)} entries with {len(names)} different names. At most {_MAX_ENTRIES} "
+            "entries, all of different names, are allowed; get a file that skops wrote."
         )
     if any(entry.compress_type not in plain or entry.flag_bits & 1 for entry in entries):
         raise UntrustedFileError(
-            "is packed in a way that skops does not use. Get a file that skops wrote."
+            "is compressed in a way that skops does not use. Get a file that skops wrote."
         )
     if unpacked > max_bytes:
         raise UntrustedFileError(
-            f"unpacks to {unpacked} bytes, more than max_bytes={max_bytes}. Give a larger "
-            "max_bytes if you expect that."
+            f"unpacks to {unpacked} bytes, more than {{max_bytes}}. Give a larger limit if you "
+            "expect that.",
+            max_bytes=max_bytes,
         )
     if unpacked > max(_BOMB_FLOOR, _MAX_RATIO * n_bytes) and not pinned:
         raise UntrustedFileError(
-            f"unpacks to {unpacked // n_bytes} times its size, as zip bombs do; up to {_MAX_RATIO} "
-            "times are allowed. Give its sha256 if you know the file."
+            f"unpacks to {unpacked // n_bytes} times its size, as zip bombs do; at most "
+            f"{_MAX_RATIO} times is allowed. Give its {{sha256}} if you know the file.",
+            sha256=...,
         )
 
 
@@ -74,7 +83,7 @@ def read_schema(archive: zipfile.ZipFile) -> Any:
 
 
 def read_claims(archive: zipfile.ZipFile) -> dict[str, Any]:
-    """Collect what a skops file says of itself, believing nothing and building nothing."""
+    """Return what a skops file says about itself, unverified; nothing is built."""
     schema = read_schema(archive)
     nodes, stack = [], [schema]
     while stack:
@@ -101,7 +110,7 @@ def _type_name(node: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class SchemaCheck:
-    """Look through a skops file for what skops itself lets pass; types are left to skops."""
+    """Check a skops file for what skops itself lets pass; types are left to skops."""
 
     archive: zipfile.ZipFile
     trusted: frozenset[str]
@@ -109,7 +118,7 @@ class SchemaCheck:
     _owners: dict[str, int] = field(default_factory=dict)
 
     def weigh(self, part: Any) -> int:
-        """Count the values in a part of the schema, and check every node met on the way."""
+        """Return the number of values in a part of the schema; check every node in it."""
         if not isinstance(part, (dict, list)):
             return 1
         weight = 1
@@ -121,10 +130,10 @@ class SchemaCheck:
 
     def _check(self, node: dict[str, Any], weight: int) -> None:
         name, loader, key = _type_name(node), node["__loader__"], node["__id__"]
-        # skops takes what it first met under an id. In a file that skops wrote, one id means one
-        # content; a short stand-in for a long one would be unfolded again and again, without end.
+        # skops builds what it first meets under an id. In a file that skops wrote, one id means one
+        # content; a short stand-in for a long one would be expanded again and again, without end.
         if type(key) is not int or key < 1 or self._weights.setdefault(key, weight) != weight:
-            raise InputError("describes one object twice, and differently. Write it again.")
+            raise InputError("describes one object in two different ways. Write it again.")
         if "file" in node and self._owners.setdefault(node["file"], key) != key:
             raise InputError("uses one array for two objects. Write it again.")
         is_array = loader == "NdArrayNode" and node["type"] == "numpy"
@@ -132,13 +141,14 @@ class SchemaCheck:
         if not plain and name not in self.trusted:
             raise UntrustedFileError(
                 f"builds {name} by {loader}, which may take any amount of memory. If you know "
-                f"where the file comes from, give trust_types=[{name!r}]."
+                "where the file comes from, give {trust_types}.",
+                trust_types=[name],
             )
         if is_array:
             self._check_array(node["file"], scalar=name != "numpy.ndarray")
 
     def _check_array(self, file: str, scalar: bool) -> None:
-        """Compare the size that an array claims with the bytes there are."""
+        """Compare the claimed size of an array with its bytes."""
         with self.archive.open(file) as handle:
             old = np.lib.format.read_magic(handle) == (1, 0)
             read = (

@@ -1,8 +1,7 @@
-"""Whether a model's indices lead anywhere they should not.
+"""Check the trees and other indices of a loaded model before anything can call `predict`.
 
-scikit-learn's compiled code follows the indices of a fitted model without looking: a child, a
-feature or a class out of range crashes the process or reads what lies beside the array. They are
-checked here, before anybody can call `predict`.
+scikit-learn's compiled code follows the indices of a fitted model unchecked: a child, a feature or
+a class out of range crashes the process or reads memory beside the array.
 """
 
 from collections.abc import Iterator
@@ -22,9 +21,9 @@ _CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
 
 
 def reachable(root: object) -> list[Any]:
-    """List what an object holds, itself first, each thing once; cycles do no harm.
+    """Return all that an object holds, itself first, each object once; cycles do no harm.
 
-    Attributes, lists, tuples, sets, dicts and arrays of objects are followed. Numbers, texts,
+    Attributes, lists, tuples, sets, dicts and arrays of objects are followed. Numbers, strings,
     functions and classes are left out.
 
     Examples
@@ -35,7 +34,7 @@ def reachable(root: object) -> list[Any]:
     >>> len(reachable(ring))
     2
     """
-    seen: dict[int, Any] = {}  # holds what it has seen, so that no id is used twice
+    seen: dict[int, Any] = {}  # keeps objects alive, so that no id is reused
     stack = [root]
     while stack:
         thing = stack.pop()
@@ -47,9 +46,9 @@ def reachable(root: object) -> list[Any]:
 
 
 def find_fault(model: object) -> str | None:
-    """Say what would lead compiled code astray in a model or a container of models.
+    """Return the first fault in a model, or a container of models; None if it is sound.
 
-    The answer is the first fault in words, or None for a sound model.
+    A fault is anything that makes compiled code read outside its arrays.
 
     Examples
     --------
@@ -63,9 +62,9 @@ def find_fault(model: object) -> str | None:
     'a tree splits on a feature it does not have'
     """
     things = reachable(model)
-    # Each check is left at its first fault: what it does next may rely on there being none.
+    # Each check stops at its first fault: what follows may rely on there being none.
     checks = (_tree_faults, _owner_faults, _neighbour_faults, _machine_faults, _twister_faults)
-    # Boosting comes last: to look at it asks a member to predict, and that must be safe by then.
+    # Boosting comes last: checking it asks a member to predict, which must be safe by then.
     for check in (*checks, _boosting_faults):
         for thing in things:
             for fault in check(thing):
@@ -85,12 +84,12 @@ def _parts(thing: Any) -> list[Any]:
 
 
 def _held(thing: Any) -> dict[str, Any]:
-    """Give the attributes stored in an object itself."""
+    """Return the attributes stored in an object itself."""
     return vars(thing) if hasattr(thing, "__dict__") else {}
 
 
 def _state(thing: Any) -> dict[str, Any]:
-    """Give the attributes of scikit-learn's own classes; others may use the same names freely."""
+    """Return the attributes of scikit-learn's own classes; others may use the names freely."""
     return _held(thing) if type(thing).__module__.startswith("sklearn.") else {}
 
 
@@ -106,7 +105,7 @@ def _tree_faults(tree: Any) -> Iterator[str]:
     if (right[left == _LEAF] != _LEAF).any():
         yield "a leaf of a tree has a child"
     children = np.concatenate([left[parents], right[parents]])
-    # A child behind its parent also means that no path can run in a circle.
+    # Children that come after their parents also rule out cycles.
     if (children <= np.tile(parents, 2)).any() or (children >= tree.node_count).any():
         yield "a tree points outside its nodes, or back"
     if (np.bincount(children, minlength=tree.node_count)[1:] != 1).any():
@@ -117,11 +116,11 @@ def _tree_faults(tree: Any) -> Iterator[str]:
     if tree.value.shape != (tree.node_count, tree.n_outputs, tree.max_n_classes):
         yield "a tree has values of a wrong shape"
     if tree.max_depth != _depth(parents, children, tree.node_count):
-        yield "a tree is not as deep as it says"  # decision_path allocates by what it says
+        yield "a tree is not as deep as it says"  # decision_path allocates by max_depth
 
 
 def _depth(parents: NDArray[np.intp], children: NDArray[np.intp], n_nodes: int) -> int:
-    """Count the steps from the deepest node up to the root, doubling the stride each round."""
+    """Return the depth of the deepest node, doubling the stride towards the root each round."""
     above = np.zeros(n_nodes, dtype=np.intp)
     above[children] = np.tile(parents, 2)
     steps = np.ones(n_nodes, dtype=np.intp)
@@ -133,7 +132,7 @@ def _depth(parents: NDArray[np.intp], children: NDArray[np.intp], n_nodes: int) 
 
 
 def _owner_faults(owner: Any) -> Iterator[str]:
-    """Compare an estimator with its tree, and see that its methods are its class's own."""
+    """Compare an estimator with its tree, and check that no attribute hides a method."""
     held = _state(owner)
     if any(callable(getattr(type(owner), name, None)) for name in held):
         yield "an attribute takes the place of a method"
@@ -152,7 +151,7 @@ def _owner_faults(owner: Any) -> Iterator[str]:
 
 
 def _boosting_faults(booster: Any) -> Iterator[str]:
-    """Check gradient boosting, whose trees are walked without asking their estimators."""
+    """Check gradient boosting, which uses its trees without their estimators."""
     stages = _state(booster).get("estimators_")
     if not (isinstance(stages, np.ndarray) and hasattr(booster, "_raw_predict_init")):
         return
@@ -161,7 +160,7 @@ def _boosting_faults(booster: Any) -> Iterator[str]:
     if not all(isinstance(member, BaseDecisionTree) for member in members) or not all(
         isinstance(tree, Tree) for tree in trees
     ):
-        yield "a stage of boosting is no fitted tree"
+        yield "a stage of boosting is not a fitted tree"
     n_features = trees[0].n_features
     if any(tree.n_features != n_features or tree.value.shape[1:] != (1, 1) for tree in trees):
         yield "the trees of boosting do not fit together"
@@ -171,7 +170,7 @@ def _boosting_faults(booster: Any) -> Iterator[str]:
 
 
 def _neighbour_faults(model: Any) -> Iterator[str]:
-    """Check nearest neighbours: stored samples, and the codes of their classes."""
+    """Check the stored samples of nearest neighbours, and the codes of their classes."""
     held = _state(model)
     samples = held.get("_fit_X")
     if not isinstance(samples, np.ndarray):
@@ -188,7 +187,7 @@ def _neighbour_faults(model: Any) -> Iterator[str]:
 
 
 def _machine_faults(machine: Any) -> Iterator[str]:
-    """Check support vector machines, of which libsvm believes every count."""
+    """Check support vector machines, whose counts libsvm trusts."""
     held = _state(machine)
     if "_n_support" not in held:
         return

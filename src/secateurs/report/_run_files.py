@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from secateurs.exceptions import InputError, cause_of, reading
-from secateurs.persistence._files import write_file
-from secateurs.persistence._models import refuse_existing
+from secateurs.persistence._files import refuse_existing, write_file
 from secateurs.report._data import SCHEMA, SHAPE
 from secateurs.report._page import render
 from secateurs.report._schema import check
