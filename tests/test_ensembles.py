@@ -579,7 +579,7 @@ REFUSED = {
     "two outputs": (
         lambda: two_outputs(forest(2)),
         UnsupportedEnsembleError,
-        "has 2 outputs; pruning needs one label a row. Fit one ensemble for each output",
+        "has 2 outputs; pruning needs one label per row. Fit one ensemble per output",
     ),
     "an unfitted forest": (forest, NotFittedError, "not fitted yet"),
     "an unfitted pipeline": (lambda: make_pipeline(forest()), NotFittedError, "not fitted yet"),
@@ -592,17 +592,17 @@ REFUSED = {
     "an unrelated object": (
         object,
         UnsupportedEnsembleError,
-        "object is no ensemble .* Give one of: RandomForestClassifier",
+        "object is not an ensemble .* Give one of: RandomForestClassifier",
     ),
     "a single classifier": (
         lambda: fitted_on_rows(LogisticRegression()),
         UnsupportedEnsembleError,
-        "LogisticRegression is no ensemble .* a list or dict of fitted classifiers",
+        "LogisticRegression is not an ensemble .* a list or dict of fitted classifiers",
     ),
     "a list with a regressor": (
         lambda: [fitted_on_rows(tree()), fitted_on_rows(DecisionTreeRegressor())],
         UnsupportedEnsembleError,
-        "Member 1 is a DecisionTreeRegressor, .* Give fitted classifiers",
+        "Member 1, a DecisionTreeRegressor, is not a classifier. Give fitted classifiers",
     ),
     "a list with an unfitted model": (
         lambda: [fitted_on_rows(tree()), tree()],
@@ -612,7 +612,7 @@ REFUSED = {
     "a list with something that cannot predict": (
         lambda: [fitted_on_rows(tree()), object()],
         UnsupportedEnsembleError,
-        "Member 1 is a object, .* Give fitted classifiers",
+        "Member 1, a object, is not a classifier. Give fitted classifiers",
     ),
     "a list with a model of two outputs": (
         lambda: [fitted_on_rows(tree()), two_outputs(tree())],

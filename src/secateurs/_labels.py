@@ -1,10 +1,12 @@
-"""Labels of any kind: what counts as a label, and how sets of labels meet."""
+"""Labels of any kind: what counts as a label, and how sets of labels are merged."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from secateurs.exceptions import InputError
 
 Array = NDArray[Any]
 MemberIndices = Sequence[int] | NDArray[np.intp]
@@ -14,18 +16,18 @@ _BLOCK_VALUES = 1 << 22  # values looked at in one go: bounds the memory for cop
 
 
 def as_labels(values: Any, name: str) -> Array:
-    """Turn array-like labels into an array of booleans, integers, whole floats or text."""
+    """Return array-like labels as an array of booleans, integers, whole floats or text."""
     labels = _as_array(values, name)
     if labels.dtype.kind == "O":
         labels = _from_objects(labels, name)
     kind = labels.dtype.kind
     if kind == "c":
-        raise ValueError(f"Complex data not supported: {name} holds {labels.dtype} values.")
+        raise InputError(f"Complex data not supported: {name} holds {labels.dtype} values.")
     if kind == "S":
         return labels.astype(str)
     if kind not in "biufUO":
-        raise ValueError(
-            f"{name} holds {labels.dtype} values, which are no labels. "
+        raise InputError(
+            f"{name} holds {labels.dtype} values, which are not labels. "
             "Give text, integers, booleans or whole floats."
         )
     if kind == "f" and labels.size:
@@ -34,17 +36,17 @@ def as_labels(values: Any, name: str) -> Array:
 
 
 def row_blocks(n_rows: int, n_columns: int, multiple: int = 1) -> Iterator[slice]:
-    """Cut rows into slices of a bounded number of values, each a multiple of rows long."""
+    """Cut rows into slices with a bounded number of values, each a multiple of rows long."""
     step = max(1, _BLOCK_VALUES // max(1, n_columns) // multiple) * multiple
     for first in range(0, n_rows, step):
         yield slice(first, min(n_rows, first + step))
 
 
 def merge_classes(first: Array, second: Array) -> Array:
-    """Join two sorted sets of classes; text and numbers do not mix."""
+    """Return the sorted union of two sets of classes; text and numbers do not mix."""
     if is_text(first) != is_text(second):
         text, numbers = (first, second) if is_text(first) else (second, first)
-        raise ValueError(
+        raise InputError(
             f"Labels are coded differently: some are text such as {text[0]!r}, others "
             f"numbers such as {numbers[0]}. Give votes and true labels in the same coding."
         )
@@ -52,7 +54,7 @@ def merge_classes(first: Array, second: Array) -> Array:
         return first
     both = np.concatenate([first, second])
     if both.dtype.kind == "f" and (np.abs(both) > _EXACT_FLOATS).any():
-        raise ValueError(
+        raise InputError(
             f"Labels beyond 2**53 are given as {first.dtype} and as {second.dtype}: as floats they "
             "cannot be told apart. Give votes and true labels as the same integer type."
         )
@@ -65,7 +67,7 @@ def places_among(labels: Array, classes: Array, whose: str) -> NDArray[np.intp]:
     places = np.minimum(np.searchsorted(classes, known), len(classes) - 1)
     unknown = classes[places] != known
     if unknown.any():
-        raise ValueError(
+        raise InputError(
             f"{whose} answers with the label {known[unknown][0]!r}, which is not among its classes "
             f"({classes[0]!r} to {classes[-1]!r}). Fit it again, or give predictions instead."
         )
@@ -73,7 +75,7 @@ def places_among(labels: Array, classes: Array, whose: str) -> NDArray[np.intp]:
 
 
 def one_hot(codes: Array, n_classes: int) -> NDArray[np.float64]:
-    """Give votes as (samples, classes), 1 for the class voted for; no class for a missing vote."""
+    """Return votes as (samples, classes): 1 for the class voted for, all 0 for a missing vote."""
     return (codes[:, None] == np.arange(n_classes)).astype(float)
 
 
@@ -88,7 +90,7 @@ def _as_array(values: Any, name: str) -> Array:
         if labels.dtype.kind in "US" and not hasattr(values, "__array__"):
             labels = np.asarray(values, dtype=object)  # NumPy would have turned 1 into "1"
     except ValueError as error:
-        raise ValueError(f"{name} is no regular table: {error}") from None
+        raise InputError(f"{name} is not a regular table: {error}") from None
     return labels
 
 
@@ -113,15 +115,15 @@ def _from_objects(labels: Array, name: str) -> Array:
         return labels.astype(np.float64)
     if kind == "complex":
         return labels.astype(np.complex128)
-    raise ValueError(
+    raise InputError(
         f"{name} mixes kinds of labels ({kind}), such as {flat[0]!r}. "
         "Give text only, or numbers only."
     )
 
 
 def _refuse_missing(name: str, value: object) -> None:
-    raise ValueError(
-        f"{name} holds {value!r}: NaN, inf and missing values are no labels. "
+    raise InputError(
+        f"{name} holds {value!r}: NaN, inf and missing values are not labels. "
         "Drop those rows, or give them a class of their own."
     )
 
@@ -138,11 +140,12 @@ def _refuse_fractions(labels: Array, name: str) -> None:
         block = table[rows]
         bad = block != np.floor(block)
         if bad.any():
-            raise ValueError(
-                f"{name} holds {float(block[bad][0]):.6g}, which is no label. Give predicted "
+            raise InputError(
+                f"{name} holds {float(block[bad][0]):.6g}, which is not a label. Give predicted "
                 "classes; turn probabilities into classes first, for instance by argmax."
             )
 
 
 def is_text(labels: Array) -> bool:
+    """Tell whether labels are text."""
     return labels.dtype.kind in "OU"

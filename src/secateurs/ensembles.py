@@ -1,10 +1,11 @@
-"""What an ensemble is: its members, how they speak, what each sees, and how to slice it.
+"""Fitted ensembles: their members, labels and features, and how to slice them.
 
-`as_ensemble` turns a fitted model, or a list or dict of models, into an `Ensemble`; predictions
-are one of their own kind (`secateurs.outputs._predictions`). A sliced ensemble is a plain object
-of the same class in which every attribute agrees; members are shared with the original, which stays
-as it is.
+`as_ensemble` turns a fitted model, or a list or dict of models, into an `Ensemble`; for predictions
+see `secateurs.outputs._predictions`. A sliced ensemble is a plain object of the same class, with
+all of its attributes in agreement; it shares its members with the original, which stays unchanged.
 """
+
+from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
@@ -60,13 +61,12 @@ class Ensemble(ABC):
     """
 
     soft = False
+    coded = False  # whether members predict places among the classes instead of labels
     weights: NDArray[np.float64] | None = None
     pipelines: tuple[Pipeline, ...] = ()  # around the ensemble, the outermost first
 
     def __init__(self, model: Any, members: Sequence[Any], classes: Array) -> None:
-        self.model = model
-        self.members = members
-        self.classes = classes
+        self.model, self.members, self.classes = model, members, classes
 
     @property
     def n_members(self) -> int:
@@ -79,7 +79,7 @@ class Ensemble(ABC):
         return [f"member {index}" for index in range(self.n_members)]
 
     def slice(self, members: Sequence[int]) -> Any:
-        """Make the same ensemble of some members only, in the order given."""
+        """Return the same ensemble with some members only, in the order given."""
         sliced = self._slice(members)
         for pipeline in reversed(self.pipelines):
             inner, sliced = sliced, copy.copy(pipeline)
@@ -92,8 +92,8 @@ class Ensemble(ABC):
             X = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
         return self._prepare(X)
 
-    def within(self, pipeline: Pipeline) -> "Ensemble":
-        """Give the same ensemble as the last step of a pipeline."""
+    def within(self, pipeline: Pipeline) -> Ensemble:
+        """Return the same ensemble as the last step of a pipeline."""
         wrapped = copy.copy(self)
         wrapped.pipelines = (pipeline, *self.pipelines)
         return wrapped
@@ -102,26 +102,36 @@ class Ensemble(ABC):
     def _slice(self, members: Sequence[int]) -> Any:
         """Slice the ensemble itself."""
 
+    def _copy_with(self, members: Sequence[int]) -> Any:
+        """Return a copy of the model with some members only; its other attributes are kept."""
+        copied = copy.copy(self.model)
+        copied.estimators_ = [self.members[member] for member in members]
+        return copied
+
     def _prepare(self, X: Any) -> Any:
         return X
 
     def features(self, member: int) -> NDArray[np.intp] | None:
-        """Give the columns of prepared X that a member sees; None for all."""
+        """Return the columns of prepared X that a member sees; None for all."""
         return None
 
     def view(self, X: Any, member: int) -> Any:
-        """Give what a member sees of prepared X."""
+        """Return what a member sees of prepared X."""
         features = self.features(member)
         return X if features is None else X[:, features]
 
     def positions(self, member: int) -> NDArray[np.intp]:
-        """Give the place among the ensemble's classes of each class of a member."""
-        return places_among(self.members[member].classes_, self.classes, self._named(member))
+        """Return the place among the ensemble's classes of each class of a member."""
+        return self._places(self.members[member].classes_, member)
 
     def codes(self, X: Any, member: int) -> Array:
-        """Ask a member for its votes on prepared X, as places among the ensemble's classes."""
-        answers = np.asarray(self.members[member].predict(self.view(X, member)))
-        return places_among(answers, self.classes, self._named(member))
+        """Return a member's votes on prepared X, as places among the ensemble's classes."""
+        return self._places(self.members[member].predict(self.view(X, member)), member)
+
+    def _places(self, labels: Any, member: int) -> NDArray[np.intp]:
+        name = f"Member {member}, a {type(self.members[member]).__name__},"
+        known = np.arange(len(self.classes)) if self.coded else self.classes
+        return places_among(np.asarray(labels), known, name)
 
     def contribution(self, X: Any, member: int) -> NDArray[np.float64]:
         """Return what a member adds to the ensemble's own vote: (samples, classes)."""
@@ -136,43 +146,29 @@ class Ensemble(ABC):
     def _is_soft(self, member: int) -> bool:
         return self.soft
 
-    def _named(self, member: int) -> str:
-        return f"Member {member}, a {type(self.members[member]).__name__},"
-
     def in_bag(self) -> list[NDArray[np.intp]]:
-        """Give the training rows that each member saw."""
+        """Return the training rows that each member saw."""
         raise InputError(
             f"{type(self.model).__name__} keeps no record of the rows its members were trained on. "
             "Out-of-bag votes need a forest or a bagging ensemble; otherwise hold rows out."
         )
 
 
-class _Coded(Ensemble):
-    """Members were trained on places among the classes, and answer with them."""
-
-    def positions(self, member: int) -> NDArray[np.intp]:
-        coded = np.asarray(self.members[member].classes_)
-        return places_among(coded, np.arange(len(self.classes)), self._named(member))
-
-    def codes(self, X: Any, member: int) -> Array:
-        answers = np.asarray(self.members[member].predict(self.view(X, member)))
-        return places_among(answers, np.arange(len(self.classes)), self._named(member))
-
-
-class _Bootstrapped(_Coded):
+class _Bootstrapped(Ensemble):
     """Forests and bagging: a list of members, each trained on a sample of the rows."""
+
+    coded = True
 
     def __init__(self, model: Any) -> None:
         if getattr(model, "n_outputs_", 1) > 1:
             raise UnsupportedEnsembleError(
-                f"{type(model).__name__} has {model.n_outputs_} outputs; pruning needs one label a "
-                "row. Fit one ensemble for each output."
+                f"{type(model).__name__} has {model.n_outputs_} outputs; pruning needs one label "
+                "per row. Fit one ensemble per output."
             )
         super().__init__(model, model.estimators_, model.classes_)
 
     def _slice(self, members: Sequence[int]) -> Any:
-        sliced = copy.copy(self.model)
-        sliced.estimators_ = [self.members[member] for member in members]
+        sliced = self._copy_with(members)
         sliced.n_estimators = len(members)
         for name in _STALE:
             sliced.__dict__.pop(name, None)
@@ -209,7 +205,7 @@ class Bagging(_Bootstrapped):
         return validate_data(self.model, X, reset=False, **checks)
 
     def features(self, member: int) -> NDArray[np.intp] | None:
-        """Give the columns of prepared X that a member sees; None for all."""
+        """Return the columns of prepared X that a member sees; None for all."""
         features = np.asarray(self.model.estimators_features_[member])
         return None if np.array_equal(features, np.arange(self.model.n_features_in_)) else features
 
@@ -227,21 +223,23 @@ class Bagging(_Bootstrapped):
 
     @property
     def _knows_seeds(self) -> bool:
-        """Whether there is a seed for each member; growing by warm_start keeps the last only."""
+        """Whether there is a seed for each member; with warm_start only the last are kept."""
         return len(self.model._seeds) == len(self.members)
 
     def in_bag(self) -> list[NDArray[np.intp]]:
-        """Give the training rows that each member saw."""
+        """Return the training rows that each member saw."""
         if not self._knows_seeds:
             raise InputError(
-                "This bagging ensemble grew by warm_start and knows the rows of its last members "
-                "only. Fit it at once for out-of-bag votes, or hold rows out."
+                "This bagging ensemble was grown by warm_start and knows only the rows of its last "
+                "members. Fit it at once for out-of-bag votes, or hold rows out."
             )
         return super().in_bag()
 
 
-class Voting(_Coded):
+class Voting(Ensemble):
     """Voting: named members with weights, by labels or by probabilities."""
+
+    coded = True
 
     def __init__(self, model: Any) -> None:
         super().__init__(model, model.estimators_, model.le_.classes_)
@@ -261,9 +259,8 @@ class Voting(_Coded):
         return [name for name, _ in self._kept]
 
     def _slice(self, members: Sequence[int]) -> Any:
-        sliced = copy.copy(self.model)
+        sliced = self._copy_with(members)
         sliced.estimators = [self._kept[member] for member in members]
-        sliced.estimators_ = [self.members[member] for member in members]
         fitted = zip(sliced.estimators, sliced.estimators_, strict=True)
         sliced.named_estimators_ = Bunch(**{name: member for (name, _), member in fitted})
         if self.weights is not None:
@@ -272,7 +269,7 @@ class Voting(_Coded):
 
 
 class Boosting(Ensemble):
-    """AdaBoost: weighted votes of members that speak the ensemble's labels."""
+    """AdaBoost: weighted votes."""
 
     def __init__(self, model: Any) -> None:
         super().__init__(model, model.estimators_, model.classes_)
@@ -282,9 +279,7 @@ class Boosting(Ensemble):
         return self.model._check_X(X)
 
     def _slice(self, members: Sequence[int]) -> Any:
-        sliced = copy.copy(self.model)
-        chosen = list(members)
-        sliced.estimators_ = [self.members[member] for member in chosen]
+        sliced, chosen = self._copy_with(members), list(members)
         sliced.estimator_weights_ = self.model.estimator_weights_[chosen]
         sliced.estimator_errors_ = self.model.estimator_errors_[chosen]
         sliced.n_estimators = len(chosen)
@@ -297,21 +292,10 @@ class Models(Ensemble):
     def __init__(self, model: Any) -> None:
         members = list(model.values()) if isinstance(model, Mapping) else list(model)
         for index, member in enumerate(members):
-            if _is_regressor(member) or not hasattr(member, "predict"):
-                raise UnsupportedEnsembleError(
-                    f"Member {index} is a {type(member).__name__}, which is no classifier. Give "
-                    "fitted classifiers, or their predictions (samples × members)."
-                )
-            if not hasattr(member, "classes_"):
-                raise UnsupportedEnsembleError(
-                    f"Member {index}, a {type(member).__name__}, has no classes_: it is not "
-                    "fitted, or speaks no labels. Fit it, or give predictions (samples × members)."
-                )
-            if np.ndim(member.classes_[0]) > 0:
-                raise UnsupportedEnsembleError(
-                    f"Member {index}, a {type(member).__name__}, has {len(member.classes_)} "
-                    "outputs; pruning needs one label a row. Fit a model for each output."
-                )
+            fault = _fault_of_member(member)
+            if fault is not None:
+                name = type(member).__name__
+                raise UnsupportedEnsembleError(f"Member {index}, a {name}, {fault}")
         if not members:
             raise InputError("The list of models is empty. Give at least one fitted classifier.")
         known = [np.asarray(member.classes_) for member in members]
@@ -320,8 +304,7 @@ class Models(Ensemble):
     @property
     def names(self) -> list[str]:
         """Names of the members."""
-        named = isinstance(self.model, Mapping)
-        return [str(name) for name in self.model] if named else super().names
+        return list(map(str, self.model)) if isinstance(self.model, Mapping) else super().names
 
     def _slice(self, members: Sequence[int]) -> Any:
         if isinstance(self.model, Mapping):
@@ -331,7 +314,7 @@ class Models(Ensemble):
 
 
 def as_ensemble(model: Any) -> Ensemble:
-    """Find out what a model is.
+    """Return a model as an `Ensemble`.
 
     Parameters
     ----------
@@ -361,16 +344,13 @@ def as_ensemble(model: Any) -> Ensemble:
         return as_ensemble(model.best_estimator_)
     if isinstance(model, (list, tuple, Mapping)):
         return Models(model)
-    _refuse(model)
     if isinstance(model, Pipeline):
         return as_ensemble(model.steps[-1][1]).within(model)
     for known, kind in _KINDS:
         if isinstance(model, known):
             check_is_fitted(model)
             return kind(model)
-    raise UnsupportedEnsembleError(
-        f"{type(model).__name__} is no ensemble that can be pruned. Give one of: {_KNOWN}."
-    )
+    raise UnsupportedEnsembleError(f"{type(model).__name__} {_fault_of_model(model)}")
 
 
 _KINDS: tuple[tuple[Any, Any], ...] = (
@@ -385,21 +365,34 @@ def _is_regressor(model: Any) -> bool:
     return hasattr(model, "__sklearn_tags__") and is_regressor(model)
 
 
-def _refuse(model: Any) -> None:
-    """Refuse ensembles that look prunable and are not, with the reason and a way out."""
-    name = type(model).__name__
+def _fault_of_member(member: Any) -> str | None:
+    """Return why a model in a list cannot be used; None if it can."""
+    if _is_regressor(member) or not hasattr(member, "predict"):
+        return "is not a classifier. Give fitted classifiers, or predictions (samples × members)."
+    if not hasattr(member, "classes_"):
+        return (
+            "has no classes_: it is not fitted, or does not predict labels. Fit it, or give "
+            "predictions (samples × members)."
+        )
+    if np.ndim(member.classes_[0]) > 0:
+        n_outputs = len(member.classes_)
+        return f"has {n_outputs} outputs; pruning needs one label per row. Fit a model per output."
+    return None
+
+
+def _fault_of_model(model: Any) -> str:
+    """Return why a model of no known kind cannot be pruned, and a way out."""
     if isinstance(model, (GradientBoostingClassifier, HistGradientBoostingClassifier)):
         count = "n_estimators" if isinstance(model, GradientBoostingClassifier) else "max_iter"
-        raise UnsupportedEnsembleError(
-            f"{name} cannot be pruned: its trees are increments of a score, each meant to follow "
-            f"those before, not classifiers with votes. Train fewer: {count}, or early stopping."
+        return (
+            "cannot be pruned: its trees are increments of a score, each meant to follow those "
+            f"before, not classifiers with votes. Train fewer: {count}, or early stopping."
         )
     if isinstance(model, StackingClassifier):
-        raise UnsupportedEnsembleError(
-            f"{name} cannot be sliced: its final estimator was trained on the outputs of all "
-            "members. Prune the list model.estimators_, then fit a stacking of those kept."
+        return (
+            "cannot be sliced: its final estimator was trained on the outputs of all members. "
+            "Prune the list model.estimators_, then fit a stacking of those kept."
         )
     if _is_regressor(model):
-        raise UnsupportedEnsembleError(
-            f"{name} is a regressor, and numbers are no votes. Give an ensemble of classifiers."
-        )
+        return "is a regressor, and numbers are not votes. Give an ensemble of classifiers."
+    return f"is not an ensemble that can be pruned. Give one of: {_KNOWN}."

@@ -371,7 +371,7 @@ def test_ensembles_that_cannot_be_pruned_are_refused_with_the_reason(desk, make)
 @pytest.mark.parametrize("model", [RandomForestRegressor(2), AdaBoostRegressor(n_estimators=2)])
 def test_regressors_are_refused(desk, model):
     X, _ = make_rows(60, 0)
-    assert "is a regressor, and numbers are no votes" in refused_model(model.fit(X, X["age"]))
+    assert "is a regressor, and numbers are not votes" in refused_model(model.fit(X, X["age"]))
 
 
 def test_forests_of_two_outputs_are_refused(desk):
@@ -382,8 +382,8 @@ def test_forests_of_two_outputs_are_refused(desk):
 
 def test_models_that_are_no_ensembles_are_refused(desk):
     X, y = make_rows(60, 0)
-    assert "is no ensemble that can be pruned" in refused_model(GaussianNB().fit(X, y))
-    assert "is no ensemble that can be pruned" in refused_model("forest")
+    assert "is not an ensemble that can be pruned" in refused_model(GaussianNB().fit(X, y))
+    assert "is not an ensemble that can be pruned" in refused_model("forest")
     assert "is not fitted yet" in refused_model(RandomForestClassifier(3))
     one = RandomForestClassifier(1).fit(X, y)
     assert "has 1 member: there is nothing to prune" in refused_model(one)

@@ -378,9 +378,9 @@ def test_out_of_bag_votes_decide_as_the_ensemble_does(make, n_classes, weighted)
         (voting, 150, "VotingClassifier keeps no record .* otherwise hold rows out"),
         (TREES["boosting"], 150, "AdaBoostClassifier keeps no record"),
         (listed_trees, 150, "list keeps no record"),
-        (forest, 149, "the training rows, of which there were 150; X has 149. Give the rows"),
-        (bagging, 149, "the training rows, of which there were 150; X has 149. Give the rows"),
-        (lambda: make_pipeline(StandardScaler(), forest()), 149, "there were 150; X has 149"),
+        (forest, 149, "need the 150 rows .* trained on; X has 149 rows. Give the training rows"),
+        (bagging, 149, "need the 150 rows .* trained on; X has 149 rows. Give the training rows"),
+        (lambda: make_pipeline(StandardScaler(), forest()), 149, "need the 150 rows .*; X has 149"),
     ],
 )
 def test_out_of_bag_votes_that_there_are_not_are_refused(make, n_rows, message):

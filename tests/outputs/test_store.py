@@ -245,7 +245,7 @@ def test_a_parquet_file_that_will_not_do_is_named(tmp_path):
     ]:
         with pytest.raises(InputError, match=message):
             VoteStore.from_parquet(tmp_path / "votes", tmp_path / name, y)
-    with pytest.raises(ValueError, match="missing values are no labels"):
+    with pytest.raises(ValueError, match="missing values are not labels"):
         VoteStore.from_parquet(tmp_path / "votes", tmp_path / "some.parquet", [0, 1])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["none.parquet", "some.parquet"]
 
@@ -335,7 +335,7 @@ def test_classes_may_be_more_than_appear():
         (np.zeros((0, 3), int), {}, "3 members and 0 samples is empty"),
         (np.zeros((3, 0), int), {}, "0 members and 3 samples is empty"),
         ([[1, "a"], ["a", 1]], {}, "mixes kinds of labels"),
-        (np.full((3, 2), 0.5), {}, "holds 0.5, which is no label"),
+        (np.full((3, 2), 0.5), {}, "holds 0.5, which is not a label"),
         (np.full((3, 2), np.nan), {}, "NaN"),
         (np.ma.array(np.zeros((3, 2), int), mask=True), {}, "masked everywhere"),
         (np.zeros((3, 2), int), {"names": ["oak"]}, "1 names for 2 members"),

@@ -186,7 +186,7 @@ def test_a_broken_meta_file_is_named(kept, change, message):
 def test_a_folder_that_is_no_store_is_told_so(kept, tmp_path):
     (kept.path / "meta.json").unlink()
     for path in (kept.path, tmp_path / "absent"):
-        with pytest.raises(InputError, match=r"is no store of votes: it has no meta\.json"):
+        with pytest.raises(InputError, match=r"is not a store of votes: it has no meta\.json"):
             VoteStore.open(path)
 
 

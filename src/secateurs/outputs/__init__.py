@@ -1,1 +1,19 @@
-"""What members say: votes, coded and packed; collecting them; keeping them in a folder."""
+"""What members predict: votes, collected, coded, packed, counted and stored.
+
+===================  =============================================================================
+`_collect`           `secateurs.collect_votes`: ask the members of a fitted ensemble
+`_predictions`       an ensemble of which only predictions are known
+`_votes`             `secateurs.Votes`: votes in memory, and what is counted of them
+`_store`             `secateurs.VoteStore`: votes in a folder; `_store_tiles`, `_store_files` below
+`_columns`           tables of labels that are read some columns at a time
+`_checks` `_coding`  checks of votes and true labels; labels as codes
+`_packing`           codes as bit planes, or as bytes if there are many classes
+`_pair_kernels`      compiled loops over pairs of members
+`_vote_kernels`      compiled loops over votes and their tallies
+`_tree_kernels`      the compiled loop over a decision tree
+`_folds`             rows to choose on, and rows held out
+`_fingerprint`       a hash of the ensemble and the rows that votes are of
+===================  =============================================================================
+
+Nothing is imported here: the public names are those of `secateurs` itself.
+"""

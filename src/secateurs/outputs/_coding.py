@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array, is_text, row_blocks
+from secateurs.exceptions import InputError
 from secateurs.outputs import _pair_kernels
 
 _WIDEST_TABLE = 1 << 16  # integer labels spread wider than this are found by sorting
@@ -13,7 +14,7 @@ MOST_CLASSES = 1 << 16
 
 
 def find_classes(labels: Array) -> Array:
-    """Find the distinct labels of a 2-D array, sorted."""
+    """Return the distinct labels of a 2-D array, sorted."""
     if labels.dtype.kind == "b":
         return np.array([value for value in (False, True) if (labels == value).any()])
     if is_text(labels):
@@ -32,32 +33,32 @@ def check_number(classes: Array, has_missing: bool = False) -> None:
     most = MOST_CLASSES - has_missing
     if len(classes) > most:
         besides = " beside missing votes" * has_missing
-        raise ValueError(
+        raise InputError(
             f"There are {len(classes)} distinct labels{besides}, more than {most}. "
             "Give predicted classes, not scores or identifiers."
         )
 
 
 def mark_missing(codes: Array, mask: NDArray[np.bool_], n_classes: int) -> Array:
-    """Return codes with the one behind the classes where votes are missing."""
+    """Return codes in which missing votes have the code behind the classes."""
     missing = code_dtype(n_classes + 1)(n_classes)  # of its own type: it may need one more byte
     return np.where(mask, missing, codes)
 
 
 def code_column(labels: Array, classes: Array) -> Array:
-    """Code one column of labels into memory of its own, which nobody can change."""
+    """Return one column of labels as codes, in memory of its own that is read-only."""
     codes = encode(labels, classes)[:, 0].copy()  # for labels of one byte `encode` returns a view
     codes.flags.writeable = False
     return codes
 
 
 def code_dtype(n_classes: int) -> type[np.unsignedinteger[Any]]:
-    """Name the smallest type that holds the codes of so many classes."""
+    """Return the smallest type that holds the codes of n_classes classes."""
     return np.uint8 if n_classes <= 1 << 8 else np.uint16
 
 
 def encode(labels: Array, classes: Array) -> Array:
-    """Code a 2-D array of labels, all of which are among the classes; may return a view."""
+    """Return a 2-D array of labels, all among the classes, as codes; may return a view."""
     codes = np.empty(labels.shape, dtype=code_dtype(len(classes)))
     if is_text(labels):
         import pandas as pd
@@ -87,7 +88,7 @@ def _fits_table(low: int, high: int) -> bool:
 
 
 def _as_integers(labels: Array) -> Array:
-    """Give whole labels as a contiguous integer array, so that few kernels are compiled."""
+    """Return whole labels as a contiguous integer array, so that few kernels are compiled."""
     if labels.dtype.kind == "f":
         return labels.astype(np.int64, order="C")
     values = np.ascontiguousarray(labels)

@@ -1,10 +1,11 @@
-"""Votes of a fitted ensemble: every member's label for every row."""
+"""Collect the votes of a fitted ensemble: the label of every member for every row."""
 
-import os
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,22 +22,37 @@ from secateurs.outputs._checks import as_column
 from secateurs.outputs._coding import check_number, code_dtype, find_classes, mark_missing
 from secateurs.outputs._fingerprint import fingerprint
 from secateurs.outputs._store import VoteStore
+from secateurs.outputs._store_files import StrPath
 from secateurs.outputs._votes import Votes
 
-_TELLING = 0.05  # better by this share on rows seen: more than chance
+_TELLING = 0.05  # accuracy on rows seen minus that on others: more than chance
 _BLOCK_ROWS = 1 << 16  # rows walked at once: bounds the leaf indices held by a thread
 
 
+@overload
+def collect_votes(
+    ensemble: Any, X: Any, *, oob: bool = ..., n_jobs: int | None = ..., store: None = ...
+) -> Array: ...
+@overload
+def collect_votes(
+    ensemble: Any,
+    X: Any,
+    *,
+    oob: bool = ...,
+    n_jobs: int | None = ...,
+    store: StrPath,
+    y: ArrayLike | None = ...,
+) -> VoteStore: ...
 def collect_votes(
     ensemble: Any,
     X: Any,
     *,
     oob: bool = False,
     n_jobs: int | None = None,
-    store: str | os.PathLike[str] | None = None,
+    store: StrPath | None = None,
     y: ArrayLike | None = None,
-) -> Any:
-    """Ask every member for its label on every row.
+) -> Array | VoteStore:
+    """Collect the label of every member for every row.
 
     Parameters
     ----------
@@ -44,22 +60,28 @@ def collect_votes(
         A fitted RandomForest, ExtraTrees, Bagging, Voting or AdaBoost classifier, a pipeline or
         fitted search around one, or a list or dict of fitted classifiers.
     X : array-like of shape (n_samples, n_features)
-        The rows, as for the ensemble's own predict.
+        The rows, as for the ensemble's own ``predict``.
     oob : bool, default=False
         Mask the votes on rows that a member was trained on. X must be the training rows, in their
         order, of a forest or bagging ensemble trained with bootstrap.
     n_jobs : int or None, default=None
-        Members asked at once, in threads.
+        Number of threads used to collect votes.
     store : path, optional
-        A folder to write the votes to, some members at a time, instead of holding them all. If it
-        holds part of these votes already, the rest is added.
+        Folder to write the votes to, some members at a time, instead of holding all in memory. If
+        it already holds part of these votes, the rest is added.
     y : array-like of shape (n_samples,), optional
         True labels to keep in the store.
 
     Returns
     -------
     ndarray of shape (n_samples, n_members) or VoteStore
-        Labels as in the ensemble's ``classes_``; a masked array if ``oob``.
+        Labels as in the ensemble's ``classes_``, masked where votes are missing because of
+        ``oob``; with ``store``, the store that holds them.
+
+    See Also
+    --------
+    Votes : Votes coded and packed, with counts on demand.
+    VoteStore : Votes in a folder, for more than fit into memory.
 
     Examples
     --------
@@ -77,7 +99,7 @@ def collect_votes(
     if y is not None:
         raise InputError("y is kept in a store only; pruners take it in fit(votes, y).")
     mask = _in_bag_mask(known, _num_samples(X)) if oob else None  # refuses before any work
-    labels = known.classes[_codes(known, X, n_jobs).T]
+    labels = known.classes[collect_codes(known, X, n_jobs).T]
     return labels if mask is None else np.ma.array(labels, mask=mask.T)
 
 
@@ -90,11 +112,11 @@ def votes_of(
 ) -> Votes:
     """Collect votes straight into their packed form."""
     mask = _in_bag_mask(ensemble, _num_samples(X)) if oob else None
-    codes = _codes(ensemble, X, n_jobs)
+    codes = collect_codes(ensemble, X, n_jobs)
     return Votes.from_codes(codes, ensemble.classes, y, mask, ensemble.names)
 
 
-def _codes(ensemble: Ensemble, X: Any, n_jobs: int | None) -> Array:
+def collect_codes(ensemble: Ensemble, X: Any, n_jobs: int | None) -> Array:
     """Collect votes as places among the classes: (members, samples)."""
     return _Questions(ensemble, X, n_jobs).codes(range(ensemble.n_members))
 
@@ -110,7 +132,7 @@ class _Questions:
         self.n_samples = _num_samples(self.rows)
 
     def codes(self, members: Sequence[int]) -> Array:
-        """Ask some members: (members, samples)."""
+        """Return the votes of some members: (members, samples)."""
         shape = (len(members), self.n_samples)
         codes = np.empty(shape, dtype=code_dtype(len(self._ensemble.classes)))
         Parallel(n_jobs=self._n_jobs, require="sharedmem")(
@@ -128,7 +150,7 @@ class _Questions:
 def _collect_into(
     path: Path, ensemble: Ensemble, questions: _Questions, oob: bool, y: ArrayLike | None
 ) -> VoteStore:
-    """Fill a store, or what is missing of one."""
+    """Fill a store, or write what is missing of one."""
     shape = (ensemble.n_members, questions.n_samples)
     content = fingerprint(ensemble, questions.rows)
 
@@ -159,7 +181,7 @@ def _collect_into(
 
 
 def _is_content_of(store: VoteStore, content: str, codes: Callable[[list[int]], Array]) -> bool:
-    """Whether a store holds votes of these members on these rows; one member is asked again."""
+    """Tell whether a store holds votes of these members on these rows; one is asked again."""
     written = np.setdiff1d(store.order, np.concatenate([[], *store.missing]))[:1].tolist()
     if not written:
         return store.content in (None, content)
@@ -168,12 +190,12 @@ def _is_content_of(store: VoteStore, content: str, codes: Callable[[list[int]], 
 
 
 def _with_same_labels(store: VoteStore, y: ArrayLike) -> VoteStore:
-    """Put true labels beside a store that has none; refuse others than those it has."""
+    """Return a store with true labels; refuse labels other than those it has."""
     labelled = store.with_labels(y)
     if store.y is not None and not np.array_equal(store.y, labelled.truth):
         raise InputError(
-            f"{store.path} holds other true labels than y. Give the same y or none, and others "
-            "to the pruner's fit; or give another folder."
+            f"{store.path} holds other true labels than y. Give the same y or none, and the other "
+            "labels to the pruner's fit; or give another folder."
         )
     return labelled
 
@@ -183,7 +205,10 @@ def _is_tree(member: Any) -> bool:
 
 
 def _tree_walk(ensemble: Ensemble, X: Any) -> Callable[[int, Array], None] | None:
-    """Prepare to fill in votes of trees, X checked and converted once; None without trees."""
+    """Return a function that fills in the votes of a tree; None if there are no trees.
+
+    X is checked and converted once for all of them.
+    """
     trees = {i: member for i, member in enumerate(ensemble.members) if _is_tree(member)}
     if not trees:
         return None
@@ -225,7 +250,7 @@ def _walk_tree(ensemble: Ensemble, X: NDArray[np.float32], member: int, codes: A
 
 
 def _apply_tree(ensemble: Ensemble, X: Any, member: int, codes: Array) -> None:
-    """Fill in a tree's votes by its own walk, which knows sparse and missing values."""
+    """Fill in a tree's votes by its own ``apply``, which handles sparse and missing values."""
     leaf_codes = _leaf_codes(ensemble, member, codes)
     tree = ensemble.members[member].tree_
     for first in range(0, len(codes), _BLOCK_ROWS):
@@ -234,15 +259,15 @@ def _apply_tree(ensemble: Ensemble, X: Any, member: int, codes: Array) -> None:
 
 
 def _leaf_codes(ensemble: Ensemble, member: int, codes: Array) -> Array:
-    """Give the code of the class that each node of a tree votes for."""
+    """Return the code of the class that each node of a tree votes for."""
     winners = ensemble.members[member].tree_.value[:, 0, :].argmax(axis=1)
     return ensemble.positions(member)[winners].astype(codes.dtype)
 
 
 def looks_trained_on(ensemble: Ensemble, votes: Votes) -> bool:
-    """Whether votes seem to be on the training rows: members are better on those they saw.
+    """Tell whether votes seem to be on the training rows: members do better on those they saw.
 
-    Told for ensembles that keep a record of the rows, and only if there are as many.
+    False for ensembles that keep no record of the rows, and for another number of rows.
     """
     if getattr(ensemble.model, "_n_samples", None) != votes.n_samples:
         return False
@@ -257,15 +282,15 @@ def looks_trained_on(ensemble: Ensemble, votes: Votes) -> bool:
 def _in_bag_mask(
     ensemble: Ensemble, n_samples: int, members: Sequence[int] | None = None
 ) -> NDArray[np.bool_]:
-    """Mark the rows that each member, or each of some, was trained on: (members, samples)."""
+    """Mark the rows that members were trained on: (members, samples)."""
     wanted = range(ensemble.n_members) if members is None else members
     places = {member: place for place, member in enumerate(wanted)}
     mask = np.zeros((len(places), n_samples), dtype=bool)
     n_trained = getattr(ensemble.model, "_n_samples", n_samples)
     if n_trained != n_samples:
         raise InputError(
-            f"Out-of-bag votes are on the training rows, of which there were {n_trained}; X has "
-            f"{n_samples}. Give the rows the ensemble was trained on, in their order."
+            f"Out-of-bag votes need the {n_trained} rows that the ensemble was trained on; X has "
+            f"{n_samples} rows. Give the training rows, in their order."
         )
     for member, rows in enumerate(ensemble.in_bag()):
         if member in places:

@@ -27,7 +27,7 @@ class Columns:
     n_samples, n_members : int
         Its shape.
     read : callable
-        Gives the columns of some members.
+        Returns the columns of some members.
     names : sequence of str or None
         Names of the members.
     has_missing : bool
@@ -41,7 +41,7 @@ class Columns:
     has_missing: bool = False
 
     def classes(self, y: ArrayLike | None) -> Array:
-        """Find all labels, of the table and of y."""
+        """Return all labels, of the table and of y."""
         found = [] if y is None else [plain_text(find_classes(as_column(y)))]
         step = max(1, _BLOCK_BYTES // (8 * max(1, self.n_samples)))
         for first in range(0, self.n_members, step):
@@ -58,7 +58,7 @@ class Columns:
 
 
 def columns_of(table: Any) -> Columns:
-    """Read anything with a shape and slices, a data frame, or nested lists."""
+    """Return the columns of anything with a shape and slices, a data frame, or nested lists."""
     is_frame = hasattr(table, "columns")
     sliced = table if hasattr(table, "shape") and not is_frame else as_labels(table, "votes")
     if len(sliced.shape) != 2:
@@ -81,7 +81,7 @@ def columns_of(table: Any) -> Columns:
 
 
 def open_zarr(array: Any) -> Any:
-    """Open a zarr array that is given by its path."""
+    """Return a zarr array, opened if it is given by its path."""
     if not isinstance(array, (str, os.PathLike)):
         return array
     zarr = import_extra("zarr", "zarr", "reading a zarr array")
@@ -90,7 +90,7 @@ def open_zarr(array: Any) -> Any:
 
 
 def columns_of_parquet(file: Path, y: ArrayLike | None) -> tuple[Columns, ArrayLike | None]:
-    """Read the columns of a Parquet file, and the true labels, if y names one of them."""
+    """Return the columns of a Parquet file, and the true labels if y names one of them."""
     parquet = import_extra("pyarrow.parquet", "parquet", "reading .parquet")
     with reading(file):
         opened = parquet.ParquetFile(file)

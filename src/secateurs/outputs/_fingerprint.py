@@ -20,7 +20,7 @@ def fingerprint(ensemble: Ensemble, rows: Any) -> str:
     """Return a hash of the rows and of all data that the members hold.
 
     A model that was written to a file and read again has the fingerprint it had. Functions inside
-    of members are passed over: their data may change from call to call.
+    members are left out: their data may change from call to call.
     """
     known = [(ensemble.classes, ensemble.features(i)) for i in range(ensemble.n_members)]
     parts = [joblib.hash(part) for part in _parts((known, list(ensemble.members)), set())]

@@ -13,9 +13,9 @@ from secateurs.outputs._votes import Votes
 
 
 class Predictions(Ensemble):
-    """An ensemble of which nothing but predictions is known.
+    """An ensemble of which only predictions are known.
 
-    Its "rows" are row numbers of the table, so that it is asked like any other ensemble.
+    Its "rows" are row numbers of the table, so that it can be used like any other ensemble.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Predictions(Ensemble):
         return super().names if self.votes.names is None else self.votes.names.tolist()
 
     def codes(self, X: Any, member: int) -> Array:
-        """Give a member's votes on some rows of the table."""
+        """Return a member's votes on some rows of the table."""
         return self.votes.codes([member])[0][X]
 
     def contribution(self, X: Any, member: int) -> NDArray[np.float64]:
@@ -70,14 +70,14 @@ class Predictions(Ensemble):
 
 
 def is_table(model: Any) -> bool:
-    """Whether something is predictions rather than models."""
+    """Tell whether something is predictions rather than models."""
     if isinstance(model, (list, tuple)):
         return len(model) > 0 and not any(hasattr(member, "predict") for member in model)
     return hasattr(model, "__array__") and not hasattr(model, "predict")
 
 
 def _probabilities(table: Any) -> NDArray[Any] | None:
-    """Give the table if it is one of probabilities, checked; None if it is one of labels."""
+    """Return a table of probabilities, checked; None for a table of labels."""
     values = np.asarray(table)
     if values.ndim != 3:
         return None
@@ -91,6 +91,6 @@ def _probabilities(table: Any) -> NDArray[Any] | None:
         sample, member = (int(place) for place in np.argwhere(bad)[0])
         raise InputError(
             f"Member {member} gives sample {sample} the probabilities {values[sample, member]}, "
-            "which do not sum to 1. Give samples × members × classes; members first: transpose."
+            "which do not sum to 1. Give samples × members × classes, in this order."
         )
     return values

@@ -25,7 +25,7 @@ _FORMAT, _VERSION = "secateurs votes", 1
 
 
 def lay_out(folder: Path, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Make a folder with all but the tiles; it appears whole or not at all."""
+    """Create a folder with all but the tiles; it appears whole or not at all."""
     fresh = folder.with_name(f".{secrets.token_hex(8)}-{folder.name}")
     known = {"format": _FORMAT, "version": _VERSION, **meta}
     known["crc32"] = {name: zlib.crc32(array.tobytes()) for name, array in arrays.items()}
@@ -43,10 +43,10 @@ def lay_out(folder: Path, meta: Mapping[str, Any], arrays: Mapping[str, Array]) 
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
-    """Read what a store says of itself."""
+    """Read the description of a store."""
     file = folder / META
     if not file.exists():
-        raise InputError(f"{folder} is no store of votes: it has no {META}.")
+        raise InputError(f"{folder} is not a store of votes: it has no {META}.")
     with reading(file):
         meta: dict[str, Any] = json.loads(file.read_text())
         if (meta["format"], meta["version"]) != (_FORMAT, _VERSION):
@@ -61,7 +61,7 @@ def _meta_sum(meta: Mapping[str, Any]) -> int:
 
 
 def read_array(folder: Path, meta: Mapping[str, Any], name: str) -> Array | None:
-    """Read one of the small arrays; None if the store has none of that name."""
+    """Read one of the small arrays; None if the store does not have it."""
     if name not in meta["crc32"]:
         return None
     file = folder / f"{name}.npy"
@@ -77,21 +77,21 @@ def read_array(folder: Path, meta: Mapping[str, Any], name: str) -> Array | None
 
 @lru_cache(maxsize=32)
 def array_in(folder: Path, store_id: str, name: str) -> Array | None:
-    """Read one of the small arrays, once in a process."""
+    """Read one of the small arrays, once per process."""
     meta = read_meta(folder)
     if meta["id"] != store_id:
-        raise InputError(f"{folder} is another store than it was. Open it again.")
+        raise InputError(f"{folder} is no longer the store that was opened. Open it again.")
     return read_array(folder, meta, name)
 
 
 @lru_cache(maxsize=8)
 def places_in(folder: Path, store_id: str) -> NDArray[np.intp]:
-    """Tell the place at which each member lies."""
+    """Return the place at which each member lies."""
     return np.argsort(np.asarray(array_in(folder, store_id, "order")))
 
 
 def append_line(file: Path, line: str) -> None:
-    """Add a line to a list, in the place of one that a crash has torn."""
+    """Add a line to a file, in place of one that a crash has torn."""
     with file.open("r+b") as handle:
         content = handle.read()
         handle.seek(content.rfind(b"\n") + 1)
@@ -102,7 +102,7 @@ def append_line(file: Path, line: str) -> None:
 
 
 def read_log(folder: Path) -> Mapping[int, list[int]]:
-    """Give the checksums of the members of each tile that is finished."""
+    """Return the checksums of the members of each finished tile."""
     with reading(folder / LOG):
         state = (folder / LOG).stat()
         return _read_log(folder, state.st_mtime_ns, state.st_size)
@@ -117,7 +117,7 @@ def _read_log(folder: Path, changed: int, size: int) -> Mapping[int, list[int]]:
 
 @contextmanager
 def writing(folder: Path, state: Callable[[], str] = lambda: "nothing is") -> Iterator[None]:
-    """Turn a full or broken disk into one line of ours; `state` tells what is there."""
+    """Turn a full or broken disk into an InputError; ``state`` tells what is written so far."""
     try:
         yield
     except OSError as error:
@@ -131,9 +131,9 @@ _checked: dict[tuple[Path, int, int], NDArray[np.bool_]] = {}
 
 
 def checked_rows(file: Path, n_rows: int) -> NDArray[np.bool_]:
-    """Tell which members of a tile this process has compared with their checksums.
+    """Return a mask of the members of a tile that this process has checked.
 
-    A file that has changed since is another one.
+    A file that has changed since counts as another one.
     """
     state = file.stat()
     key = (file, state.st_mtime_ns, state.st_size)
@@ -143,6 +143,6 @@ def checked_rows(file: Path, n_rows: int) -> NDArray[np.bool_]:
 
 
 def forget_checks(file: Path) -> None:
-    """Compare again when a tile is next read."""
+    """Make sure that a tile is checked again when it is next read."""
     for key in [key for key in _checked if key[0] == file]:
         del _checked[key]
