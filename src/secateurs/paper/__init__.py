@@ -1,11 +1,14 @@
 """The paper's experiments: data, protocol, plans, runner, tables and figures."""
 
+from secateurs.paper._claims import Claim
 from secateurs.paper._plan import PLANS, PaperRow, Plan, load_plan, read_plan
+from secateurs.paper._reproduce import reproduce
 from secateurs.paper._results import load_results
-from secateurs.paper._runner import Outcome, reproduce, run
+from secateurs.paper._runner import Outcome, run
 
 __all__ = [
     "PLANS",
+    "Claim",
     "Outcome",
     "PaperRow",
     "Plan",

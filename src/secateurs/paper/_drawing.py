@@ -10,7 +10,7 @@ import numpy as np
 
 from secateurs._methods import METHODS, Style
 from secateurs.exceptions import import_extra
-from secateurs.paper._paper import OURS, label
+from secateurs.paper._printed import OURS, label
 
 COLUMN = 3.5  # inches, the width of a column of the paper
 DPI = 200

@@ -1,18 +1,21 @@
-"""Rows of a table that are not like the paper's, and why."""
+"""Rows of our tables that differ from the paper's, and why."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from secateurs.paper._paper import METHODS, label, reason_for
-from secateurs.paper._tables import Table, TableRow
+from secateurs.paper._accuracy_tables import Table, TableRow
+from secateurs.paper._printed import METHODS, label, reason_for
+from secateurs.paper._table_text import distance, number
 
 _TOLERATED = 2.0  # of the paper's standard deviations
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A row whose figures lie more than two of the paper's standard deviations from the paper's.
+    """A row whose accuracies lie more than two of the paper's standard deviations from the paper's.
 
     Attributes
     ----------
@@ -37,9 +40,19 @@ class Mismatch:
     established: bool
     reason: str
 
+    def __str__(self) -> str:
+        reason = self.reason or "No reason found yet."
+        if not self.established:
+            reason += " How the paper read these data is not established."
+        return (
+            f"{self.row}: {', '.join(self.methods)} more than two of the paper's standard "
+            f"deviations away, the furthest {distance(self.furthest)}; on average "
+            f"{number(self.difference, sign=True)} points. {reason}"
+        )
+
 
 def mismatches(table: Table) -> list[Mismatch]:
-    """List the rows that are not like the paper's.
+    """Return the rows that differ from the paper's.
 
     Parameters
     ----------
@@ -70,7 +83,7 @@ def mismatches(table: Table) -> list[Mismatch]:
 
 
 def n_compared(table: Table) -> int:
-    """Number of rows that can be compared with the paper's: those that are complete."""
+    """Return the number of rows that can be compared with the paper's: the complete ones."""
     return len(_comparable(table))
 
 

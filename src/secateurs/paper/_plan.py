@@ -1,33 +1,142 @@
 """Plans: which cells make a table or figure of the paper, one TOML file each."""
 
+from __future__ import annotations
+
 import itertools
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from secateurs._text import listed
 from secateurs.exceptions import InputError, reading
-from secateurs.paper._cells import KINDS, VARIANTS, WORKERS, Cell
-from secateurs.paper._protocol import LEARNERS, N_FOLDS
-from secateurs.paper.datasets import READINGS
+from secateurs.paper._printed import LEARNERS, READINGS
 from secateurs.pruners import all_pruners
 from secateurs.pruners._base import resolve_keep
 
 PLANS = (
-    "table-dt",
-    "table-svm",
-    "table-knn",
-    "figure-epfd",
-    "figure-speedup",
-    "figure-objective",
-    "figure-lambda",
-    "figure-size",
-    "figure-scale",
-    "settings",
-    "authors",
+    *("table-dt", "table-svm", "table-knn"),
+    *("figure-epfd", "figure-speedup", "figure-objective"),
+    *("figure-lambda", "figure-size", "figure-scale"),
+    *("settings", "authors"),
 )
+N_FOLDS = 5
+KINDS = ("prune", "combination", "size", "speedup", "scale")
+TIMED_KINDS = ("speedup", "scale")  # measured alone, one after the other
+VARIANTS = ("library", "epfd", "authors")
+WORKERS = ("2-workers", "3-workers")  # the variants of a speed-up
+
+
+@dataclass(frozen=True, order=True)
+class Bag:
+    """An ensemble trained on one fold, whose votes serve many cells.
+
+    Attributes
+    ----------
+    dataset, reading : str
+        The data, and whether it is read with two classes or as it is.
+    learner : str
+        What is bagged.
+    n_members : int
+        Size of the ensemble.
+    fold : int
+        Which of the five blocks is the test part.
+    seed : int
+        Random seed of the run.
+
+    Examples
+    --------
+    >>> from secateurs.paper._plan import Bag
+    >>> Bag("iono", "binary", "dt", 100, 0, 0).key
+    'iono-binary-dt-100-fold0-seed0'
+    """
+
+    dataset: str
+    reading: str
+    learner: str
+    n_members: int
+    fold: int
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """A unique name, also used as a file name."""
+        return (
+            f"{self.dataset}-{self.reading}-{self.learner}-{self.n_members}"
+            f"-fold{self.fold}-seed{self.seed}"
+        )
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One measurement: a method on a bag, with its settings.
+
+    Attributes
+    ----------
+    kind : {"prune", "combination", "size", "speedup", "scale"}
+        What is measured.
+    dataset, reading, learner, n_members, fold, seed
+        The bag.
+    keep : int
+        Number of members to keep.
+    diversity_weight : float
+        λ, for COMEP and DOMEP, and of the objective that is reported for any method.
+    method : str
+        Short name of a pruner, or "full" for all members.
+    variant : str
+        "library" for the method as secateurs has it, "epfd" for its distributed version,
+        "authors" for the reading of the authors' program; "2-workers" and the like for speed-up.
+
+    Examples
+    --------
+    >>> from secateurs.paper._plan import Cell
+    >>> cell = Cell("prune", "iono", "binary", "dt", 100, 20, 0.5, "comep", "library", 0, 0)
+    >>> cell.key
+    'prune/iono-binary-dt-100-fold0-seed0/comep/library/keep20/weight0.5'
+    """
+
+    kind: str
+    dataset: str
+    reading: str
+    learner: str
+    n_members: int
+    keep: int
+    diversity_weight: float
+    method: str
+    variant: str
+    fold: int
+    seed: int
+
+    @property
+    def bag(self) -> Bag:
+        """What is trained for this cell."""
+        return Bag(self.dataset, self.reading, self.learner, self.n_members, self.fold, self.seed)
+
+    @property
+    def key(self) -> str:
+        """A unique name."""
+        return (
+            f"{self.kind}/{self.bag.key}/{self.method}/{self.variant}"
+            f"/keep{self.keep}/weight{self.diversity_weight:g}"
+        )
+
+
+CELL_FIELDS = tuple(field.name for field in fields(Cell))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a plan varies besides data, learner, fold and method."""
+
+    n_members: int
+    keep: int
+    diversity_weight: float
+
+    def __str__(self) -> str:
+        return f"{self.n_members} members, {self.keep} kept, λ = {self.diversity_weight:g}"
 
 
 @dataclass(frozen=True)
@@ -45,7 +154,7 @@ class PaperRow:
     learner : str
         What is bagged.
     established : bool
-        Whether it is known that the paper read the data so.
+        Whether it is known that the paper read the data in this way.
     note : str
         How that is known, or why not.
     n_members : tuple of int
@@ -63,14 +172,14 @@ class PaperRow:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure for a table or figure: the product of all that is listed.
+    """What to measure for a table or figure: the product of everything listed.
 
     Attributes
     ----------
     name, title : str
         Short and long name.
     reproduces : str
-        What of the paper it repeats.
+        Which part of the paper it repeats.
     kind : {"prune", "combination", "size", "speedup", "scale"}
         What is measured.
     rows : tuple of PaperRow
@@ -117,8 +226,26 @@ class Plan:
         """The learners of all rows, each once."""
         return tuple(dict.fromkeys(row.learner for row in self.rows))
 
+    @property
+    def row_names(self) -> list[str]:
+        """Names of the rows: the paper's, and learner or reading where rows share it."""
+        names = []
+        for row in self.rows:
+            alike = [other for other in self.rows if other.paper_name == row.paper_name]
+            learners, readings = ({getattr(o, n) for o in alike} for n in ("learner", "reading"))
+            more = [LEARNERS.get(row.learner, row.learner)] if len(learners) > 1 else []
+            more += [READINGS[row.reading]] if len(readings) > 1 else []
+            names.append(", ".join([row.paper_name, *more]))
+        return names
+
+    @property
+    def settings(self) -> list[Setting]:
+        """All settings, each once, in the order of the plan."""
+        found = (Setting(c.n_members, c.keep, c.diversity_weight) for c in self.cells())
+        return list(dict.fromkeys(found))
+
     def cells(self, seed: int = 0) -> list[Cell]:
-        """Give all cells, in the order of the plan."""
+        """Return all cells, in the order of the plan."""
         sized = [(row, n) for row in self.rows for n in row.n_members or self.n_members]
         product = itertools.product(
             sized, self.folds, self.keep, self.diversity_weight, self.methods, self.variants
@@ -151,11 +278,15 @@ def load_plan(name: str, quick: bool = False) -> Plan:
     name : str
         One of `PLANS`.
     quick : bool, default=False
-        Give its short form: minutes instead of hours, and no data but what is at hand.
+        Return the short form: minutes instead of hours, and only data that needs no download.
 
     Returns
     -------
     Plan
+
+    See Also
+    --------
+    read_plan : Read a plan of your own.
 
     Examples
     --------
@@ -164,7 +295,7 @@ def load_plan(name: str, quick: bool = False) -> Plan:
     ('comep',)
     """
     if name not in PLANS:
-        raise InputError(f"{name!r} is no table or figure. Give one of: {', '.join(PLANS)}.")
+        raise InputError(f"{name!r} is not a table or figure. Give one of: {listed(PLANS)}.")
     return read_plan(files("secateurs.paper") / "plans" / f"{name}.toml", quick)
 
 
@@ -174,13 +305,17 @@ def read_plan(path: Path | Traversable, quick: bool = False) -> Plan:
     Parameters
     ----------
     path : Path
-        The file; it names the plan.
+        The file; its name becomes that of the plan.
     quick : bool, default=False
-        Let what stands under ``[quick]`` take the place of what stands above.
+        Let what stands under ``[quick]`` replace what stands above.
 
     Returns
     -------
     Plan
+
+    See Also
+    --------
+    load_plan : Read a plan that comes with the package.
     """
     with reading(Path(str(path))):
         content = tomllib.loads(path.read_text("utf-8"))
@@ -192,9 +327,9 @@ def read_plan(path: Path | Traversable, quick: bool = False) -> Plan:
 
 def _plan(name: str, content: dict[str, Any], quick: bool) -> Plan:
     known = {item.name for item in fields(Plan)} - {"name", "quick"}
-    unknown = sorted(set(content) - known)
+    unknown = set(content) - known
     if unknown:
-        raise InputError(f"has unknown settings {', '.join(unknown)}. Known: {_listed(known)}.")
+        raise InputError(f"has unknown settings {_sorted(unknown)}. Known: {_sorted(known)}.")
     rows = tuple(PaperRow(**_tuples(row)) for row in content.pop("rows"))
     plan = Plan(name=name, rows=rows, quick=quick, **_tuples(content))
     _check(plan)
@@ -206,7 +341,7 @@ def _tuples(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(plan: Plan) -> None:
-    allowed = {
+    allowed: dict[str, tuple[Iterable[Any], Any]] = {
         "kind": ([plan.kind], KINDS),
         "reading": ([row.reading for row in plan.rows], READINGS),
         "learner": ([row.learner for row in plan.rows], LEARNERS),
@@ -217,8 +352,8 @@ def _check(plan: Plan) -> None:
     for what, (given, known) in allowed.items():
         for value in given:
             if value not in known:
-                raise InputError(f"has {what} {value!r}. Known: {_listed(known)}.")
+                raise InputError(f"has {what} {value!r}. Known: {_sorted(known)}.")
 
 
-def _listed(values: Any) -> str:
-    return ", ".join(map(str, sorted(values)))
+def _sorted(values: Iterable[Any]) -> str:
+    return listed(sorted(values))

@@ -4,15 +4,19 @@ Each class is shuffled and cut into five blocks of ⌊rows/5⌋. Block i is the 
 the validation part, and the rest, with the rows left over, trains. An ensemble is trained once and
 its votes are collected on both parts: everything else is done with votes.
 
-All chance comes from names (seed, data set, reading, learner, fold), so a bag can be made alone, in
-any order and in any process, and is always the same.
+All random seeds derive from names (seed, data set, reading, learner, fold), so a bag can be made
+alone, in any order and in any process, and is always the same.
 """
 
+from __future__ import annotations
+
+import hashlib
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,69 +27,29 @@ from secateurs.ensembles import as_ensemble
 from secateurs.outputs._collect import votes_of
 from secateurs.outputs._votes import Votes
 from secateurs.paper import datasets
-from secateurs.paper._cells import Bag, seed_sequence, small_seed
+from secateurs.paper._plan import N_FOLDS, Bag
 
-N_FOLDS = 5
 SYNTHETIC = "synthetic"  # learner of votes that are drawn, on data sets "synthetic-ROWS"
 _N_TEST = 1000  # test rows of drawn votes
 
-Rows = NDArray[np.intp]
-
-
-def _tree() -> Any:
-    from sklearn.tree import DecisionTreeClassifier
-
-    return DecisionTreeClassifier()
-
-
-def _naive_bayes() -> Any:
-    from sklearn.naive_bayes import GaussianNB
-
-    return GaussianNB()
-
-
-def _neighbours(weights: str) -> Any:
-    from sklearn.neighbors import KNeighborsClassifier
-
-    return KNeighborsClassifier(weights=weights)
-
-
-def _linear_model() -> Any:
-    from sklearn.linear_model import RidgeClassifier
-
-    return RidgeClassifier()
-
-
-def _linear_svm() -> Any:
-    from sklearn.svm import LinearSVC
-
-    return LinearSVC()
-
-
-def _rbf_svm() -> Any:
-    from sklearn.svm import SVC
-
-    return SVC(kernel="rbf", gamma="auto", cache_size=1000)  # γ = 1/features, raw values
-
-
-LEARNERS: Mapping[str, Callable[[], Any] | None] = {
-    "dt": _tree,
-    "nb": _naive_bayes,
-    "knn": lambda: _neighbours("uniform"),
-    "knn-distance": lambda: _neighbours("distance"),
-    "lm": _linear_model,
-    "svm-linear": _linear_svm,
-    "svm-rbf": _rbf_svm,
-    SYNTHETIC: None,
+# Module, class and parameters of what is bagged.
+_LEARNERS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
+    "dt": ("tree", "DecisionTreeClassifier", {}),
+    "nb": ("naive_bayes", "GaussianNB", {}),
+    "knn": ("neighbors", "KNeighborsClassifier", {}),
+    "knn-distance": ("neighbors", "KNeighborsClassifier", {"weights": "distance"}),
+    "lm": ("linear_model", "RidgeClassifier", {}),
+    "svm-linear": ("svm", "LinearSVC", {}),
+    "svm-rbf": ("svm", "SVC", {"kernel": "rbf", "gamma": "auto", "cache_size": 1000}),
 }
 
 
 class Split(NamedTuple):
     """Rows to train on, to prune on and to test on, each in ascending order."""
 
-    train: Rows
-    validation: Rows
-    test: Rows
+    train: NDArray[np.intp]
+    validation: NDArray[np.intp]
+    test: NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +78,7 @@ class Voted:
 
 
 def split(y: ArrayLike, fold: int, rng: np.random.Generator) -> Split:
-    """Cut rows into three parts, class by class.
+    """Split rows into three parts, class by class.
 
     Parameters
     ----------
@@ -139,7 +103,7 @@ def split(y: ArrayLike, fold: int, rng: np.random.Generator) -> Split:
     """
     labels = np.asarray(y)
     held_out = {fold: "test", (fold + 1) % N_FOLDS: "validation"}
-    parts: dict[str, list[Rows]] = {"train": [], "validation": [], "test": []}
+    parts: dict[str, list[NDArray[np.intp]]] = {"train": [], "validation": [], "test": []}
     for label in np.unique(labels):
         rows = rng.permutation(np.flatnonzero(labels == label))
         size = len(rows) // N_FOLDS
@@ -166,7 +130,7 @@ def cast_votes(bag: Bag, data_dir: str | os.PathLike[str] | None = None) -> Vote
 
     Examples
     --------
-    >>> from secateurs.paper._cells import Bag
+    >>> from secateurs.paper._plan import Bag
     >>> from secateurs.paper._protocol import cast_votes
     >>> cast_votes(Bag("iris", "multiclass", "dt", 5, 0, 0)).validation
     Votes(30 samples, 5 members, 3 classes)
@@ -203,12 +167,12 @@ def _train(bag: Bag, X: NDArray[np.float64], y: NDArray[np.str_]) -> Any:
     from sklearn.ensemble import BaggingClassifier
     from sklearn.exceptions import ConvergenceWarning
 
-    learner = LEARNERS[bag.learner]
-    assert learner is not None
+    module, kind, parameters = _LEARNERS[bag.learner]
+    learner = getattr(import_module(f"sklearn.{module}"), kind)(**parameters)
     seed = small_seed(bag.seed, bag.dataset, bag.reading, bag.learner, bag.fold, "train")
-    model = BaggingClassifier(learner(), n_estimators=bag.n_members, random_state=seed)
+    model = BaggingClassifier(learner, n_estimators=bag.n_members, random_state=seed)
     with warnings.catch_warnings():
-        # Raw values, as in the paper: a linear SVM need not come to an end on them.
+        # Raw values, as in the paper: a linear SVM need not converge on them.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y)
 
@@ -231,3 +195,22 @@ def _draw_part(n_rows: int, skill: NDArray[np.float64], rng: np.random.Generator
     for member, chance in enumerate(skill):
         codes[member] = y ^ (rng.random(n_rows) > chance + hardness)
     return Votes.from_codes(codes, np.array([0, 1]), y)
+
+
+def seed_sequence(*parts: object) -> np.random.SeedSequence:
+    """Return a source of randomness for a name, the same on every machine and in any order.
+
+    Examples
+    --------
+    >>> from secateurs.paper._protocol import seed_sequence
+    >>> first, again = seed_sequence(0, "iono", "dt"), seed_sequence(0, "iono", "dt")
+    >>> first.generate_state(2).tolist() == again.generate_state(2).tolist()
+    True
+    """
+    text = "\x1f".join(map(str, parts))
+    return np.random.SeedSequence(int.from_bytes(hashlib.sha256(text.encode()).digest()))
+
+
+def small_seed(*parts: object) -> int:
+    """Return a seed for scikit-learn: an integer below 2³¹."""
+    return int(seed_sequence(*parts).generate_state(1)[0] >> 1)

@@ -1,18 +1,23 @@
-"""The results store: a folder of files, one for each bag, one line of JSON for each cell.
+"""The results store: a folder of files, one per bag, one line of JSON per cell.
 
 A line is appended by a single write and forced to disk, so that a run that is killed at any moment
-leaves whole lines and at most one torn one. A torn line is no JSON: it is passed over, and its
+leaves whole lines and at most one torn one. A torn line is not valid JSON: it is skipped, and its
 cell is run again.
 """
 
+from __future__ import annotations
+
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from secateurs._text import plain
 from secateurs.exceptions import InputError
-from secateurs.paper._cells import CELL_FIELDS, Cell, cell_of
+from secateurs.paper._plan import CELL_FIELDS, Cell, PaperRow, Plan
 from secateurs.persistence._files import write_file
 
 if TYPE_CHECKING:
@@ -20,39 +25,22 @@ if TYPE_CHECKING:
 
 RESULTS = "results"
 TIME_FIELDS = (
-    "seconds",
-    "path_seconds",
-    "train_seconds",
-    "vote_seconds",
-    "seconds_comep",
-    "seconds_domep",
-    "seconds_path",
+    *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
+    *("seconds_comep", "seconds_domep", "seconds_path"),
 )
 _COLUMNS = (
-    *CELL_FIELDS,
-    "accuracy",
-    "validation_accuracy",
-    "n_kept",
-    "members",
-    "objective",
-    "seconds",
-    "path_seconds",
-    "train_seconds",
-    "vote_seconds",
-    "n_train",
-    "n_validation",
-    "n_test",
-    "n_classes",
-    "source",
+    *(*CELL_FIELDS, "accuracy", "validation_accuracy", "n_kept", "members", "objective"),
+    *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
+    *("n_train", "n_validation", "n_test", "n_classes", "source"),
 )
 _APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
-Row = dict[str, Any]
+Result = dict[str, Any]  # the fields of a cell, and what was measured
 
 
-def append_row(path: Path, row: Row) -> None:
-    """Put a row at the end of a file, whole and on disk, or torn and recognisable as such."""
-    line = json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+def append_result(path: Path, result: Result) -> None:
+    """Append a result to a file: whole and on disk, or torn and recognisable as such."""
+    line = json.dumps(result, ensure_ascii=False, allow_nan=False).encode() + b"\n"
     handle = os.open(path, _APPENDING, 0o644)
     try:
         if _ends_torn(handle):
@@ -65,28 +53,29 @@ def append_row(path: Path, row: Row) -> None:
         os.close(handle)
 
 
-def read_rows(path: Path) -> list[Row]:
-    """Give the whole rows of a file, in its order."""
-    rows = []
+def read_results(path: Path) -> list[Result]:
+    """Return the whole results of a file, in its order."""
+    results = []
     for line in path.read_bytes().split(b"\n"):
         try:
-            row = json.loads(line)
+            result = json.loads(line)
         except ValueError:  # torn, or the empty end of the last line
             continue
-        if isinstance(row, dict) and all(name in row for name in CELL_FIELDS):
-            rows.append(row)
-    return rows
+        if isinstance(result, dict) and all(name in result for name in CELL_FIELDS):
+            results.append(result)
+    return results
 
 
-def stored(folder: Path) -> dict[Cell, Row]:
-    """Give the rows of a results folder by cell; of two rows of a cell the later one counts."""
-    rows: dict[Cell, Row] = {}
-    for path in sorted(folder.glob("*.jsonl")):
-        rows |= {cell_of(row): row for row in read_rows(path)}
-    return rows
+def stored(folder: Path) -> dict[Cell, Result]:
+    """Return the results of a folder by cell; the later of two for the same cell counts."""
+    return {
+        Cell(**{name: result[name] for name in CELL_FIELDS}): result
+        for path in sorted(folder.glob("*.jsonl"))
+        for result in read_results(path)
+    }
 
 
-def load_results(out_dir: str | os.PathLike[str]) -> "pd.DataFrame":
+def load_results(out_dir: str | os.PathLike[str]) -> pd.DataFrame:
     """Read all results of a run.
 
     Parameters
@@ -97,8 +86,12 @@ def load_results(out_dir: str | os.PathLike[str]) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a cell, sorted by what tells cells apart, so that the order in which they were
-        measured does not matter. Fields that a kind of cell has not are NaN or None.
+        One row per cell, sorted by the fields of cells, so that the order in which they were
+        measured does not matter. Fields that a kind of cell lacks are NaN or None.
+
+    See Also
+    --------
+    run : Measures the cells.
 
     Examples
     --------
@@ -108,22 +101,50 @@ def load_results(out_dir: str | os.PathLike[str]) -> "pd.DataFrame":
     ...     len(load_results(folder))
     0
     """
-    rows = stored(Path(out_dir) / RESULTS)
-    return as_frame(rows[cell] for cell in sorted(rows))
+    results = stored(Path(out_dir) / RESULTS)
+    return as_frame(results[cell] for cell in sorted(results))
 
 
-def as_frame(rows: Iterable[Row]) -> "pd.DataFrame":
-    """Turn rows into a frame that has all the usual columns."""
+def as_frame(results: Iterable[Result]) -> pd.DataFrame:
+    """Return results as a frame that has all the usual columns."""
     import pandas as pd
 
-    listed = list(rows)
-    names = dict.fromkeys([*_COLUMNS, *sorted({name for row in listed for name in row})])
-    return pd.DataFrame(listed, columns=list(names))
+    found = list(results)
+    names = dict.fromkeys([*_COLUMNS, *sorted({name for result in found for name in result})])
+    return pd.DataFrame(found, columns=list(names))
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a small file of plain values, whole or not at all."""
-    write_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+    """Write plain values as JSON, whole or not at all; NaN and infinity become null."""
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    write_file(path, f"{text}\n".encode())
+
+
+def results_of(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the results that a plan asks for, of any seed, in a fixed order."""
+    names = [name for name in CELL_FIELDS if name != "seed"]
+    wanted = {tuple(getattr(cell, name) for name in names) for cell in plan.cells()}
+    keys = frame[names].itertuples(index=False, name=None)
+    chosen = frame[np.array([key in wanted for key in keys], dtype=bool)]
+    return chosen.sort_values(list(CELL_FIELDS), kind="stable", ignore_index=True)
+
+
+def results_by_row(
+    plan: Plan, frame: pd.DataFrame
+) -> Iterator[tuple[str, PaperRow, pd.DataFrame]]:
+    """Yield the name, the source and the results of each row of a plan, also where none exist."""
+    wanted = results_of(plan, frame)
+    for name, row in zip(plan.row_names, plan.rows, strict=True):
+        source = {"dataset": row.dataset, "reading": row.reading, "learner": row.learner}
+        yield name, row, where(wanted, **source)
+
+
+def where(frame: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """Return the rows of a frame that have these values."""
+    chosen = np.ones(len(frame), dtype=bool)
+    for name, value in values.items():
+        chosen &= (frame[name] == value).to_numpy()
+    return frame[chosen]
 
 
 def _ends_torn(handle: int) -> bool:

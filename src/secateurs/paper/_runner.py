@@ -1,38 +1,57 @@
-"""Run plans: every cell once, in parallel, so that a killed run goes on where it was."""
+"""Run plans: every cell once, in parallel; an interrupted run continues where it stopped."""
+
+from __future__ import annotations
 
 import json
+import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from secateurs import __version__
+from secateurs._text import listed
 from secateurs.engines._executors import engine_for, gather, running
-from secateurs.exceptions import InputError, import_extra
+from secateurs.exceptions import InputError
 from secateurs.paper import datasets
-from secateurs.paper._cells import TIMED_KINDS, Bag, Cell, by_bag
-from secateurs.paper._costs import cost
-from secateurs.paper._kinds import Measurer
-from secateurs.paper._plan import PLANS, Plan, load_plan
-from secateurs.paper._protocol import cast_votes
-from secateurs.paper._results import (
-    RESULTS,
-    Row,
-    append_row,
-    load_results,
-    stored,
-    write_json,
-)
-from secateurs.paper._sources import Missing, find_sources
+from secateurs.paper._claims import Claim
+from secateurs.paper._measure import Measurer
+from secateurs.paper._plan import PLANS, TIMED_KINDS, Bag, Cell, Plan, load_plan
+from secateurs.paper._protocol import SYNTHETIC, cast_votes
+from secateurs.paper._results import RESULTS, Result, append_result, stored, write_json
 from secateurs.persistence._files import write_file
 
 Callback = Callable[[int, int, float | None], object]
 
 _MARK = ".folder"  # in the results folder: tells workers whether they see the same one
+_ROUNDS = {"pep": 2.5, "sep": 0.8}  # seconds at 100 members; other methods take next to nothing
+_QUICK = 0.02
+
+# Seconds to train one member, by training rows and features: orders of magnitude.
+_SECONDS: Mapping[str, Callable[[float, float], float]] = {
+    "dt": lambda n, f: 1.3e-8 * n * f * math.log2(n + 1),
+    "nb": lambda n, f: 1e-8 * n * f,
+    "knn": lambda n, f: 1e-6 * n * f,
+    "knn-distance": lambda n, f: 1e-6 * n * f,
+    "lm": lambda n, f: 1e-8 * n * f**2,
+    "svm-linear": lambda n, f: 1e-6 * n * f,
+    "svm-rbf": lambda n, f: 1e-8 * n**2 * (1 + f / 20),
+    SYNTHETIC: lambda n, f: 1e-8 * n,
+}
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A data set that is not available, and what lacks it."""
+
+    dataset: str
+    paper_names: tuple[str, ...]
+    plans: tuple[str, ...]
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -44,17 +63,20 @@ class Outcome:
     n_cells : int
         Cells that the plans ask for, without those of missing data.
     n_run : int
-        Cells that were measured; the others were there.
+        Cells measured by this run; the others were there.
     missing : tuple of Missing
-        Data sets that could not be had.
+        Data sets that are not available.
     seconds : float
         How long it took.
+    claims : tuple of Claim
+        The paper's claims with their verdicts; empty unless made by `reproduce`.
     """
 
     n_cells: int
     n_run: int
     missing: tuple[Missing, ...]
     seconds: float
+    claims: tuple[Claim, ...] = ()
 
 
 class Task(NamedTuple):
@@ -66,6 +88,28 @@ class Task(NamedTuple):
     data_dir: Path | None
     folder: str
     mark: str
+
+    @property
+    def file(self) -> Path:
+        """Where the results go."""
+        return Path(self.folder) / f"{self.bag.key}.jsonl"
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it must run alone."""
+        return self.cells[0].kind in TIMED_KINDS
+
+    @property
+    def cost(self) -> float:
+        """Estimated seconds."""
+        known = datasets.DATASETS.get(self.bag.dataset)
+        n_rows = (known and known.n_rows) or 1000
+        n_features = (known and known.n_features) or 20
+        if self.bag.learner == SYNTHETIC:
+            n_rows = int(self.bag.dataset.removeprefix(f"{SYNTHETIC}-"))
+        training = self.bag.n_members * _SECONDS[self.bag.learner](0.6 * n_rows, n_features)
+        pruning = sum(_ROUNDS.get(cell.method, _QUICK) for cell in self.cells)
+        return training + pruning * (self.bag.n_members / 100) ** 2
 
 
 def run(
@@ -81,31 +125,36 @@ def run(
 ) -> Outcome:
     """Measure all cells of some plans that are not measured yet.
 
-    An ensemble is trained once a fold; every row is on disk as soon as it is measured. Rows are the
-    same whatever the order, the number of workers and the interruptions, but for their times.
+    An ensemble is trained once per fold; every result is on disk as soon as it is measured.
+    Results do not depend on the order, the number of workers or interruptions, except for times.
 
     Parameters
     ----------
     plans : iterable of str or Plan
         Plans, or names of `PLANS`.
     out_dir : str or path-like
-        Folder of the results; made if it is not there. What it holds is not measured again.
+        Folder of the results, created if needed. What it holds is not measured again.
     data_dir : str or path-like, optional
         Folder of the data sets, see `secateurs.paper.datasets.load`.
     quick : bool, default=False
-        Take the short form of plans given by name.
+        Use the short form of plans given by name.
     n_jobs : int or None, default=None
-        Ensembles made at the same time, by joblib under its ``parallel_config``.
+        Number of ensembles made in parallel, by joblib under its ``parallel_config``.
     executor : Executor or Client, optional
-        Where to make them instead: any ``concurrent.futures.Executor``, or a Dask ``Client``.
+        Where the work runs instead: any ``concurrent.futures.Executor``, or a Dask ``Client``.
     callback : callable, optional
         Called as ``callback(done, total, seconds_left)``, in cells; the time is None at first.
     seed : int, default=0
-        Where all chance comes from.
+        Random seed.
 
     Returns
     -------
     Outcome
+
+    See Also
+    --------
+    reproduce : Also writes tables, figures and a page.
+    load_results : Read the results as a table.
 
     Examples
     --------
@@ -126,66 +175,21 @@ def run(
     data_folder = datasets.data_folder(data_dir)
     sources, missing = find_sources(chosen, data_folder)
     write_json(folder.parent / "missing.json", [asdict(item) for item in missing])
-    cells = [c for plan in chosen for c in plan.cells(seed) if c.dataset in sources]
-    there = {c for c, row in stored(folder).items() if row["source"] == sources.get(c.dataset)}
-    cells = list(dict.fromkeys(cells))
+    asked = dict.fromkeys(c for p in chosen for c in p.cells(seed) if c.dataset in sources)
+    there = {c for c, found in stored(folder).items() if found["source"] == sources.get(c.dataset)}
     tasks = [
-        Task(bag, todo, sources[bag.dataset], data_folder, str(folder), mark)
-        for bag, todo in _bags(cell for cell in cells if cell not in there)
+        Task(bag, cells, sources[bag.dataset], data_folder, str(folder), mark)
+        for bag, cells in _by_bag(cell for cell in asked if cell not in there)
     ]
-    progress = _Progress(tasks, len(cells), callback)
+    progress = _Progress(tasks, len(asked), callback)
     _work(tasks, n_jobs, executor, progress)
-    return Outcome(len(cells), progress.n_run, tuple(missing), time.perf_counter() - start)
+    return Outcome(len(asked), progress.n_run, tuple(missing), time.perf_counter() - start)
 
 
-def reproduce(
-    out_dir: str | os.PathLike[str],
-    *,
-    only: str | Sequence[str] | None = None,
-    quick: bool = False,
-    data_dir: str | os.PathLike[str] | None = None,
-    n_jobs: int | None = None,
-    executor: Any = None,
-    callback: Callback | None = None,
-    seed: int = 0,
-) -> Outcome:
-    """Repeat the paper's experiments: measure, then write tables, figures and a page.
+def run_bag(task: Task) -> list[Result]:
+    """Make a bag and measure its cells; return the results that are not on disk yet.
 
-    Parameters
-    ----------
-    out_dir : str or path-like
-        Folder for all that is made. A run that was stopped goes on.
-    only : str or sequence of str, optional
-        Names of `PLANS`; all of them by default.
-    quick, data_dir, n_jobs, executor, callback, seed
-        As for `run`.
-
-    Returns
-    -------
-    Outcome
-    """
-    from secateurs.paper._outputs import write_outputs
-
-    import_extra("matplotlib", "plot", "drawing figures")  # now, not after hours
-    names = PLANS if only is None else (only,) if isinstance(only, str) else tuple(only)
-    plans = [load_plan(name, quick) for name in names]
-    outcome = run(
-        plans,
-        out_dir,
-        data_dir=data_dir,
-        n_jobs=n_jobs,
-        executor=executor,
-        callback=callback,
-        seed=seed,
-    )
-    write_outputs(out_dir, plans, load_results(out_dir), missing=outcome.missing)
-    return outcome
-
-
-def run_bag(task: Task) -> list[Row]:
-    """Make a bag and measure its cells; give the rows that are not on disk yet.
-
-    Each row goes to a file of the bag as soon as it is there, if this process sees the folder.
+    Each result goes to a file of the bag as soon as it is there, if this process sees the folder.
     """
     voted = cast_votes(task.bag, task.data_dir)
     if voted.source != task.source:
@@ -198,21 +202,21 @@ def run_bag(task: Task) -> list[Row]:
     measurer = Measurer(voted)
     unsaved = []
     for cell in task.cells:
-        row = cell.as_row() | measurer.measure(cell)
+        result = asdict(cell) | measurer.measure(cell)
         if is_shared:
-            append_row(_file(task), row)
+            append_result(task.file, result)
         else:
-            unsaved.append(row)
+            unsaved.append(result)
     return unsaved
 
 
 class _Progress:
-    """Counts cells, and tells the time left from the bags done and their costs."""
+    """Counts cells, and estimates the time left from the costs of bags."""
 
     def __init__(self, tasks: Sequence[Task], n_cells: int, callback: Callback | None) -> None:
         self._total = n_cells
         self._n_there = n_cells - sum(len(task.cells) for task in tasks)
-        self._cost_left = sum(cost(task.bag, task.cells) for task in tasks)
+        self._cost_left = sum(task.cost for task in tasks)
         self._cost_done = 0.0
         self._start = time.perf_counter()
         self._callback = callback
@@ -221,10 +225,9 @@ class _Progress:
 
     def done(self, task: Task) -> None:
         """Count a task."""
-        taken = cost(task.bag, task.cells)
         self.n_run += len(task.cells)
-        self._cost_done += taken
-        self._cost_left -= taken
+        self._cost_done += task.cost
+        self._cost_left -= task.cost
         self._tell()
 
     def _tell(self) -> None:
@@ -238,61 +241,108 @@ class _Progress:
 
 
 def _work(tasks: Sequence[Task], n_jobs: int | None, executor: Any, progress: _Progress) -> None:
-    """Do all tasks: what is timed alone comes last, here and one after the other."""
+    """Do all tasks; timed ones last, in this process and one after the other."""
 
-    def finished(task: Task, rows: Iterable[Row]) -> None:
-        for row in rows:
-            append_row(_file(task), row)
+    def finished(task: Task, results: Iterable[Result]) -> None:
+        for result in results:
+            append_result(task.file, result)
         progress.done(task)
 
-    timed = [task for task in tasks if task.cells[0].kind in TIMED_KINDS]
-    others = [task for task in tasks if task.cells[0].kind not in TIMED_KINDS]
-    _spread(others, n_jobs, executor, finished)
-    for task in timed:
-        finished(task, run_bag(task))
+    _spread([task for task in tasks if not task.is_timed], n_jobs, executor, finished)
+    for task in tasks:
+        if task.is_timed:
+            finished(task, run_bag(task))
 
 
 def _spread(
     tasks: Sequence[Task],
     n_jobs: int | None,
     executor: Any,
-    finished: Callable[[Task, list[Row]], None],
+    finished: Callable[[Task, list[Result]], None],
 ) -> None:
-    """Do tasks in many places, the longest first; or here, in their order."""
+    """Do tasks in parallel, the longest first; or in this process, in their order."""
     from joblib import Parallel, delayed, effective_n_jobs
 
-    by_cost = sorted(tasks, key=lambda task: -cost(task.bag, task.cells))
+    by_cost = sorted(tasks, key=lambda task: -task.cost)
     if executor is not None:
         with running(engine_for(executor)) as engine:
             futures = [engine.submit(run_bag, task) for task in by_cost]
-            gather(engine, futures, lambda index, rows: finished(by_cost[index], rows))
+            gather(engine, futures, lambda index, results: finished(by_cost[index], results))
     elif effective_n_jobs(n_jobs) == 1:
         for task in tasks:
             finished(task, run_bag(task))
     else:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-        for task, rows in parallel(delayed(_with_task)(task) for task in by_cost):
-            finished(task, rows)
+        for task, results in parallel(delayed(_with_task)(task) for task in by_cost):
+            finished(task, results)
 
 
-def _with_task(task: Task) -> tuple[Task, list[Row]]:
+def _with_task(task: Task) -> tuple[Task, list[Result]]:
     return task, run_bag(task)
 
 
-def _file(task: Task) -> Path:
-    return Path(task.folder) / f"{task.bag.key}.jsonl"
-
-
-def _bags(cells: Iterable[Cell]) -> Iterator[tuple[Bag, list[Cell]]]:
-    """Sort cells under bags; what is timed alone has bags of its own."""
-    listed = list(cells)
+def _by_bag(cells: Iterable[Cell]) -> Iterator[tuple[Bag, list[Cell]]]:
+    """Group cells by bag; timed cells have bags of their own, which come last."""
+    groups: dict[tuple[bool, Bag], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.kind in TIMED_KINDS, cell.bag), []).append(cell)
     for timed in (False, True):
-        part = [cell for cell in listed if (cell.kind in TIMED_KINDS) == timed]
-        yield from by_bag(part).items()
+        yield from ((bag, group) for (kind, bag), group in groups.items() if kind == timed)
+
+
+def find_sources(
+    plans: Sequence[Plan], data_dir: Path | None
+) -> tuple[dict[str, str], list[Missing]]:
+    """Return where the data sets of plans come from, and which are not available.
+
+    For the short form of a plan, those that only the whole plan needs and that are not at hand
+    count as missing too.
+    """
+    sources, missing = {}, []
+    for name, users in _users(plans).items():
+        source, reason = _source(name, data_dir)
+        if source is not None:
+            sources[name] = source
+        else:
+            missing.append(_missing(name, users, reason))
+    whole = [load_plan(plan.name) for plan in plans if plan.quick and plan.name in PLANS]
+    for name, users in _users(whole).items():
+        if name in datasets.DATASETS and datasets.find(name, data_dir) in (None, "OpenML"):
+            reason = f"Left out of the short form. {datasets.how_to_get(name)}"
+            missing.append(_missing(name, users, reason))
+    return sources, missing
+
+
+def _users(plans: Iterable[Plan]) -> dict[str, list[tuple[str, str]]]:
+    """Return the rows and plans that need each data set."""
+    users: dict[str, list[tuple[str, str]]] = {}
+    for plan in plans:
+        for row in plan.rows:
+            users.setdefault(row.dataset, []).append((row.paper_name, plan.name))
+    return users
+
+
+def _missing(name: str, users: list[tuple[str, str]], reason: str) -> Missing:
+    rows, plans = (tuple(dict.fromkeys(part)) for part in zip(*users, strict=True))
+    return Missing(name, rows, plans, reason)
+
+
+def _source(name: str, data_dir: Path | None) -> tuple[str | None, str]:
+    if name.startswith(f"{SYNTHETIC}-"):
+        return "generated", ""
+    source = datasets.find(name, data_dir)
+    if source is None:
+        return None, datasets.how_to_get(name)
+    if source == "OpenML":
+        try:
+            datasets.load(name, data_dir)  # and keep it in scikit-learn's cache
+        except InputError as error:
+            return None, str(error)
+    return source, ""
 
 
 def _mark(folder: Path) -> str:
-    """Give the text by which workers know the results folder."""
+    """Return the text by which workers recognise the results folder."""
     path = folder / _MARK
     if not path.is_file():
         write_file(path, secrets.token_hex(16).encode())
@@ -300,20 +350,17 @@ def _mark(folder: Path) -> str:
 
 
 def _check_versions(out_dir: Path) -> None:
-    """Refuse to mix rows of two versions of what makes them."""
+    """Refuse to mix results of different versions of the libraries that make them."""
     names = ("numpy", "scikit-learn")
     versions = {"secateurs": __version__} | {name: version(name) for name in names}
     path = out_dir / "versions.json"
-    if path.is_file():
-        earlier = json.loads(path.read_text("utf-8"))
-        if earlier != versions:
-            raise InputError(
-                f"{out_dir} holds results of {_listed(earlier)}; this is {_listed(versions)}. Give "
-                "another folder, or take the versions of then."
-            )
-    else:
+    if not path.is_file():
         write_json(path, versions)
-
-
-def _listed(versions: dict[str, str]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in versions.items())
+        return
+    earlier = json.loads(path.read_text("utf-8"))
+    if earlier != versions:
+        then, now = (listed(f"{n} {v}" for n, v in found.items()) for found in (earlier, versions))
+        raise InputError(
+            f"{out_dir} holds results of {then}; this is {now}. Give another folder, or install "
+            "those versions."
+        )

@@ -1,4 +1,6 @@
-"""Tables of test accuracy as in the paper, ours beside theirs: the data, not the rendering."""
+"""Tables: test accuracy of the methods as in the paper, ours and theirs, with ranks and W/T/L."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -7,24 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateurs.paper._paper import (
+from secateurs._text import NOTHING
+from secateurs.paper._plan import PaperRow, Plan, Setting
+from secateurs.paper._printed import (
     CONTROL,
     FLOORS,
+    MARKS,
     METHODS,
     Printed,
     label,
     printed,
     reason_for,
 )
-from secateurs.paper._plan import PaperRow, Plan
-from secateurs.paper._selection import (
-    Setting,
-    cells_of,
-    row_names,
-    rows_of,
-    settings_of,
-    where,
-)
+from secateurs.paper._results import results_by_row, where
+from secateurs.paper._table_text import number
 from secateurs.statistics import (
     PairedTest,
     WinTieLoss,
@@ -36,8 +34,6 @@ from secateurs.statistics import (
 if TYPE_CHECKING:
     import pandas as pd
 
-MARKS = {"win": "‡", "tie": "", "loss": "†"}
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -46,7 +42,7 @@ class Entry:
     Attributes
     ----------
     folds : mapping of int to float
-        Accuracy on each fold, averaged over seeds.
+        Accuracy per fold, mean over seeds.
     test : PairedTest or None
         Paired t-test of DOMEP against this method; None where they share fewer than two folds, and
         for DOMEP itself.
@@ -71,6 +67,9 @@ class Entry:
         """Standard deviation over folds, that of a sample as in the paper."""
         few = len(self.folds) < 2
         return float("nan") if few else float(np.std(list(self.folds.values()), ddof=1))
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f}±{number(self.std)}{self.mark}" if self.folds else NOTHING
 
     @property
     def mark(self) -> str:
@@ -114,15 +113,15 @@ class TableRow:
         return len(measured) == 1 and bool(next(iter(measured)))
 
     def deviations(self, method: str) -> float:
-        """How many of the paper's standard deviations our mean lies from the paper's."""
+        """Return our mean minus the paper's, in the paper's standard deviations."""
         entry = self.entries[method]
         return deviations(entry.mean, entry.paper, self.n_test)
 
 
 def deviations(mean: float, paper: Printed | None, n_test: int) -> float:
-    """Give the distance of a mean from a printed one, in printed standard deviations.
+    """Return the distance of a mean from a printed one, in printed standard deviations.
 
-    A deviation printed as 0.00 is taken for the smallest step that a mean can make: one more right
+    A deviation printed as 0.00 counts as the smallest step that a mean can make: one more right
     answer in five test parts. NaN where there is nothing to compare.
     """
     if paper is None or not n_test:
@@ -152,7 +151,7 @@ class Table:
     columns: tuple[str, ...]
 
     @cached_property
-    def scores(self) -> "pd.DataFrame":
+    def scores(self) -> pd.DataFrame:
         """Means of the ten methods to two decimals, data sets × methods; ranked rows only."""
         import pandas as pd
 
@@ -162,7 +161,7 @@ class Table:
         return pd.DataFrame(values, index=index, columns=[label(m) for m in METHODS], dtype=float)
 
     @cached_property
-    def paper_scores(self) -> "pd.DataFrame":
+    def paper_scores(self) -> pd.DataFrame:
         """The same of the paper's figures, all its rows."""
         import pandas as pd
 
@@ -177,61 +176,59 @@ class Table:
 
     @property
     def paper_ranks(self) -> dict[str, float]:
-        """Average ranks of the paper; empty for a table that it has not."""
+        """Average ranks of the paper; empty for a table that it does not print."""
         return {} if self.paper_scores.empty else _by_method(average_ranks(self.paper_scores))
 
     def win_tie_loss(self, column: str) -> WinTieLoss:
-        """How often DOMEP wins, ties and loses against a method, by the paired t-test."""
+        """Count how often DOMEP wins, ties and loses against a method, by the paired t-test."""
         tests = (row.entries[column].test for row in self.rows)
         return win_tie_loss(test for test in tests if test)
 
     def paper_win_tie_loss(self, method: str) -> WinTieLoss | None:
-        """The same of the paper; None where it has no such figure."""
+        """Count the same of the paper; None where it prints no such method."""
         marks = [
             entries[method].mark for entries in printed(self.name).values() if method in entries
         ]
         return WinTieLoss(*(marks.count(mark) for mark in MARKS.values())) if marks else None
 
     def notes(self) -> list[str]:
-        """Say what is missing, row by row."""
+        """Return what is missing, row by row."""
         return [note for row in self.rows if (note := _missing(self, row))]
 
 
-def make_table(plan: Plan, frame: "pd.DataFrame", setting: Setting | None = None) -> Table:
-    """Make a table from results.
+def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) -> Table:
+    """Return a table of the paper as measured.
 
     Parameters
     ----------
     plan : Plan
         Which rows, methods and folds the table has.
     frame : DataFrame
-        Results, one row a cell, in any order; what the plan does not ask for is left aside.
+        Results, one row per cell, in any order; what the plan does not ask for is ignored.
     setting : Setting, optional
-        Which setting of the plan; the first without it.
+        Which setting of the plan; by default the first.
 
     Returns
     -------
     Table
         Missing cells leave their entries empty or with fewer folds.
     """
-    chosen = setting or settings_of(plan)[0]
-    wanted = where(cells_of(plan, frame), **asdict(chosen))
-    columns = _columns(plan)
-    figures = printed(plan.name)
-    rows = [
+    chosen = setting or plan.settings[0]
+    columns, figures = _columns(plan), printed(plan.name)
+    rows = tuple(
         _row(
             TableRow(name, source, {}, 0, len(plan.folds)),
-            wanted,
+            where(mine, **asdict(chosen)),
             columns,
             figures.get(source.paper_name, {}),
         )
-        for name, source in zip(row_names(plan), plan.rows, strict=True)
-    ]
+        for name, source, mine in results_by_row(plan, frame)
+    )
     caption = (
         f"Test accuracy in per cent, mean ± standard deviation over {len(plan.folds)} folds; "
         f"ensembles of {chosen}."
     )
-    return Table(plan.name, plan.title, caption, tuple(rows), columns)
+    return Table(plan.name, plan.title, caption, rows, columns)
 
 
 def _columns(plan: Plan) -> tuple[str, ...]:
@@ -247,17 +244,16 @@ def _columns(plan: Plan) -> tuple[str, ...]:
 
 
 def _row(
-    row: TableRow, frame: "pd.DataFrame", columns: Iterable[str], paper: Mapping[str, Printed]
+    row: TableRow, frame: pd.DataFrame, columns: Iterable[str], paper: Mapping[str, Printed]
 ) -> TableRow:
-    """Fill in an empty row."""
-    mine = rows_of(row.source, frame)
-    measured = _folds(mine)
+    """Return an empty row filled with its results."""
+    measured = _folds(frame)
     folds = {column: measured.get(column, {}) for column in columns}
     entries = {
         column: Entry(values, _test(folds, column), False, paper.get(column))
         for column, values in folds.items()
     }
-    n_test = int(mine["n_test"].iloc[0]) if len(mine) else 0
+    n_test = int(frame["n_test"].iloc[0]) if len(frame) else 0
     filled = replace(row, entries=entries, n_test=n_test)
     if not filled.is_ranked:
         return filled
@@ -266,8 +262,8 @@ def _row(
     return replace(filled, entries=marked)
 
 
-def _folds(frame: "pd.DataFrame") -> dict[str, dict[int, float]]:
-    """Give the accuracy of each column on each fold, in per cent, averaged over seeds."""
+def _folds(frame: pd.DataFrame) -> dict[str, dict[int, float]]:
+    """Return accuracy per column and fold, in per cent, mean over seeds."""
     seeds: dict[str, dict[int, list[float]]] = {}
     fields = (frame[name] for name in ("method", "variant", "fold", "accuracy"))
     for method, variant, fold, accuracy in zip(*fields, strict=True):
@@ -288,7 +284,7 @@ def _test(folds: Mapping[str, Mapping[int, float]], column: str) -> PairedTest |
 
 
 def _best(entries: Mapping[str, Entry]) -> list[str]:
-    """Give the methods with the highest mean, then the lowest deviation; none if all are equal."""
+    """Return the methods of the highest mean, then the lowest std; none if all means are equal."""
     shown = {
         method: (
             -round(entries[method].mean, 2),
@@ -302,7 +298,7 @@ def _best(entries: Mapping[str, Entry]) -> list[str]:
     return [method for method, value in shown.items() if value == best]
 
 
-def _by_method(ranks: "pd.Series") -> dict[str, float]:
+def _by_method(ranks: pd.Series) -> dict[str, float]:
     return {method: float(ranks[label(method)]) for method in METHODS}
 
 
@@ -316,13 +312,13 @@ def _missing(table: Table, row: TableRow) -> str:
         return ""
     if len(set(counts.values())) == 1:
         return f"{row.name}: {counts[CONTROL]} of {row.n_folds} folds."
-    listed = ", ".join(f"{column_name(c)} {counts[c]}" for c in gaps)
+    short = ", ".join(f"{column_name(c)} {counts[c]}" for c in gaps)
     ranked = "" if row.is_ranked else " It takes no part in ranks."
-    return f"{row.name}: incomplete, folds of {row.n_folds}: {listed}.{ranked}"
+    return f"{row.name}: incomplete, folds of {row.n_folds}: {short}.{ranked}"
 
 
-def all_scores(tables: Sequence[Table], *, paper: bool = False) -> "pd.DataFrame":
-    """Give the scores of all tables as one, ours or the paper's."""
+def all_scores(tables: Sequence[Table], *, paper: bool = False) -> pd.DataFrame:
+    """Return the scores of all tables as one, ours or the paper's."""
     import pandas as pd
 
     parts = {table.title: table.paper_scores if paper else table.scores for table in tables}
@@ -332,6 +328,6 @@ def all_scores(tables: Sequence[Table], *, paper: bool = False) -> "pd.DataFrame
 
 
 def column_name(column: str) -> str:
-    """Name a column of a table."""
+    """Return the heading of a column."""
     method, _, variant = column.partition("/")
     return label(method, variant or "library")

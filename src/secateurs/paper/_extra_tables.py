@@ -1,15 +1,17 @@
-"""Tables that the paper lacks: what its open settings change, and what its authors' settings do."""
+"""Tables that the paper lacks: how its open settings matter, and what its authors' settings do."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from secateurs.paper._paper import CONTROL, METHODS, TABLE_OF_LEARNER, Printed, label, printed
+from secateurs._text import NOTHING
+from secateurs.paper._accuracy_tables import Entry, Table, TableRow, deviations, make_table
+from secateurs.paper._figure_ranks import judge_best_ranks, judge_not_worse
 from secateurs.paper._plan import Plan
-from secateurs.paper._rank_claims import judge_best_ranks, judge_not_worse
-from secateurs.paper._selection import settings_of
-from secateurs.paper._table_text import Grid, csv_text, distance, number, plain
-from secateurs.paper._tables import Entry, Table, TableRow, deviations, make_table
+from secateurs.paper._printed import CONTROL, METHODS, TABLE_OF_LEARNER, Printed, label, printed
+from secateurs.paper._table_text import Grid, Sheet, csv_text, distance, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,28 +22,7 @@ _AUTHORS_HEADINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Listing:
-    """A table of another form than the paper's.
-
-    Attributes
-    ----------
-    name, title, caption : str
-        Short name, heading, and what it shows.
-    grid : Grid
-        What it says, as text.
-    csv : str
-        The numbers.
-    """
-
-    name: str
-    title: str
-    caption: str
-    grid: Grid
-    csv: str
-
-
-def settings_listing(plan: Plan, frame: "pd.DataFrame") -> Listing | None:
+def settings_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
     """Show how ranks and verdicts depend on the number of members and the rate.
 
     Parameters
@@ -49,30 +30,33 @@ def settings_listing(plan: Plan, frame: "pd.DataFrame") -> Listing | None:
     plan : Plan
         One with several settings.
     frame : DataFrame
-        Results, one row a cell.
+        Results, one row per cell.
 
     Returns
     -------
-    Listing or None
+    Sheet or None
         None where no data set has results of all ten methods at any setting.
     """
-    tables = {setting: make_table(plan, frame, setting) for setting in settings_of(plan)}
-    ranked = {setting: table for setting, table in tables.items() if len(table.scores)}
-    if not ranked:
-        return None
+    tables = {setting: make_table(plan, frame, setting) for setting in plan.settings}
     lines = [
         (setting.n_members, setting.keep, len(table.scores), *_summary(table))
-        for setting, table in ranked.items()
+        for setting, table in tables.items()
+        if len(table.scores)
     ]
-    names = [label(method) for method in METHODS]
+    if not lines:
+        return None
+    names = map(label, METHODS)
     headings = ("Members", "Kept", "Data sets", *names, "W/T/L", "Not worse", "Best ranks")
-    shown = tuple(tuple(_text(value) for value in line) for line in lines)
+    shown = tuple(
+        tuple(number(value) if isinstance(value, float) else str(value) for value in line)
+        for line in lines
+    )
     caption = (
         "Average ranks of the ten methods, DOMEP's wins, ties and losses against the nine others "
         "by t-test, and whether two claims hold: DOMEP is not significantly worse than the others; "
         "COMEP and DOMEP have the best ranks."
     )
-    return Listing(plan.name, plan.title, caption, Grid(headings, shown), csv_text(headings, lines))
+    return Sheet(plan.name, plan.title, caption, Grid(headings, shown), csv_text(headings, lines))
 
 
 def _summary(table: Table) -> tuple[Any, ...]:
@@ -83,19 +67,19 @@ def _summary(table: Table) -> tuple[Any, ...]:
     return (*ranks, "/".join(map(str, totals)), *verdicts)
 
 
-def authors_listing(plan: Plan, frame: "pd.DataFrame") -> Listing | None:
-    """Show what settings near those of the authors' program change, beside the printed figures.
+def authors_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+    """Show what settings near those of the authors' program change, beside the printed numbers.
 
     Parameters
     ----------
     plan : Plan
         One of the variant "authors".
     frame : DataFrame
-        Results, one row a cell; those of the library's own settings are taken if they are there.
+        Results, one row per cell; those of the library's own settings are used if there.
 
     Returns
     -------
-    Listing or None
+    Sheet or None
         None where nothing was measured.
     """
     table = make_table(replace(plan, variants=("library", *plan.variants)), frame)
@@ -103,14 +87,13 @@ def authors_listing(plan: Plan, frame: "pd.DataFrame") -> Listing | None:
     measured = [item for item in compared if item.authors.folds]
     if not measured:
         return None
-    headings = ("Data set", "", *(label(method) for method in plan.methods))
+    headings = ("Data set", "", *map(label, plan.methods))
     names = dict.fromkeys(item.row.name for item in measured)
     blocks = [_lines([item for item in compared if item.row.name == name]) for name in names]
     lines = tuple(line for block in blocks for line in block)
     rules = frozenset(sum(len(block) for block in blocks[:n]) for n in range(1, len(blocks)))
-    grid = Grid(headings, lines, rules)
-    rows = [item.numbers() for item in measured]
-    return Listing(plan.name, plan.title, table.caption, grid, csv_text(_AUTHORS_HEADINGS, rows))
+    numbers = csv_text(_AUTHORS_HEADINGS, [item.numbers() for item in measured])
+    return Sheet(plan.name, plan.title, table.caption, Grid(headings, lines, rules), numbers)
 
 
 @dataclass(frozen=True)
@@ -124,9 +107,9 @@ class _Compared:
     authors: Entry
 
     @classmethod
-    def of(cls, row: TableRow, method: str) -> "_Compared":
-        figures = printed(TABLE_OF_LEARNER.get(row.source.learner, ""))
-        paper = figures.get(row.source.paper_name, {}).get(method)
+    def of(cls, row: TableRow, method: str) -> _Compared:
+        rows = printed(TABLE_OF_LEARNER.get(row.source.learner, ""))
+        paper = rows.get(row.source.paper_name, {}).get(method)
         entries = (replace(row.entries[c], test=None) for c in (method, f"{method}/authors"))
         return cls(row, method, paper, *entries)
 
@@ -141,23 +124,14 @@ class _Compared:
 
 def _lines(items: Sequence[_Compared]) -> list[tuple[str, ...]]:
     lines = [
-        ("", "library", *(plain(item.library) for item in items)),
-        ("", "authors' settings", *(plain(item.authors) for item in items)),
+        ("library", *(str(item.library) for item in items)),
+        ("authors' settings", *(str(item.authors) for item in items)),
     ]
     if any(item.paper for item in items):
-        papers = (f"{i.paper.mean:.2f}±{i.paper.std:.2f}" if i.paper else "–" for i in items)
-        library, authors = (
-            [distance(i.distance(getattr(i, side))) for i in items]
-            for side in ("library", "authors")
-        )
         lines = [
-            ("", "paper", *papers),
+            ("paper", *(str(item.paper or NOTHING) for item in items)),
             *lines,
-            ("", "library, in paper's std", *library),
-            ("", "authors' settings, in paper's std", *authors),
+            ("library, in paper's std", *(distance(i.distance(i.library)) for i in items)),
+            ("authors' settings, in paper's std", *(distance(i.distance(i.authors)) for i in items)),
         ]
-    return [(items[0].row.name, *lines[0][1:]), *lines[1:]]
-
-
-def _text(value: Any) -> str:
-    return number(value) if isinstance(value, float) else str(value)
+    return [("" if n else items[0].row.name, *line) for n, line in enumerate(lines)]

@@ -1,4 +1,4 @@
-"""What the paper prints: its methods, tables and figures, as data.
+"""What the paper prints: its methods, and the numbers of its tables.
 
 The tables are those of Bian et al., "Ensemble Pruning Based on Objection Maximization With a
 General Distributed Framework", IEEE TNNLS 31(9), 2020. Two facts about them, found by arithmetic:
@@ -37,17 +37,17 @@ LEARNERS = {
     "synthetic": "synthetic votes",
 }
 READINGS = {"binary": "two classes", "multiclass": "all classes"}
-_VERDICTS = {"win": "‡", "tie": "", "loss": "†"}
+MARKS = {"win": "‡", "tie": "", "loss": "†"}  # of DOMEP against a method
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A figure of a table of the paper, in per cent.
+    """A test accuracy as the paper prints it, in per cent.
 
     Attributes
     ----------
     mean, std : float
-        Of test accuracy over five folds.
+        Mean and standard deviation over five folds.
     bold : bool
         Whether it is printed as the best of its row.
     mark : {"‡", "†", ""}
@@ -59,14 +59,17 @@ class Printed:
     bold: bool
     mark: str
 
+    def __str__(self) -> str:
+        return f"{self.mean:.2f}±{self.std:.2f}"
+
 
 @cache
 def printed(table: str) -> dict[str, dict[str, Printed]]:
-    """Read a table of the paper, by data set and method; empty for what the paper has not.
+    """Read a table of the paper, by data set and method; empty for others.
 
     Examples
     --------
-    >>> from secateurs.paper._paper import printed
+    >>> from secateurs.paper._printed import printed
     >>> printed("table-dt")["Liver"]["re"]
     Printed(mean=61.16, std=4.96, bold=False, mark='‡')
     """
@@ -76,14 +79,14 @@ def printed(table: str) -> dict[str, dict[str, Printed]]:
             float(line["accuracy_mean"]),
             float(line["accuracy_std"]),
             line["bold"] == "1",
-            _VERDICTS[line["domep_vs_method"]],
+            MARKS[line["domep_vs_method"]],
         )
     return rows
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a row cannot be like the paper's; without methods, none of it can."""
+    """Why a row differs from the paper's; without methods, for all of them."""
 
     table: str
     row: str
@@ -93,7 +96,7 @@ class Reason:
 
 @cache
 def reasons() -> tuple[Reason, ...]:
-    """Read the reasons that were found."""
+    """Read the known reasons why rows differ from the paper's."""
     return tuple(
         Reason(line["table"], line["row"], tuple(line["methods"].split()), line["reason"])
         for line in _read("reasons.csv")
@@ -101,11 +104,11 @@ def reasons() -> tuple[Reason, ...]:
 
 
 def reason_for(table: str, row: str, methods: Iterable[str]) -> str:
-    """Say why some methods of a row are not like the paper's; empty where no reason was found.
+    """Return why methods of a row differ from the paper's; empty where no reason is known.
 
     Examples
     --------
-    >>> from secateurs.paper._paper import reason_for
+    >>> from secateurs.paper._printed import reason_for
     >>> reason_for("table-knn", "Ames", ["kl"])
     'Not publicly available: no source of these data is known.'
     """
@@ -115,11 +118,11 @@ def reason_for(table: str, row: str, methods: Iterable[str]) -> str:
 
 
 def label(method: str, variant: str = "library") -> str:
-    """Name a method as the paper does.
+    """Return the name of a method as the paper prints it.
 
     Examples
     --------
-    >>> from secateurs.paper._paper import label
+    >>> from secateurs.paper._printed import label
     >>> label("kp"), label("kp", "authors")
     ('KP', 'KP (authors)')
     """

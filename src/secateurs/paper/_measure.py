@@ -1,5 +1,7 @@
 """What each kind of cell measures on the votes of a bag."""
 
+from __future__ import annotations
+
 import itertools
 import time
 import warnings
@@ -13,13 +15,13 @@ from secateurs.distributed import DOMEP, EPFD
 from secateurs.distributed._epfd import GroupedPruner
 from secateurs.objectives import TDAS
 from secateurs.outputs._votes import Votes
-from secateurs.paper._cells import Cell, small_seed
-from secateurs.paper._protocol import Voted
+from secateurs.paper._plan import Cell
+from secateurs.paper._protocol import Voted, small_seed
 from secateurs.pruners import COMEP, BasePruner, make_pruner
 
 # Methods that decide their own size, as in the paper.
 FREE_SIZE = tuple(name for name, method in METHODS.items() if method.decides is not None)
-_N_REPEATS = 3  # of what is quick
+_N_REPEATS = 3  # of quick ones
 _QUICK = 0.3  # seconds
 _N_RACES = 5  # COMEP against DOMEP
 
@@ -27,7 +29,7 @@ Fields = dict[str, Any]
 
 
 class Measurer:
-    """Measures cells of one bag; what two cells have in common is worked out once.
+    """Measures the cells of one bag; what two cells have in common is computed once.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class Measurer:
         self._known: dict[tuple[Any, ...], tuple[list[int], Fields]] = {}
 
     def measure(self, cell: Cell) -> Fields:
-        """Give what a row says beside the cell itself."""
+        """Return what a result says besides the cell itself."""
         measures: dict[str, Callable[[Cell], Fields]] = {
             "prune": self._prune,
             "combination": self._combine,
@@ -49,7 +51,7 @@ class Measurer:
             "scale": self._scale,
         }
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # weak spots of methods, told in their docstrings
+            warnings.simplefilter("ignore")  # weak spots of methods, see their docstrings
             found = measures[cell.kind](cell)
         voted = self._voted
         return found | {
@@ -87,7 +89,7 @@ class Measurer:
         return self._known[same]
 
     def _combine(self, cell: Cell) -> Fields:
-        """Score all combinations of so many members."""
+        """Score all combinations of ``cell.keep`` members."""
         votes, test = self._voted.validation, self._voted.test
         distances = TDAS(votes, cell.diversity_weight).matrix()
         points = []
@@ -97,7 +99,7 @@ class Measurer:
         return {"size": cell.keep, "points": points}
 
     def _grow(self, cell: Cell) -> Fields:
-        """Score what a method keeps of 1, 2, … members."""
+        """Score the 1, 2, … members that a method keeps."""
         votes = self._voted.validation
         pruner = pruner_of(cell, votes)
         sizes = list(range(1, cell.keep + 1))
@@ -110,7 +112,7 @@ class Measurer:
         return {"sizes": sizes, "accuracies": accuracies}
 
     def _race(self, cell: Cell) -> Fields:
-        """Time COMEP against DOMEP with groups in processes of their own, turn about."""
+        """Time COMEP and DOMEP in turn, with the groups of DOMEP in separate processes."""
         votes = self._voted.validation
         workers = int(cell.variant.split("-")[0])
         common: Fields = {"keep": cell.keep, "diversity_weight": cell.diversity_weight}
@@ -139,7 +141,7 @@ class Measurer:
 
 
 def pruner_of(cell: Cell, votes: Votes) -> BasePruner:
-    """Make the pruner that a cell asks for.
+    """Return the pruner that a cell asks for.
 
     Methods that decide their own size in the paper do so here. The distributed version of COMEP is
     DOMEP.
@@ -157,14 +159,12 @@ def pruner_of(cell: Cell, votes: Votes) -> BasePruner:
     pruner = make_pruner(name, **parameters).seed(seed)
     if not spread or name == "domep":
         return pruner
-    n_groups = DOMEP(cell.keep).resolve_n_groups(
-        cell.n_members, cell.keep
-    )  # as many for all methods
+    n_groups = DOMEP(cell.keep).resolve_n_groups(cell.n_members, cell.keep)  # the same for all
     return EPFD(pruner, n_groups=n_groups, random_state=seed)
 
 
 def _pruner_seed(cell: Cell) -> int:
-    """Give a method's own chance, which neither ``keep`` nor the weight change."""
+    """Return the seed of a method, independent of ``keep`` and the weight."""
     bag = cell.bag
     return small_seed(
         *(bag.seed, bag.dataset, bag.reading, bag.learner, bag.fold),
@@ -173,11 +173,11 @@ def _pruner_seed(cell: Cell) -> int:
 
 
 def _authors_settings(cell: Cell) -> Fields:
-    """Settings that bring a method near to what the authors' program does.
+    """Return settings that bring a method near to what the authors' program does.
 
-    It starts COMEP anywhere, stops DREP as soon as errors rise (nearly always at one member, where
-    there are rows enough) with the share kept as ρ, holds SEP near the number to keep, and gives
-    SEP and PEP about as many rounds as members are to be kept.
+    It starts COMEP at a random member, stops DREP as soon as errors rise (nearly always at one
+    member, given enough rows) with the fraction kept as ρ, holds SEP near the number to keep, and
+    runs SEP and PEP for about as many rounds as members are to be kept.
     """
     settings: dict[str, Fields] = {
         "comep": {"start": "random"},
@@ -190,7 +190,7 @@ def _authors_settings(cell: Cell) -> Fields:
 
 
 def _fit(pruner: BasePruner, votes: Votes) -> tuple[list[int], Fields]:
-    """Prune; the time is the shortest of some, where it is short."""
+    """Return the chosen members and the time taken; quick methods are timed repeatedly."""
     times = [_seconds(lambda: pruner.fit(votes))]
     while len(times) < _N_REPEATS and times[0] < _QUICK:
         times.append(_seconds(lambda: pruner.fit(votes)))
@@ -205,7 +205,7 @@ def _members(pruner: BasePruner, votes: Votes) -> list[int]:
 
 
 def _path_seconds(fitted: GroupedPruner, votes: Votes) -> float:
-    """Time the longest group and the second round: what many machines could not do faster."""
+    """Time the longest group and the second round: the least time with a machine per group."""
     groups = fitted.groups_
     if len(groups) == 1:
         return _seconds(lambda: fitted.fit(votes))

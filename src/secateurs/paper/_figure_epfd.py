@@ -1,0 +1,235 @@
+"""Figure: each method against its distributed version; the claims on accuracy and time of EPFD."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateurs._text import listed, signed
+from secateurs.paper import _drawing as look
+from secateurs.paper._claims import Finding, claim, weigh
+from secateurs.paper._drawing import Picture
+from secateurs.paper._figures import Figure, Series, by_row
+from secateurs.paper._plan import PaperRow, Plan
+from secateurs.paper._printed import label
+from secateurs.paper._results import results_by_row
+from secateurs.statistics import PairedTest, paired_t_test
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PAIRS = "pairs of a data set and a method"
+
+
+@dataclass(frozen=True, eq=False)
+class EpfdPair(Series):
+    """A method and its distributed version on one data set.
+
+    Attributes
+    ----------
+    method : str
+        Short name of the method.
+    accuracy, epfd_accuracy : tuple of float
+        Test accuracy in per cent on the folds that both have.
+    seconds, epfd_seconds : float
+        Time to choose, on one machine; mean over folds.
+    path_seconds : float
+        Time of the longest group and the second round: with a machine for each group.
+    """
+
+    method: str
+    accuracy: tuple[float, ...]
+    epfd_accuracy: tuple[float, ...]
+    seconds: float
+    epfd_seconds: float
+    path_seconds: float
+
+    @property
+    def test(self) -> PairedTest | None:
+        """Paired t-test of the distributed version against the method itself."""
+        few = len(self.accuracy) < 2
+        return None if few else paired_t_test(self.epfd_accuracy, self.accuracy)
+
+    @property
+    def difference(self) -> float:
+        """Points that the distributed version gains."""
+        return float(np.mean(self.epfd_accuracy) - np.mean(self.accuracy))
+
+    @property
+    def saving(self) -> float:
+        """How many times faster the distributed version is, with a machine for each group."""
+        return self.seconds / self.path_seconds
+
+    @property
+    def serial_saving(self) -> float:
+        """How many times faster it is on one machine."""
+        return self.seconds / self.epfd_seconds
+
+
+def epfd_pairs(plan: Plan, frame: pd.DataFrame) -> list[EpfdPair]:
+    """Pair each method with its distributed version, where both were measured."""
+    pairs = []
+    for name, source, mine in results_by_row(plan, frame):
+        runs: dict[tuple[str, str], dict[tuple[int, int], Any]] = {}
+        for run in mine.to_dict("records"):
+            runs.setdefault((run["method"], run["variant"]), {})[run["fold"], run["seed"]] = run
+        for method in plan.methods:
+            alone, spread = (runs.get((method, variant), {}) for variant in ("library", "epfd"))
+            shared = sorted(alone.keys() & spread.keys())
+            if shared:
+                sides = [alone[key] for key in shared], [spread[key] for key in shared]
+                pairs.append(_pair(name, source, method, *sides))
+    return pairs
+
+
+def _pair(
+    name: str, source: PaperRow, method: str, alone: list[Any], spread: list[Any]
+) -> EpfdPair:
+    first, second = (tuple(100 * float(run["accuracy"]) for run in s) for s in (alone, spread))
+    times = ((alone, "seconds"), (spread, "seconds"), (spread, "path_seconds"))
+    means = (float(np.mean([run[field] for run in side])) for side, field in times)
+    return EpfdPair(name, source, method, first, second, *means)
+
+
+@claim("epfd-accuracy", "EPFD keeps accuracy.")
+def judge_epfd_accuracy(pairs: Sequence[EpfdPair]) -> Finding:
+    """Each method and its EPFD version prune the same ensembles, fold by fold.
+
+    A pair of a data set and a method speaks against the claim if the EPFD version is significantly
+    less accurate by the t-test at 5 %, or more than one point less accurate on average; otherwise
+    for it. Pairs with fewer than three folds speak for neither. Holds if three quarters speak for
+    it, does not hold if more than a quarter speak against it.
+    """
+    tested = [(pair, pair.test) for pair in pairs if len(pair.accuracy) > 2]
+    lost = [
+        pair for pair, test in tested if pair.difference < -1 or (test and test.verdict == "loss")
+    ]
+    finding = weigh(len(pairs), len(tested) - len(lost), len(lost), _PAIRS)
+    if not pairs:
+        return finding
+    gains = [pair.difference for pair in pairs]
+    named = listed(f"{label(p.method)} on {p.row} ({signed(p.difference, 2)})" for p in lost)
+    return finding.adding(
+        f"Mean difference {signed(float(np.mean(gains)), 2)} points ({signed(min(gains), 2)} to "
+        f"{signed(max(gains), 2)}). Less accurate: {named}.",
+        differences=_by_method(pairs, gains),
+    )
+
+
+@claim("epfd-time", "EPFD saves time.")
+def judge_epfd_time(pairs: Sequence[EpfdPair]) -> Finding:
+    """The time of a method is compared with that of its EPFD version, a machine for each group.
+
+    That time is what the longest group and the second round take. A pair of a data set and a
+    method speaks for the claim if the EPFD version takes at least a tenth less, and against it if
+    it takes at least a tenth more. Holds if three quarters speak for it, does not hold if more
+    than a quarter speak against it.
+    """
+    savings = [pair.saving for pair in pairs]
+    faster, slower = sum(s >= 1 / 0.9 for s in savings), sum(s <= 1 / 1.1 for s in savings)
+    finding = weigh(len(pairs), faster, slower, _PAIRS)
+    if not pairs:
+        return finding
+    serial = [pair.serial_saving for pair in pairs]
+    return finding.adding(
+        f"Times faster: median {np.median(savings):.2f} ({min(savings):.2f} to "
+        f"{max(savings):.2f}); on one machine median {np.median(serial):.2f}.",
+        savings=_by_method(pairs, savings),
+    )
+
+
+@claim("epfd-pep", "EPFD saves most of all for PEP.")
+def judge_epfd_pep(pairs: Sequence[EpfdPair]) -> Finding:
+    """The saving of time by EPFD, a machine for each group, is compared between methods.
+
+    A data set speaks for the claim if the factor of PEP is the largest of all methods, against it
+    if another's is larger. Holds if three quarters speak for it, does not hold if more than a
+    quarter speak against it.
+    """
+    savings = _by_method(pairs, [pair.saving for pair in pairs])
+    complete = {row: found for row, found in savings.items() if "pep" in found and len(found) > 1}
+    largest = {row: max(found, key=lambda m: found[m]) for row, found in complete.items()}
+    n_for = sum(method == "pep" for method in largest.values())
+    each = "; ".join(
+        f"{row}: PEP {complete[row]['pep']:.1f}, most {label(method)} {complete[row][method]:.1f}"
+        for row, method in largest.items()
+    )
+    return weigh(len(largest), n_for, len(largest) - n_for, "data sets").adding(
+        f"Times faster: {each}." if each else "", savings=savings
+    )
+
+
+def _by_method(pairs: Sequence[EpfdPair], values: Sequence[float]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for pair, value in zip(pairs, values, strict=True):
+        found.setdefault(pair.row, {})[pair.method] = value
+    return found
+
+
+def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[Picture]:
+    """Return a figure per row: accuracy above, time below."""
+    headings = (
+        *("method", "accuracy", "with EPFD", "difference", "seconds"),
+        *("with EPFD, one machine", "a machine for each group"),
+    )
+    return [
+        Picture(
+            name,
+            plan.name,
+            f"Each method and its EPFD version: {row}",
+            f"Test accuracy (mean and standard deviation over {len(mine[0].accuracy)} folds) "
+            "and time to choose. The distributed version of COMEP is DOMEP. Time with a "
+            "machine for each group is that of the longest group and the second round.",
+            headings,
+            tuple(
+                (
+                    *(label(p.method), float(np.mean(p.accuracy))),
+                    *(float(np.mean(p.epfd_accuracy)), p.difference),
+                    *(p.seconds, p.epfd_seconds, p.path_seconds),
+                )
+                for p in mine
+            ),
+            partial(_draw, mine),
+            3.6,
+        )
+        for row, name, mine in by_row("epfd", pairs)
+    ]
+
+
+def _draw(pairs: Sequence[EpfdPair], figure: Any) -> None:
+    above, below = figure.subplots(2, 1, sharex=True)
+    places = np.arange(len(pairs))
+    sides = (
+        ([p.accuracy for p in pairs], -0.12, "alone", look.GREY, "s"),
+        ([p.epfd_accuracy for p in pairs], 0.12, "EPFD", look.BLUE, "o"),
+    )
+    for folds, shift, name, colour, marker in sides:
+        spreads = [float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in folds]
+        look.dots(above, places + shift, folds, spreads, label=name, color=colour, marker=marker)
+    above.grid(axis="y")
+    above.set_ylabel("test accuracy, %")
+    times = (
+        ([p.seconds for p in pairs], "alone", look.GREY, "s"),
+        ([p.epfd_seconds for p in pairs], "EPFD, one machine", look.SKY, "D"),
+        ([p.path_seconds for p in pairs], "EPFD, a machine a group", look.BLUE, "o"),
+    )
+    for seconds, name, colour, marker in times:
+        below.plot(places, seconds, marker, color=colour, markersize=4.5, label=name)
+    below.set_yscale("log")
+    below.grid(axis="y")
+    below.set_ylabel("seconds to choose")
+    below.set_xticks(places, [label(pair.method) for pair in pairs])
+    above.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    look.legend_below(figure, below, 3)
+
+
+FIGURE = Figure(
+    "figure-epfd",
+    epfd_pairs,
+    epfd_pictures,
+    (judge_epfd_accuracy, judge_epfd_time, judge_epfd_pep),
+)

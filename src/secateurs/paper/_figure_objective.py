@@ -1,0 +1,158 @@
+"""Figure: objective against accuracy of all combinations; the claim that they are correlated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs._text import signed
+from secateurs.paper import _drawing as look
+from secateurs.paper._claims import ALPHA, Finding, claim, weigh
+from secateurs.paper._drawing import Picture
+from secateurs.paper._figures import Figure, Series, by_row
+from secateurs.paper._plan import Plan
+from secateurs.paper._printed import READINGS
+from secateurs.paper._results import results_by_row, where
+from secateurs.paper._table_text import number
+from secateurs.statistics import format_p
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Correlation(Series):
+    """Objective and accuracy of all combinations of a number of members.
+
+    Attributes
+    ----------
+    size : int
+        Members of a combination.
+    folds : tuple of array of shape (n_combinations, 3)
+        Objective and validation accuracy, on the rows that members are chosen on, and test
+        accuracy.
+    """
+
+    size: int
+    folds: tuple[NDArray[np.float64], ...]
+
+    def pearson(self, column: int = 2) -> tuple[float, float]:
+        """Return the correlation within folds and its p-value: values minus the mean of their fold.
+
+        Combinations share members, so they are not independent and the p-value is too small.
+        """
+        from scipy.stats import t
+
+        centred = np.vstack([points - points.mean(axis=0) for points in self.folds])
+        r = _correlation(centred, column)
+        freedom = len(centred) - len(self.folds) - 1
+        if np.isnan(r) or freedom < 1:
+            return r, float("nan")
+        if abs(r) > 1 - 1e-12:
+            return r, 0.0
+        return r, float(2 * t.sf(abs(r) * np.sqrt(freedom / (1 - r * r)), freedom))
+
+    def by_fold(self, column: int = 2) -> list[float]:
+        """Return the correlation on each fold."""
+        return [_correlation(points, column) for points in self.folds]
+
+
+def _correlation(points: NDArray[np.float64], column: int) -> float:
+    """Return Pearson's correlation with the objective; NaN where one side never changes."""
+    objective, accuracy = points[:, 0], points[:, column]
+    if min(np.ptp(objective), np.ptp(accuracy)) < 1e-12:
+        return float("nan")
+    return float(np.corrcoef(objective, accuracy)[0, 1])
+
+
+def correlations(plan: Plan, frame: pd.DataFrame) -> list[Correlation]:
+    """Return objective against accuracy per row and size of combinations."""
+    found = []
+    for name, source, mine in results_by_row(plan, frame):
+        for size in sorted(set(mine["keep"])):
+            points = where(mine, keep=size)["points"]
+            folds = tuple(np.asarray(fold, dtype=float) for fold in points)
+            found.append(Correlation(name, source, int(size), folds))
+    return found
+
+
+@claim("objective", "The objective is highly correlated with accuracy.")
+def judge_objective(found: Sequence[Correlation]) -> Finding:
+    """Objective and test accuracy of all combinations of members are correlated within folds.
+
+    A data set and size speaks for the claim, a high correlation, if Pearson's r is 0.5 or more with
+    p below 5 %, and against it if r is below 0.3 or p is not below 5 %. Holds if three quarters
+    speak for it, does not hold if more than a quarter speak against it.
+    """
+    tests = [item.pearson() for item in found]
+    n_for = sum(r >= 0.5 and p < ALPHA for r, p in tests)
+    n_against = sum(not (r >= 0.3 and p < ALPHA) for r, p in tests)
+    each: list[dict[str, Any]] = [
+        {"row": item.row, "size": item.size, "r": r, "p_value": p, "r_by_fold": item.by_fold()}
+        for item, (r, p) in zip(found, tests, strict=True)
+    ]
+    named = "; ".join(f"{e['row']}, {e['size']} members: {signed(e['r'], 2)}" for e in each)
+    return weigh(len(found), n_for, n_against, "data sets and sizes").adding(
+        f"r: {named}." if named else "", correlations=each
+    )
+
+
+def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[Picture]:
+    """Return a figure per row, with a panel per size of combinations."""
+    headings = (
+        *("members", "folds", "combinations a fold", "r, test accuracy", "p"),
+        *("r by fold, lowest", "r by fold, highest", "r, validation accuracy"),
+    )
+    return [
+        Picture(
+            name,
+            plan.name,
+            f"Objective against accuracy: {row}, {READINGS[mine[0].source.reading]}",
+            f"All combinations of {plan.n_members[0]} members, each fold with a colour, a "
+            "marker and a regression line of its own. r is the correlation within folds. "
+            "Combinations share members, so p is smaller than it should be.",
+            headings,
+            tuple(_numbers(item) for item in mine),
+            partial(_draw, mine),
+            2.2 * len(mine),
+        )
+        for row, name, mine in by_row("objective", found)
+    ]
+
+
+def _numbers(item: Correlation) -> tuple[Any, ...]:
+    r, p_value = item.pearson()
+    folds = item.by_fold()
+    lowest, highest = (pick.reduce(folds) for pick in (np.fmin, np.fmax))  # NaN only if all are
+    return (
+        *(item.size, len(item.folds), len(item.folds[0]), r, p_value),
+        *(float(lowest), float(highest), item.pearson(column=1)[0]),
+    )
+
+
+def _draw(found: Sequence[Correlation], figure: Any) -> None:
+    panels = figure.subplots(len(found), 1, squeeze=False)[:, 0]
+    colours = (look.BLUE, look.ORANGE, look.GREEN, look.PURPLE, look.AMBER)
+    styles = tuple(zip(colours, "os^Dv", strict=True))
+    for panel, item in zip(panels, found, strict=True):
+        for fold, points in enumerate(item.folds):
+            colour, marker = styles[fold % len(styles)]
+            objective, accuracy = points[:, 0], 100 * points[:, 2]
+            panel.plot(objective, accuracy, marker, color=colour, markersize=2.2, alpha=0.6,
+                       markeredgewidth=0)  # fmt: skip
+            if np.ptp(objective) > 0:
+                ends = np.array([objective.min(), objective.max()])
+                panel.plot(ends, np.polyval(np.polyfit(objective, accuracy, 1), ends), color=colour)
+        r, p_value = item.pearson()
+        told = f"r = {number(r, sign=True)}, {format_p(p_value)}"
+        panel.set_title(f"{item.size}-combinations: {told}")
+        panel.set_ylabel("test accuracy, %")
+    panels[-1].set_xlabel("objective (TDAS on the validation rows)")
+
+
+FIGURE = Figure("figure-objective", correlations, objective_pictures, (judge_objective,))

@@ -1,0 +1,245 @@
+"""Figures of ranks over data sets, ours and the paper's; the claims on accuracy and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from secateurs._text import listed, signed
+from secateurs.displays._critical_difference import CriticalDifferenceDisplay
+from secateurs.paper import _drawing as look
+from secateurs.paper._accuracy_tables import Table, all_scores
+from secateurs.paper._claims import ALPHA, FAILS, HOLDS, UNKNOWN, Finding, claim
+from secateurs.paper._drawing import Picture
+from secateurs.paper._printed import CONTROL, METHODS, OURS, label
+from secateurs.statistics import (
+    aggregated_ranks,
+    average_ranks,
+    critical_difference,
+    format_p,
+    friedman,
+    nemenyi,
+    smallest_p_value,
+    wilcoxon_holm,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMES = [label(method) for method in METHODS]
+_OWN = [label(method) for method in OURS]
+_OTHERS = [name for name in _NAMES if name not in _OWN]
+
+
+@claim("not-worse", "DOMEP is not significantly worse than the centralised methods.")
+def judge_not_worse(tables: Sequence[Table]) -> Finding:
+    """DOMEP is compared with the nine other methods, over data sets and on each of them.
+
+    Holds if Wilcoxon's test with Holm's correction over all data sets of the tables finds no method
+    better than DOMEP, and t-tests over folds find one better in at most 5 % of all pairs of a data
+    set and a method, about what chance would give. Does not hold if either finds more. Cannot be
+    told from so few data sets that Wilcoxon's test cannot reach 5 %, nor from fewer than three
+    folds.
+    """
+    scores, control = all_scores(tables), label(CONTROL)
+    folds = [len(r.entries[CONTROL].folds) for t in tables for r in t.rows if r.is_ranked]
+    others = [method for method in METHODS if method != CONTROL]
+    if not len(scores):
+        return Finding(UNKNOWN, "No data set has results of all ten methods.", {})
+    counts = [t.win_tie_loss(method) for t in tables for method in others]
+    wins, ties, losses = (sum(getattr(c, n) for c in counts) for n in ("wins", "ties", "losses"))
+    pairs = wilcoxon_holm(scores, control, ALPHA)
+    better, worse = pairs.better_than(control), pairs.worse_than(control)
+    ahead = {n: float((scores[control] - scores[n]).mean()) for n in scores if n != control}
+    least, most = (pick(ahead, key=lambda name: ahead[name]) for pick in (min, max))
+    lost = losses / max(1, wins + ties + losses)
+    if smallest_p_value(len(scores), len(others)) >= ALPHA or min(folds) < 3:
+        verdict = UNKNOWN
+    else:
+        verdict = FAILS if better or lost > ALPHA else HOLDS
+    told = (
+        f"Of {wins + ties + losses} t-tests DOMEP wins {wins}, ties {ties} and loses {losses}. "
+        f"Wilcoxon–Holm over {len(scores)} data sets: better than DOMEP {listed(better)}; worse "
+        f"{listed(worse)}. Mean accuracy of DOMEP less that of others: {signed(ahead[least], 2)} "
+        f"({least}) to {signed(ahead[most], 2)} points ({most})."
+    )
+    numbers = {
+        "data_sets": len(scores),
+        "wins": wins,
+        "ties": ties,
+        "losses": losses,
+        "better": better,
+        "worse": worse,
+        "p_values": pairs.p_values[control].to_dict(),
+        "mean_differences": ahead,
+    }
+    return Finding(verdict, told, numbers)
+
+
+@claim("best-ranks", "COMEP and DOMEP have the best average ranks.")
+def judge_best_ranks(tables: Sequence[Table]) -> Finding:
+    """The average ranks of ten methods over all data sets of the tables are compared.
+
+    Holds if COMEP and DOMEP have the two best. Does not hold if another method ranks before one of
+    them. Cannot be told where Friedman's test with Iman and Davenport's correction cannot tell the
+    methods apart at 5 %.
+    """
+    scores = all_scores(tables)
+    if len(scores) < 2:
+        return Finding(UNKNOWN, "Fewer than two data sets have results of all ten methods.", {})
+    test, ranks = friedman(scores), average_ranks(scores).sort_values(kind="stable")
+    first = set(ranks.index[:2]) == set(_OWN) and ranks.iloc[1] < ranks.iloc[2]
+    verdict = UNKNOWN if test.f_p_value >= ALPHA else HOLDS if first else FAILS
+    each = listed(f"{name} {rank:.2f}" for name, rank in ranks.items())
+    told = f"Friedman: {format_p(test.f_p_value)}, {len(scores)} data sets. Ranks: {each}."
+    return Finding(verdict, told, {"p_value": test.f_p_value, "ranks": ranks.to_dict()})
+
+
+@claim("superior", "COMEP and DOMEP are significantly better than all others.")
+def judge_superior(tables: Sequence[Table]) -> Finding:
+    """Nemenyi's test at 5 % compares the ten methods over all data sets of the tables.
+
+    Holds if COMEP and DOMEP both rank significantly before each of the eight other methods. Does
+    not hold otherwise. Cannot be told from so few data sets that the critical difference is above
+    5, the distance if both were the first two everywhere and the others alike.
+    """
+    scores = all_scores(tables)
+    if not len(scores) or critical_difference(len(METHODS), len(scores), ALPHA) > 5:
+        told = f"{len(scores)} data sets have results of all ten methods: too few for this test."
+        return Finding(UNKNOWN, told, {"data_sets": len(scores)})
+    behind = {name: nemenyi(scores, ALPHA).worse_than(name) for name in _OWN}
+    verdict = HOLDS if all(set(_OTHERS) <= set(names) for names in behind.values()) else FAILS
+    told = "; ".join(f"{name} ranks significantly before {listed(behind[name])}" for name in _OWN)
+    numbers: dict[str, Any] = {"data_sets": len(scores), "behind": behind}
+    paper = all_scores(tables, paper=True)
+    if len(paper):
+        theirs = {name: nemenyi(paper, ALPHA).worse_than(name) for name in _OWN}
+        each = "; ".join(f"{name} before {listed(theirs[name])}" for name in _OWN)
+        told += f". By the paper's own printed figures ({len(paper)} data sets): {each}"
+        numbers["behind_by_the_paper"] = theirs
+    return Finding(verdict, f"{told}.", numbers)
+
+
+def rank_pictures(tables: Sequence[Table]) -> list[Picture]:
+    """Return the figures of ranks: over all tables, then per table."""
+    pictures = []
+    if len(tables) > 1:
+        sides = _sides(all_scores(tables), all_scores(tables, paper=True))
+        pictures += _of_scores("all", "all tables", "tables", sides)
+        if sides:
+            pictures.append(_sums(tables))
+    for table in tables:
+        sides = _sides(table.scores, table.paper_scores)
+        pictures += _of_scores(table.name, table.title.lower(), table.name, sides)
+    return pictures
+
+
+def _sides(ours: pd.DataFrame, paper: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the scores that can be ranked, ours first; none where ours cannot."""
+    if ours.empty:
+        return {}
+    return {"ours": ours} | ({} if paper.empty else {"the paper's": paper})
+
+
+def _of_scores(
+    name: str, title: str, group: str, sides: dict[str, pd.DataFrame]
+) -> list[Picture]:
+    if not sides:
+        return []
+    tests = {side: nemenyi(scores) for side, scores in sides.items()}
+    headings = ("method", *(f"average rank, {side}" for side in tests))
+    rows = tuple((m, *(float(test.ranks[m]) for test in tests.values())) for m in _NAMES)
+    counted = ", ".join(f"{test.n_sets} data sets {side}" for side, test in tests.items())
+    intervals = Picture(
+        f"friedman-{name}",
+        group,
+        f"Friedman chart: {title}",
+        f"Average ranks ({counted}) with intervals as long as Nemenyi's critical difference at "
+        "5 %: methods whose intervals do not overlap differ. The band is DOMEP's.",
+        headings,
+        rows,
+        partial(_draw_intervals, tests),
+        2.1,
+    )
+    diagram = Picture(
+        f"critical-difference-{name}",
+        group,
+        f"Critical differences: {title}",
+        f"Average ranks ({counted}). A bar joins methods of which no two differ by Nemenyi's test "
+        "at 5 %.",
+        headings,
+        rows,
+        partial(_draw_diagrams, tests),
+        2.3 * len(tests),
+    )
+    return [intervals, diagram]
+
+
+def _draw_intervals(tests: dict[str, Any], figure: Any) -> None:
+    panels = figure.subplots(1, len(tests), sharex=True, sharey=True, squeeze=False)[0]
+    for panel, (side, test) in zip(panels, tests.items(), strict=True):
+        half = test.critical_difference / 2
+        own = test.ranks[label(CONTROL)]
+        panel.axvspan(own - half, own + half, color="#e8eef4", linewidth=0)
+        for place, name in enumerate(_NAMES):
+            rank = test.ranks[name]
+            colour = look.ORANGE if name == label(CONTROL) else look.BLUE
+            panel.plot([rank - half, rank + half], [place] * 2, color=colour, linewidth=1.4)
+            panel.plot([rank], [place], "D" if name == label(CONTROL) else "o", color=colour)
+        panel.set_title(side)
+        panel.set_xlabel("average rank")
+    look.level_rows(panels, _NAMES)
+
+
+def _draw_diagrams(tests: dict[str, Any], figure: Any) -> None:
+    panels = figure.subplots(len(tests), 1, squeeze=False)[:, 0]
+    for panel, (side, test) in zip(panels, tests.items(), strict=True):
+        CriticalDifferenceDisplay(test).plot(ax=panel)
+        panel.set_title(f"{side}: {panel.get_title()}")
+
+
+def _sums(tables: Sequence[Table]) -> Picture:
+    sides = {
+        side: {
+            table.title: aggregated_ranks(scores)
+            for table in tables
+            if len(scores := table.paper_scores if paper else table.scores)
+        }
+        for side, paper in (("ours", False), ("the paper's", True))
+    }
+    headings = ("method", *(f"{side}: {title}" for side, parts in sides.items() for title in parts))
+    rows = tuple(
+        (name, *(float(ranks[name]) for parts in sides.values() for ranks in parts.values()))
+        for name in _NAMES
+    )
+    caption = (
+        "Ranks of a method added up over the data sets of all tables; the smaller, the better. "
+        "Data sets that were not measured lack on our side."
+    )
+    draw = partial(_draw_sums, sides, [table.title for table in tables])
+    title = "Aggregated ranks"
+    return Picture("aggregated-ranks", "tables", title, caption, headings, rows, draw, 2.6)
+
+
+def _draw_sums(
+    sides: dict[str, dict[str, pd.Series]], titles: Sequence[str], figure: Any
+) -> None:
+    panels = figure.subplots(1, len(sides), sharey=True)
+    looks = ((look.BLUE, ""), (look.AMBER, "////"), (look.GREEN, "...."))
+    styles = dict(zip(titles, looks, strict=False))
+    for panel, (side, parts) in zip(panels, sides.items(), strict=True):
+        left = [0.0] * len(_NAMES)
+        for title, ranks in parts.items():
+            colour, hatch = styles[title]
+            widths = [float(ranks[name]) for name in _NAMES]
+            panel.barh(range(len(_NAMES)), widths, 0.75, left=left, color=colour, hatch=hatch,
+                       label=title, edgecolor="white", linewidth=0.3)  # fmt: skip
+            left = [start + width for start, width in zip(left, widths, strict=True)]
+        panel.set_title(side)
+        panel.set_xlabel("sum of ranks")
+    look.level_rows(panels, _NAMES)
+    look.legend_below(figure, panels[-1], 1)
+
+
+JUDGES = (judge_not_worse, judge_best_ranks, judge_superior)

@@ -1,0 +1,78 @@
+"""Figure: time that each method takes against members and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from secateurs.paper import _drawing as look
+from secateurs.paper._drawing import Picture
+from secateurs.paper._figures import Figure
+from secateurs.paper._plan import Plan
+from secateurs.paper._printed import label
+from secateurs.paper._results import results_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Timing(NamedTuple):
+    """Seconds that a method takes to choose among n members on d rows."""
+
+    method: str
+    n: int
+    d: int
+    seconds: float
+
+
+def timings(plan: Plan, frame: pd.DataFrame) -> list[Timing]:
+    """Return times per method, rows and members; the mean where measured repeatedly."""
+    mine = results_of(plan, frame)
+    if mine.empty:
+        return []
+    means = mine.astype({"seconds": float}).groupby(["method", "n", "d"])["seconds"].mean()
+    found = [
+        Timing(method, int(n), int(d), float(seconds)) for (method, n, d), seconds in means.items()
+    ]
+    return sorted(found, key=lambda timing: (plan.methods.index(timing.method), timing.d, timing.n))
+
+
+def scale_pictures(plan: Plan, times: Sequence[Timing]) -> list[Picture]:
+    """Return one figure: against members on the left, against rows on the right."""
+    if not times:
+        return []
+    rows = tuple((label(t.method), t.n, t.d, t.seconds) for t in times)
+    headings = ("method", "members", "rows", "seconds")
+    n, d = max(t.n for t in times), max(t.d for t in times)
+    caption = (
+        f"Time to keep a tenth of the ensemble, one process, votes drawn at random. Left: against "
+        f"members, on {d:,} rows. Right: against rows, among {n:,} members."
+    )
+    draw = partial(_draw, times, n, d)
+    title = "Time against members and rows"
+    return [Picture("scale", plan.name, title, caption, headings, rows, draw, 2.9)]
+
+
+def _draw(times: Sequence[Timing], n: int, d: int, figure: Any) -> None:
+    left, right = figure.subplots(1, 2, sharey=True)
+    for method in dict.fromkeys(timing.method for timing in times):
+        mine = [timing for timing in times if timing.method == method]
+        across = [(t.n, t.seconds) for t in mine if t.d == d]
+        down = [(t.d, t.seconds) for t in mine if t.n == n]
+        for panel, points in ((left, across), (right, down)):
+            panel.plot(*zip(*points, strict=True), **look.method_line(method))
+    for panel, name, ticks in (
+        (left, "members", sorted({timing.n for timing in times})),
+        (right, "rows", sorted({timing.d for timing in times})),
+    ):
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        panel.set_xlabel(name)
+        panel.grid()
+        look.log_ticks(panel.xaxis, ticks)
+    left.set_ylabel("seconds")
+    look.legend_below(figure, left, 4)
+
+
+FIGURE = Figure("figure-scale", timings, scale_pictures)

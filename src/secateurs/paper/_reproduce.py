@@ -1,0 +1,174 @@
+"""Reproduce the paper: measure, then write tables, figures, verdicts and one page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from secateurs import __version__
+from secateurs.exceptions import import_extra
+from secateurs.paper import (
+    _figure_epfd,
+    _figure_lambda,
+    _figure_objective,
+    _figure_ranks,
+    _figure_scale,
+    _figure_size,
+    _figure_speedup,
+)
+from secateurs.paper._accuracy_sheets import accuracy_sheet
+from secateurs.paper._accuracy_tables import make_table
+from secateurs.paper._drawing import render
+from secateurs.paper._extra_tables import authors_sheet, settings_sheet
+from secateurs.paper._page import Contents, make_page
+from secateurs.paper._plan import PLANS, Plan, load_plan
+from secateurs.paper._printed import TABLES
+from secateurs.paper._results import load_results, results_of, write_json
+from secateurs.paper._runner import Callback, Missing, Outcome, run
+from secateurs.paper._table_text import as_latex, as_markdown, as_text, csv_text
+from secateurs.persistence._files import write_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# In the order of their claims.
+FIGURES = {
+    module.FIGURE.plan: module.FIGURE
+    for module in (
+        *(_figure_speedup, _figure_epfd, _figure_objective),
+        *(_figure_lambda, _figure_size, _figure_scale),
+    )
+}
+_EXTRA_TABLES = {"settings": settings_sheet, "authors": authors_sheet}
+
+
+def reproduce(
+    out_dir: str | os.PathLike[str],
+    *,
+    only: str | Sequence[str] | None = None,
+    quick: bool = False,
+    data_dir: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    executor: Any = None,
+    callback: Callback | None = None,
+    seed: int = 0,
+) -> Outcome:
+    """Repeat the paper's experiments: measure, then write tables, figures and a page.
+
+    Parameters
+    ----------
+    out_dir : str or path-like
+        Folder for everything that is made. An interrupted run continues where it stopped.
+    only : str or sequence of str, optional
+        Names of `PLANS`; all of them by default.
+    quick, data_dir, n_jobs, executor, callback, seed
+        As for `run`.
+
+    Returns
+    -------
+    Outcome
+        With the verdicts on the paper's claims.
+
+    See Also
+    --------
+    run : Only measures.
+    """
+    import_extra("matplotlib", "plot", "drawing figures")  # now, not after hours
+    names = PLANS if only is None else (only,) if isinstance(only, str) else tuple(only)
+    plans = [load_plan(name, quick) for name in names]
+    outcome = run(
+        plans,
+        out_dir,
+        data_dir=data_dir,
+        n_jobs=n_jobs,
+        executor=executor,
+        callback=callback,
+        seed=seed,
+    )
+    contents = make_contents(plans, load_results(out_dir), outcome.missing)
+    write_outputs(out_dir, contents)
+    return replace(outcome, claims=contents.claims)
+
+
+def make_contents(
+    plans: Sequence[Plan], frame: pd.DataFrame, missing: Iterable[Missing] = ()
+) -> Contents:
+    """Turn results into tables, figures and verdicts.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+        What was run.
+    frame : DataFrame
+        Results, one row per cell, in any order. What plans ask for and is not there is named as
+        missing.
+    missing : iterable of Missing
+        Data sets that are not available.
+
+    Returns
+    -------
+    Contents
+        All claims are there; those without results cannot be told. Figures are not drawn yet.
+    """
+    known = {plan.name: plan for plan in plans}
+    tables = [make_table(plan, frame) for plan in plans if plan.name in TABLES]
+    extra = [_EXTRA_TABLES[p.name](p, frame) for p in plans if p.name in _EXTRA_TABLES]
+    series = {
+        name: figure.series(known[name], frame) if name in known else []
+        for name, figure in FIGURES.items()
+    }
+    claims = [judge(tables) for judge in _figure_ranks.JUDGES]
+    claims += [judge(series[n]) for n, figure in FIGURES.items() for judge in figure.judges]
+    pictures = _figure_ranks.rank_pictures(tables)
+    for plan in plans:
+        if plan.name in FIGURES:
+            pictures += FIGURES[plan.name].pictures(plan, series[plan.name])
+    return Contents(
+        plans=tuple(plans),
+        claims=tuple(claims),
+        tables=tuple(tables),
+        sheets=(*map(accuracy_sheet, tables), *(sheet for sheet in extra if sheet)),
+        pictures=tuple(pictures),
+        missing=tuple(missing),
+        sources=_sources(plans, frame),
+    )
+
+
+def write_outputs(out_dir: str | os.PathLike[str], contents: Contents) -> list[Path]:
+    """Write ``tables/``, ``figures/``, ``claims.json`` and ``index.html``; return all paths.
+
+    Tables are identical to the byte for the same accuracies, whatever the order of results.
+    """
+    folder = Path(out_dir)
+    files: dict[str, bytes] = {}
+    for sheet in contents.sheets:
+        written = {"txt": as_text(sheet), "md": as_markdown(sheet), "tex": as_latex(sheet)}
+        for kind, text in (written | {"csv": sheet.csv}).items():
+            files[f"tables/{sheet.name}.{kind}"] = text.encode()
+    drawn = {}
+    for picture in contents.pictures:
+        numbers = csv_text(picture.headings, picture.rows).encode()
+        for kind, content in (render(picture) | {"csv": numbers}).items():
+            files[f"figures/{picture.name}.{kind}"] = content
+        drawn[picture.name] = files[f"figures/{picture.name}.svg"]
+    files["index.html"] = make_page(contents, drawn).encode()
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, content)
+    claims = [asdict(claim) for claim in contents.claims]
+    write_json(folder / "claims.json", {"secateurs": __version__, "claims": claims})
+    return [folder / name for name in (*files, "claims.json")]
+
+
+def _sources(plans: Iterable[Plan], frame: pd.DataFrame) -> dict[str, str]:
+    """Return where the data sets came from."""
+    found: dict[str, set[str]] = {}
+    for plan in plans:
+        results = results_of(plan, frame)
+        for dataset, source in zip(results["dataset"], results["source"], strict=True):
+            found.setdefault(dataset, set()).add(str(source))
+    return {dataset: ", ".join(sorted(sources)) for dataset, sources in found.items()}
