@@ -7,7 +7,7 @@ from pathlib import Path
 
 from secateurs import COMEP, DOMEP
 from secateurs.paper import datasets
-from secateurs.paper._cells import Bag
+from secateurs.paper._plan import Bag
 from secateurs.paper._protocol import cast_votes
 
 

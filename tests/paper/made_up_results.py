@@ -1,14 +1,28 @@
 """Small plans and results that were never measured, to test what is made of them."""
 
 import itertools
-from dataclasses import replace
+import math
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from secateurs.paper import PaperRow, load_plan
+from secateurs.paper._printed import METHODS, printed
+from secateurs.paper._reproduce import make_contents
 from secateurs.paper._results import as_frame
 
 LEARNERS = {"table-dt": "dt", "table-svm": "svm-rbf", "table-knn": "knn-distance"}
+# The last rows of the paper's three tables.
+PRINTED_RANKS = {
+    "table-dt": [7.15, 7.20, 4.80, 4.60, 8.40, 5.55, 5.20, 4.75, 4.40, 2.95],
+    "table-svm": [5.20, 5.60, 4.60, 5.50, 7.05, 5.50, 6.60, 4.55, 4.65, 5.75],
+    "table-knn": [5.82, 7.45, 3.77, 5.27, 8.95, 5.09, 5.77, 6.55, 3.05, 3.27],
+}
+PRINTED_COUNTS = {
+    "table-dt": "0/10/0 1/9/0 0/10/0 1/9/0 2/8/0 2/8/0 0/10/0 0/10/0 0/10/0",
+    "table-svm": "0/10/0 0/9/1 0/9/1 0/10/0 1/9/0 1/9/0 0/10/0 0/10/0 0/10/0",
+    "table-knn": "0/11/0 0/11/0 0/11/0 0/11/0 1/10/0 0/11/0 0/11/0 1/10/0 1/10/0",
+}
 
 
 def row_of(name, learner="dt", reading="binary", established=True, dataset=None):
@@ -26,6 +40,12 @@ def plan_of(name, rows=None, **changes):
     return replace(plan, **changes)
 
 
+def small(name, **changes):
+    """A plan of the package with one row, or with its own rows of drawn votes."""
+    rows = None if name in ("figure-scale", "figure-speedup") else [row_of("Iono")]
+    return plan_of(name, rows, **changes)
+
+
 def frame_of(plan, measure, seed=0):
     """Results of all cells of a plan; ``measure`` gives the fields of a cell, or its accuracy."""
     rows = []
@@ -33,7 +53,7 @@ def frame_of(plan, measure, seed=0):
         found = measure(cell)
         if found is not None:
             fields = found if isinstance(found, dict) else {"accuracy": found}
-            rows.append(cell.as_row() | {"n_test": 50, "source": "made up"} | fields)
+            rows.append(asdict(cell) | {"n_test": 50, "source": "made up"} | fields)
     return as_frame(rows)
 
 
@@ -85,3 +105,32 @@ def timed(cell):
     """Time that grows with members and rows."""
     d = int(cell.dataset.removeprefix("synthetic-"))
     return {"n": cell.n_members, "d": d, "seconds": 1e-6 * cell.n_members * d}
+
+
+def as_printed(name):
+    """Results on two folds that have the mean and standard deviation of the paper's figures."""
+    plan = plan_of(name, folds=(0, 1), methods=METHODS)
+    names = {row.dataset: row.paper_name for row in plan.rows}
+
+    def measure(cell):
+        figure = printed(name)[names[cell.dataset]][cell.method]
+        half = figure.std / math.sqrt(2)
+        return (figure.mean + (half if cell.fold else -half)) / 100
+
+    return plan, frame_of(plan, measure)
+
+
+def judged(plans, frame):
+    """All claims by name."""
+    return {claim.name: claim for claim in make_contents(plans, frame).claims}
+
+
+def claims_of(name, measure, **changes):
+    """All claims by name, from the results of one plan."""
+    plan = plan_of(name, **changes)
+    return judged([plan], frame_of(plan, measure))
+
+
+def pictures_of(plan, frame):
+    """The figures of one plan."""
+    return list(make_contents([plan], frame).pictures)

@@ -1,10 +1,10 @@
 """Plans: what they ask for, and what is wrong with a file."""
 
 import pytest
+from made_up_results import plan_of, row_of
 
 from secateurs.exceptions import InputError
 from secateurs.paper import PLANS, PaperRow, Plan, load_plan, read_plan
-from secateurs.paper._cells import Cell, cell_of
 from secateurs.paper.datasets import DATASETS, find
 
 TEN = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
@@ -106,14 +106,24 @@ def test_no_two_cells_of_all_plans_share_a_key():
     assert len({cell.bag.key for cell in cells}) == len({cell.bag for cell in cells})
 
 
-def test_a_row_of_results_gives_its_cell_back():
-    cell = Cell("prune", "iris", "multiclass", "dt", 10, 3, 0.5, "re", "library", 0, 0)
-    assert cell_of(cell.as_row() | {"accuracy": 1.0}) == cell
+def test_rows_are_named_apart_where_they_share_a_name():
+    rows = [
+        row_of("Iono"),
+        row_of("Iono", "knn"),
+        row_of("Wave"),
+        row_of("Wave", reading="multiclass"),
+    ]
+    assert plan_of("table-dt", rows).row_names == [
+        "Iono, trees",
+        "Iono, nearest neighbours",
+        "Wave, two classes",
+        "Wave, all classes",
+    ]
 
 
 def test_an_unknown_plan_is_told_with_those_there_are():
     with pytest.raises(
-        InputError, match=r"'table-4' is no table or figure\. Give one of: table-dt"
+        InputError, match=r"'table-4' is not a table or figure\. Give one of: table-dt"
     ):
         load_plan("table-4")
 

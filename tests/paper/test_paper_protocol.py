@@ -12,8 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from secateurs.paper._cells import Bag, seed_sequence, small_seed
-from secateurs.paper._protocol import LEARNERS, SYNTHETIC, cast_votes, split
+from secateurs.paper._plan import Bag
+from secateurs.paper._printed import LEARNERS
+from secateurs.paper._protocol import SYNTHETIC, cast_votes, seed_sequence, small_seed, split
 from secateurs.paper.datasets import DATASETS, binarise, load
 
 # Test rows of a fold that the paper's printed figures tell.
@@ -152,7 +153,7 @@ def test_a_larger_ensemble_begins_with_the_smaller_one():
 
 def test_another_process_casts_the_same_votes():
     code = (
-        "from secateurs.paper._cells import Bag\n"
+        "from secateurs.paper._plan import Bag\n"
         "from secateurs.paper._protocol import cast_votes\n"
         "voted = cast_votes(Bag('wine', 'multiclass', 'dt', 4, 0, 0))\n"
         "print(voted.validation.codes(range(4)).tolist())"

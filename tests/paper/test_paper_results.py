@@ -2,25 +2,34 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 
 import pytest
 
 from secateurs.paper import load_results
-from secateurs.paper._cells import Cell
-from secateurs.paper._results import RESULTS, append_row, as_frame, read_rows, stored
+from secateurs.paper._plan import Cell
+from secateurs.paper._results import RESULTS, append_result, as_frame, read_results, stored
+
+
+def cell(method, fold=0):
+    return Cell("prune", "iris", "multiclass", "dt", 10, 3, 0.5, method, "library", fold, 0)
 
 
 def row(method, fold=0, **fields):
-    cell = Cell("prune", "iris", "multiclass", "dt", 10, 3, 0.5, method, "library", fold, 0)
-    return cell.as_row() | fields
+    return asdict(cell(method, fold)) | fields
+
+
+def test_a_row_of_results_gives_its_cell_back(tmp_path):
+    append_result(tmp_path / "bag.jsonl", row("re", accuracy=1.0))
+    assert list(stored(tmp_path)) == [cell("re")]
 
 
 def test_rows_come_back_in_their_order(tmp_path):
     path = tmp_path / "bag.jsonl"
     rows = [row("re", accuracy=0.1 + 0.2, members=[1, 0]), row("λ", note="ein\nZeilenende")]
     for one in rows:
-        append_row(path, one)
-    assert read_rows(path) == rows
+        append_result(path, one)
+    assert read_results(path) == rows
     assert path.read_bytes().count(b"\n") == 2
 
 
@@ -30,31 +39,31 @@ def test_a_row_torn_at_any_byte_is_passed_over_and_hurts_no_other(tmp_path):
     line = json.dumps(second).encode() + b"\n"
     for n_bytes in range(len(line) + 1):
         path.unlink(missing_ok=True)
-        append_row(path, first)
+        append_result(path, first)
         whole = path.read_bytes()
         path.write_bytes(whole + line[:n_bytes])
         is_whole = n_bytes >= len(line) - 1  # but for its line end
-        assert read_rows(path) == [first, *[second] * is_whole]
-        append_row(path, third)
-        assert read_rows(path) == [first, *[second] * is_whole, third]
+        assert read_results(path) == [first, *[second] * is_whole]
+        append_result(path, third)
+        assert read_results(path) == [first, *[second] * is_whole, third]
 
 
 def test_lines_that_are_no_rows_are_passed_over(tmp_path):
     path = tmp_path / "bag.jsonl"
     path.write_bytes(b'[1, 2]\n\n"text"\n{"kind": "prune"}\n\xff\xfe\n')
-    append_row(path, row("re"))
-    assert read_rows(path) == [row("re")]
+    append_result(path, row("re"))
+    assert read_results(path) == [row("re")]
 
 
 def test_numbers_that_are_none_are_never_written(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
-        append_row(tmp_path / "bag.jsonl", row("re", accuracy=float("nan")))
+        append_result(tmp_path / "bag.jsonl", row("re", accuracy=float("nan")))
     assert not (tmp_path / "bag.jsonl").exists()
 
 
 def test_of_two_rows_of_a_cell_the_later_one_counts(tmp_path):
     for accuracy in (0.1, 0.2):
-        append_row(tmp_path / "bag.jsonl", row("re", accuracy=accuracy))
+        append_result(tmp_path / "bag.jsonl", row("re", accuracy=accuracy))
     assert [found["accuracy"] for found in stored(tmp_path).values()] == [0.2]
 
 
@@ -65,7 +74,7 @@ def test_the_order_in_which_rows_were_written_does_not_matter(tmp_path):
         folder = tmp_path / name / RESULTS
         folder.mkdir(parents=True)
         for place, one in enumerate(order):
-            append_row(folder / f"{name}{place % 3}.jsonl", one)
+            append_result(folder / f"{name}{place % 3}.jsonl", one)
         frames.append(load_results(tmp_path / name))
     assert frames[0].equals(frames[1])
     assert frames[0]["method"].tolist() == ["comep", "comep", "re", "re"]
@@ -88,11 +97,11 @@ def test_rows_of_many_writers_do_not_mix(tmp_path):
 
     def write(writer):
         for fold in range(50):
-            append_row(path, row(f"m{writer}", fold, members=list(range(200))))
+            append_result(path, row(f"m{writer}", fold, members=list(range(200))))
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
-    rows = read_rows(path)
+    rows = read_results(path)
     assert {(one["method"], one["fold"]) for one in rows} == {
         (f"m{writer}", fold) for writer in range(4) for fold in range(50)
     }

@@ -1,7 +1,6 @@
 """The runner: right rows, each once, whatever the order, the workers and the interruptions."""
 
 import gzip
-import itertools
 import json
 import random
 import signal
@@ -9,24 +8,17 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import naive
 from secateurs.exceptions import InputError
 from secateurs.paper import PaperRow, Plan, load_plan, load_results, reproduce, run
-from secateurs.paper._cells import Bag, Cell
-from secateurs.paper._kinds import FREE_SIZE, Measurer, pruner_of
-from secateurs.paper._outputs import write_outputs
-from secateurs.paper._protocol import cast_votes
+from secateurs.paper._plan import Bag
+from secateurs.paper._reproduce import make_contents, write_outputs
 from secateurs.paper._results import RESULTS, TIME_FIELDS, stored
 from secateurs.paper._runner import Task, run_bag
-from secateurs.pruners import all_pruners
-
-METHODS = (*all_pruners(), "full")
 
 
 @pytest.fixture(autouse=True)
@@ -54,144 +46,6 @@ def untimed(out_dir):
         cell: {name: value for name, value in row.items() if name not in TIME_FIELDS}
         for cell, row in rows.items()
     }
-
-
-def tables(voted):
-    """Votes and labels on the validation and the test part, as plain lists."""
-    return [
-        (
-            part.classes[part.codes(range(part.n_members))].T.tolist(),
-            part.classes[part.truth].tolist(),
-        )
-        for part in (voted.validation, voted.test)
-    ]
-
-
-def share_right(votes, y, members):
-    return (len(y) - naive.errors(votes, y, members)) / len(y)
-
-
-def cell(method, variant="library", **changes):
-    values = {
-        **{"kind": "prune", "dataset": "wine", "reading": "multiclass", "learner": "dt"},
-        **{"n_members": 15, "keep": 4, "diversity_weight": 0.3, "fold": 2, "seed": 5},
-    }
-    return Cell(**values | {"method": method, "variant": variant} | changes)
-
-
-@pytest.fixture(scope="module")
-def voted():
-    return cast_votes(cell("re").bag)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_row_says_of_its_members_what_counting_says(voted, method):
-    (votes, y), (test_votes, test_y) = tables(voted)
-    row = Measurer(voted).measure(cell(method))
-    members = row["members"]
-    assert len(members) == len(set(members)) == row["n_kept"]
-    assert method in FREE_SIZE or row["n_kept"] == {"full": 15}.get(method, 4)
-    assert row["accuracy"] == share_right(test_votes, test_y, members)
-    assert row["validation_accuracy"] == share_right(votes, y, members)
-    assert row["objective"] == pytest.approx(naive.tdas(votes, y, members, 0.3), abs=1e-9)
-    assert (row["n_train"], row["n_validation"], row["n_test"]) == (110, len(y), len(test_y))
-    assert row["seconds"] >= 0
-
-
-def test_members_are_those_that_the_methods_choose_slowly(voted):
-    (votes, y), _ = tables(voted)
-    expected = {
-        "re": naive.reduced_error(votes, y, 4),
-        "kp": naive.kappa_pruning(votes, 4),
-        "best": naive.best_members(votes, y, 4),
-        "es": naive.early_stopping(15, 4),
-        "kl": naive.kl_pruning(naive.class_frequencies(votes, y), 4),
-        "comep": naive.comep(votes, y, 4, 0.3, naive.spread_start(votes, y, 0.3)),
-    }
-    measurer = Measurer(voted)
-    assert {name: measurer.measure(cell(name))["members"] for name in expected} == expected
-
-
-def test_what_decides_its_own_size_does_so_whatever_is_kept(voted):
-    measurer = Measurer(voted)
-    for method in FREE_SIZE:
-        rows = [measurer.measure(cell(method, keep=keep)) for keep in (2, 9)]
-        assert rows[0]["members"] == rows[1]["members"]
-        assert Measurer(voted).measure(cell(method, keep=9))["members"] == rows[0]["members"]
-
-
-def test_cells_share_only_what_they_have_in_common(voted):
-    cells = [
-        cell(method, variant, keep=keep, diversity_weight=weight)
-        for method in ("comep", "domep", "re", "drep")
-        for variant in ("library", "epfd", "authors")
-        for keep in (2, 9)
-        for weight in (0.0, 1.0)
-        if (method, variant) != ("domep", "epfd")
-    ]
-    measurer = Measurer(voted)
-    together = [measurer.measure(one)["members"] for one in cells]
-    assert together == [Measurer(voted).measure(one)["members"] for one in cells]
-
-
-def test_the_distributed_version_prunes_in_groups(voted):
-    pruner = pruner_of(cell("re", "epfd"), voted.validation).fit(voted.validation)
-    assert [len(group) for group in pruner.groups_] == [8, 7]  # √(15/4) rounded: two
-    row = Measurer(voted).measure(cell("re", "epfd"))
-    assert row["members"] == pruner.member_indices_.tolist()
-    assert row["path_seconds"] > 0
-    assert pruner_of(cell("oep", "epfd"), voted.validation).n_groups == 2
-    assert type(pruner_of(cell("comep", "epfd"), voted.validation)).__name__ == "DOMEP"
-
-
-def test_the_authors_settings_are_used_where_there_are_any(voted):
-    made_of = {name: pruner_of(cell(name, "authors"), voted.validation) for name in METHODS[:-1]}
-    assert made_of["comep"].start == made_of["domep"].start == "random"
-    assert (made_of["drep"].stop, made_of["drep"].rho) == ("nonincrease", 4 / 15)
-    assert (made_of["sep"].keep, made_of["sep"].n_iterations) == (4, 5)
-    assert (made_of["pep"].keep, made_of["pep"].n_iterations) == (None, 4)
-    assert made_of["re"].get_params() == pruner_of(cell("re"), voted.validation).get_params()
-
-
-def test_every_combination_is_scored(voted):
-    (votes, y), (test_votes, test_y) = tables(voted)
-    row = Measurer(voted).measure(cell("all", kind="combination", keep=3))
-    combinations = list(itertools.combinations(range(15), 3))
-    assert (row["size"], len(row["points"])) == (3, len(combinations))
-    for place in (0, 17, 200, len(combinations) - 1):
-        members = list(combinations[place])
-        value, validation, test = row["points"][place]
-        assert value == pytest.approx(naive.tdas(votes, y, members, 0.3), abs=1e-9)
-        assert validation == share_right(votes, y, members)
-        assert test == share_right(test_votes, test_y, members)
-
-
-@pytest.mark.parametrize("method", ["comep", "domep", "oep"])
-def test_a_curve_has_the_accuracy_of_every_size(voted, method):
-    _, (test_votes, test_y) = tables(voted)
-    row = Measurer(voted).measure(cell(method, kind="size", keep=15))
-    assert row["sizes"] == list(range(1, 16))
-    for size in (1, 4, 15):
-        pruner = pruner_of(cell(method), voted.validation).with_keep(size).fit(voted.validation)
-        members = pruner.member_indices_.tolist()
-        expected = share_right(test_votes, test_y, members)
-        assert row["accuracies"][size - 1] == expected
-
-
-def test_a_race_is_run_several_times_with_as_many_groups_as_workers():
-    bag_cell = cell("domep", "2-workers", kind="speedup", dataset="synthetic-200", keep=3)
-    row = Measurer(cast_votes(replace(bag_cell, learner="synthetic").bag)).measure(bag_cell)
-    assert (row["workers"], row["n_groups"]) == (2, 2)
-    lengths = {len(row[name]) for name in ("seconds_comep", "seconds_domep", "seconds_path")}
-    assert lengths == {5}
-    assert min(row["seconds_comep"] + row["seconds_domep"] + row["seconds_path"]) > 0
-
-
-def test_times_against_size_name_the_size():
-    one = cell("comep", kind="scale", dataset="synthetic-300", learner="synthetic", n_members=20)
-    row = Measurer(cast_votes(one.bag)).measure(one)
-    assert (row["n"], row["d"]) == (20, 300)
-    assert row["seconds"] > 0
 
 
 def test_every_cell_has_its_row_and_a_second_run_does_nothing(tmp_path):
@@ -361,7 +215,7 @@ def start(out_dir, n_jobs):
     folder = str(Path(__file__).parent)
     code = (
         f"import sys; sys.path[:0] = [{folder!r}, {str(Path(folder).parent)!r}]\n"
-        "from test_experiments_runner import long, run\n"
+        f"from {Path(__file__).stem} import long, run\n"
         f"run([long()], {str(out_dir)!r}, n_jobs={n_jobs})"
     )
     return subprocess.Popen([sys.executable, "-c", code])
@@ -372,7 +226,7 @@ def n_lines(out_dir):
 
 
 def written_tables(out_dir):
-    write_outputs(out_dir, [long()], load_results(out_dir))
+    write_outputs(out_dir, make_contents([long()], load_results(out_dir)))
     return {path.name: path.read_bytes() for path in (out_dir / "tables").iterdir()}
 
 
@@ -411,4 +265,8 @@ def test_a_short_form_leaves_its_page_and_names_what_it_left_out(tmp_path):
     assert left_out["ames"].endswith("It is not publicly available.")
     assert "saheart.csv.gz" in left_out["saheart"]
     assert (tmp_path / "index.html").is_file()
+    told = json.loads((tmp_path / "claims.json").read_text("utf-8"))["claims"]
+    assert [(one["name"], one["verdict"]) for one in told] == [
+        (claim.name, claim.verdict) for claim in outcome.claims
+    ]
     assert reproduce(tmp_path, only=["figure-objective"], quick=True).n_run == 0

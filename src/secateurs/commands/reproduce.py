@@ -1,6 +1,5 @@
 """``secateurs reproduce``: the paper's experiments, again."""
 
-import json
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -105,14 +104,13 @@ def reproduce(
             callback=report,
             seed=seed,
         )
-    claims = json.loads((output / "claims.json").read_text("utf-8"))["claims"]
     facts = {
         "folder": str(output),
         "cells": outcome.n_cells,
         "measured_now": outcome.n_run,
         "seconds": outcome.seconds,
         "missing": {item.dataset: item.reason for item in outcome.missing},
-        "claims": {claim["claim"]: claim["verdict"] for claim in claims},
+        "claims": {claim.claim: claim.verdict for claim in outcome.claims},
         "page": str(output / "index.html"),
         "tables": _files(output / "tables"),
         "figures": _files(output / "figures"),
@@ -130,7 +128,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def _text(facts: dict[str, Any]) -> str:
-    from secateurs.paper._verdicts import UNKNOWN
+    from secateurs.paper._claims import UNKNOWN
 
     lines = [
         ("measured", f"{facts['cells']:,} cells, {facts['measured_now']:,} of them now"),

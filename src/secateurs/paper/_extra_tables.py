@@ -128,10 +128,14 @@ def _lines(items: Sequence[_Compared]) -> list[tuple[str, ...]]:
         ("authors' settings", *(str(item.authors) for item in items)),
     ]
     if any(item.paper for item in items):
+        library, authors = (
+            [distance(i.distance(getattr(i, side))) for i in items]
+            for side in ("library", "authors")
+        )
         lines = [
             ("paper", *(str(item.paper or NOTHING) for item in items)),
             *lines,
-            ("library, in paper's std", *(distance(i.distance(i.library)) for i in items)),
-            ("authors' settings, in paper's std", *(distance(i.distance(i.authors)) for i in items)),
+            ("library, in paper's std", *library),
+            ("authors' settings, in paper's std", *authors),
         ]
     return [("" if n else items[0].row.name, *line) for n, line in enumerate(lines)]

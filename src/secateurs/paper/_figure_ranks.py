@@ -142,9 +142,7 @@ def _sides(ours: pd.DataFrame, paper: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {"ours": ours} | ({} if paper.empty else {"the paper's": paper})
 
 
-def _of_scores(
-    name: str, title: str, group: str, sides: dict[str, pd.DataFrame]
-) -> list[Picture]:
+def _of_scores(name: str, title: str, group: str, sides: dict[str, pd.DataFrame]) -> list[Picture]:
     if not sides:
         return []
     tests = {side: nemenyi(scores) for side, scores in sides.items()}
@@ -222,9 +220,7 @@ def _sums(tables: Sequence[Table]) -> Picture:
     return Picture("aggregated-ranks", "tables", title, caption, headings, rows, draw, 2.6)
 
 
-def _draw_sums(
-    sides: dict[str, dict[str, pd.Series]], titles: Sequence[str], figure: Any
-) -> None:
+def _draw_sums(sides: dict[str, dict[str, pd.Series]], titles: Sequence[str], figure: Any) -> None:
     panels = figure.subplots(1, len(sides), sharey=True)
     looks = ((look.BLUE, ""), (look.AMBER, "////"), (look.GREEN, "...."))
     styles = dict(zip(titles, looks, strict=False))

@@ -32,9 +32,8 @@ def timings(plan: Plan, frame: pd.DataFrame) -> list[Timing]:
     if mine.empty:
         return []
     means = mine.astype({"seconds": float}).groupby(["method", "n", "d"])["seconds"].mean()
-    found = [
-        Timing(method, int(n), int(d), float(seconds)) for (method, n, d), seconds in means.items()
-    ]
+    records = means.reset_index().itertuples(index=False, name=None)
+    found = [Timing(method, int(n), int(d), float(seconds)) for method, n, d, seconds in records]
     return sorted(found, key=lambda timing: (plan.methods.index(timing.method), timing.d, timing.n))
 
 

@@ -129,9 +129,7 @@ def results_of(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
     return chosen.sort_values(list(CELL_FIELDS), kind="stable", ignore_index=True)
 
 
-def results_by_row(
-    plan: Plan, frame: pd.DataFrame
-) -> Iterator[tuple[str, PaperRow, pd.DataFrame]]:
+def results_by_row(plan: Plan, frame: pd.DataFrame) -> Iterator[tuple[str, PaperRow, pd.DataFrame]]:
     """Yield the name, the source and the results of each row of a plan, also where none exist."""
     wanted = results_of(plan, frame)
     for name, row in zip(plan.row_names, plan.rows, strict=True):

@@ -1,0 +1,99 @@
+"""Figures can be drawn, again and again the same, at column width."""
+
+import struct
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from made_up_results import (
+    combinations,
+    frame_of,
+    growth,
+    noisy,
+    pictures_of,
+    race,
+    small,
+    timed,
+)
+from matplotlib.figure import Figure
+
+from secateurs import _methods
+from secateurs.exceptions import MissingExtraError
+from secateurs.paper._drawing import method_line, render, style_of
+
+MEASURES = {
+    "figure-epfd": noisy,
+    "figure-speedup": race,
+    "figure-objective": combinations,
+    "figure-lambda": noisy,
+    "figure-size": growth,
+    "figure-scale": timed,
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_figures_are_drawn_at_column_width_and_always_the_same(name):
+    plan = small(name)
+    frame = frame_of(plan, MEASURES[name])
+    picture = pictures_of(plan, frame)[0]
+    files, again = render(picture), render(picture)
+    assert files == again
+    assert files["png"].startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", files["png"][16:24])
+    assert width == 700  # 3.5 inches at 200 dots each
+    assert 200 < height < 1600
+    assert ElementTree.fromstring(files["svg"]).tag.endswith("svg")
+    assert b"<dc:date>" not in files["svg"]
+
+
+def test_the_users_own_settings_of_matplotlib_have_no_say():
+    import matplotlib
+
+    plan = small("figure-lambda")
+    picture = pictures_of(plan, frame_of(plan, noisy))[0]
+    plain = render(picture)
+    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.hashsalt": "x"}):
+        assert render(picture) == plain
+        assert matplotlib.rcParams["font.size"] == 20
+
+
+def test_drawing_leaves_no_figure_of_pyplot_behind():
+    from matplotlib._pylab_helpers import Gcf
+
+    before = len(Gcf.get_all_fig_managers())
+    plan = small("figure-scale")
+    render(pictures_of(plan, frame_of(plan, timed))[0])
+    assert len(Gcf.get_all_fig_managers()) == before
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    plan = small("figure-scale")
+    picture = pictures_of(plan, frame_of(plan, timed))[0]
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"secateurs\[plot\]"):
+        render(picture)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_plans_without_results_have_no_figures(name):
+    plan = small(name)
+    assert pictures_of(plan, frame_of(plan, lambda _: None)) == []
+
+
+def test_methods_differ_in_more_than_colour(monkeypatch):
+    unstyled = {
+        f"new{i}": replace(_methods.METHODS["re"], name=f"new{i}", style=None) for i in range(20)
+    }
+    monkeypatch.setattr("secateurs.paper._drawing.METHODS", _methods.METHODS | unstyled)
+    styles = [style_of(method) for method in _methods.METHODS | unstyled]
+    assert len({style.marker for style in styles}) == len(styles)
+    assert len({style.dashes for style in styles}) >= len(styles) - 1  # the paper's own are solid
+
+
+def test_every_method_can_be_drawn(monkeypatch):
+    new = replace(_methods.METHODS["re"], name="new", style=None)
+    monkeypatch.setattr("secateurs.paper._drawing.METHODS", _methods.METHODS | {"new": new})
+    axes = Figure().subplots()
+    for method in (*_methods.METHODS, "new"):
+        axes.plot([0, 1], [0, 1], **method_line(method))

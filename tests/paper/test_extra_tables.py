@@ -1,0 +1,65 @@
+"""Tables that the paper lacks: settings, and those of the authors."""
+
+import csv
+import io
+
+import pandas as pd
+import pytest
+from made_up_results import frame_of, noisy, plan_of, row_of
+
+from secateurs.paper._accuracy_tables import make_table
+from secateurs.paper._extra_tables import authors_sheet, settings_sheet
+from secateurs.paper._printed import METHODS, label
+
+
+def test_settings_are_listed_with_ranks_and_verdicts():
+    plan = plan_of("settings", ["Iono", "Liver", "Sonar"], n_members=(31, 100), keep=(0.1, 0.2))
+    assert [(s.n_members, s.keep) for s in plan.settings] == [
+        (31, 3),
+        (31, 6),
+        (100, 10),
+        (100, 20),
+    ]
+    frame = frame_of(plan, noisy)
+    part = frame[~((frame["n_members"] == 100) & (frame["keep"] == 20))]
+    sheet = settings_sheet(plan, part)
+    lines = list(csv.DictReader(io.StringIO(sheet.csv)))
+    assert [(line["Members"], line["Kept"]) for line in lines] == [
+        ("31", "3"),
+        ("31", "6"),
+        ("100", "10"),
+    ]
+    table = make_table(plan, frame, plan.settings[1])
+    for method in METHODS:
+        assert float(lines[1][label(method)]) == pytest.approx(table.ranks[method], abs=1e-6)
+    wins, ties, losses = map(int, lines[1]["W/T/L"].split("/"))
+    assert wins + ties + losses == 3 * 9
+    assert lines[1]["Not worse"] == "cannot be told"
+    assert len(sheet.grid.lines) == 3
+
+
+def test_settings_without_results_are_not_listed():
+    plan = plan_of("settings", ["Iono"])
+    assert settings_sheet(plan, frame_of(plan, lambda _: None)) is None
+
+
+def test_the_authors_settings_are_listed_beside_paper_and_library():
+    rows = [row_of("Iono"), row_of("Sonar", "knn-distance"), row_of("Iris")]
+    plan = plan_of("authors", rows)
+    library = plan_of("authors", rows, variants=("library",))
+    frame = pd.concat([frame_of(plan, lambda _: 0.9), frame_of(library, lambda _: 0.8)])
+    sheet = authors_sheet(plan, frame)
+    lines = {(line["row"], line["method"]): line for line in csv.DictReader(io.StringIO(sheet.csv))}
+    sep = lines["Sonar", "SEP"]  # printed as 81.46 ± 5.87
+    assert (float(sep["paper_mean"]), float(sep["paper_std"])) == (81.46, 5.87)
+    assert (float(sep["library_mean"]), float(sep["authors_mean"])) == (80.0, 90.0)
+    assert float(sep["library_deviations"]) == pytest.approx((80 - 81.46) / 5.87, abs=1e-6)
+    assert float(sep["authors_deviations"]) == pytest.approx((90 - 81.46) / 5.87, abs=1e-6)
+    assert lines["Iris", "SEP"]["paper_mean"] == ""
+    assert [line[1] for line in sheet.grid.lines if line[0] == "Iris"] == ["library"]
+    assert sheet.grid.rules == {5, 10}
+
+
+def test_the_authors_settings_without_results_are_not_listed():
+    plan = plan_of("authors", [row_of("Iono")])
+    assert authors_sheet(plan, frame_of(plan, lambda _: None)) is None

@@ -1,0 +1,71 @@
+"""Methods and their distributed versions: pairs, and the claims on accuracy and time."""
+
+import pytest
+from made_up_results import claims_of, frame_of, noise, small
+from scipy import stats
+
+from secateurs.paper._figure_epfd import epfd_pairs
+
+
+def test_epfd_is_compared_on_the_folds_that_both_have():
+    plan = small("figure-epfd", methods=("oo", "pep"))
+
+    def measure(cell):
+        if cell.method == "oo" and cell.variant == "library" and cell.fold == 4:
+            return None
+        if cell.variant == "epfd":
+            fields = {"accuracy": 0.82 + 0.01 * cell.fold, "seconds": 4.0, "path_seconds": 0.5}
+            return fields if cell.method == "oo" else None
+        return {"accuracy": 0.8, "seconds": 2.0 + cell.fold}
+
+    (pair,) = epfd_pairs(plan, frame_of(plan, measure))
+    assert (pair.row, pair.method, len(pair.accuracy)) == ("Iono", "oo", 4)
+    assert pair.epfd_accuracy == pytest.approx((82, 83, 84, 85))
+    assert pair.difference == pytest.approx(3.5)
+    assert pair.seconds == pytest.approx(3.5)  # of folds 0 to 3
+    assert pair.saving == pytest.approx(7.0)
+    assert pair.serial_saving == pytest.approx(3.5 / 4)
+    assert pair.test.p_value == pytest.approx(stats.ttest_rel([82, 83, 84, 85], [80] * 4).pvalue)
+
+
+def epfd(cell, gain=0.0, saving=2.0, pep=3.0):
+    """A distributed version that gains points and saves time by factors."""
+    jitter = 0.002 * noise(cell.dataset, cell.method, cell.fold)
+    if cell.variant == "library":
+        return {"accuracy": 0.8 + jitter, "seconds": 1.0}
+    factor = pep if cell.method == "pep" else saving
+    accuracy = 0.8 + jitter + gain / 100 + 0.001 * noise(cell.key)
+    return {"accuracy": accuracy, "seconds": 2.0, "path_seconds": 1.0 / factor}
+
+
+def test_epfd_claims_hold_when_accuracy_stays_and_time_falls():
+    claims = claims_of("figure-epfd", epfd)
+    assert [claims[n].verdict for n in ("epfd-accuracy", "epfd-time", "epfd-pep")] == ["holds"] * 3
+    assert claims["epfd-time"].numbers["for"] == 4 * 9
+    assert "on one machine median 0.50" in claims["epfd-time"].told
+
+
+@pytest.mark.parametrize("gain", [-3.0, -0.3])  # far below; little, but always
+def test_epfd_that_loses_accuracy_is_found_out(gain):
+    claim = claims_of("figure-epfd", lambda cell: epfd(cell, gain))["epfd-accuracy"]
+    assert claim.verdict == "does not hold"
+    assert claim.numbers["against"] == 36
+
+
+def test_epfd_that_loses_a_point_on_average_is_found_out_however_folds_vary():
+    swings = (-5.0, 1.0, -5.0, 1.0, -1.0)  # 1.8 points, which no t-test over five folds sees
+    claims = claims_of("figure-epfd", lambda cell: epfd(cell, swings[cell.fold]))
+    assert claims["epfd-accuracy"].numbers["against"] == 36
+
+
+def test_epfd_that_takes_longer_is_found_out():
+    claims = claims_of("figure-epfd", lambda cell: epfd(cell, saving=0.5, pep=0.4))
+    assert claims["epfd-time"].verdict == "does not hold"
+    assert claims["epfd-pep"].verdict == "does not hold"
+    same = claims_of("figure-epfd", lambda cell: epfd(cell, saving=1.05))["epfd-time"]
+    assert same.verdict == "cannot be told"
+
+
+def test_two_folds_do_not_tell_whether_accuracy_stays():
+    claim = claims_of("figure-epfd", epfd, folds=(0, 1))["epfd-accuracy"]
+    assert claim.verdict == "cannot be told"

@@ -1,0 +1,58 @@
+"""Objective and accuracy: correlations, and the claim on them."""
+
+import numpy as np
+import pytest
+from made_up_results import claims_of, combinations, frame_of, row_of, small
+from scipy import stats
+
+from secateurs.paper._figure_objective import correlations
+
+
+def test_correlation_within_one_fold_is_pearsons():
+    plan = small("figure-objective", folds=(0,))
+    for found in correlations(plan, frame_of(plan, combinations)):
+        assert len(found.folds[0]) == {3: 56, 4: 70}[found.size]
+        for column in (1, 2):
+            test = stats.pearsonr(found.folds[0][:, 0], found.folds[0][:, column])
+            assert found.pearson(column) == pytest.approx((test.statistic, test.pvalue))
+            assert found.by_fold(column) == pytest.approx([test.statistic])
+
+
+def test_correlation_over_folds_leaves_differences_between_folds_aside():
+    # the t-test of a regression on the objective and a constant for each fold
+    plan = small("figure-objective", folds=(0, 1, 2))
+    found = correlations(plan, frame_of(plan, lambda cell: combinations(cell, 0.05)))[0]
+    points = np.vstack(found.folds)
+    fold = np.repeat(np.eye(3), [len(part) for part in found.folds], axis=0)
+    design = np.column_stack([points[:, 0], fold])
+    slope, residual = np.linalg.lstsq(design, points[:, 2])[:2]
+    freedom = len(points) - 4
+    error = np.sqrt(residual[0] / freedom * np.linalg.inv(design.T @ design)[0, 0])
+    t = slope[0] / error
+    r, p_value = found.pearson()
+    assert p_value == pytest.approx(2 * stats.t.sf(abs(t), freedom))
+    assert r == pytest.approx(t / np.sqrt(t * t + freedom))
+
+
+def test_an_objective_that_never_changes_has_no_correlation():
+    plan = small("figure-objective", folds=(0,))
+    flat = frame_of(
+        plan, lambda cell: {"size": cell.keep, "points": [[1.0, 0.5, 0.5], [1.0, 0.6, 0.6]]}
+    )
+    assert np.isnan(correlations(plan, flat)[0].pearson()).all()
+
+
+@pytest.mark.parametrize(
+    ("slope", "spread", "verdict"),
+    [
+        (1.0, 0.01, "holds"),
+        (-1.0, 0.01, "does not hold"),
+        (0.0, 0.05, "does not hold"),
+        (0.43, 0.06, "cannot be told"),  # r of 0.4: neither high nor low
+    ],
+)
+def test_the_objective_is_judged_by_its_correlation(slope, spread, verdict):
+    rows = [row_of("Iono"), row_of("Liver")]
+    measure = lambda cell: combinations(cell, slope, spread)  # noqa: E731
+    claim = claims_of("figure-objective", measure, rows=rows)["objective"]
+    assert claim.verdict == verdict, claim.told
