@@ -104,7 +104,7 @@ def test_the_page_is_the_same_by_way_of_its_data(desk):
     assert (desk / "again.html").read_bytes() == (desk / "page.html").read_bytes()
     assert ended.json["bytes"] == len((desk / "page.html").read_bytes())
     assert "again.html exists" in refused(3, "report", "run.json", "-o", "again.html")
-    assert "val.csv is no JSON" in refused(3, "report", "val.csv")
+    assert "val.csv is not valid JSON" in refused(3, "report", "val.csv")
 
 
 @pytest.mark.parametrize("command", ["prune", "compare"])

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 import cases
 import naive
 from secateurs import COMEP, Votes
 from secateurs.evaluation import _diagnostics
 from secateurs.evaluation._weights import WeightedChoices, weight_grid
-from secateurs.exceptions import InputError
-from secateurs.report._base64 import pack, sample_rows, unpack
 
 CASES = [cases.E1, cases.E2, cases.D1, cases.make(1, 70, 3, cases.KINDS * 2)]
 
@@ -91,22 +88,6 @@ def test_steps_are_what_the_formulas_say(case):
         assert step.distance == pytest.approx(np.mean(before) if n else np.nan, nan_ok=True)
 
 
-def test_confusion_and_losses_by_hand():
-    truth = np.array([0, 0, 1, 1, 2])
-    before, after = np.array([0, 1, 1, 1, 0]), np.array([1, 0, 1, 1, 2])
-    assert _diagnostics.confusion(truth, before, 3).tolist() == [[1, 1, 0], [0, 2, 0], [1, 0, 0]]
-    counts = _diagnostics.losses(truth, 3, before == truth, after == truth)
-    assert counts.rows.tolist() == [2, 2, 1]
-    assert counts.lost.tolist() == [1, 0, 0]
-    assert counts.won.tolist() == [1, 0, 1]
-
-
-def test_rows_are_told_by_the_share_of_members_that_are_right():
-    right_of_ten = [0, 4, 5, 6, 9, 10]
-    votes = [[1] * n + [0] * (10 - n) for n in right_of_ten]
-    assert _diagnostics.by_share(Votes.encode(votes, [1] * 6)).tolist() == [0, 0, 1, 2, 5, 5]
-
-
 @given(cases.cases(most_members=6, most_samples=40), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 def test_choices_from_known_distances_are_those_of_comep(case, weight):
     with np.errstate(all="raise"):
@@ -132,55 +113,3 @@ def test_many_members_are_chosen_as_comep_does(n_members, start):
 def test_the_grid_has_twentieths_and_more():
     assert weight_grid(0.37) == sorted([*(step / 20 for step in range(21)), 0.37])
     assert weight_grid(0.5) == weight_grid()
-
-
-@given(
-    hnp.arrays(np.int64, hnp.array_shapes(max_dims=2, max_side=70), elements=st.integers(0, 400)),
-    st.sampled_from([1, 2, 3, 4, 5, 16, 17, 256, 257, 500]),
-)
-def test_codes_come_back_as_they_went(values, n_codes):
-    codes = values % n_codes
-    packed = pack(codes, n_codes)
-    assert (unpack(packed) == codes).all()
-    assert packed["bits"] == next(b for b in (1, 2, 4, 8, 16) if n_codes <= 2**b)
-
-
-def test_floats_come_back_to_the_last_bit_and_large_ones_deflated():
-    values = np.random.default_rng(0).random(100)
-    assert (unpack(pack(values)) == values).all()
-    zeros = np.zeros((100, 9000), dtype=int)
-    packed = pack(zeros, 3)
-    assert packed["deflated"]
-    assert len(packed["base64"]) < 1000
-    assert (unpack(packed) == zeros).all()
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        {"base64": "?"},
-        {"base64": "AAAA"},
-        {"bits": 3},
-        {"shape": [10**9, 10**9]},
-        {"shape": [-1]},
-        {"deflated": True},
-    ],
-)
-def test_damaged_packs_are_refused(damage):
-    packed = pack(np.arange(40) % 3, 3) | damage
-    with pytest.raises(InputError, match="Packed numbers"):
-        unpack(packed)
-
-
-def test_a_bomb_does_not_go_off():
-    packed = pack(np.zeros((1000, 1000), dtype=int), 3)
-    with pytest.raises(InputError, match="bytes where 2 belong"):
-        unpack(packed | {"shape": [5]})
-
-
-def test_a_sample_of_rows_keeps_the_classes_in_proportion():
-    truth = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [600, 300, 100]))
-    rows = sample_rows(truth, 100)
-    assert len(set(rows.tolist())) == 100
-    assert np.abs(np.bincount(truth[rows]) - [60, 30, 10]).max() <= 1
-    assert sorted(sample_rows(truth, 1000)) == list(range(1000))

@@ -21,10 +21,11 @@ from secateurs import COMEP, DOMEP, PEP, ReducedErrorPruner, collect_votes, comp
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
 from secateurs.persistence._export import export
-from secateurs.report import _sections, report_data
+from secateurs.report import report_data
 from secateurs.report._base64 import unpack
 from secateurs.report._data import SHAPE
 from secateurs.report._schema import check
+from secateurs.report.sections._before_after import safety
 
 X, CODES = make_classification(
     900, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.2, random_state=2
@@ -187,11 +188,11 @@ def test_the_verdict_states_the_figures(data, crossfitted):
     accuracy = figure(data, "accuracy")
     assert data["verdict"].startswith(
         f"5 of 20 members: accuracy {accuracy['after']:.3f} on test rows, "
-        f"against {accuracy['before']:.3f} of all; "
+        f"against {accuracy['before']:.3f} with all; "
     )
     assert "% smaller" in data["verdict"]
     assert "faster" in data["verdict"]
-    assert "on rows held out" in crossfitted["verdict"]
+    assert "on held-out rows" in crossfitted["verdict"]
     assert "faster" not in crossfitted["verdict"]  # no rows at hand to predict
 
 
@@ -204,8 +205,6 @@ def test_the_verdict_states_the_figures(data, crossfitted):
     ],
 )
 def test_safety_says_no_more_than_the_interval_does(low, high, told):
-    from secateurs.report._words import safety
-
     line = {"figure": "accuracy", "change": (low + high) / 2, "low": low, "high": high}
     assert told in safety([line], 0.5)
 
@@ -318,7 +317,7 @@ def test_the_votes_in_the_page_are_those_of_the_members(data, forest):
 
 
 def test_too_many_votes_are_cut_to_a_sample(monkeypatch, tables):
-    monkeypatch.setattr("secateurs.report._data.MOST_LABELS", 20 * 100)
+    monkeypatch.setattr("secateurs.report.sections._what_if.MOST_LABELS", 20 * 100)
     data = report_data(prune(tables[0], None, Y[CHOOSE], keep=5), tables[1], Y[TEST])
     assert (data["choosing"]["n_rows"], data["choosing"]["n_all"]) == (50, 200)
     assert (data["testing"]["n_rows"], data["testing"]["n_all"]) == (50, 400)
@@ -428,7 +427,7 @@ def test_out_of_bag_and_weighted_votes_are_fine():
 
 
 def test_very_many_members_go_without_all_weights(monkeypatch):
-    monkeypatch.setattr("secateurs.report._data.MOST_LIVE", 20)
+    monkeypatch.setattr("secateurs.report.sections._section.MOST_LIVE", 20)
     monkeypatch.setattr("secateurs.evaluation._alternatives.MOST_LIVE", 20)
     monkeypatch.setattr("secateurs.evaluation._diagnostics.MOST_IN_HEATMAP", 20)
     votes, y = cases.plain(100, 60)
@@ -468,11 +467,3 @@ def test_half_characters_in_names_are_replaced(forest):
     named = dict(zip(["a\ud800", "b", "c"], forest.estimators_))
     names = report_data(prune(named, X[CHOOSE], CODES[CHOOSE], keep=2))["ensemble"]["names"]
     assert names == ["a?", "b", "c"]
-
-
-def test_sections_shown_are_of_some_classes_only_where_there_are_many():
-    truth = np.arange(200) % 20
-    after = np.where(truth == 17, 3, truth)
-    facts = _sections.confusion_facts(truth, truth, after, 20)
-    assert len(facts["classes"]) == 15
-    assert set(facts["classes"][:2]) == {17, 3}

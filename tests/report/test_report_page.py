@@ -133,12 +133,12 @@ def test_hostile_texts_anywhere_in_a_run_are_escaped(data, tmp_path):
 def test_tables_name_members_and_pairs(data):
     named = copy.deepcopy(data)
     named["ensemble"]["names"] = [f"<{n}>" for n in range(12)]
-    pairs = _kappa_error.table(named).__html__()
+    pairs = _kappa_error.view(named).__html__()
     for first, second in named["kappa_error"]["front_pairs"]:
         assert f"&lt;{first}&gt; and &lt;{second}&gt;" in pairs
-    steps = re.findall(r"&lt;(\d+)&gt;", _steps.table(named).__html__())
+    steps = re.findall(r"&lt;(\d+)&gt;", _steps.view(named).__html__())
     assert [int(member) for member in steps] == data["chosen"]["members"]
-    distances = _distances.table(named).__html__()
+    distances = _distances.view(named).__html__()
     assert distances.count("●") == len(data["chosen"]["members"])
 
 
@@ -306,14 +306,14 @@ def test_a_run_goes_to_a_file_and_comes_back(tmp_path, data, hostile):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is no JSON"),
-        (b"\xff\xfe", "is no JSON"),
-        (b"[1, 2", "is no JSON"),
-        (b"[" * 100_000, "nested too deeply|is no JSON"),
-        (b"[]", "is no run of this version"),
-        (b'{"schema": "secateurs-run/0"}', "is no run of this version"),
+        (b"", "is not valid JSON"),
+        (b"\xff\xfe", "is not valid JSON"),
+        (b"[1, 2", "is not valid JSON"),
+        (b"[" * 100_000, "nested too deeply|is not valid JSON"),
+        (b"[]", "is not a run of this version"),
+        (b'{"schema": "secateurs-run/0"}', "is not a run of this version"),
         (b'{"schema": "secateurs-run/1"}', "lacks made"),
-        (b'{"schema": NaN}', "NaN is no number of JSON"),
+        (b'{"schema": NaN}', "NaN is not a number of JSON"),
     ],
 )
 def test_files_that_are_no_run_are_refused_in_one_line(tmp_path, content, message):
@@ -346,7 +346,7 @@ def test_what_is_not_as_described_is_named(value, spec, message):
 def test_missing_files_and_folders_are_no_runs(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         load_run(tmp_path / "run.json")
-    with pytest.raises(InputError, match="is no file"):
+    with pytest.raises(InputError, match="is not a file"):
         load_run(tmp_path)
 
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._labels import Array
 from secateurs.evaluation._curves import score
 from secateurs.evaluation._rows import VotedRows
 from secateurs.measures import kappa, nvi
@@ -18,8 +17,6 @@ Counts = NDArray[np.int64]
 
 MOST_IN_HEATMAP = 512
 MOST_LIVE = MOST_IN_HEATMAP  # members up to which the report has the distances of all pairs
-# Shares of the members that are right, by which rows are told easy and hard.
-SHARES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 def right_by_size(votes: Votes, groups: Sequence[Sequence[int]]) -> Counts:
@@ -149,36 +146,3 @@ def selection_steps(votes: Votes, members: Sequence[int], scores: Sequence[float
         figures = float(scores[n]), float(after[n]), float(alone[n])
         steps.append(Step(int(member), *figures, distance))
     return steps
-
-
-def confusion(truth: Array, predicted: Array, n_classes: int) -> Counts:
-    """Count rows by true and predicted code: (classes, classes)."""
-    cells = truth.astype(np.int64) * n_classes + predicted
-    return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
-
-
-class Losses(NamedTuple):
-    """Rows that one ensemble has right and the other wrong, by groups of rows."""
-
-    rows: Counts
-    lost: Counts
-    won: Counts
-
-
-def losses(groups: NDArray[np.intp], n_groups: int, before: Array, after: Array) -> Losses:
-    """Count rows lost and won by group; before and after say which rows are right."""
-
-    def count(rows: Array) -> Counts:
-        return np.bincount(groups[rows], minlength=n_groups)
-
-    return Losses(
-        np.bincount(groups, minlength=n_groups), count(before & ~after), count(after & ~before)
-    )
-
-
-def by_share(votes: Votes) -> NDArray[np.intp]:
-    """Say for each row which of `SHARES` the share of members that are right there begins at."""
-    tally = votes.tally()
-    n_right = tally[np.arange(len(tally)), votes.truth]
-    share = ratio(n_right, tally.sum(axis=1), 0.0)
-    return np.clip(np.searchsorted(SHARES, share, side="right") - 1, 0, len(SHARES) - 2)

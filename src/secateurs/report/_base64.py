@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._labels import Array
 from secateurs.exceptions import InputError
-from secateurs.outputs._folds import shuffled_by_class
 
 SHAPE = {"bits": int, "shape": [int], "deflated": bool, "base64": str}
 _WORTH_DEFLATING = 1 << 14  # bytes; below, the page reads faster without
@@ -91,11 +89,3 @@ def _pack_codes(codes: NDArray[Any], bits: int) -> bytes:
     filled[: len(codes)] = codes
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     return (filled.reshape(-1, a_byte) << shifts).sum(axis=1, dtype=np.uint8).tobytes()
-
-
-def sample_rows(truth: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
-    """Return at most so many rows, classes in proportion, sorted by class."""
-    order = shuffled_by_class(truth, np.random.RandomState(seed))
-    if len(order) <= most:
-        return order
-    return order[np.linspace(0, len(order) - 1, max(1, most)).round().astype(int)]

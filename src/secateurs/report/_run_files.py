@@ -1,5 +1,7 @@
 """Reports and their data as files."""
 
+from __future__ import annotations
+
 import json
 import os
 from pathlib import Path
@@ -24,14 +26,14 @@ def write_report(data: Plain, path: str | os.PathLike[str], *, force: bool = Fal
     data : dict
         From `report_data` or `load_run`.
     path : str or path-like
-        Where to.
+        The file to write.
     force : bool, default=False
-        Whether to write over a file that exists.
+        Whether to overwrite an existing file.
 
     Returns
     -------
     Path
-        Where the page is.
+        The file.
     """
     target = Path(path)
     refuse_existing([target], force)
@@ -46,14 +48,14 @@ def write_run(data: Plain, path: str | os.PathLike[str], *, force: bool = False)
     data : dict
         From `report_data`.
     path : str or path-like
-        Where to.
+        The file to write.
     force : bool, default=False
-        Whether to write over a file that exists.
+        Whether to overwrite an existing file.
 
     Returns
     -------
     Path
-        Where the file is.
+        The file.
     """
     target = Path(path)
     refuse_existing([target], force)
@@ -71,7 +73,7 @@ def load_run(path: str | os.PathLike[str]) -> Plain:
     Returns
     -------
     dict
-        The data, looked through: `render` can draw it.
+        The data, checked: `render` can draw it.
 
     Examples
     --------
@@ -82,15 +84,15 @@ def load_run(path: str | os.PathLike[str]) -> Plain:
     """
     target = Path(path)
     if not target.is_file():
-        what = "is no file" if target.exists() else "does not exist"
+        what = "is not a file" if target.exists() else "does not exist"
         raise InputError(f"{target} {what}. Give the JSON file of a run.")
     with reading(target):
         if target.stat().st_size > _MOST_BYTES:
-            raise InputError(f"is larger than {_MOST_BYTES:,} bytes, more than any run is.")
+            raise InputError(f"is larger than {_MOST_BYTES:,} bytes, which no run is.")
         data = _parse(target.read_bytes())
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise InputError(
-                f"is no run of this version: its schema is not {SCHEMA!r}. Make it with --run."
+                f"is not a run of this version: its schema is not {SCHEMA!r}. Write it again."
             )
         check(data, SHAPE)
         render(data)
@@ -101,13 +103,13 @@ def _parse(content: bytes) -> Any:
     try:
         return json.loads(content, parse_constant=_refuse_constant)
     except RecursionError:
-        raise InputError("is no JSON of a run: it is nested too deeply.") from None
+        raise InputError("is not valid JSON of a run: it is nested too deeply.") from None
     except ValueError as error:
-        raise InputError(f"is no JSON: {cause_of(error)}.") from None
+        raise InputError(f"is not valid JSON: {cause_of(error)}.") from None
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _write(path: Path, text: str) -> Path:

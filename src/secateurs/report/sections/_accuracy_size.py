@@ -2,35 +2,91 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from secateurs._methods import short_name
+from secateurs.evaluation._alternatives import is_live, weight_of
+from secateurs.evaluation._curves import SizeCurve
+from secateurs.evaluation._diagnostics import right_by_size
+from secateurs.evaluation._weights import weight_grid
+from secateurs.outputs._votes import Votes
+from secateurs.pruners import COMEP, BasePruner
+from secateurs.pruners._base import is_number
 from secateurs.report._schema import Maybe
 from secateurs.report._templates import Table
-from secateurs.report.sections._section import Plain, Section
+from secateurs.report.sections._section import Plain, Section, Subject
 
 _MOST_SIZES = 24  # rows of the table
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 680, 320, 56, 12, 12, 44  # of the drawing
 
-_COURSE = {
-    "label": str,
-    "method": Maybe(str),
-    "weight": Maybe(float),
-    "live": bool,
-    "sizes": [int],
-    "order": Maybe([int]),
-    "sets": Maybe([[int]]),
-    "choosing": [int],
-    "held_out": {"right": [int], "lost": [int], "won": [int]},
-    "held_out_labels": [int],
-}
+_WHOLE = dict.fromkeys(("choosing", "held_out", "held_out_labels", "n_rows"), int)
+_COURSE: Plain = {"label": str, "method": Maybe(str), "weight": Maybe(float), "live": bool}
+_COURSE |= {"sizes": [int], "order": Maybe([int]), "sets": Maybe([[int]]), "choosing": [int]}
+_COURSE |= {"held_out": {"right": [int], "lost": [int], "won": [int]}, "held_out_labels": [int]}
+_SHAPE = {"whole": _WHOLE, "courses": [_COURSE]}
+
+
+def facts(subject: Subject) -> Plain:
+    """Return how all members do, and every method at every size."""
+    own, labels = subject.curve.own, subject.curve.labels
+    return {
+        "whole": {
+            "choosing": int(subject.votes.is_right().sum()),
+            "held_out": own.whole,
+            "held_out_labels": labels.whole,
+            "n_rows": own.n_rows,
+        },
+        "courses": [
+            _course(label, one, subject.votes, subject.live)
+            for label, one in subject.evaluation.curves.items()
+        ],
+    }
+
+
+def _course(label: str, curve: SizeCurve, choosing: Votes, live: COMEP | None) -> Plain:
+    """Return what a method chooses at each size, and how that does."""
+    chosen, pruner, own = curve.selection, curve.selection.pruner, curve.own
+    groups = [chosen.members(size) for size in chosen.sizes]
+    return {
+        "label": label,
+        "method": short_name(pruner),
+        "weight": diversity_weight(pruner),
+        "sizes": chosen.sizes.tolist(),
+        "order": chosen.order,
+        "sets": None if chosen.order is not None else groups,
+        "choosing": right_by_size(choosing, groups).tolist(),
+        "held_out": {
+            "right": own.right.tolist(),
+            "lost": own.lost.tolist(),
+            "won": own.won.tolist(),
+        },
+        "held_out_labels": curve.labels.right.tolist(),
+        "live": live is not None and _is_followed(pruner, live),
+    }
+
+
+def diversity_weight(pruner: BasePruner) -> float | None:
+    """Return a method's parameter λ; None without one, or if it is not a number."""
+    weight: Any = getattr(pruner, "diversity_weight", None)
+    return float(weight) if is_number(weight) else None
+
+
+def _is_followed(pruner: BasePruner, live: COMEP) -> bool:
+    """Whether a method is the COMEP that the page runs, but for a weight of the grid."""
+    if not (isinstance(pruner, COMEP) and is_live(pruner)):
+        return False
+    chance = pruner.random_state == live.random_state or live.start != "random"
+    return (
+        pruner.start == live.start and chance and weight_of(pruner) in weight_grid(weight_of(live))
+    )
 
 
 def view(data: Plain) -> Plain:
     """Return the table, and the curve for browsers that run no scripts."""
-    return {"table": table(data), "curve": curve(data)}
+    return {"table": _table(data), "curve": curve(data)}
 
 
-def table(data: Plain) -> Table:
-    """Return accuracy by size, one column per method."""
+def _table(data: Plain) -> Table:
     courses, n_rows = data["courses"], data["whole"]["n_rows"]
     chosen = courses[data["chosen"]["course"]]
     headings = ["members", f"{chosen['label']}, rows chosen on"]
@@ -98,13 +154,4 @@ def _scale(low: float, high: float, start: float, end: float) -> Callable[[float
     return lambda value: start + (end - start) * (value - low) / span
 
 
-SECTION = Section(
-    "accuracy-size",
-    "Accuracy against size",
-    {
-        "whole": dict.fromkeys(("choosing", "held_out", "held_out_labels", "n_rows"), int),
-        "courses": [_COURSE],
-    },
-    view,
-    is_drawn=True,
-)
+SECTION = Section("accuracy-size", "Accuracy against size", _SHAPE, facts, view, is_drawn=True)

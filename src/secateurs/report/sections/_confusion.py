@@ -3,10 +3,17 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from secateurs._labels import Array
 from secateurs._text import signed
-from secateurs.report.sections._section import Plain, Section
+from secateurs.report.sections._section import Plain, Section, Subject
 
 Counts = Sequence[Sequence[int]]
+
+_MOST_CLASSES = 15  # in a matrix
+_SHAPE: Plain = {"classes": [int], "n_classes": int, "rows": [int], "labels": [str]}
+_SHAPE |= {"whole": [[int]], "kept": [[int]]}
 
 
 class _Cell(NamedTuple):
@@ -15,17 +22,45 @@ class _Cell(NamedTuple):
     shade: str
 
 
+def facts(subject: Subject) -> Plain:
+    """Return the matrices, and the names of the classes."""
+    judged = subject.judged
+    found = matrices(judged.truth, *subject.voted, judged.n_classes)
+    return {"confusion": found | {"labels": [str(label) for label in judged.classes]}}
+
+
+def matrices(truth: Array, before: Array, after: Array, n_classes: int) -> Plain:
+    """Return the matrices of all and of the kept members, of the classes that change the most."""
+    whole, kept = (confusion(truth, codes, n_classes) for codes in (before, after))
+    change = np.abs(whole - kept)
+    shown = np.argsort(-change.sum(axis=1) - change.sum(axis=0), kind="stable")[:_MOST_CLASSES]
+    grid = np.ix_(shown, shown)
+    return {
+        "classes": shown.tolist(),
+        "n_classes": n_classes,
+        "whole": whole[grid].tolist(),
+        "kept": kept[grid].tolist(),
+        "rows": whole[shown].sum(axis=1).tolist(),
+    }
+
+
+def confusion(truth: Array, predicted: Array, n_classes: int) -> Array:
+    """Return the number of rows by true and predicted code."""
+    cells = truth.astype(np.int64) * n_classes + predicted
+    return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
+
+
 def view(data: Plain) -> Plain:
     """Return the matrices of all members, of the kept ones, and of the change."""
-    facts = data["confusion"]
-    whole, kept = facts["whole"], facts["kept"]
+    own = data["confusion"]
+    whole, kept = own["whole"], own["kept"]
     change = [
         [after - before for before, after in zip(*rows, strict=True)]
         for rows in zip(whole, kept, strict=True)
     ]
-    n_rows = facts["rows"]
+    n_rows = own["rows"]
     return {
-        "labels": [facts["labels"][place] for place in facts["classes"]],
+        "labels": [own["labels"][place] for place in own["classes"]],
         "matrices": {
             "All members": _matrix(whole, n_rows),
             "Kept": _matrix(kept, n_rows),
@@ -59,18 +94,4 @@ def _shade(colour: str, strength: float) -> str:
     return f"background:color-mix(in srgb,var(--{colour}) {strength:.0f}%,transparent)"
 
 
-SECTION = Section(
-    "confusion",
-    "Confusion",
-    {
-        "confusion": {
-            "classes": [int],
-            "n_classes": int,
-            "whole": [[int]],
-            "kept": [[int]],
-            "rows": [int],
-            "labels": [str],
-        }
-    },
-    view,
-)
+SECTION = Section("confusion", "Confusion", {"confusion": _SHAPE}, facts, view)

@@ -5,21 +5,21 @@ from collections.abc import Sequence
 from secateurs._text import signed
 from secateurs.report._schema import Maybe
 from secateurs.report._templates import Table, decimals, interval
-from secateurs.report.sections._section import Plain, Section
+from secateurs.report.sections._section import Plain, Section, Subject
 
-_LINE = {
-    "method": str,
-    "keep": int,
-    "members": int,
-    **dict.fromkeys(("accuracy", "standard_error", "change", "low", "high", "seconds"), float),
-    **dict.fromkeys(("bytes", "ms"), Maybe(float)),
-    "pareto": bool,
-}
+_LINE: Plain = {"method": str, "keep": int, "members": int, "pareto": bool}
+_LINE |= dict.fromkeys(("accuracy", "standard_error", "change", "low", "high", "seconds"), float)
+_LINE |= {"bytes": Maybe(float), "ms": Maybe(float)}
 
 
-def view(data: Plain) -> Plain | None:
+def facts(subject: Subject) -> Plain:
+    """Return the lines of the comparison, if there was one."""
+    return {"leaderboard": subject.leaderboard}
+
+
+def view(data: Plain) -> Table | None:
     """Return the table, if methods were compared."""
-    return None if data["leaderboard"] is None else {"table": table(data["leaderboard"])}
+    return None if data["leaderboard"] is None else table(data["leaderboard"])
 
 
 def table(lines: Sequence[Plain]) -> Table:
@@ -44,4 +44,4 @@ def table(lines: Sequence[Plain]) -> Table:
     return Table(headings, rows, caption, numeric=range(1, 8))
 
 
-SECTION = Section("leaderboard", "Leaderboard", {"leaderboard": Maybe([_LINE])}, view)
+SECTION = Section("leaderboard", "Leaderboard", {"leaderboard": Maybe([_LINE])}, facts, view)

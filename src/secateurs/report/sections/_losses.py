@@ -2,20 +2,61 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs._labels import Array
 from secateurs._text import signed
+from secateurs.measures._pair import ratio
+from secateurs.outputs._votes import Votes
 from secateurs.report._templates import Table
-from secateurs.report.sections._section import Plain, Section
+from secateurs.report.sections._section import Plain, Section, Subject
+
+# Shares of the members that are right, by which rows are easy or hard.
+SHARES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 _COUNTS = {"rows": [int], "lost": [int], "won": [int]}
+_SHAPE = {"by_class": _COUNTS, "by_share": _COUNTS, "shares": [float], "labels": [str]}
+
+
+def facts(subject: Subject) -> Plain:
+    """Return the rows lost and won, by class and by share."""
+    judged = subject.judged
+    right, still = (codes == judged.truth for codes in subject.voted)
+    return {
+        "losses": {
+            "by_class": count(judged.truth, judged.n_classes, right, still),
+            "by_share": count(share_of_right(judged), len(SHARES) - 1, right, still),
+            "shares": list(SHARES),
+            "labels": [str(label) for label in judged.classes],
+        }
+    }
+
+
+def count(groups: Array, n_groups: int, before: Array, after: Array) -> Plain:
+    """Count rows lost and won by group; before and after say which rows are right."""
+    moved: dict[str, Any] = {"rows": slice(None), "lost": before & ~after, "won": after & ~before}
+    return {
+        name: np.bincount(groups[rows], minlength=n_groups).tolist() for name, rows in moved.items()
+    }
+
+
+def share_of_right(votes: Votes) -> NDArray[np.intp]:
+    """Return for each row the place in `SHARES` of the share of members that are right there."""
+    tally = votes.tally()
+    n_right = tally[np.arange(len(tally)), votes.truth]
+    share = ratio(n_right, tally.sum(axis=1), 0.0)
+    return np.clip(np.searchsorted(SHARES, share, side="right") - 1, 0, len(SHARES) - 2)
 
 
 def view(data: Plain) -> Plain:
     """Return the totals and the tables."""
-    facts = data["losses"]
-    by_class, by_share = facts["by_class"], facts["by_share"]
-    shares = [f"{100 * low:.0f} % to {100 * high:.0f} %" for low, high in pairwise(facts["shares"])]
-    classes = sorted(_lines(facts["labels"], by_class), key=lambda line: (-line[2], line[3]))
+    own = data["losses"]
+    by_class, by_share = own["by_class"], own["by_share"]
+    shares = [f"{100 * low:.0f} % to {100 * high:.0f} %" for low, high in pairwise(own["shares"])]
+    classes = sorted(_lines(own["labels"], by_class), key=lambda line: (-line[2], line[3]))
     return {
         "lost": sum(by_class["lost"]),
         "won": sum(by_class["won"]),
@@ -39,9 +80,4 @@ def _table(name: str, lines: Sequence[tuple[str, int, int, int]], caption: str) 
     return Table([name, "rows", "lost", "won", "balance"], rows, caption, numeric=(1, 2, 3, 4))
 
 
-SECTION = Section(
-    "losses",
-    "Rows lost and won",
-    {"losses": {"by_class": _COUNTS, "by_share": _COUNTS, "shares": [float], "labels": [str]}},
-    view,
-)
+SECTION = Section("losses", "Rows lost and won", {"losses": _SHAPE}, facts, view)

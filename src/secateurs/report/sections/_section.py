@@ -1,14 +1,88 @@
-"""What a section of the page is."""
+"""What a section of the page is, and what its numbers are worked out from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
+from sklearn.utils import check_random_state
 
-from secateurs.report._templates import environment
+from secateurs._labels import Array, merge_classes
+from secateurs.evaluation import _before_after
+from secateurs.evaluation._alternatives import Featured, live_pruner
+from secateurs.evaluation._before_after import Figure
+from secateurs.evaluation._budget import predictor
+from secateurs.evaluation._curves import whole_vote
+from secateurs.evaluation._diagnostics import MOST_LIVE
+from secateurs.pruners import COMEP
+from secateurs.report._templates import Table, environment
 
 Plain = dict[str, Any]
+
+
+class Subject:
+    """A choice to report, with what several sections need of it, worked out once.
+
+    Parameters
+    ----------
+    featured : Featured
+        The choice, among others.
+    command : sequence of str, optional
+        The beginning of the command line that makes such a choice.
+    """
+
+    def __init__(self, featured: Featured, command: Sequence[str] | None = None) -> None:
+        self.command = command
+        self.evaluation, self.pruner, self.name, self.keep, self.leaderboard = featured
+        self.split, self.problem = self.evaluation.split, self.evaluation.problem
+        self.curve = self.evaluation.curves[self.name]
+        self.kept: list[int] = self.pruner.member_indices_.tolist()
+        self.votes, self.judged = self.problem.votes, self.split.judged_on.votes
+        self.classes = merge_classes(self.votes.classes, self.judged.classes)
+
+    @cached_property
+    def voted(self) -> tuple[Array, Array]:
+        """The codes that all and the kept members vote for on the rows judged on.
+
+        They are predicted by the models themselves where there are models and test rows.
+        """
+        rows, problem = self.split.judged_on, self.problem
+        if not problem.has_test or problem.is_predictions:
+            return whole_vote(rows), self.curve.predicted[self.keep]
+        both = range(problem.n_members), self.kept
+        labels = [predictor(problem.ensemble, members)(rows.X) for members in both]
+        before, after = (np.searchsorted(rows.votes.classes, one) for one in labels)
+        return before, after
+
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        """Figures of all and of the kept members, on test rows or else cross-fitted."""
+        problem, pruner = self.problem, self.pruner
+        if problem.has_test:
+            return _before_after.measure(problem, pruner, check_random_state(0), files=True)[1]
+        truth = problem.votes.truth
+        before, after = (_balanced(truth, codes) for codes in self.voted)
+        figures = _before_after.count(pruner) | {
+            "accuracy": _before_after.held_out_accuracy(self.curve, self.keep),
+            "balanced accuracy": Figure(before, after),
+        }
+        return figures | _before_after.costs(problem, pruner)
+
+    @cached_property
+    def live(self) -> COMEP | None:
+        """The COMEP that the page runs itself; None where there are too many members."""
+        if self.votes.n_members > MOST_LIVE:
+            return None
+        return live_pruner(self.evaluation, self.pruner)
+
+
+def _balanced(truth: Array, predicted: Array) -> float:
+    """Return the mean, over classes, of the share of rows right."""
+    rows = np.bincount(truth)
+    right = np.bincount(truth[predicted == truth], minlength=len(rows))
+    return float((right[rows > 0] / rows[rows > 0]).mean())
 
 
 @dataclass(frozen=True)
@@ -24,8 +98,11 @@ class Section:
         Its heading.
     shape : mapping of str to shape
         The fields of the data that are its own; see `secateurs.report._schema`.
-    view : callable(data) -> dict or None
-        Values for the template, from the data of the whole report; None to leave it out.
+    facts : callable(subject) -> dict
+        These fields.
+    view : callable(data) -> dict, Table or None
+        Values for the template, or its ``table`` alone, from the data of the whole report; None to
+        leave the section out.
     is_drawn : bool, default=False
         Whether it has a drawing.
     """
@@ -33,7 +110,8 @@ class Section:
     name: str
     title: str
     shape: Mapping[str, Any]
-    view: Callable[[Plain], Plain | None]
+    facts: Callable[[Subject], Plain]
+    view: Callable[[Plain], Plain | Table | None]
     is_drawn: bool = False
 
     @property
@@ -46,4 +124,5 @@ class Section:
         view = self.view(data)
         if view is None:
             return Markup()
+        view = {"table": view} if isinstance(view, Table) else view
         return Markup(environment().get_template(f"{self.stem}.html").render(view, data=data))

@@ -1,8 +1,9 @@
 """Order of choice: the members one after the other, and the vote after each."""
 
+from secateurs.evaluation._diagnostics import selection_steps
 from secateurs.report._schema import Maybe
 from secateurs.report._templates import Table
-from secateurs.report.sections._section import Plain, Section
+from secateurs.report.sections._section import Plain, Section, Subject
 
 _COLUMNS = {
     "score": "score of the method",
@@ -11,13 +12,17 @@ _COLUMNS = {
     "distance": "mean distance to those before",
 }
 
-
-def view(data: Plain) -> Plain:
-    """Return the table."""
-    return {"table": table(data)}
+_STEP: Plain = {"member": int, "accuracy": float, "alone": float}
+_STEP |= {"score": Maybe(float), "distance": Maybe(float)}
 
 
-def table(data: Plain) -> Table:
+def facts(subject: Subject) -> Plain:
+    """Return the choice step by step."""
+    steps = selection_steps(subject.votes, subject.kept, subject.pruner.scores_.tolist())
+    return {"steps": [step._asdict() for step in steps]}
+
+
+def view(data: Plain) -> Table:
     """Return the choice step by step."""
     names = data["ensemble"]["names"]
     rows = [
@@ -28,20 +33,4 @@ def table(data: Plain) -> Table:
     return Table(["step", "member", *_COLUMNS.values()], rows, caption, numeric=(0, 2, 3, 4, 5))
 
 
-SECTION = Section(
-    "steps",
-    "Order of choice",
-    {
-        "steps": [
-            {
-                "member": int,
-                "score": Maybe(float),
-                "accuracy": float,
-                "alone": float,
-                "distance": Maybe(float),
-            }
-        ]
-    },
-    view,
-    is_drawn=True,
-)
+SECTION = Section("steps", "Order of choice", {"steps": [_STEP]}, facts, view, is_drawn=True)

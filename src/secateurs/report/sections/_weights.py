@@ -1,20 +1,42 @@
 """Weight of diversity: what COMEP chooses at every λ."""
 
+from secateurs.evaluation._weights import weight_curve
+from secateurs.objectives import TDAS
 from secateurs.report import _base64
 from secateurs.report._schema import Maybe
 from secateurs.report._templates import Table
-from secateurs.report.sections._section import Plain, Section
+from secateurs.report.sections._section import Plain, Section, Subject
+
+_SHAPE: Plain = {"grid": [float], "starts": [int], "relevance": _base64.SHAPE}
+_SHAPE |= {"held_out": [[int]], "held_out_labels": [[int]]}
+_SHAPE |= {"accuracy": [float], "half_width": [float], "overlap": [float]}
 
 
-def view(data: Plain) -> Plain | None:
-    """Return the table, unless there were too many members to follow."""
-    return None if data["weights"] is None else {"table": table(data)}
+def facts(subject: Subject) -> Plain:
+    """Return COMEP at all weights of diversity, unless there are too many members."""
+    if subject.live is None:
+        return {"weights": None}
+    found = weight_curve(subject.split, subject.live, subject.kept, subject.keep)
+    return {
+        "weights": {
+            "grid": found.weights,
+            "starts": [curve.selection.members(1)[0] for curve in found.curves],
+            "relevance": _base64.pack(TDAS(subject.votes, 0.0).relevance),
+            "held_out": [curve.own.right.tolist() for curve in found.curves],
+            "held_out_labels": [curve.labels.right.tolist() for curve in found.curves],
+            "accuracy": found.accuracy.tolist(),
+            "half_width": found.half_width.tolist(),
+            "overlap": found.overlap.tolist(),
+        }
+    }
 
 
-def table(data: Plain) -> Table:
-    """Return accuracy and overlap by weight of diversity."""
-    facts = data["weights"]
-    columns = (facts["grid"], facts["accuracy"], facts["half_width"], facts["overlap"])
+def view(data: Plain) -> Table | None:
+    """Return accuracy and overlap by weight; None if there were too many members."""
+    own = data["weights"]
+    if own is None:
+        return None
+    columns = (own["grid"], own["accuracy"], own["half_width"], own["overlap"])
     rows = [
         [f"{weight:g}", f"{accuracy:.4f} ± {half:.4f}", f"{overlap:.2f}"]
         for weight, accuracy, half, overlap in zip(*columns, strict=True)
@@ -24,22 +46,5 @@ def table(data: Plain) -> Table:
 
 
 SECTION = Section(
-    "weights",
-    "Weight of diversity",
-    {
-        "weights": Maybe(
-            {
-                "grid": [float],
-                "starts": [int],
-                "relevance": _base64.SHAPE,
-                "held_out": [[int]],
-                "held_out_labels": [[int]],
-                "accuracy": [float],
-                "half_width": [float],
-                "overlap": [float],
-            }
-        )
-    },
-    view,
-    is_drawn=True,
+    "weights", "Weight of diversity", {"weights": Maybe(_SHAPE)}, facts, view, is_drawn=True
 )
