@@ -115,6 +115,8 @@ def _from_objects(labels: Array, name: str) -> Array:
         return labels.astype(np.float64)
     if kind == "complex":
         return labels.astype(np.complex128)
+    if kind == "bytes":
+        raise InputError(f"{name} holds bytes, such as {flat[0]!r}. Decode them to text first.")
     raise InputError(
         f"{name} mixes kinds of labels ({kind}), such as {flat[0]!r}. "
         "Give text only, or numbers only."

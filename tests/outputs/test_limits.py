@@ -1,9 +1,12 @@
 """Numbers of classes at which codes need another byte, a plane or a refusal; buffers used again."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from secateurs import COMEP, ReducedErrorPruner, Votes, VoteStore
+from secateurs import COMEP, PEP, ReducedErrorPruner, Votes, VoteStore, measures
+from secateurs.measures import _ensemble
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*chance would")
 
@@ -166,3 +169,48 @@ def test_labels_beyond_the_integers_of_floats_are_never_merged(other):
     y = np.array([2**53, 2**53 + 2], dtype=np.int64).astype(other)
     with pytest.raises(ValueError, match=r"Labels beyond 2\*\*53"):
         Votes.encode(votes, y)
+
+
+def test_a_sample_without_any_kept_vote_gets_the_first_class_whatever_else_is_asked():
+    votes, y = np.array([["b", "c"], ["c", "c"], ["b", "b"], ["d", "d"]]), ["b", "c", "b", "d"]
+    pruner = ReducedErrorPruner(keep=1).fit(votes, y)
+    asked = np.ma.array([["x", "d"], ["c", "x"]], mask=[[True, False], [False, True]])
+    both = pruner.predict(asked).tolist()
+    assert both == [pruner.predict(asked[:1])[0], pruner.predict(asked[1:])[0]] == ["b", "c"]
+
+
+def test_a_score_needs_as_many_labels_as_samples():
+    pruner = ReducedErrorPruner(keep=1).fit([[0, 1], [1, 1]], [0, 1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        pruner.score([[0, 1], [1, 1]], [0])
+
+
+def test_bytes_are_refused_with_the_way_out():
+    with pytest.raises(ValueError, match=r"y holds bytes, such as b'a'\. Decode"):
+        Votes.encode([["a"], ["b"]], np.array([b"a", b"b"], dtype=object))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_pareto_pruning_takes_many_classes_and_members(missing):
+    votes, _, y = table(41, missing, n_members=41)
+    front = PEP(n_iterations=20, random_state=0).fit(votes, y).pareto_front_
+    assert all(0 <= rate <= 1 for rate, _ in front)
+
+
+def test_masked_columns_are_measured_where_both_are_there():
+    first = np.ma.array([0, 1, 0, 1, 0], mask=[0, 0, 1, 0, 0])
+    second = np.ma.array([0, 1, 1, 0, 1], mask=[0, 0, 0, 1, 1])
+    for measure in (measures.kappa, measures.disagreement, measures.nvi):
+        table_of_both = np.ma.stack([first, second], axis=1)
+        assert measure(first, second) == measure.matrix(table_of_both)[0, 1]
+        assert measure(first, second) == measure([0, 1], [0, 1])
+
+
+def test_sums_of_squares_beyond_64_bits_are_exact(monkeypatch):
+    """Of 4e9 votes only their counts are made: so many need not be held for a sum to be tried."""
+    counts = {"sizes": np.array([[3_500_000_000, 500_000_000]]), "n_samples": 2_000_000_000}
+    made_up = SimpleNamespace(**counts, n_members=2, tally=lambda: np.array([[1, 1]]))
+    monkeypatch.setattr(_ensemble, "as_complete_votes", lambda votes: made_up)
+    by_chance = (3.5**2 + 0.5**2) / 4**2
+    agreed = (2 / 2_000_000_000 - 2) / 2
+    assert measures.fleiss_kappa(None) == pytest.approx((agreed - by_chance) / (1 - by_chance))

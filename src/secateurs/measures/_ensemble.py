@@ -101,7 +101,7 @@ def fleiss_kappa(votes: Any) -> float:
     voted = as_complete_votes(votes)
     n_samples, n_members = voted.n_samples, voted.n_members
     by_class = voted.sizes.sum(axis=0)
-    by_chance = (by_class**2).sum() / (n_samples * n_members) ** 2
+    by_chance = sum(n**2 for n in by_class.tolist()) / (n_samples * n_members) ** 2
     if n_members == 1 or np.count_nonzero(by_class) == 1:
         return 1.0
     squares = (voted.tally().astype(np.int64) ** 2).sum()
@@ -337,4 +337,5 @@ def c_bound(votes: Any, y: ArrayLike | None = None) -> float | None:
     margins = 2 * _n_right(voted) - voted.n_members
     if margins.sum() <= 0:
         return None
-    return float(1 - margins.sum() ** 2 / (voted.n_samples * (margins**2).sum()))
+    of_squares = voted.n_samples * int((margins**2).sum())  # beyond 64 bits where votes are many
+    return float(1 - int(margins.sum()) ** 2 / of_squares)

@@ -55,7 +55,13 @@ class PairMeasure:
 
     def __call__(self, first: ArrayLike, second: ArrayLike, y: ArrayLike | None = None) -> float:
         """Measure two columns of labels."""
-        joined = np.stack([as_labels(first, "first"), as_labels(second, "second")], axis=1)
+        columns = {"first": first, "second": second}
+        masked = any(np.ma.is_masked(column) for column in columns.values())
+        labels = [as_labels(column, name) for name, column in columns.items()]
+        joined = np.stack(labels, axis=1)
+        if masked:  # missing votes, as in a table
+            masks = [np.ma.getmaskarray(np.ma.asanyarray(c)) for c in columns.values()]
+            joined = np.ma.array(joined, mask=np.stack(masks, axis=1))
         return float(self._rows(self._prepare(joined, y), slice(0, 1), slice(1, 2))[0, 0])
 
     def matrix(self, votes: Any, y: ArrayLike | None = None) -> Floats:

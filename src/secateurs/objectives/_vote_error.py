@@ -143,8 +143,8 @@ class VoteError:
 
     def rates(self, values: Any) -> Floats:
         """Turn values into error rates."""
-        errors = -np.asarray(values)
-        return (errors / (self.units * self._votes.n_samples)).astype(float)
+        shares = -np.asarray(values) / (self.units * self._votes.n_samples)
+        return np.asarray(shares, dtype=float)  # of one huge integer it is a number, not an array
 
     def _count(self, member: int, step: int) -> None:
         _vote_kernels.tally_votes(self._codes(member), step, self._tally)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array
@@ -150,10 +150,17 @@ class BasePruner(SelectorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The label with the most votes; ties go to the lowest class.
+            The label with the most votes; ties go to the lowest class, and samples on which no
+            kept member has a vote to the first of ``classes_``.
         """
         check_is_fitted(self)
-        return self._encode(votes, None, reset=False).vote(self.member_indices_)
+        coded = self._encode(votes, None, reset=False)
+        labels = coded.vote(self.member_indices_)
+        if not coded.has_missing:
+            return labels
+        kept = coded.take(self.member_indices_)
+        silent = kept.tally().sum(axis=1) == 0
+        return np.where(silent, self.classes_[0], labels)
 
     def score(self, votes: Any, y: ArrayLike) -> float:
         """Give the accuracy of the kept members' vote.
@@ -170,7 +177,9 @@ class BasePruner(SelectorMixin, BaseEstimator):
         float
             Share of samples on which the vote is right.
         """
-        return float(np.mean(self.predict(votes) == np.asarray(y).ravel()))
+        truth, predicted = np.asarray(y).ravel(), self.predict(votes)
+        check_consistent_length(predicted, truth)
+        return float(np.mean(predicted == truth))
 
     def _choose(self, votes: Any, *options: Any) -> Self:
         rng = check_random_state(getattr(self, "random_state", None))
