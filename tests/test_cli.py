@@ -57,7 +57,7 @@ def test_help_names_every_command_and_code():
     assert done.returncode == 0
     for name in COMMANDS:
         assert f"\n  {name} " in done.stdout
-    for code in ("0 done", "3 bad input", "4 refused for safety", "130 stopped"):
+    for code in ("0 success", "3 invalid input", "4 refused for safety", "130 interrupted"):
         assert code in done.stdout
 
 
@@ -96,9 +96,9 @@ def test_the_shell_completes_commands():
 
 
 def test_the_shell_completes_methods():
-    assert complete(["prune", "-m"], "") == [*METHODS, "auto"]
-    assert complete(["prune", "--method"], "D") == ["domep", "drep"]
-    assert complete(["compare", "-m", "re", "-m"], "o") == ["oo", "oep"]
+    assert complete(["prune", "-p"], "") == [*METHODS, "auto"]
+    assert complete(["prune", "--pruner"], "D") == ["domep", "drep"]
+    assert complete(["compare", "-p", "re", "-p"], "o") == ["oo", "oep"]
     assert complete(["cite"], "k") == ["kl", "kp"]
     assert complete(["reproduce", "--only"], "table") == [
         name for name in plan_names() if name.startswith("table")
@@ -107,11 +107,12 @@ def test_the_shell_completes_methods():
 
 def test_the_shell_completes_options():
     assert complete(["prune"], "--tol") == ["--tolerance"]
+    assert complete(["prune"], "--max-") == ["--max-bytes", "--max-latency", "--max-unpacked"]
 
 
 def test_completion_in_a_real_shell_is_light():
     env = {**os.environ, "_SECATEURS_COMPLETE": "bash_complete"}
-    env |= {"COMP_WORDS": "secateurs prune -m dr", "COMP_CWORD": "3"}
+    env |= {"COMP_WORDS": "secateurs prune -p dr", "COMP_CWORD": "3"}
     assert shell(env=env).stdout == "plain,drep\n"
 
 
@@ -168,14 +169,14 @@ def test_an_interrupted_command_leaves_nothing_half_done(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not (tmp_path / "demo").is_dir():  # it has begun, and has a minute to go
+    while not (tmp_path / "demo" / ".secateurs-demo").exists():  # a minute to go
         assert process.poll() is None
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130
     assert out == ""
-    assert err.splitlines()[-1].startswith("error: stopped.")
+    assert err.splitlines()[-1].startswith("error: interrupted.")
     assert "Traceback" not in err
     assert [path.name for path in (tmp_path / "demo").iterdir()] == [".secateurs-demo"]
 

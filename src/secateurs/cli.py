@@ -1,4 +1,4 @@
-"""The command ``secateurs``: its commands, loaded when they are asked for, and how they end."""
+"""The command ``secateurs``: its subcommands, imported when they are used, and its exit codes."""
 
 import os
 import sys
@@ -12,42 +12,42 @@ import click
 
 from secateurs import __version__
 from secateurs.commands._errors import failure
+from secateurs.commands._options import near
 from secateurs.commands._output import say_failure
-from secateurs.commands._types import near
 
 COMMANDS = (
     *("prune", "compare", "report", "inspect", "convert", "export"),
     *("methods", "cite", "data", "reproduce", "demo"),
 )
 _EPILOG = """\b
-Begin with:  secateurs demo
-Ends with 0 done, 1 a fault of ours, 2 wrong usage, 3 bad input, 4 refused for safety,
-5 no budget met, 6 exported model differs, 7 an extra is missing, 8 workers lost, 130 stopped.
+Start with:  secateurs demo
+Exit codes:  0 success, 1 internal error, 2 usage, 3 invalid input, 4 refused for safety,
+5 budget not met, 6 exported model differs, 7 missing extra, 8 workers lost, 130 interrupted.
 """
 
 
 class Secateurs(click.Group):
-    """A group that loads a command when it is asked for, and ends as the table of codes says."""
+    """A group that imports a command when it is used, and exits with the documented codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands, in the order of use."""
+        """Return the names of the commands, in the order of use."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command."""
+        """Import a command."""
         if cmd_name not in COMMANDS:
             return None
         return getattr(import_module(f"secateurs.commands.{cmd_name}"), cmd_name)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the command, or suggest near ones."""
+        """Return the command, or suggest similar ones."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"{name!r} is no command.{near(name, COMMANDS)}", ctx)
+            raise click.UsageError(f"{name!r} is not a command.{near(name, COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, args: Sequence[str] | None = None, **settings: Any) -> NoReturn:  # type: ignore[override]
-        """Run what was typed, and end the process with the right code."""
+        """Run the command, and exit with its code."""
         given = list(sys.argv[1:] if args is None else args)
         _never_fail_to_print()
         settings["standalone_mode"] = False
@@ -59,7 +59,7 @@ class Secateurs(click.Group):
 
 
 def _end(error: Exception, given: Sequence[str]) -> int:
-    """Say why a command did not succeed, and give the exit code."""
+    """Print why a command failed, and return the exit code."""
     if "--debug" in given:
         traceback.print_exception(error)
     found = failure(error)
@@ -68,7 +68,7 @@ def _end(error: Exception, given: Sequence[str]) -> int:
 
 
 def _never_fail_to_print() -> None:
-    """Let names that the terminal has no letters for appear with question marks."""
+    """Print question marks for characters that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]

@@ -1,6 +1,6 @@
-"""A forest on handwritten digits, pruned by every method: what is gained and what is lost.
+"""A forest on handwritten digits, pruned with every method.
 
-Run it by ``make demo`` or ``secateurs demo``.
+Run it with ``make demo`` or ``secateurs demo``.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,8 @@ from secateurs.exceptions import InputError
 
 SIZES, SEED = (10, 30), 0
 TARGET = "digit"
-_LOW_WEIGHT = 0.2  # of diversity: next to the paper's usual 0.5, which presses hard for it
-_MARK = ".secateurs-demo"  # in a folder that a demo made
+_LOW_WEIGHT = 0.2  # of diversity, next to the paper's 0.5
+_MARK = ".secateurs-demo"  # file that marks the folder of a demo
 _FILES = (
     *("forest.skops", "forest.json", "choose.csv", "test.csv"),
     *("small.skops", "small.json", "report.html"),
@@ -22,16 +22,16 @@ _FILES = (
 
 @dataclass(frozen=True)
 class Demo:
-    """What a demo made.
+    """The results of a demo.
 
     Attributes
     ----------
     folder : Path
-        Where its files are.
+        Folder with its files.
     comparison : Comparison
         All methods at all sizes.
     pruning : Pruning
-        The one that is saved.
+        The pruning that is saved.
     """
 
     folder: Path
@@ -40,7 +40,7 @@ class Demo:
 
     @property
     def paths(self) -> list[Path]:
-        """The files."""
+        """The files that were written."""
         return [self.folder / name for name in _FILES]
 
 
@@ -50,19 +50,19 @@ def run(
     sizes: tuple[int, ...] = SIZES,
     callback: Callable[[int, int, str], object] | None = None,
 ) -> Demo:
-    """Train a forest, compare all methods, write the best result and the page.
+    """Train a forest, compare all methods, and write the best result and a report.
 
     Parameters
     ----------
     folder : Path
-        Where files go; made if it is not there. Files of an earlier demo are written over, files
-        of anybody else are not.
+        Folder for the files, created if it does not exist. Files of an earlier demo are
+        overwritten, other files are not.
     n_trees : int, default=300
-        Members of the forest.
+        Number of trees in the forest.
     sizes : tuple of int, default=(10, 30)
-        Members to keep.
+        Numbers of members to keep.
     callback : callable(done, total, name), optional
-        Called whenever a method has chosen.
+        Progress callback.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def run(
 
     from secateurs import COMEP, all_pruners
     from secateurs.comparison import compare
-    from secateurs.persistence._models import save
+    from secateurs.persistence import save
     from secateurs.report import report_data, write_report
 
     _take(folder)
@@ -105,18 +105,18 @@ def run(
 
 
 def command_of(folder: Path) -> list[str]:
-    """Give the beginning of a command that prunes the same forest on the same rows."""
+    """Return the start of a command that prunes the same forest on the same rows."""
     files = [str(folder / name) for name in ("forest.skops", "choose.csv", "test.csv")]
     return ["secateurs", "prune", *files[:2], "--target", TARGET, "--test", files[2]]
 
 
 def _take(folder: Path) -> None:
-    """Make the folder, or see that it is one of ours."""
+    """Create the folder; refuse one with files that are not from a demo."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is no folder. Give another one.")
+        raise InputError(f"{folder} is not a folder. Give another one.")
     foreign = [name for name in _FILES if (folder / name).exists()]
     if foreign and not (folder / _MARK).is_file():
-        raise InputError(f"{folder / foreign[0]} is not of a demo. Give another folder.")
+        raise InputError(f"{folder / foreign[0]} is not from a demo. Give another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _MARK).touch()
 

@@ -25,6 +25,11 @@ class _Message(Exception):  # noqa: N818
             text = text.replace(f"{{{name}}}", spell(name, value))
         return text
 
+    def prepend(self, text: str) -> None:
+        """Put text in front of the message: most often the name of a file."""
+        self.message = printable(f"{text}{self.message}")
+        self.args = (self.spelled(_as_python),)
+
     def __reduce__(self) -> tuple[Any, ...]:  # exceptions of workers travel between processes
         return _restore, (type(self), self.message, self.parameters, self.__dict__)
 
@@ -130,8 +135,7 @@ def reading(path: Path) -> Iterator[None]:
     except Warning:  # for users who turn warnings into errors
         raise
     except SecateursError as error:
-        error.message = printable(f"{path} {error.message}")
-        error.args = (error.spelled(_as_python),)
+        error.prepend(f"{path} ")
         raise
     except MemoryError as error:
         raise InputError(f"{path} needs more memory than there is.") from error

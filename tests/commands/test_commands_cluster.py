@@ -27,8 +27,8 @@ def address():
     "words",
     [
         ("-k", "4"),
-        ("-k", "4", "-m", "domep"),
-        ("-k", "4", "-m", "re", "--groups", "2"),
+        ("-k", "4", "-p", "domep"),
+        ("-k", "4", "-p", "re", "--n-groups", "2"),
         ("--tolerance", "0.02"),
     ],
     ids=" ".join,
@@ -41,14 +41,14 @@ def test_a_cluster_gives_the_same_members(desk, address, words):
 
 
 def test_other_methods_work_in_groups(desk, address):
-    ended = type_in("prune", *VOTES, "-k", "4", "-m", "kp", "--scheduler", address)
+    ended = type_in("prune", *VOTES, "-k", "4", "-p", "kp", "--scheduler", address)
     assert ended.code == 0
     assert "EPFD" in ended.err
     assert "cluster: " in ended.err
 
 
 def test_a_cluster_gives_the_same_leaderboard(desk, address):
-    words = ("compare", *VOTES, "-m", "kp", "-m", "domep", "-k", "3", "--groups", "2", "--json")
+    words = ("compare", *VOTES, "-p", "kp", "-p", "domep", "-k", "3", "--n-groups", "2", "--json")
     boards = [
         [[line[name] for name in PLAIN] for line in type_in(*words, *more).json["leaderboard"]]
         for more in ((), ("--scheduler", address))
@@ -57,6 +57,6 @@ def test_a_cluster_gives_the_same_leaderboard(desk, address):
 
 
 def test_a_cluster_of_our_own_is_started_and_stopped(desk):
-    words = ("prune", *VOTES, "-k", "4", "-m", "re", "--groups", "2", "--json")
+    words = ("prune", *VOTES, "-k", "4", "-p", "re", "--n-groups", "2", "--json")
     here, there = type_in(*words), type_in(*words, "--scheduler", "local", "-j", "1")
     assert there.json["members"] == here.json["members"]

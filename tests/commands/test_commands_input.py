@@ -10,8 +10,8 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 
 from secateurs import load
 from secateurs.commands._errors import Refusal
-from secateurs.commands._input import kind_of, read_table
 from secateurs.commands._rows import as_classes, read_rows
+from secateurs.commands._tables import kind_of, read_table
 from secateurs.ensembles import as_ensemble
 
 
@@ -38,7 +38,9 @@ def test_the_form_of_the_table_does_not_matter(desk, known, name):
 def test_columns_that_are_no_features_can_be_left_out(desk, known):
     X, y = make_rows(40, 3)
     X.assign(id=range(40), **{TARGET: y}).to_csv("with-id.csv", index=False)
-    with pytest.raises(Refusal, match=r"does not know: id\. Leave them out: --ignore id"):
+    with pytest.raises(
+        Refusal, match=r"unknown to the model: id\. Leave them out with: --ignore id"
+    ):
         read_rows(desk / "with-id.csv", known, TARGET)
     rows = read_rows(desk / "with-id.csv", known, TARGET, ["id"])
     assert rows.X.columns.tolist() == FEATURES
@@ -71,9 +73,9 @@ def test_labels_are_read_as_the_model_knows_them(classes, texts, expected):
 @pytest.mark.parametrize(
     ("classes", "texts", "message"),
     [
-        ([1, 2], ["1", "1.5"], r"never saw: 1.5 \(first in row 2\). The model knows: 1, 2"),
-        ([1, 2], ["nan", "1"], r"never saw: nan \(first in row 1\)"),
-        (["a"], list("gfedcba"), r"never saw: b, c, d, e, f, … \(6 in all\) \(first in row 1\)"),
+        ([1, 2], ["1", "1.5"], r"unknown to the model: 1.5 \(first in row 2\). Known labels: 1, 2"),
+        ([1, 2], ["nan", "1"], r"unknown to the model: nan \(first in row 1\)"),
+        (["a"], list("gfedcba"), r"model: b, c, d, e, f, … \(6 in total\) \(first in row 1\)"),
         (["a", "b"], ["a", "", "b"], "here, row 2 is empty"),
     ],
 )
@@ -110,26 +112,26 @@ def test_the_first_bytes_tell_the_format(desk):
 
 
 BAD_TABLES = {
-    "no names": (b"\n\n", "has no line of column names"),
+    "no names": (b"\n\n", "has no column names"),
     "nothing": (b"", "is empty"),
     "names only": (b"a,b\n", "has column names but no rows"),
-    "two alike": (b"a,b,a\n1,2,3\n", "has two columns 'a', number 1 and number 3."),
+    "two alike": (b"a,b,a\n1,2,3\n", "has two columns named 'a': 1 and 3."),
     "no name": (b",b\n1,2\n", "column 1 has no name"),
     "semicolons": (b"a;b\n1;2\n", "separated by ';'"),
-    "too many": (b"a,b\n1,2\n1,2,3\n", "line 3: 3 fields"),
-    "too many everywhere": (b"a,b\n1,2,3\n4,5,6\n", "too many fields|line 2: 3 fields"),
-    "latin": ("a,b\nö,2\n".encode("latin-1"), "no text in UTF-8"),
-    "latin names": ("ö,b\n1,2\n".encode("latin-1"), "no text in UTF-8"),
-    "zeros": (b"a,b\n1,\x002\n", "is no text inside"),
+    "too many": (b"a,b\n1,2\n1,2,3\n", "line 3 has 3 fields"),
+    "too many everywhere": (b"a,b\n1,2,3\n4,5,6\n", "too many fields|line 2 has 3 fields"),
+    "latin": ("a,b\nö,2\n".encode("latin-1"), "is not UTF-8 text"),
+    "latin names": ("ö,b\n1,2\n".encode("latin-1"), "is not UTF-8 text"),
+    "zeros": (b"a,b\n1,\x002\n", "contains binary data"),
     "cut gzip": (
         gzip.compress(b"a,b\n" + b"1,2\n" * 5000)[:30],
         "cannot be read|cannot be unpacked",
     ),
     "odd gzip": (b"\x1f\x8b\x08\x00" + b"x" * 60, "cannot be read"),
     "open quote": (b'a,b\n"1,2\n3,4\n', "cannot be read: .*EOF inside string"),
-    "bzip2": (b"BZh91AY", "is bzip2 inside"),
+    "bzip2": (b"BZh91AY", "contains bzip2"),
     "no parquet": (b"PAR1 and nothing else", "cannot be read"),
-    "a zip": (b"PK\x03\x04 and nothing else", "is no table"),
+    "a zip": (b"PK\x03\x04 and nothing else", "is not a table"),
 }
 
 
@@ -148,7 +150,7 @@ def test_what_is_no_table_is_refused(desk, name):
 def test_a_name_that_lies_is_refused(desk, suffix):
     path = desk / f"table{suffix}"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(Refusal, match="is csv inside"):
+    with pytest.raises(Refusal, match="contains csv"):
         kind_of(path)
 
 

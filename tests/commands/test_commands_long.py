@@ -57,8 +57,8 @@ def test_a_demo_shows_every_method_and_writes_its_files(shown):
 
 def test_the_command_that_a_demo_prints_works_as_printed(shown):
     place, ended = shown
-    line = next(line for line in ended.err.splitlines() if line.startswith("next, type: "))
-    words = shlex.split(line.removeprefix("next, type: "))
+    line = next(line for line in ended.err.splitlines() if line.startswith("next: "))
+    words = shlex.split(line.removeprefix("next: "))
     assert words[0] == "secateurs"
     with contextlib.chdir(place):
         pruned = type_in(*words[1:])
@@ -70,8 +70,8 @@ def test_the_command_that_a_demo_prints_works_as_printed(shown):
 def test_a_demo_spares_files_of_others(tmp_path, monkeypatch):
     (tmp_path / "forest.skops").write_text("precious")
     monkeypatch.chdir(tmp_path)
-    assert "forest.skops is not of a demo" in refused(3, "demo", "-o", ".", "-q")
-    assert "forest.skops is no folder" in refused(3, "demo", "-o", "forest.skops", "-q")
+    assert "forest.skops is not from a demo" in refused(3, "demo", "-o", ".", "-q")
+    assert "forest.skops is not a folder" in refused(3, "demo", "-o", "forest.skops", "-q")
 
 
 def test_experiments_are_repeated_once(tmp_path, monkeypatch):
@@ -107,5 +107,5 @@ def test_a_place_that_is_no_folder_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "results").write_text("precious")
     words = ("reproduce", "--quick", "--only", "figure-scale", "-o", "results")
-    assert "results is no folder" in refused(3, *words)
-    assert "sets is no folder" in refused(3, *words[:-2], "--data", "sets")
+    assert "results is not a folder" in refused(3, *words)
+    assert "sets is not a folder" in refused(3, *words[:-2], "--data", "sets")

@@ -35,8 +35,18 @@ def test_a_leaderboard_has_every_method_at_every_size(desk):
 
 
 def test_a_leaderboard_is_judged_on_the_test_rows(desk):
-    words = ("-m", "comep", "-k", "4", "--lambda", "0.2", "--test", "test-votes.csv", "--json")
-    lines = board_of(type_in("compare", *VOTES, *words))
+    words = (
+        "-p",
+        "comep",
+        "-k",
+        "4",
+        "--diversity-weight",
+        "0.2",
+        "--test",
+        "test-votes.csv",
+        "--json",
+    )
+    lines = board_of(type_in("compare", *VOTES, *words, "--json"))
     chosen, tested = pd.read_csv("val-votes.csv"), pd.read_csv("test-votes.csv")
     votes = chosen.drop(columns="truth").to_numpy()
     kept = COMEP(keep=4, diversity_weight=0.2).fit(votes, chosen["truth"]).member_indices_
@@ -48,7 +58,7 @@ def test_a_leaderboard_is_judged_on_the_test_rows(desk):
 
 
 def test_a_leaderboard_as_a_table_and_as_a_file(desk):
-    words = ("compare", *VOTES, "-m", "re", "-m", "kp", "-k", "3", "-o", "board.csv")
+    words = ("compare", *VOTES, "-p", "re", "-p", "kp", "-k", "3", "-o", "board.csv")
     ended = type_in(*words)
     assert ended.out.splitlines()[0].split()[:4] == ["method", "members", "accuracy", "change"]
     frame = pd.read_csv("board.csv")
@@ -60,7 +70,7 @@ def test_a_leaderboard_as_a_table_and_as_a_file(desk):
 
 
 def test_a_budget_leaves_the_lines_that_meet_it(desk):
-    words = ("compare", *VOTES, "-m", "comep", "-m", "re", "-k", "2", "-k", "6", "--json")
+    words = ("compare", *VOTES, "-p", "comep", "-p", "re", "-k", "2", "-k", "6", "--json")
     everything = type_in(*words).json["leaderboard"]
     tolerance = sorted(-line["change"] for line in everything)[len(everything) // 2]
     some = type_in(*words, "--tolerance", max(0.0, tolerance)).json["leaderboard"]
@@ -73,8 +83,8 @@ def test_a_budget_leaves_the_lines_that_meet_it(desk):
 
 
 def test_a_budget_may_be_bytes_and_time(desk):
-    words = ("compare", "forest.skops", "val.csv", "-t", TARGET, "-m", "comep", "-m", "re")
-    lines = type_in(*words, "-k", "2", "-k", "6", "--max-size", "20kB", "--json").json
+    words = ("compare", "forest.skops", "val.csv", "-t", TARGET, "-p", "comep", "-p", "re")
+    lines = type_in(*words, "-k", "2", "-k", "6", "--max-bytes", "20kB", "--json").json
     assert {line["keep"] for line in lines["leaderboard"]} == {2}
     assert all(line["bytes"] <= 20_000 for line in lines["leaderboard"])
     ended = type_in(*words, "-k", "2", "--max-latency", "1us", "-q")
@@ -89,7 +99,7 @@ def test_a_comparison_can_be_tried_dry(desk):
 
 
 def test_groups_wrap_every_method(desk):
-    words = ("compare", *VOTES, "-m", "kp", "-m", "comep", "-k", "3", "--groups", "2", "--json")
+    words = ("compare", *VOTES, "-p", "kp", "-p", "comep", "-k", "3", "--n-groups", "2", "--json")
     names = {name for name, _ in board_of(type_in(*words))}
     assert {name.split()[0] for name in names} == {"EPFD", "domep", "random", "all"}
 
@@ -109,7 +119,7 @@ def test_the_page_is_the_same_by_way_of_its_data(desk):
 
 @pytest.mark.parametrize("command", ["prune", "compare"])
 def test_the_page_names_the_command(desk, command):
-    assert type_in(command, *VOTES, "-m", "re", "-k", "3", "--run", "run.json").code == 0
+    assert type_in(command, *VOTES, "-p", "re", "-k", "3", "--run", "run.json").code == 0
     run = json.loads((desk / "run.json").read_text())
     expected = "secateurs prune --predictions val-votes.csv --target truth"
     assert run["reproduce"]["command"] == expected
@@ -129,9 +139,9 @@ def test_inspecting_builds_nothing(desk):
 
 def test_inspecting_tells_whether_the_side_car_fits(desk):
     assert type_in("prune", *ROWS, "-k", "3").code == 0
-    assert "speaks of this file; pruned by COMEP" in type_in("inspect", "forest-pruned.skops").out
+    assert "describes this file; pruned by COMEP" in type_in("inspect", "forest-pruned.skops").out
     (desk / "forest-pruned.skops").write_bytes((desk / "forest.skops").read_bytes())
-    assert "speaks of another file" in type_in("inspect", "forest-pruned.skops").out
+    assert "describes another file" in type_in("inspect", "forest-pruned.skops").out
 
 
 class Evil:
@@ -143,7 +153,7 @@ def test_inspecting_a_pickle_runs_no_code(desk):
     joblib.dump(Evil(), "evil.pkl")
     ended = type_in("inspect", "evil.pkl")
     assert ended.code == 0
-    assert "content  not looked at" in ended.out
+    assert "content  not inspected" in ended.out
 
 
 def test_converting_keeps_the_predictions(desk):
@@ -218,8 +228,8 @@ def test_data_sets_are_listed_and_verified(desk, monkeypatch):
     assert rows["iris"]["source"] == "scikit-learn"
     assert "iris" in type_in("data", "list").out
     assert "none of the data sets" in refused(3, "data", "verify", "--data", ".")
-    assert "nowhere is no folder" in refused(3, "data", "list", "--data", "nowhere")
-    assert "'irs' is no data set. Did you mean 'iris'" in refused(
+    assert "nowhere is not a folder" in refused(3, "data", "list", "--data", "nowhere")
+    assert "'irs' is not a data set. Did you mean 'iris'" in refused(
         3, "data", "fetch", "irs", "--data", "."
     )
 
@@ -248,4 +258,4 @@ def test_data_sets_that_are_other_files_are_told(desk):
     name = next(name for name, known in DATASETS.items() if known.sha256 is not None)
     (desk / f"{name}.csv.gz").write_bytes(b"another file")
     line = refused(3, "data", "verify", "--data", ".")
-    assert f"other files than expected of: {name}. Fetch" in line
+    assert f"files that do not match their checksums: {name}. Fetch" in line

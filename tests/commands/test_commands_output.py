@@ -10,10 +10,16 @@ import click
 import numpy as np
 import pytest
 
+from secateurs._text import columns, signed
 from secateurs.commands import _output
-from secateurs.commands._errors import as_options
-from secateurs.commands._output import Output, columns, signed, to_json
-from secateurs.commands._types import KEEP, LATENCY, SIZE, WEIGHT
+from secateurs.commands._errors import Refusal, as_option, spelling_options
+from secateurs.commands._options import KEEP, LATENCY, SIZE, WEIGHT
+from secateurs.commands._output import Output, to_json
+from secateurs.commands.compare import compare
+from secateurs.commands.export import export
+from secateurs.commands.prune import prune
+from secateurs.commands.reproduce import reproduce
+from secateurs.exceptions import SecateursWarning
 
 
 @pytest.mark.parametrize(
@@ -92,8 +98,8 @@ def test_json_holds_plain_values_only():
 def test_warnings_become_lines(capsys):
     out = Output()
     with out.catching_warnings():
-        warnings.warn("Give oob=True\nto this.", stacklevel=1)
-        warnings.warn("Give oob=True\nto this.", stacklevel=1)
+        warnings.warn(SecateursWarning("Give {oob}\nto this.", oob=True), stacklevel=1)
+        warnings.warn(SecateursWarning("Give {oob}\nto this.", oob=True), stacklevel=1)
         warnings.warn("for programmers", DeprecationWarning, stacklevel=1)
         warnings.warn("for programmers", FutureWarning, stacklevel=1)
     assert capsys.readouterr().err == "warning: Give --oob to this.\n"
@@ -111,23 +117,37 @@ def test_json_takes_warnings_in(capsys):
 
 
 @pytest.mark.parametrize(
-    ("said", "typed"),
+    ("command", "parameters", "spelled"),
     [
-        (
-            "f.pkl is a pickle. Give trust='pickle' or sha256='ab12'.",
-            "--trust-pickle or --sha256 ab12",
-        ),
-        ("give trust_types=['a.B', 'c.D'].", "give --trust-type a.B --trust-type c.D."),
-        ("x exists. Give another path, or force=True to write", "or --force to write"),
-        ("keep=40 asks for more members", "--keep 40 asks"),
-        ("n_groups=9 is no number", "--groups 9 is"),
-        ("is larger than max_bytes=10. Give", "larger than --max-bytes 10. Give"),
-        ("Not even one member meets max_bytes=10. Allow", "meets --max-size 10. Allow"),
-        ("diversity_weight=2 is out of range", "--lambda 2 is out"),
+        (prune, {"keep": 40}, "--keep 40"),
+        (prune, {"keep": ...}, "--keep"),
+        (prune, {"force": True}, "--force"),
+        (prune, {"trust": "pickle"}, "--trust-pickle"),
+        (prune, {"trust_types": ["a.B", "c.D"]}, "--trust-type a.B --trust-type c.D"),
+        (prune, {"trust_types": []}, "--trust-type"),
+        (prune, {"sha256": "ab12"}, "--sha256 ab12"),
+        (prune, {"n_groups": 9}, "--n-groups 9"),
+        (prune, {"max_bytes": 20_000.0}, "--max-bytes 20000"),
+        (prune, {"max_unpacked": 4 << 30}, "--max-unpacked 4294967296"),
+        (prune, {"max_latency": 1e-6}, "--max-latency 0.001ms"),
+        (prune, {"diversity_weight": 2}, "--diversity-weight 2"),
+        (prune, {"n_rounds": 7}, "--n-rounds 7"),  # which has no such option
+        (compare, {"methods": ["a", "b"]}, "--pruner a --pruner b"),
+        (export, {"X_check": ...}, "--check"),
+        (export, {"model": ...}, "MODEL"),
+        (reproduce, {"data_dir": ...}, "--data"),
     ],
 )
-def test_parameters_are_named_as_options(said, typed):
-    assert typed in as_options(said)
+def test_parameters_are_spelled_as_options_of_the_command(command, parameters, spelled):
+    (name,) = parameters
+    with pytest.raises(Refusal) as caught, click.Context(command), spelling_options():
+        raise Refusal("bad", f"x. Give {{{name}}}.", **parameters)
+    assert str(caught.value) == f"x. Give {spelled}."
+
+
+def test_outside_of_a_command_options_follow_from_the_names():
+    assert as_option("max_bytes", 10) == "--max-bytes 10"
+    assert as_option("force", True) == "--force"
 
 
 class Lines(io.StringIO):

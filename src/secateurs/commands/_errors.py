@@ -1,7 +1,7 @@
-"""What goes wrong, as an exit code and one line; for ``--json`` as an object."""
+"""Errors as an exit code and one line of text; for ``--json``, as an object."""
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,27 +30,10 @@ _CODES: tuple[tuple[type[BaseException], str], ...] = (
     (ExecutorError, "workers.failed"),
     (SecateursError, "input.unusable"),
 )
-# The library speaks of parameters, the command line of options.
-_OPTIONS: tuple[tuple[str, str], ...] = (
-    (r"meets max_bytes=(\S+?)\. ", r"meets --max-size \1. "),
-    (r"meets max_latency=(\S+?)\. ", r"meets --max-latency \1s. "),
-    (r"max_bytes=(\d+)", r"--max-bytes \1"),
-    (r"\bmax_bytes\b", "--max-bytes"),
-    (r"trust='pickle'", "--trust-pickle"),
-    (r"sha256='([0-9a-f]+)'", r"--sha256 \1"),
-    (r"Give its sha256", "Give its --sha256"),
-    (r"force=True", "--force"),
-    (r"oob=True", "--oob"),
-    (r"\bkeep=(\S+)", r"--keep \1"),
-    (r"\bn_groups=(\S+)", r"--groups \1"),
-    (r"\bdiversity_weight=(\S+)", r"--lambda \1"),
-    (r"\bX_check\b", "The table to check"),
-    (r"\bdata_dir\b", "--data"),
-)
 
 
 class Refusal(InputError):  # noqa: N818
-    """Bad input that a command found by itself, with a code of its own.
+    """Invalid input found by a command itself, with an error code of its own.
 
     Parameters
     ----------
@@ -58,10 +41,12 @@ class Refusal(InputError):  # noqa: N818
         What is wrong, in one or two words with underscores.
     message : str
         What came, what is allowed, what to do.
+    **parameters
+        The parameters that the message speaks of, as for `SecateursError`.
     """
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, message: str, **parameters: Any) -> None:
+        super().__init__(message, **parameters)
         self.code = f"input.{code}"
 
 
@@ -74,14 +59,14 @@ class Failure:
     text: str
 
     def as_json(self) -> dict[str, Any]:
-        """Give the error as ``--json`` prints it: what is wrong, and what to do."""
+        """Return the error as ``--json`` prints it: what is wrong, and what to do."""
         message, _, hint = self.text.partition(". ")
         message = message if not hint else f"{message}."
         return {"error": {"code": self.code, "message": message, "hint": hint or None}}
 
 
 def failure(error: BaseException) -> Failure:
-    """Find out what an exception means to the one who typed the command."""
+    """Return what an exception means to the user of the command line."""
     for kind, explain in _MEANINGS:
         if isinstance(error, kind):
             return explain(error)
@@ -90,10 +75,41 @@ def failure(error: BaseException) -> Failure:
     return Failure(1, "internal", text)
 
 
+@contextmanager
+def spelling_options() -> Iterator[None]:
+    """Let errors of the library name options of the running command instead of parameters."""
+    try:
+        yield
+    except SecateursError as error:
+        error.args = (error.spelled(as_option),)
+        raise
+
+
+def as_option(name: str, value: Any) -> str:
+    """Return a parameter as the running command takes it, such as ``--keep 40``."""
+    context = click.get_current_context(silent=True)
+    declared = () if context is None else context.command.params
+    option: Any = next((one for one in declared if one.name == name), None)
+    if isinstance(option, click.Argument):
+        return option.human_readable_name
+    word = f"--{name.replace('_', '-')}" if option is None else max(option.opts, key=len)
+    if value is ... or value is True or getattr(option, "is_flag", False):
+        return word
+    values = value if isinstance(value, (list, tuple)) else [value]
+    spell = getattr(getattr(option, "type", None), "spelled", str)
+    return " ".join(f"{word} {spell(one)}" for one in values) or word
+
+
+def short_line(text: str) -> str:
+    """Return text on one line, cut where it gets too long to read."""
+    line = one_line(text)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
 def _of_ours(error: Any) -> Failure:
     code = getattr(error, "code", None)
     code = code or next(code for kind, code in _CODES if isinstance(error, kind))
-    return Failure(error.exit_code, code, as_options(str(error)))
+    return Failure(error.exit_code, code, short_line(str(error)))
 
 
 def _of_click(error: Any) -> Failure:
@@ -106,30 +122,17 @@ def _of_click(error: Any) -> Failure:
 
 def _of_system(error: Any) -> Failure:
     where = f"{error.filename}: " if error.filename else ""
-    return Failure(3, "input.file", as_options(f"{where}{error.strerror or error}"))
+    return Failure(3, "input.file", short_line(f"{where}{error.strerror or error}"))
 
 
-_STOPPED = Failure(INTERRUPTED, "interrupted", "stopped. The same command goes on or starts again.")
-_TOO_LARGE = Failure(3, "input.too_large", "This takes more memory than there is. Give less.")
+_STOPPED = Failure(INTERRUPTED, "interrupted", "interrupted. Run the same command to resume.")
+_TOO_LARGE = Failure(3, "input.too_large", "not enough memory. Give a smaller model or fewer rows.")
 _MEANINGS: tuple[tuple[Any, Callable[[Any], Failure]], ...] = (
     ((KeyboardInterrupt, click.Abort), lambda _: _STOPPED),
     (click.ClickException, _of_click),
     (SecateursError, _of_ours),
     (MemoryError, lambda _: _TOO_LARGE),
     (OSError, _of_system),
-    # What the library and scikit-learn refuse.
-    (ValueError, lambda error: Failure(3, "input.unusable", as_options(str(error)))),
+    # Refused by scikit-learn, or by NumPy.
+    (ValueError, lambda error: Failure(3, "input.unusable", short_line(str(error)))),
 )
-
-
-def as_options(text: str) -> str:
-    """Say a message of the library in the words of the command line, on one line."""
-    for pattern, option in _OPTIONS:
-        text = re.sub(pattern, option, text)
-    line = one_line(re.sub(r"trust_types=\[(.*?)\]", _trust_options, text))
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
-def _trust_options(found: re.Match[str]) -> str:
-    names = re.findall(r"'([^']*)'", found[1])
-    return " ".join(f"--trust-type {name}" for name in names) or "--trust-type"

@@ -1,38 +1,183 @@
-"""Options that several commands share, and how they reach a command: a few small dataclasses."""
+"""Options that several commands share: their values, names and help, bundled into dataclasses."""
 
 import dataclasses
+import difflib
 import functools
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from secateurs import __version__
+from secateurs._methods import METHODS
+from secateurs.commands._errors import spelling_options
 from secateurs.commands._output import Output
-from secateurs.commands._types import SIZE, WEIGHT
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
+_BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
+_BYTES |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
+_SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+class Keep(click.ParamType):  # type: ignore[type-arg]
+    """A count of members, or a fraction of the ensemble."""
+
+    name = "N|FRACTION"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | float:
+        """Read ``50``, ``0.1`` or ``10%``."""
+        if isinstance(value, (int, float)):
+            return value
+        if re.fullmatch(r"\d{1,9}", value) and int(value) > 0:
+            return int(value)
+        if found := re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%", value):
+            fraction = float(found[1]) / 100
+        else:
+            fraction = float(value) if re.fullmatch(r"\d?\.\d{1,15}", value) else 0.0
+        if not 0 < fraction <= 1:
+            self.fail(
+                f"{value!r} is not a valid number of members. Give a count such as 50, or a "
+                "fraction such as 0.1 or 10%."
+            )
+        return fraction
+
+
+class Quantity(click.ParamType):  # type: ignore[type-arg]
+    """A number with a unit; ``shown`` is the unit to print it in."""
+
+    def __init__(self, name: str, units: dict[str, float], example: str, shown: str) -> None:
+        self.name = name
+        self.units = units
+        self.example = example
+        self.shown = shown
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Read a number and its unit."""
+        if isinstance(value, (int, float)):
+            return value
+        found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*(\w*)", value)
+        if not found or found[2].lower() not in self.units:
+            kind = self.name.lower()
+            self.fail(f"{value!r} is not a valid {kind}. Give one such as {self.example}.")
+        return float(found[1]) * self.units[found[2].lower()]
+
+    def spelled(self, value: float) -> str:
+        """Return a number with its unit, as it can be typed."""
+        return f"{value / self.units[self.shown]:.15g}{self.shown}"
+
+
+class Weight(click.ParamType):  # type: ignore[type-arg]
+    """A weight from 0 to 1, or "auto"."""
+
+    name = "WEIGHT"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
+        """Read ``0.3`` or ``auto``."""
+        if value == "auto" or isinstance(value, float):
+            return value
+        weight = float(value) if re.fullmatch(r"\d?\.?\d{1,15}", value) else -1.0
+        if not 0 <= weight <= 1:
+            self.fail(f"{value!r} is not a valid weight. Give a number from 0 to 1, or auto.")
+        return weight
+
+
+class Name(click.ParamType):  # type: ignore[type-arg]
+    """One of several names, in any case; similar ones are suggested, and completed by the shell.
+
+    Parameters
+    ----------
+    kind : str
+        What the names are of.
+    names : callable
+        Returns the names, each with a line of help.
+    """
+
+    name = "NAME"
+
+    def __init__(self, kind: str, names: Callable[[], dict[str, str]]) -> None:
+        self.kind = kind
+        self.names = names
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """Return the name in lower case, or fail with suggestions."""
+        key = value.lower()
+        if key not in self.names():
+            self.fail(f"{value!r} is not a {self.kind}.{near(key, self.names())}")
+        return key
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        """Return the names that start with what was typed."""
+        return [
+            CompletionItem(name, help=text)
+            for name, text in self.names().items()
+            if name.startswith(incomplete.lower())
+        ]
+
+
+def near(value: str, names: Iterable[str]) -> str:
+    """Return a sentence with similar names, or with all if none is similar."""
+    known = list(names)
+    close = difflib.get_close_matches(value, known, n=3)
+    if close:
+        return f" Did you mean {' or '.join(map(repr, close))}?"
+    return f" Give one of: {', '.join(known)}."
+
+
+def _methods() -> dict[str, str]:
+    return {name: method.summary for name, method in METHODS.items()}
+
+
+def _methods_and_auto() -> dict[str, str]:
+    return {**_methods(), "auto": "the method that does best on held-out rows"}
+
+
 PATH = click.Path(path_type=Path)
+KEEP = Keep()
+SIZE = Quantity("SIZE", _BYTES, "5MB or 800kB", shown="")  # type: ignore[arg-type]
+LATENCY = Quantity("LATENCY", _SECONDS, "2ms or 0.5s", shown="ms")
+WEIGHT = Weight()
+METHOD = Name("method", _methods)
+METHOD_OR_AUTO = Name("method", _methods_and_auto)
+
+
+class Option(click.Option):
+    """An option with aliases: older names, accepted but neither shown in help nor completed."""
+
+    def __init__(self, *args: Any, aliases: Iterable[str] = (), **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.aliases = list(aliases)
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the parser know the aliases too."""
+        shown = self.opts
+        self.opts = [*shown, *self.aliases]
+        super().add_to_parser(parser, ctx)
+        self.opts = shown
+
+
+option = functools.partial(click.option, cls=Option)
 
 
 @dataclasses.dataclass(frozen=True)
 class Trust:
-    """What the user vouches for in a model file."""
+    """What the user trusts in a model file."""
 
-    trust_pickle: bool = False
+    trust: str | None = None
     trust_types: tuple[str, ...] = ()
     sha256: str | None = None
-    max_bytes: float = 4 << 30
+    max_unpacked: float = 4 << 30
     allow_version_mismatch: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class Files:
-    """What to prune, on which rows, and which rows to test on."""
+    """What to prune, the rows to choose on, and the rows to test on."""
 
     model: Path | None = None
     data: Path | None = None
@@ -45,7 +190,7 @@ class Files:
 
     @property
     def command(self) -> list[str]:
-        """The beginning of a command line about the same files."""
+        """The start of a ``prune`` command about the same files."""
         words = ["secateurs", "prune"]
         words += [str(path) for path in (self.model, self.data) if path is not None]
         for name in ("predictions", "labels", "target", "test", "test_labels"):
@@ -54,14 +199,6 @@ class Files:
         for name in self.ignore:
             words += ["--ignore", name]
         return words
-
-
-@dataclasses.dataclass(frozen=True)
-class Workers:
-    """How many processes work, and where."""
-
-    jobs: int | None = None
-    scheduler: str | None = None
 
 
 def bundled(name: str, kind: type, *options: Decorator) -> Decorator:
@@ -82,121 +219,120 @@ def bundled(name: str, kind: type, *options: Decorator) -> Decorator:
 
 
 def common(command: Command) -> Command:
-    """Give a command its `Output`, and the options that every command has."""
+    """Add the options that every command has, and pass its `Output`."""
 
     @functools.wraps(command)
     def wrapped(as_json: bool, quiet: bool, verbose: bool, debug: bool, **given: Any) -> Any:
         out = Output(as_json, quiet, verbose or debug)
         start = time.monotonic()
-        with out.catching_warnings():
+        with spelling_options(), out.catching_warnings():
             command(out=out, **given)
         out.detail(f"done in {time.monotonic() - start:.1f} s by secateurs {__version__}")
 
     for declare in (
-        click.option("--debug", is_flag=True, help="Show where in the program an error arose."),
-        click.option("-v", "--verbose", is_flag=True, help="Say more on stderr."),
-        click.option("-q", "--quiet", is_flag=True, help="Result, warnings and errors only."),
-        click.option("--json", "as_json", is_flag=True, help="The result as one JSON object."),
+        option("--debug", is_flag=True, help="Show the traceback of an error."),
+        option("-v", "--verbose", is_flag=True, help="Print more details on stderr."),
+        option("-q", "--quiet", is_flag=True, help="Print only the result, warnings and errors."),
+        option("--json", "as_json", is_flag=True, help="Print the result as one JSON object."),
     ):
         wrapped = declare(wrapped)
     return wrapped
 
 
-TRUST = bundled(
-    "trust",
-    Trust,
-    click.option(
-        "--trust-pickle",
-        is_flag=True,
-        help="Load a pickle or joblib file; that runs code from it: only for files of your own.",
-    ),
-    click.option(
-        "--trust-type",
-        "trust_types",
-        multiple=True,
-        metavar="PKG.CLASS",
-        help="A further type to take from a skops file; its content is not checked.",
-    ),
-    click.option("--sha256", metavar="HEX", help="Take this very file, and no other."),
-    click.option(
-        "--max-bytes",
-        type=SIZE,
-        default="4GiB",
-        show_default=True,
-        help="Most that the model file may unpack to.",
-    ),
-    click.option(
-        "--allow-version-mismatch",
-        is_flag=True,
-        help="Load a model that another version of scikit-learn wrote.",
-    ),
-)
+def trusting(*old_names: str) -> Decorator:
+    """Declare what the user trusts in a model file."""
+    return bundled(
+        "trust",
+        Trust,
+        option(
+            "--trust-pickle",
+            "trust",
+            flag_value="pickle",
+            default=None,
+            help="Load a pickle or joblib file. This runs code from the file: only use it for "
+            "files you made yourself.",
+        ),
+        option(
+            "--trust-type",
+            "trust_types",
+            multiple=True,
+            metavar="PKG.CLASS",
+            help="Additional type to accept in a skops file, unchecked; repeatable.",
+        ),
+        option("--sha256", metavar="HEX", help="Load the file only if its SHA-256 matches."),
+        option(
+            "--max-unpacked",
+            type=SIZE,
+            default="4GiB",
+            show_default=True,
+            aliases=old_names,
+            help="Maximum size of the unpacked model file.",
+        ),
+        option(
+            "--allow-version-mismatch",
+            is_flag=True,
+            help="Load a model written with another version of scikit-learn.",
+        ),
+    )
+
 
 FILES = bundled(
     "files",
     Files,
     click.argument("model", type=PATH, required=False),
     click.argument("data", type=PATH, required=False),
-    click.option("-t", "--target", metavar="COL", help="Column of the true labels."),
-    click.option(
-        "--ignore", multiple=True, metavar="COL", help="A column that is no feature; repeatable."
+    option("-t", "--target", metavar="COL", help="Column with the true labels."),
+    option(
+        "--ignore",
+        multiple=True,
+        metavar="COL",
+        help="Column that is not a feature; repeatable.",
     ),
-    click.option(
+    option(
         "--predictions",
         type=PATH,
         metavar="FILE",
-        help="Instead of MODEL and DATA: one column of labels a member (.csv, .parquet, .npy), or "
-        ".npz with votes or probabilities (rows × members × classes), y, classes, names.",
+        help="Predictions instead of MODEL and DATA: one column of labels per member (.csv, "
+        ".parquet, .npy), or .npz with votes or probabilities (rows × members × classes), y, "
+        "classes, names.",
     ),
-    click.option(
-        "--labels", type=PATH, metavar="FILE", help="True labels of the predictions, if apart."
+    option(
+        "--labels",
+        type=PATH,
+        metavar="FILE",
+        help="True labels of the predictions, if in a separate file.",
     ),
-    click.option(
+    option(
         "--test",
         type=PATH,
         metavar="FILE",
-        help="Rows (or predictions) that served for neither training nor choosing, for honest "
-        "figures. Without them: 5-fold cross-fitting on the rows to choose on.",
+        help="Rows (or predictions) used neither for training nor for choosing, to measure on. "
+        "Default: 5-fold cross-fitting on the rows to choose on.",
     ),
-    click.option(
-        "--test-labels", type=PATH, metavar="FILE", help="True labels of --test, if apart."
+    option(
+        "--test-labels",
+        type=PATH,
+        metavar="FILE",
+        help="True labels of --test, if in a separate file.",
     ),
 )
 
-
-def on_workers(jobs: str, scheduler: str) -> Decorator:
-    """Options that say who does the work, with their help."""
-    return bundled(
-        "workers",
-        Workers,
-        click.option("-j", "--jobs", type=click.IntRange(1, 512), metavar="N", help=jobs),
-        click.option("--scheduler", metavar="ADDRESS|local", help=scheduler),
-    )
-
-
-WORKERS = on_workers(
-    "Parts done at once.",
-    "Prune on a Dask cluster; other methods than comep and domep then work in groups.",
+N_JOBS = option(
+    "-j",
+    "--n-jobs",
+    type=click.IntRange(1, 512),
+    metavar="N",
+    aliases=["--jobs"],
+    help="Number of parallel jobs.",
 )
-
-SEED = click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="For chance."
+RANDOM_STATE = option(
+    "--random-state",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    aliases=["--seed"],
+    help="Random seed.",
 )
-FORCE = click.option("--force", is_flag=True, help="Write over files that exist.")
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Check all input, then stop.")
-WEIGHT_OPTION = click.option(
-    "--lambda",
-    "weight",
-    type=WEIGHT,
-    help="Weight of diversity in comep and domep: 0 to 1, or auto. Default: 0.5.",
-)
-GROUPS = click.option(
-    "--groups",
-    type=click.IntRange(min=1),
-    metavar="M",
-    help="Prune in M random groups of members, then among their choices.",
-)
-RUN = click.option("--run", type=PATH, metavar="FILE.json", help="Write all figures for `report`.")
-REPORT = click.option(
-    "--report", type=PATH, metavar="FILE.html", help="Write the page to look at, too."
-)
+FORCE = option("--force", is_flag=True, help="Overwrite existing files.")
+DRY_RUN = option("--dry-run", is_flag=True, help="Check all input, then stop.")

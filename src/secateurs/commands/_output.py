@@ -1,4 +1,4 @@
-"""What a command says and where: results to stdout, everything else to stderr."""
+"""What a command prints and where: results to stdout, everything else to stderr."""
 
 import json
 import math
@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from secateurs._text import one_line
-from secateurs.commands._errors import Failure, as_options
+from secateurs._text import one_line, plain
+from secateurs.commands._errors import Failure, as_option, short_line
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
 _SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
@@ -24,7 +24,7 @@ Report = Callable[..., None]
 
 @dataclass
 class Output:
-    """How much a command says, and in which form.
+    """How much a command prints, and in which form.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Output:
     quiet : bool
         Print the result, warnings and errors only.
     verbose : bool
-        Print details too.
+        Also print details.
     warnings : list of str
-        What was warned of.
+        Warnings printed so far.
     """
 
     as_json: bool = False
@@ -44,31 +44,31 @@ class Output:
     warnings: list[str] = field(default_factory=list)
 
     def result(self, data: Mapping[str, Any], text: str) -> None:
-        """Print what the command found out."""
+        """Print the result of the command."""
         if self.as_json:
             click.echo(to_json({**data, "warnings": self.warnings}))
         elif text:
             click.echo(text)
 
     def note(self, text: str) -> None:
-        """Say what is being done."""
+        """Print a line about what is being done."""
         if not self.as_json and not self.quiet:
             click.echo(one_line(text), err=True)
 
     def dry_run(self, paths: Sequence[object]) -> None:
-        """Say that nothing is in the way, and what would be written."""
+        """Print that all input is valid, and what would be written."""
         planned = [str(path) for path in paths]
-        self.note(f"all input is fine; would write {', '.join(planned) or 'nothing'}")
+        self.note(f"all input is valid; would write {', '.join(planned) or 'nothing'}")
         self.result({"dry_run": True, "would_write": planned}, "")
 
     def detail(self, text: str) -> None:
-        """Say what only some want to know."""
+        """Print a line with ``--verbose`` only."""
         if self.verbose:
             self.note(text)
 
     def warn(self, text: str) -> None:
-        """Warn, once of the same thing."""
-        line = as_options(text)
+        """Print a warning, unless it was printed before."""
+        line = short_line(text)
         if line in self.warnings:
             return
         self.warnings.append(line)
@@ -77,11 +77,12 @@ class Output:
 
     @contextmanager
     def catching_warnings(self) -> Iterator[None]:
-        """Turn warnings of libraries into lines; leave out those for programmers."""
+        """Print warnings of libraries as lines; drop those meant for programmers."""
 
         def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
             if not issubclass(category, _SILENT):
-                self.warn(str(message))
+                spelled = getattr(message, "spelled", None)
+                self.warn(str(message) if spelled is None else spelled(as_option))
 
         with warnings.catch_warnings():
             warnings.simplefilter("always")
@@ -90,9 +91,9 @@ class Output:
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Report]:
-        """Show that something is going on: a bar on a terminal, else a line every ten seconds.
+        """Show progress: a bar on a terminal, else a line every ten seconds.
 
-        Gives a function to call as ``report(done, total, seconds_left)``.
+        Yields a function to call as ``report(done, total, seconds_left)``.
         """
         if self.as_json or self.quiet:
             yield lambda *_: None
@@ -105,7 +106,7 @@ class Output:
 
 
 def say_failure(failure: Failure, as_json: bool) -> None:
-    """Print why a command ends."""
+    """Print why a command failed."""
     if as_json:
         click.echo(to_json(failure.as_json()), err=True)
     else:
@@ -113,41 +114,8 @@ def say_failure(failure: Failure, as_json: bool) -> None:
 
 
 def to_json(data: Mapping[str, Any]) -> str:
-    """Write plain values as JSON on one line; what is no number becomes null."""
-    return json.dumps(_plain(data), allow_nan=False)
-
-
-def columns(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Set a table in columns: the first ones to the left, the others to the right."""
-    table = [[one_line(cell) for cell in row] for row in (headings, *rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-
-    def line(cells: Sequence[str]) -> str:
-        set_cells = (
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )
-        return "  ".join(set_cells).rstrip()
-
-    return "\n".join(line(row) for row in table if any(row))
-
-
-def signed(value: float, digits: int) -> str:
-    """Write a change with its sign, as it is printed."""
-    text = f"{value:+.{digits}f}"
-    return text.replace("-", "−") if float(text) else text.lstrip("+-")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):  # NumPy's numbers and arrays
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+    """Return values as JSON on one line; NaN and infinity become null."""
+    return json.dumps(plain(data), allow_nan=False)
 
 
 def _marked(mark: str, colour: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Rows for a model: a table's columns matched with its features, a column with its classes."""
+"""Rows for a model: table columns matched with its features, labels with its classes."""
 
 import warnings
 from collections.abc import Sequence
@@ -7,50 +7,50 @@ from typing import Any, NamedTuple
 
 from secateurs._text import one_line
 from secateurs.commands._errors import Refusal
-from secateurs.commands._input import read_table, require_columns, shown
 from secateurs.commands._output import Output
+from secateurs.commands._tables import read_table, require_columns, shown
 
 _FEW_ROWS = 5  # of a class
 
 
-class Rows(NamedTuple):
-    """Rows of a table as a model takes them, and their true labels."""
+class LabelledRows(NamedTuple):
+    """Rows of a table in the form a model takes, and their true labels."""
 
     X: Any
     y: Any
 
 
-def read_rows(path: Path, ensemble: Any, target: str, ignore: Sequence[str] = ()) -> Rows:
-    """Read a table, and find the model's features and classes in it."""
+def read_rows(path: Path, ensemble: Any, target: str, ignore: Sequence[str] = ()) -> LabelledRows:
+    """Read a table, and match it with the model's features and classes."""
     frame = read_table(path, as_text=[target])
     require_columns(path, frame, [target, *ignore])
     y = as_classes(frame[target].tolist(), ensemble.classes, f"{path}, column {target!r}")
     X = _matched(path, frame.drop(columns=[target, *ignore]), ensemble)
     _try_some(path, X, ensemble)
-    return Rows(X, y)
+    return LabelledRows(X, y)
 
 
 def check_counts(path: Path, y: Any, classes: Any, out: Output) -> None:
-    """Refuse too few rows to choose on, and warn of classes with few."""
+    """Refuse too few rows to choose on, and warn about classes with few rows."""
     import numpy as np
 
     if len(y) < 2 * len(classes):
         raise Refusal(
             "few_rows",
             f"{path} has {len(y)} rows for {len(classes)} classes. Give at least "
-            f"{2 * len(classes)}, better hundreds.",
+            f"{2 * len(classes)}, preferably hundreds.",
         )
     found = np.array([np.count_nonzero(y == label) for label in classes])
     few = [str(label) for label in classes[found < _FEW_ROWS]]
     if few:
         out.warn(
-            f"{path} has fewer than {_FEW_ROWS} rows of class {shown(few, 5)}: what is chosen "
-            "says little about it."
+            f"{path} has fewer than {_FEW_ROWS} rows of class {shown(few, 5)}: the choice of "
+            "members will reflect it poorly."
         )
 
 
 def as_classes(texts: Sequence[str], classes: Any, where: str) -> Any:
-    """Turn the text of labels into the classes that a model knows."""
+    """Return the classes of a model that the text of labels stands for."""
     import numpy as np
 
     known = _spellings(classes)
@@ -59,15 +59,15 @@ def as_classes(texts: Sequence[str], classes: Any, where: str) -> Any:
     if "" in codes and codes[""] is None:
         raise Refusal(
             "missing_label",
-            f"{where}, row {texts.index('') + 1} is empty. Give a label, or drop it.",
+            f"{where}, row {texts.index('') + 1} is empty. Give a label, or drop the row.",
         )
     foreign = [text for text, code in codes.items() if code is None]
     if foreign:
         first = min(texts.index(text) for text in foreign)
         raise Refusal(
             "unknown_label",
-            f"{where} has labels that the model never saw: {shown(sorted(foreign), 5)} (first in "
-            f"row {first + 1}). The model knows: {shown(classes.tolist(), 5)}.",
+            f"{where} has labels unknown to the model: {shown(sorted(foreign), 5)} (first in row "
+            f"{first + 1}). Known labels: {shown(classes.tolist(), 5)}.",
         )
     return classes[np.array([codes[text] for text in texts])]
 
@@ -87,7 +87,7 @@ def _number(text: str) -> float | None:
 
 
 def _matched(path: Path, frame: Any, ensemble: Any) -> Any:
-    """Give the features in the model's order, as numbers where it takes nothing else."""
+    """Return the features in the model's order, as numbers where it takes nothing else."""
     names, n_features = _features(ensemble)
     if names is not None:
         _check_names(path, list(frame.columns), names)
@@ -95,8 +95,8 @@ def _matched(path: Path, frame: Any, ensemble: Any) -> Any:
     elif n_features is not None and n_features != frame.shape[1]:
         raise Refusal(
             "feature_count",
-            f"{path} has {frame.shape[1]} feature columns, the model {n_features}. Leave columns "
-            f"out with --ignore; columns: {shown(list(frame.columns))}",
+            f"{path} has {frame.shape[1]} feature columns, but the model has {n_features}. Leave "
+            f"columns out with --ignore. Columns: {shown(list(frame.columns))}",
         )
     if not _takes_text(ensemble):
         frame = _numbers(path, frame)
@@ -104,7 +104,7 @@ def _matched(path: Path, frame: Any, ensemble: Any) -> Any:
 
 
 def _features(ensemble: Any) -> tuple[list[str] | None, int | None]:
-    """Give names and number of the features that a model was trained on, as far as it says."""
+    """Return names and number of the features of a model, as far as it knows them."""
     outer = ensemble.pipelines[0] if ensemble.pipelines else ensemble.model
     for model in (outer, *ensemble.members[:1]):
         names = getattr(model, "feature_names_in_", None)
@@ -116,7 +116,7 @@ def _features(ensemble: Any) -> tuple[list[str] | None, int | None]:
 
 
 def _takes_text(ensemble: Any) -> bool:
-    """Whether something may turn text into numbers: a pipeline around it or in it."""
+    """Return whether a pipeline in or around the model may turn text into numbers."""
     return bool(ensemble.pipelines) or any(hasattr(member, "steps") for member in ensemble.members)
 
 
@@ -125,7 +125,7 @@ def _check_names(path: Path, found: list[str], names: list[str]) -> None:
     missing = [name for name in names if name not in there]
     foreign = [name for name in found if name not in known]
     if missing:
-        also = f" It has, and the model does not know: {shown(foreign, 5)}." if foreign else ""
+        also = f" Columns unknown to the model: {shown(foreign, 5)}." if foreign else ""
         raise Refusal(
             "feature_names", f"{path} lacks features of the model: {shown(missing, 5)}.{also}"
         )
@@ -133,8 +133,8 @@ def _check_names(path: Path, found: list[str], names: list[str]) -> None:
         options = " ".join(f"--ignore {name}" for name in foreign[:5])
         raise Refusal(
             "feature_names",
-            f"{path} has columns that the model does not know: {shown(foreign, 5)}. Leave them "
-            f"out: {options}",
+            f"{path} has columns unknown to the model: {shown(foreign, 5)}. Leave them out with: "
+            f"{options}",
         )
 
 
@@ -155,7 +155,7 @@ def _numbers(path: Path, frame: Any) -> Any:
             row = int(bad.argmax())
             raise Refusal(
                 "no_number",
-                f"{path}, column {name!r}, row {row + 1}: {str(column.iloc[row])[:40]!r} is no "
+                f"{path}, column {name!r}, row {row + 1}: {str(column.iloc[row])[:40]!r} is not a "
                 "finite number. The model takes numbers only.",
             )
         columns[name] = values
@@ -163,7 +163,7 @@ def _numbers(path: Path, frame: Any) -> Any:
 
 
 def _try_some(path: Path, X: Any, ensemble: Any) -> None:
-    """Let every member predict the rows most likely to fail: what fails, fails now."""
+    """Let every member predict the rows most likely to fail, before any work."""
     from secateurs.outputs._collect import collect_votes
 
     gaps = _gaps(X)
@@ -171,7 +171,7 @@ def _try_some(path: Path, X: Any, ensemble: Any) -> None:
     some = sorted({0, row, _largest(X)})
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the real call will say it again
+            warnings.simplefilter("ignore")  # the real call will repeat them
             collect_votes(ensemble, X.iloc[some] if hasattr(X, "iloc") else X[some])
     except Exception as error:
         if gaps[row].any() and "NaN" in str(error):
@@ -179,7 +179,7 @@ def _try_some(path: Path, X: Any, ensemble: Any) -> None:
             raise Refusal(
                 "missing_value",
                 f"{path}, row {row + 1}, column {names[int(gaps[row].argmax())]!r} is empty, and "
-                "the model takes no missing values. Fill it, or drop the row.",
+                "the model does not accept missing values. Fill it, or drop the row.",
             ) from error
         raise Refusal(
             "prediction", f"the model cannot predict the rows of {path}: {one_line(str(error))}"
@@ -193,7 +193,7 @@ def _gaps(X: Any) -> Any:
 
 
 def _largest(X: Any) -> int:
-    """Give the row with the number farthest from 0."""
+    """Return the row with the number farthest from 0."""
     import numpy as np
     import pandas as pd
 

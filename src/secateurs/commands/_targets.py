@@ -1,4 +1,4 @@
-"""Files that a command writes: named, checked before any work, written whole or not at all."""
+"""Files that a command writes: checked before any work, written completely or not at all."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from secateurs.commands._errors import Refusal
+from secateurs.commands._options import FORCE, PATH, Decorator, bundled, option
 from secateurs.commands._output import to_json
 
 MODELS = (".skops", ".joblib", ".pkl", ".pickle")
@@ -20,11 +21,11 @@ class Targets:
     output : Path or None
         The result itself.
     report : Path or None
-        The page.
+        The HTML report.
     run : Path or None
-        All figures, for the page.
+        All figures, from which ``report`` makes the HTML report.
     force : bool
-        Whether to write over files that exist.
+        Whether to overwrite existing files.
     """
 
     output: Path | None = None
@@ -33,25 +34,25 @@ class Targets:
     force: bool = False
 
     def named_for(self, model: Path | None) -> "Targets":
-        """Say where a small model goes if nobody did."""
+        """Return the targets with a default path for the pruned model."""
         if self.output is not None or model is None:
             return self
         return replace(self, output=model.with_name(f"{model.stem}-pruned.skops"))
 
     @property
     def paths(self) -> list[Path]:
-        """All files there will be; a model has a side-car."""
+        """All files to write; a model has a side-car."""
         named = [self.output, self.report, self.run]
         if self.output is not None and self.output.suffix.lower() in MODELS:
             named.insert(1, self.output.with_suffix(".json"))
         return [path for path in named if path is not None]
 
-    def check(self, endings: tuple[str, ...]) -> None:
-        """Refuse names that cannot be written; ``endings`` are those of the output."""
+    def check(self, suffixes: tuple[str, ...]) -> None:
+        """Refuse paths that cannot be written; ``suffixes`` are those of the output."""
         from secateurs.persistence._files import refuse_existing
 
         for path, allowed in (
-            (self.output, endings),
+            (self.output, suffixes),
             (self.report, (".html",)),
             (self.run, (".json",)),
         ):
@@ -65,22 +66,36 @@ class Targets:
         refuse_existing(self.paths, self.force)
 
     def pages(self, make: Callable[[], dict[str, Any]]) -> dict[Path, bytes]:
-        """Give what goes into the page and the file of figures, if they are wanted."""
+        """Return the contents of the report and of the file of figures, if they are wanted."""
         if self.report is None and self.run is None:
             return {}
         from secateurs.report import render
 
         data = make()
-        found = {}
+        contents = {}
         if self.report is not None:
-            found[self.report] = render(data).encode()
+            contents[self.report] = render(data).encode()
         if self.run is not None:
-            found[self.run] = (to_json(data) + "\n").encode()
-        return found
+            contents[self.run] = (to_json(data) + "\n").encode()
+        return contents
+
+
+def writing(output: str) -> Decorator:
+    """Declare the files to write; ``output`` is the help of the first."""
+    return bundled(
+        "targets",
+        Targets,
+        option("-o", "--output", type=PATH, help=output),
+        option("--report", type=PATH, metavar="FILE.html", help="Also write an HTML report."),
+        option(
+            "--run", type=PATH, metavar="FILE.json", help="Also write all figures, for `report`."
+        ),
+        FORCE,
+    )
 
 
 def write_all(contents: Mapping[Path, bytes]) -> None:
-    """Write files, each whole or not at all."""
+    """Write files, each completely or not at all."""
     from secateurs.persistence._files import write_file
 
     for path, content in contents.items():

@@ -8,9 +8,8 @@ import click
 from secateurs import __version__
 from secateurs._methods import METHODS
 from secateurs.commands._errors import Refusal
-from secateurs.commands._options import common
+from secateurs.commands._options import METHOD, common
 from secateurs.commands._output import Output
-from secateurs.commands._types import METHOD
 
 _OWN_PAPER = "bian2020"  # of COMEP, DOMEP and EPFD
 

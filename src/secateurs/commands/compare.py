@@ -1,70 +1,60 @@
 """``secateurs compare``: every method at every size, as a leaderboard."""
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from secateurs._methods import METHODS
-from secateurs.commands._material import Material, check_files, gather
-from secateurs.commands._method import WEIGHTED, Wanted, cluster
+from secateurs._text import columns, signed
+from secateurs.commands._inputs import Inputs, check_files, read_inputs
 from secateurs.commands._options import (
     DRY_RUN,
     FILES,
-    FORCE,
-    GROUPS,
-    PATH,
-    REPORT,
-    RUN,
-    SEED,
-    TRUST,
-    WEIGHT_OPTION,
-    WORKERS,
+    KEEP,
+    METHOD,
     Files,
     Trust,
-    Workers,
-    bundled,
     common,
+    option,
+    trusting,
 )
-from secateurs.commands._output import Output, Report, columns, signed
-from secateurs.commands._size import LIMITS, Limits, check_keep
-from secateurs.commands._targets import Targets, write_all
-from secateurs.commands._types import KEEP, METHOD
+from secateurs.commands._output import Output
+from secateurs.commands._settings import (
+    LIMIT_OPTIONS,
+    METHOD_OPTIONS,
+    Limits,
+    Method,
+    check_keep,
+    cluster,
+)
+from secateurs.commands._targets import Targets, write_all, writing
 
 _SIZES = (0.05, 0.1, 0.2)
-
-TARGETS = bundled(
-    "targets",
-    Targets,
-    click.option("-o", "--output", type=PATH, help="Write the leaderboard: a name in .csv."),
-    REPORT,
-    RUN,
-    FORCE,
-)
 
 
 @click.command()
 @FILES
-@click.option(
-    "-m", "--method", "methods", type=METHOD, multiple=True, help="Repeatable. Default: all."
+@option(
+    "-p",
+    "--pruner",
+    "methods",
+    type=METHOD,
+    multiple=True,
+    aliases=["-m", "--method"],
+    help="Method to compare; repeatable. Default: all. See `secateurs methods`.",
 )
-@click.option(
+@option(
     "-k",
     "--keep",
-    "sizes",
     type=KEEP,
     multiple=True,
-    help="Members to keep: 50, 0.1 or 10%; repeatable. Default: 0.05, 0.1 and 0.2.",
+    help="Number of members to keep: 50, 0.1 or 10%; repeatable. Default: 0.05, 0.1 and 0.2.",
 )
-@LIMITS
-@WEIGHT_OPTION
-@GROUPS
-@click.option("--oob", is_flag=True, help="DATA are the training rows: use out-of-bag votes.")
-@TARGETS
-@SEED
-@WORKERS
-@TRUST
+@LIMIT_OPTIONS
+@METHOD_OPTIONS
+@writing("Write the leaderboard to this .csv file.")
+@trusting()
 @DRY_RUN
 @common
 def compare(
@@ -72,51 +62,39 @@ def compare(
     out: Output,
     files: Files,
     methods: tuple[str, ...],
-    sizes: tuple[float, ...],
+    keep: tuple[float, ...],
     limits: Limits,
-    weight: float | str | None,
-    groups: int | None,
-    oob: bool,
+    method: Method,
     targets: Targets,
-    seed: int,
-    workers: Workers,
     trust: Trust,
     dry_run: bool,
 ) -> None:
-    """Prune MODEL by every method to every size, and judge each on rows held out.
+    """Compare pruning methods and sizes on held-out rows.
 
-    Takes what `prune` takes. The leaderboard has the most accurate first; * marks what no other
-    line beats both in accuracy and in size. A budget leaves the lines that meet it.
+    Takes the same input as `prune`. The leaderboard is sorted by accuracy; * marks results that no
+    other result beats in both accuracy and size. With a budget, only results that meet it remain.
 
     \b
     secateurs compare forest.skops val.csv --target churn -k 10 -k 50 --report page.html
     """  # noqa: D301
     check_files(files)
     targets.check((".csv",))
-    spread = workers.scheduler is not None
-    wanted = [
-        Wanted(name, weight if name in WEIGHTED else None, groups, seed, workers.jobs, spread, oob)
-        for name in methods or METHODS
-    ]
-    material = gather(files, trust, out)
-    for keep in sizes:
-        check_keep(keep, material.n_members, out)
-    out.note(material.headline)
+    inputs = read_inputs(files, trust, out)
+    for size in keep:
+        check_keep(size, inputs.ensemble.n_members, out)
+    out.note(inputs.headline)
     if dry_run:
         out.dry_run(targets.paths)
         return
-    with (
-        cluster(workers, out) as client,
-        out.progress("comparing") as report,
-        _spread_by_joblib(client),
-    ):
-        found = _compare(material, wanted, sizes or _SIZES, report)
+    found = _compare(inputs, methods or tuple(METHODS), keep or _SIZES, method, out)
     board = limits.apply(found.leaderboard())
     with out.progress("writing"):
         _write(found, board, files, targets)
     for note in found.notes:
         out.note(note)
-    lines = _plain_lines(board)
+    from secateurs.comparison import board_lines
+
+    lines = board_lines(board)
     wrote = [str(path) for path in targets.paths]
     out.result(
         {"leaderboard": lines, "best": found.best, "judged_on": found.judged_on, "wrote": wrote},
@@ -126,44 +104,32 @@ def compare(
         out.note(f"wrote {', '.join(wrote)}")
 
 
-def _spread_by_joblib(client: Any) -> Any:
-    """Let joblib send the groups of EPFD and DOMEP to a cluster."""
-    if client is None:
-        return nullcontext()
+def _compare(
+    inputs: Inputs, names: tuple[str, ...], sizes: tuple[float, ...], method: Method, out: Output
+) -> Any:
+    """Compare, on a cluster if there is one."""
     import joblib
 
-    return joblib.parallel_config("dask", n_jobs=-1)
-
-
-def _compare(
-    material: Material,
-    wanted: Sequence[Wanted],
-    sizes: Sequence[float],
-    report: Report,
-) -> Any:
     from secateurs.comparison import compare as compare_methods
 
-    # By their names, methods come in the form that suits a comparison: long searches cut short.
-    grouped = any(one.groups or one.spread for one in wanted)
-    weights = [one.weight for one in wanted if one.weight is not None]
-    return compare_methods(
-        material.ensemble,
-        material.X,
-        material.y,
-        [one.pruner() if grouped else one.method for one in wanted],
-        sizes,
-        X_test=material.X_test,
-        y_test=material.y_test,
-        diversity_weight=weights[0] if weights else 0.5,
-        oob=wanted[0].oob,
-        n_jobs=wanted[0].jobs,
-        random_state=wanted[0].seed,
-        callback=lambda done, total, _: report(done, total),
-    )
+    with (
+        cluster(method.scheduler, method.n_jobs, out) as client,
+        # joblib sends the groups of EPFD and DOMEP to the cluster.
+        joblib.parallel_config("dask", n_jobs=-1) if client is not None else nullcontext(),
+        out.progress("comparing") as report,
+    ):
+        # By name, methods come in the form that suits a comparison: long searches cut short.
+        return compare_methods(
+            inputs.problem(method.oob, method.n_jobs),
+            methods=[method.pruner(name) for name in names] if method.grouped else names,
+            keep=sizes,
+            diversity_weight=0.5 if method.diversity_weight is None else method.diversity_weight,
+            random_state=method.random_state,
+            callback=lambda done, total, _: report(done, total),
+        )
 
 
 def _write(found: Any, board: Any, files: Files, targets: Targets) -> None:
-
     def figures() -> Any:
         from secateurs.report import report_data
 
@@ -175,15 +141,9 @@ def _write(found: Any, board: Any, files: Files, targets: Targets) -> None:
     write_all(contents)
 
 
-def _plain_lines(board: Any) -> list[dict[str, Any]]:
-    from secateurs.comparison import board_lines
-
-    return board_lines(board)
-
-
 def as_text(lines: list[dict[str, Any]]) -> str:
-    """Set a leaderboard as a table."""
-    headings = ("", "method", "members", "accuracy", "change", "95 %", "MB", "ms a row", "seconds")
+    """Return a leaderboard as a table."""
+    headings = ("", "method", "members", "accuracy", "change", "95 %", "MB", "ms/row", "seconds")
     return columns(headings, [_cells(line) for line in lines], left=2)
 
 

@@ -1,25 +1,27 @@
-"""``secateurs convert``: from a pickle that one trusts to a file that need not be trusted."""
+"""``secateurs convert``: from a trusted pickle to a file that is safe to load."""
 
 from pathlib import Path
 
 import click
 
-from secateurs.commands._input import require_file
-from secateurs.commands._models import load_model
-from secateurs.commands._options import FORCE, PATH, TRUST, Trust, common
-from secateurs.commands._output import Output, columns
+from secateurs._text import columns
+from secateurs.commands._inputs import load_model
+from secateurs.commands._options import FORCE, PATH, Trust, common, trusting
+from secateurs.commands._output import Output
+from secateurs.commands._tables import require_file
 
 
 @click.command()
 @click.argument("source", type=PATH, metavar="IN")
 @click.argument("output", type=PATH, metavar="OUT")
 @FORCE
-@TRUST
+@trusting("--max-bytes")
 @common
 def convert(out: Output, source: Path, output: Path, force: bool, trust: Trust) -> None:
-    """Write the model of file IN to file OUT, in the format that OUT's ending says.
+    """Convert a model file to another format.
 
-    The usual way is from .joblib or .pkl, with --trust-pickle, to .skops, which is safe to load.
+    The suffix of OUT gives the format. Most often this is from .joblib or .pkl, with
+    --trust-pickle, to .skops, which is safe to load.
     """
     require_file(source)
     from secateurs.persistence import save

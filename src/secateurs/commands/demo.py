@@ -1,4 +1,4 @@
-"""``secateurs demo``: what pruning does, shown on a forest that is trained on the spot."""
+"""``secateurs demo``: pruning shown on a forest that is trained on the spot."""
 
 import shlex
 from pathlib import Path
@@ -6,37 +6,38 @@ from typing import Any
 
 import click
 
-from secateurs.commands._options import PATH, common
+from secateurs.commands._options import PATH, common, option
 from secateurs.commands._output import Output
 from secateurs.commands.compare import as_text
 
 
 @click.command()
-@click.option(
+@option(
     "-o",
     "--output",
     type=PATH,
     default=Path("secateurs-demo"),
     show_default=True,
-    help="Folder for the models, tables and the page.",
+    help="Folder for the models, tables and the report.",
 )
-@click.option(
+@option(
     "--trees",
+    metavar="N",
     type=click.IntRange(50, 5000),
     default=300,
     show_default=True,
-    help="Size of the forest.",
+    help="Number of trees in the forest.",
 )
 @common
 def demo(out: Output, output: Path, trees: int) -> None:
-    """Train a forest, prune it by every method, and show before and after.
+    """Train a forest and compare all pruning methods.
 
-    Takes about a minute and needs neither data nor network.
+    Takes about a minute; needs neither data nor network.
     """
     from secateurs.comparison import board_lines
     from secateurs.demo import run
 
-    out.note(f"A forest of {trees} trees on handwritten digits, pruned by every method.")
+    out.note(f"A forest of {trees} trees on handwritten digits, pruned with every method.")
     with out.progress("training and pruning") as report:
         made = run(output, trees, callback=lambda done, total, _: report(done, total))
     lines = board_lines(made.comparison.leaderboard())
@@ -49,16 +50,16 @@ def demo(out: Output, output: Path, trees: int) -> None:
         {"leaderboard": lines, "best": [method, size], "wrote": wrote, "next": next_command},
         as_text(lines),
     )
-    out.note("* marks what no other line beats both in accuracy and in size.")
-    out.note("One data set and one split prove nothing: methods differ from set to set.")
+    out.note("* marks results that no other one beats in both accuracy and size.")
+    out.note("One data set and one split prove little: the best method differs between data sets.")
     n_kept = len(made.pruning.member_indices)
-    out.note(f"{output / 'small.skops'} has {n_kept} of the trees, chosen by the method {method}.")
-    out.note(f"look at: {output / 'report.html'}")
-    out.note(f"next, type: {next_command}")
+    out.note(f"{output / 'small.skops'} has {n_kept} of the trees, chosen by {method}.")
+    out.note(f"open: {output / 'report.html'}")
+    out.note(f"next: {next_command}")
 
 
 def _next(made: Any, size: int) -> str:
-    """Give a command that prunes the same forest, for the user to type and then to change."""
+    """Return a command that prunes the same forest, for the user to run and change."""
     from secateurs.demo import command_of
 
     words = [*command_of(made.folder), "--keep", str(size)]

@@ -1,4 +1,4 @@
-"""``secateurs export``: a model for ONNX Runtime or treelite, once it predicts the same there."""
+"""``secateurs export``: a model for ONNX Runtime or treelite, checked against the original."""
 
 import json
 from pathlib import Path
@@ -6,47 +6,47 @@ from typing import Any
 
 import click
 
+from secateurs._text import columns
 from secateurs.commands._errors import Refusal
-from secateurs.commands._input import read_table, require_columns, require_file
-from secateurs.commands._models import load_model
-from secateurs.commands._options import FORCE, PATH, TRUST, Trust, common
-from secateurs.commands._output import Output, columns
+from secateurs.commands._inputs import load_model
+from secateurs.commands._options import FORCE, PATH, Trust, common, option, trusting
+from secateurs.commands._output import Output
+from secateurs.commands._tables import read_table, require_columns, require_file
 
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.option(
-    "-o", "--output", type=PATH, required=True, help="Where to: a name in .onnx or .treelite."
-)
-@click.option(
+@option("-o", "--output", type=PATH, required=True, help="Write to this .onnx or .treelite file.")
+@option(
     "--check",
+    "X_check",
     type=PATH,
     required=True,
     metavar="DATA",
-    help="Table with at least 100 rows such as the model will see.",
+    help="Table of at least 100 rows to compare predictions on.",
 )
-@click.option("-t", "--target", metavar="COL", help="Column of the true labels, left out.")
-@click.option("--ignore", multiple=True, metavar="COL", help="A column that is no feature.")
+@option("-t", "--target", metavar="COL", help="Column with the true labels, left out.")
+@option("--ignore", multiple=True, metavar="COL", help="Column that is not a feature; repeatable.")
 @FORCE
-@TRUST
+@trusting("--max-bytes")
 @common
 def export(
     *,
     out: Output,
     model: Path,
     output: Path,
-    check: Path,
+    X_check: Path,
     target: str | None,
     ignore: tuple[str, ...],
     force: bool,
     trust: Trust,
 ) -> None:
-    """Write MODEL for ONNX Runtime or treelite.
+    """Export a model to ONNX Runtime or treelite.
 
-    The exported model predicts the rows of --check and is compared with the original. A file
-    appears only if all labels agree, ties apart, and all probabilities to 1e-5.
+    The predictions of the exported model on the rows of --check are compared with the original's.
+    The file is written only if all labels agree (except for ties), and all probabilities to 1e-5.
     """
-    for path in (model, check):
+    for path in (model, X_check):
         require_file(path)
     from secateurs import export as export_model
     from secateurs.persistence._files import refuse_existing
@@ -56,7 +56,7 @@ def export(
     left_out = [*([] if target is None else [target]), *ignore]
     with out.progress("reading"):
         loaded = load_model(model, trust)
-        rows = _features(check, loaded, left_out)
+        rows = _features(X_check, loaded, left_out)
     with out.progress(f"writing {output} and comparing predictions"):
         export_model(loaded, output, rows, force=force)
     found = json.loads(sidecar.read_text("utf-8"))["check"]
@@ -68,7 +68,7 @@ def export(
 
 
 def _features(path: Path, model: Any, left_out: list[str]) -> Any:
-    """Read the rows to check on, in the order of the model's features."""
+    """Read the rows to compare on, with the model's features in their order."""
     frame = read_table(path)
     require_columns(path, frame, left_out)
     frame = frame.drop(columns=left_out)
@@ -79,8 +79,8 @@ def _features(path: Path, model: Any, left_out: list[str]) -> Any:
     if foreign:
         raise Refusal(
             "feature_names",
-            f"{path} has the column {foreign[0]!r}, which is no feature of the model. Leave it out "
-            f"with --target or --ignore.",
+            f"{path} has the column {foreign[0]!r}, which is not a feature of the model. Leave it "
+            "out with --target or --ignore.",
         )
     require_columns(path, frame, [str(name) for name in names])
     return frame[list(names)]
@@ -90,8 +90,8 @@ def _lines(output: Path, check: dict[str, Any]) -> list[tuple[str, str]]:
     off = check["largest_probability_difference"]
     return [
         ("file", f"{output.stat().st_size:,} bytes"),
-        ("rows compared", f"{check['rows']:,}"),
-        ("labels that differ", str(check["labels_differing"])),
-        ("ties that differ", str(check["ties_differing"])),
-        ("largest difference of probabilities", "not told" if off is None else f"{off:.1e}"),
+        ("compared rows", f"{check['rows']:,}"),
+        ("differing labels", str(check["labels_differing"])),
+        ("differing ties", str(check["ties_differing"])),
+        ("largest probability difference", "unknown" if off is None else f"{off:.1e}"),
     ]

@@ -1,4 +1,4 @@
-"""``secateurs inspect``: what a model file is, without running anything from it."""
+"""``secateurs inspect``: what a model file contains, without running any of it."""
 
 import zipfile
 from pathlib import Path
@@ -6,22 +6,23 @@ from typing import Any
 
 import click
 
-from secateurs.commands._input import require_file
+from secateurs._text import columns
 from secateurs.commands._options import PATH, common
-from secateurs.commands._output import Output, columns
+from secateurs.commands._output import Output
+from secateurs.commands._tables import require_file
 
 
 @click.command()
 @click.argument("file", type=PATH)
 @common
 def inspect(out: Output, file: Path) -> None:
-    """Say what a model FILE is: format, size, SHA-256, types, members.
+    """Show what a model file contains.
 
-    Nothing is built from the file, and no code in it runs. What a skops file says of itself may be
-    wrong; its SHA-256 is not.
+    Prints format, size, SHA-256, types and members. Nothing is loaded from the file, and no code
+    in it runs. What a skops file says about itself may be wrong; its SHA-256 is not.
     """
     require_file(file)
-    from secateurs.persistence._models import inspect_file
+    from secateurs.persistence import inspect_file
 
     facts = inspect_file(file)
     if facts["format"] == "skops":
@@ -42,14 +43,14 @@ def _count_members(file: Path) -> int | None:
 
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """Give the facts as words, one line each."""
+    """Return the facts as text, one line each."""
     lines = [
         ("format", facts["format"]),
         ("bytes", f"{facts['bytes']:,}"),
         ("SHA-256", facts["sha256"]),
     ]
     if facts["format"].endswith("pickle"):
-        lines.append(("content", "not looked at: reading it would run code from the file"))
+        lines.append(("content", "not inspected: reading it would run code from the file"))
     if "model" in facts:
         versions = facts["versions"]
         lines += [
@@ -66,7 +67,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _sidecar(facts: dict[str, Any]) -> str:
     if not facts["sidecar_matches"]:
-        return "speaks of another file"
+        return "describes another file"
     how = facts["sidecar"].get("provenance")
     method = how.get("method") if isinstance(how, dict) else None
-    return f"speaks of this file; pruned by {method}" if method else "speaks of this file"
+    return f"describes this file; pruned by {method}" if method else "describes this file"

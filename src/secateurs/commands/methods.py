@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from secateurs._methods import METHODS, Method
-from secateurs.commands._options import common
-from secateurs.commands._output import Output, columns
-from secateurs.commands._types import METHOD
+from secateurs._text import columns
+from secateurs.commands._options import METHOD, common
+from secateurs.commands._output import Output
 
 
 @click.command()

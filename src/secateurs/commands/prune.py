@@ -1,159 +1,182 @@
-"""``secateurs prune``: choose members, write the small model."""
+"""``secateurs prune``: choose members, write the pruned model."""
 
+import math
 import shlex
+import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from secateurs.commands import _figures
-from secateurs.commands._material import Material, check_files, gather
-from secateurs.commands._method import Wanted, cluster
+from secateurs._text import columns, one_line, signed
+from secateurs.commands._inputs import Inputs, check_files, hashes, read_inputs
 from secateurs.commands._options import (
     DRY_RUN,
     FILES,
-    FORCE,
-    GROUPS,
-    PATH,
-    REPORT,
-    RUN,
-    SEED,
-    TRUST,
-    WEIGHT_OPTION,
-    WORKERS,
+    METHOD_OR_AUTO,
     Files,
     Trust,
-    Workers,
-    bundled,
     common,
+    option,
+    trusting,
 )
-from secateurs.commands._output import Output, Report, to_json
-from secateurs.commands._size import SIZE_OPTIONS, Size, check_keep
-from secateurs.commands._targets import MODELS, Targets, write_all
-from secateurs.commands._types import METHOD_OR_AUTO
+from secateurs.commands._output import Output, to_json
+from secateurs.commands._settings import (
+    METHOD_OPTIONS,
+    SIZE_OPTIONS,
+    Method,
+    Size,
+    check_keep,
+    cluster,
+)
+from secateurs.commands._targets import MODELS, Targets, write_all, writing
 
 _ENOUGH_TO_CHECK = 100  # rows that `export` asks for
+_CROSS_FITTED = "accuracy, cross-fitted"
+_COSTS = {
+    "megabytes": "file (pickle)",
+    "megabytes as .skops": "file (.skops)",
+    "megabytes as .onnx": "file (.onnx)",
+    "ms for 1 row": "predict 1 row",
+    "ms for 1000 rows": "predict 1,000 rows",
+}
 
-TARGETS = bundled(
-    "targets",
-    Targets,
-    click.option(
-        "-o",
-        "--output",
-        type=PATH,
-        help="Where to: .skops, .joblib or .pkl; of predictions .json. "
-        "Default: MODEL-pruned.skops.",
-    ),
-    REPORT,
-    RUN,
-    FORCE,
-)
+Figures = Mapping[str, Any]  # of str to `secateurs.evaluation._before_after.Figure`
 
 
 @click.command()
 @FILES
-@click.option(
-    "-m", "--method", type=METHOD_OR_AUTO, default="comep", show_default=True, help="See `methods`."
+@option(
+    "-p",
+    "--pruner",
+    type=METHOD_OR_AUTO,
+    default="comep",
+    show_default=True,
+    aliases=["-m", "--method"],
+    help="Pruning method; see `secateurs methods`. auto tries several.",
 )
 @SIZE_OPTIONS
-@WEIGHT_OPTION
-@GROUPS
-@click.option("--oob", is_flag=True, help="DATA are the training rows: use out-of-bag votes.")
-@TARGETS
-@SEED
-@WORKERS
-@TRUST
+@METHOD_OPTIONS
+@writing(
+    "Write the pruned model to this .skops, .joblib or .pkl file; for predictions, a .json file. "
+    "Default: MODEL-pruned.skops."
+)
+@trusting()
 @DRY_RUN
 @common
 def prune(
     *,
     out: Output,
     files: Files,
-    method: str,
+    pruner: str,
     size: Size,
-    weight: float | str | None,
-    groups: int | None,
-    oob: bool,
+    method: Method,
     targets: Targets,
-    seed: int,
-    workers: Workers,
     trust: Trust,
     dry_run: bool,
 ) -> None:
-    """Keep the few members of MODEL that together predict best, chosen on the rows of DATA.
+    """Prune an ensemble, and write the smaller model.
 
-    MODEL is a fitted ensemble as .skops (or, trusted, a pickle); DATA a table (.csv, .csv.gz,
-    .parquet) of rows that MODEL was not trained on, with their true labels. Predictions in a table
-    will do instead of both. Writes a plain scikit-learn model of the same class.
+    MODEL is a fitted ensemble in a .skops file (or a trusted pickle). DATA is a table (.csv,
+    .csv.gz, .parquet) of rows that MODEL was not trained on, with their true labels. Predictions
+    of the members can replace both. The pruned model is a plain scikit-learn model of the same
+    class.
+
+    Give the number of members (--keep) or a budget: the fewest members that meet --tolerance, or
+    the most that meet --max-bytes and --max-latency.
 
     \b
     secateurs prune forest.skops val.csv --target churn --test test.csv -k 50
     secateurs prune --predictions votes.csv --target truth -k 10
     """  # noqa: D301
-    spread = workers.scheduler is not None
-    wanted = Wanted(method, weight, groups, seed, workers.jobs, spread, oob)
-    wanted.check()
+    method.check(pruner)
     size.check()
     check_files(files)
     targets = targets.named_for(None if files.predictions else files.model)
     targets.check(MODELS if files.predictions is None else (".json",))
-    material = gather(files, trust, out)
-    check_keep(size.keep, material.n_members, out)
-    out.note(material.headline)
-    for name, file in material.inputs.items():
+    inputs = read_inputs(files, trust, out)
+    check_keep(size.keep, inputs.ensemble.n_members, out)
+    out.note(inputs.headline)
+    for name, file in hashes(files).items():
         out.detail(f"{name}: {file['file']}, SHA-256 {file['sha256']}")
     if dry_run:
         out.dry_run(targets.paths)
         return
-    with cluster(workers, out) as client, out.progress(f"choosing by {method}") as report:
-        pruning = _choose(material, wanted, size, client, report)
+    with out.progress("collecting votes"):
+        problem = inputs.problem(method.oob, method.n_jobs)
+    pruning = _choose(problem, pruner, size, method, out)
     n_kept = len(pruning.member_indices)
-    size.check_result(n_kept, material.n_members)
-    out.note(f"{_figures.method_of(pruning)} kept {n_kept:,} members{size.reason}")
+    size.check_result(n_kept, problem.n_members)
+    out.note(f"{_label(pruning)} kept {n_kept:,} members{size.reason}")
     out.detail(f"in the order of choice: {', '.join(pruning.member_names)}")
     with out.progress("measuring"):
-        figures = _figures.of_pruning(pruning, material, seed)
+        rows, figures = _measure(problem, pruning.pruner, method.random_state)
     with out.progress("writing"):
-        _write(pruning, material, files, targets, trust)
-    wrote = [str(path) for path in targets.paths]
-    out.note(f"measured on {figures.rows}")
-    out.result(
-        _figures.as_data(pruning, figures) | {"wrote": wrote}, _figures.as_text(pruning, figures)
-    )
-    _say_next(out, files, targets, material)
+        _write(pruning, inputs, files, targets, trust)
+    out.note(f"measured on {rows}")
+    out.result(_as_data(pruning, rows, figures, targets), _as_text(pruning, figures))
+    if targets.paths:
+        out.note(f"wrote {', '.join(map(str, targets.paths))}")
+    _suggest_export(out, files, targets, inputs)
 
 
-def _choose(material: Material, wanted: Wanted, size: Size, client: Any, report: Report) -> Any:
+def _choose(problem: Any, pruner: str, size: Size, method: Method, out: Output) -> Any:
     """Prune, on a cluster if there is one."""
     from secateurs import prune as prune_ensemble
 
-    return prune_ensemble(
-        material.ensemble,
-        material.X,
-        material.y,
-        wanted.pruner(),
-        size.keep,
-        **size.budget,
-        oob=wanted.oob,
-        n_jobs=wanted.jobs,
-        random_state=wanted.seed,
-        executor=client,
-        callback=lambda done, total, _: report(done, total),
-    )
+    with (
+        cluster(method.scheduler, method.n_jobs, out) as client,
+        out.progress(f"choosing by {pruner}") as report,
+    ):
+        return prune_ensemble(
+            problem,
+            pruner=method.pruner(pruner),
+            keep=size.keep,
+            **size.budget,
+            random_state=method.random_state,
+            executor=client,
+            callback=lambda done, total, _: report(done, total),
+        )
 
 
-def _write(pruning: Any, material: Material, files: Files, targets: Targets, trust: Trust) -> None:
-    """Write what was asked for; page and figures are made before anything is written."""
-    from secateurs.persistence._models import save
+def _measure(problem: Any, pruner: Any, seed: int) -> tuple[str, Figures]:
+    """Return what was measured on, and the figures: on test rows if given, else cross-fitted."""
+    from sklearn.utils import check_random_state
+
+    from secateurs.evaluation._alternatives import evaluate_around
+    from secateurs.evaluation._before_after import costs, count, held_out_accuracy, measure
+
+    if problem.has_test:
+        return measure(problem, pruner, check_random_state(seed), files=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # printed already, about all rows
+        evaluation = evaluate_around(problem, pruner, beside=False)
+    (curve,) = evaluation.curves.values()
+    accuracy = held_out_accuracy(curve, len(pruner.member_indices_))
+    rows = f"rows to choose on ({problem.votes.n_samples}), 5-fold cross-fitting"
+    figures = count(pruner) | {_CROSS_FITTED: accuracy} | costs(problem, pruner)
+    return " ".join([rows, *evaluation.remarks]), figures
+
+
+def _label(pruning: Any) -> str:
+    from secateurs.pruners._base import label_of
+
+    return label_of(pruning.pruner)
+
+
+def _write(pruning: Any, inputs: Inputs, files: Files, targets: Targets, trust: Trust) -> None:
+    """Write what was asked for; report and figures are made before anything is written."""
+    from secateurs.persistence import save
 
     def figures() -> Any:
         from secateurs.report import report_data
 
-        rows = (material.X_test, material.y_test)
-        return report_data(pruning, *rows, X=material.X, command=files.command)
+        rows = (inputs.X_test, inputs.y_test)
+        return report_data(pruning, *rows, X=inputs.X, command=files.command)
 
     contents = targets.pages(figures)
-    provenance = pruning.provenance() | {"inputs": material.inputs}
-    if targets.output is not None and material.X is None:
+    provenance = pruning.provenance() | {"inputs": hashes(files)}
+    if targets.output is not None and inputs.X is None:
         contents[targets.output] = (to_json(provenance) + "\n").encode()
     elif targets.output is not None:
         save(
@@ -166,11 +189,56 @@ def _write(pruning: Any, material: Material, files: Files, targets: Targets, tru
     write_all(contents)
 
 
-def _say_next(out: Output, files: Files, targets: Targets, material: Material) -> None:
-    if targets.paths:
-        out.note(f"wrote {', '.join(map(str, targets.paths))}")
-    tested = material.y_test is not None and len(material.y_test) >= _ENOUGH_TO_CHECK
-    if targets.output is None or not (tested or material.n_rows >= _ENOUGH_TO_CHECK):
+def _as_data(pruning: Any, rows: str, figures: Figures, targets: Targets) -> dict[str, Any]:
+    """Return a pruning and its figures as plain values."""
+    return {
+        "method": _label(pruning),
+        "members": pruning.member_indices.tolist(),
+        "names": pruning.member_names,
+        "n_members_before": pruning.ensemble.n_members,
+        "measured_on": rows,
+        "figures": {
+            name: {"full": figure.before, "pruned": figure.after, **_interval(figure)}
+            for name, figure in figures.items()
+        },
+        "wrote": [str(path) for path in targets.paths],
+    }
+
+
+def _interval(figure: Any) -> dict[str, Any]:
+    return {"interval": [figure.low, figure.high]} if math.isfinite(figure.low) else {}
+
+
+def _as_text(pruning: Any, figures: Figures) -> str:
+    """Return the figures as a table; for predictions, also the names of the members."""
+    rows = [_cells(name, figure) for name, figure in figures.items()]
+    table = columns(("", "full", "pruned", "change", ""), rows)
+    if hasattr(pruning.estimator, "predict") or isinstance(pruning.ensemble.model, (list, dict)):
+        return table
+    return f"{table}\nkept, in the order of choice: {one_line(', '.join(pruning.member_names))}"
+
+
+def _cells(name: str, figure: Any) -> tuple[str, ...]:
+    """Return a figure as text: before, after, the change, and what to know about it."""
+    before, after, low, high = figure[:4]
+    label = _COSTS.get(name, name)
+    change = f"{signed(100 * (after / before - 1), 0)} %" if before else ""
+    if name == "members":
+        return (label, f"{before:,.0f}", f"{after:,.0f}", change, "")
+    if name.startswith("megabytes"):
+        if math.isnan(before):
+            return (label, "", f"{after:.2f} MB", "", "(full: too large, or not possible)")
+        return (label, f"{before:.2f} MB", f"{after:.2f} MB", change, "")
+    if name.startswith("ms"):
+        times = f"×{before / after:.1f}" if after else ""
+        return (label, f"{before:.2f} ms", f"{after:.2f} ms", times, "")
+    interval = f"(95 % {signed(low, 4)} … {signed(high, 4)})" if math.isfinite(low) else ""
+    return (label, f"{before:.4f}", f"{after:.4f}", signed(after - before, 4), interval)
+
+
+def _suggest_export(out: Output, files: Files, targets: Targets, inputs: Inputs) -> None:
+    tested = inputs.y_test is not None and len(inputs.y_test) >= _ENOUGH_TO_CHECK
+    if targets.output is None or not (tested or len(inputs.y) >= _ENOUGH_TO_CHECK):
         return
     if targets.output.suffix == ".skops":
         words = ["secateurs", "export", str(targets.output)]

@@ -1,4 +1,4 @@
-"""``secateurs reproduce``: the paper's experiments, again."""
+"""``secateurs reproduce``: the experiments of the paper."""
 
 from collections.abc import Sequence
 from importlib.resources import files
@@ -6,63 +6,47 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
+from secateurs._text import columns
 from secateurs.commands._errors import Refusal
-from secateurs.commands._method import cluster
-from secateurs.commands._options import PATH, SEED, Workers, common, on_workers
-from secateurs.commands._output import Output, columns
-from secateurs.commands._types import near
-from secateurs.commands.data import FOLDER, existing
-
-
-class PlanName(click.ParamType):  # type: ignore[type-arg]
-    """A table or figure of the paper, by the name of its plan."""
-
-    name = "NAME"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """Take the name of a plan."""
-        if value not in plan_names():
-            self.fail(f"{value!r} is no table or figure.{near(value, plan_names())}", param, ctx)
-        return value
-
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        """Offer the plans that begin so."""
-        return [CompletionItem(name) for name in plan_names() if name.startswith(incomplete)]
+from secateurs.commands._options import N_JOBS, PATH, RANDOM_STATE, Name, common, option
+from secateurs.commands._output import Output
+from secateurs.commands._settings import cluster, scheduler_option
+from secateurs.commands.data import DATA_DIR, existing
 
 
 def plan_names() -> list[str]:
-    """Name the plans without loading what they need."""
+    """Return the names of the plans, without loading what they need."""
     folder = files("secateurs") / "paper" / "plans"
     return sorted(item.name[:-5] for item in folder.iterdir() if item.name.endswith(".toml"))
 
 
 @click.command()
-@click.option(
+@option(
     "--only",
-    type=PlanName(),
+    type=Name("table or figure", lambda: dict.fromkeys(plan_names(), "")),
     multiple=True,
-    help="One table or figure, such as table-dt; repeatable. Default: all.",
+    help="Table or figure to reproduce, such as table-dt; repeatable. Default: all.",
 )
-@click.option(
+@option(
     "--quick/--full",
     default=False,
     show_default=True,
-    help="Small data sets that are at hand, in minutes; or everything, in hours.",
+    help="Bundled small data sets only, in minutes; or everything, in hours.",
 )
-@click.option(
+@option(
     "-o",
     "--output",
     type=PATH,
     default=Path("reproduction"),
     show_default=True,
-    help="Folder for all that is made. A run that was stopped goes on.",
+    help="Folder for all results. An interrupted run is resumed.",
 )
-@FOLDER
-@SEED
-@on_workers("Ensembles made at once.", "Make the ensembles on a Dask cluster.")
-@click.option("--dry-run", is_flag=True, help="Count what there is to measure, then stop.")
+@DATA_DIR
+@RANDOM_STATE
+@N_JOBS
+@scheduler_option("Address of a Dask scheduler, or local: train the ensembles on a cluster.")
+@option("--dry-run", is_flag=True, help="Count the measurements to make, then stop.")
 @common
 def reproduce(
     *,
@@ -70,21 +54,23 @@ def reproduce(
     only: tuple[str, ...],
     quick: bool,
     output: Path,
-    folder: Path | None,
-    seed: int,
-    workers: Workers,
+    data_dir: Path | None,
+    random_state: int,
+    n_jobs: int | None,
+    scheduler: str | None,
     dry_run: bool,
 ) -> None:
-    """Repeat the paper's experiments: tables, figures and a page of results.
+    """Reproduce the experiments of the paper.
 
-    Stopped runs go on where they were when the same command is typed again.
+    Writes tables, figures and a page of results. To resume an interrupted run, run the same
+    command again.
 
     \b
     secateurs reproduce --quick --only table-dt -o results
     """  # noqa: D301
-    existing(folder)
+    existing(data_dir)
     if output.exists() and not output.is_dir():
-        raise Refusal("no_folder", f"{output} is no folder. Give another one.")
+        raise Refusal("no_folder", f"{output} is not a folder. Give another one.")
     from secateurs.paper import PLANS, load_plan
     from secateurs.paper import reproduce as run_plans
 
@@ -93,16 +79,16 @@ def reproduce(
         rows = [(name, f"{count:,}") for name, count in counts.items()]
         out.result({"cells": counts}, columns(("", "cells"), rows))
         return
-    with cluster(workers, out) as client, out.progress("measuring") as report:
+    with cluster(scheduler, n_jobs, out) as client, out.progress("measuring") as report:
         outcome = run_plans(
             output,
             only=only or None,
             quick=quick,
-            data_dir=folder,
-            n_jobs=workers.jobs,
+            data_dir=data_dir,
+            n_jobs=n_jobs,
             executor=client,
             callback=report,
-            seed=seed,
+            seed=random_state,
         )
     facts = {
         "folder": str(output),

@@ -5,14 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from secateurs.commands._errors import Refusal
-from secateurs.commands._input import (
-    kind_of,
-    read_arrays,
-    read_table,
-    require_columns,
-    shown,
-)
 from secateurs.commands._rows import as_classes
+from secateurs.commands._tables import kind_of, read_arrays, read_table, require_columns, shown
 from secateurs.exceptions import reading
 
 
@@ -27,7 +21,7 @@ class Predicted:
 
     @property
     def names(self) -> list[str] | None:
-        """Names of the members, where the file has them."""
+        """Names of the members, if the file has them."""
         named = hasattr(self.table, "columns")
         return [str(name) for name in self.table.columns] if named else None
 
@@ -41,22 +35,20 @@ def read_predictions(
     if labels is not None:
         found = replace(found, y=_read_labels(labels, target))
     if found.y is None:
-        where = "an array y in it" if arrays else "their column with --target"
-        raise Refusal("no_labels", f"{path} comes without true labels. Give {where}, or --labels.")
+        hint = "Add an array y" if arrays else "Name their column with --target"
+        raise Refusal("no_labels", f"{path} has no true labels. {hint}, or give --labels.")
     _check_shape(found, labels or path)
     return _same_coding(found, labels or path)
 
 
 def check_same_members(first: Predicted, test: Predicted) -> None:
-    """Refuse a table to test on that is of other members."""
+    """Refuse predictions to test on that come from other members."""
     widths = first.table.shape[1], test.table.shape[1]
     if widths[0] != widths[1] or first.names != test.names:
-        other = "" if widths[0] != widths[1] else ", but of other names or in another order"
-        raise Refusal(
-            "other_members",
-            f"{test.path} has {widths[1]} members{other}; {first.path} has {widths[0]}. Give "
-            "predictions of the same members.",
-        )
+        how = f"has {widths[1]} members, but {first.path} has {widths[0]}"
+        if widths[0] == widths[1]:
+            how = f"has other member names than {first.path}, or another order"
+        raise Refusal("other_members", f"{test.path} {how}. Give predictions of the same members.")
 
 
 def _from_arrays(path: Path) -> Predicted:
@@ -83,12 +75,13 @@ def _from_arrays(path: Path) -> Predicted:
         names = [str(name) for name in np.ravel(arrays["names"])]
         if len(set(names)) != table.shape[1]:
             raise Refusal(
-                "names", f"{path} has {len(set(names))} names for {table.shape[1]} members."
+                "names",
+                f"{path} has {len(set(names))} names for {table.shape[1]} members. Give one each.",
             )
         table = pd.DataFrame(table, columns=names)
     y = arrays.get("y")
     if y is not None and y.ndim != 1:
-        raise Refusal("shape", f"{path} has y of shape {y.shape}. Give one label a row.")
+        raise Refusal("shape", f"{path} has y of shape {y.shape}. Give one label per row.")
     return Predicted(path, table, y, arrays.get("classes"))
 
 
@@ -103,7 +96,8 @@ def _label_arrays(path: Path) -> dict[str, Any]:
                 arrays[name] = np.char.decode(array, "utf-8")
         elif array.dtype.kind not in "biufU":
             raise Refusal(
-                "type", f"{path} has {array.dtype} in {name}, which are no labels or numbers."
+                "type",
+                f"{path} has values of type {array.dtype} in {name}. Give labels or numbers.",
             )
     return arrays
 
@@ -117,7 +111,7 @@ def _from_table(
     require_columns(path, frame, [*wanted, *ignore])
     members = frame.drop(columns=[*wanted, *ignore])
     if members.shape[1] == 0:
-        raise Refusal("no_members", f"{path} has no column but the target. Give predictions.")
+        raise Refusal("no_members", f"{path} has no column except the target. Give one per member.")
     for name in (*members.columns, *wanted):
         _refuse_gaps(path, name, frame[name].to_numpy())
     return Predicted(path, members, frame[wanted[0]].to_numpy() if wanted else None)
@@ -138,7 +132,7 @@ def _read_labels(path: Path, target: str | None) -> Any:
         arrays = _label_arrays(path)
         y = arrays.get("y", arrays.get("votes"))
         if y is None or y.ndim != 1:
-            raise Refusal("labels", f"{path} has no array y with one label a row. Give one.")
+            raise Refusal("labels", f"{path} has no array y with one label per row. Give one.")
         return y
     frame = read_table(path, as_text=None)
     column = str(frame.columns[0])
@@ -146,8 +140,8 @@ def _read_labels(path: Path, target: str | None) -> Any:
         if target is None:
             raise Refusal(
                 "labels",
-                f"{path} has {frame.shape[1]} columns: {shown(list(frame.columns))}. Say which one "
-                "holds the labels: --target COL",
+                f"{path} has {frame.shape[1]} columns: {shown(list(frame.columns))}. Name the one "
+                "with the labels: --target COL",
             )
         require_columns(path, frame, [target])
         column = target
@@ -163,16 +157,16 @@ def _check_shape(found: Predicted, labels: Path) -> None:
         raise Refusal(
             "transposed",
             f"{found.path} has shape {shape} and there are {n_labels} labels: it looks "
-            "transposed. Give one row a sample and one column a member.",
+            "transposed. Give one row per sample and one column per member.",
         )
     raise Refusal(
         "row_count",
-        f"{found.path} has {shape[0]} rows, {labels} has {n_labels} labels. Give one label a row.",
+        f"{found.path} has {shape[0]} rows, {labels} has {n_labels} labels. Give one per row.",
     )
 
 
 def _same_coding(found: Predicted, labels: Path) -> Predicted:
-    """Bring votes and true labels into one coding."""
+    """Return votes and true labels in one coding."""
     import numpy as np
     import pandas as pd
 
@@ -188,14 +182,14 @@ def _same_coding(found: Predicted, labels: Path) -> Predicted:
     if not set(predicted) & set(true):
         raise Refusal(
             "coding",
-            f"no prediction of {found.path} is among the true labels of {labels}: predicted is "
-            f"{shown(predicted, 5)}, true is {shown(true, 5)}. Give both in the same coding.",
+            f"no prediction in {found.path} matches a true label in {labels}: predicted are "
+            f"{shown(predicted, 5)}, true are {shown(true, 5)}. Give both in the same coding.",
         )
     return replace(found, table=_framed(votes, found.names), y=y)
 
 
 def _with_places(found: Predicted, labels: Path) -> Predicted:
-    """Give true labels as places among the classes whose probabilities there are."""
+    """Return true labels as indices of the classes that have probabilities."""
     import numpy as np
 
     n_classes = found.table.shape[2]
@@ -203,7 +197,7 @@ def _with_places(found: Predicted, labels: Path) -> Predicted:
     if len(set(classes.tolist())) != n_classes:
         raise Refusal(
             "classes",
-            f"{found.path} names {len(set(classes.tolist()))} classes but has probabilities of "
+            f"{found.path} names {len(set(classes.tolist()))} classes but has probabilities for "
             f"{n_classes}.",
         )
     y = as_classes([str(label) for label in np.asarray(found.y).tolist()], classes, str(labels))
@@ -212,7 +206,7 @@ def _with_places(found: Predicted, labels: Path) -> Predicted:
 
 
 def _as_numbers(values: Any) -> Any:
-    """Give labels as numbers; None if some are none."""
+    """Return labels as numbers; None if some are not numbers."""
     import pandas as pd
 
     if values.dtype.kind in "biuf":
@@ -223,7 +217,7 @@ def _as_numbers(values: Any) -> Any:
 
 
 def _as_text(values: Any) -> Any:
-    if values.dtype.kind == "O":  # from a table, where all is text
+    if values.dtype.kind == "O":  # from a table, where everything is text
         return values
     return values.astype(str).astype(object)
 
@@ -241,8 +235,8 @@ def _check_whole(found: Predicted, votes: Any, y: Any, labels: Path) -> None:
             column = f", column {names[place] if names else place + 1!r}" if values is votes else ""
             raise Refusal(
                 "no_label",
-                f"{path}{column}, row {row + 1}: {values[row, place]:g} is no label. Give "
-                "classes; probabilities go as rows × members × classes into an .npz file.",
+                f"{path}{column}, row {row + 1}: {values[row, place]:g} is not a label. "
+                "Give classes; put probabilities (rows × members × classes) into an .npz file.",
             )
 
 

@@ -1,8 +1,7 @@
-"""Tables from files: CSV (also gzipped) and Parquet to frames, .npy and .npz to arrays."""
+"""Tables from files: CSV (also gzipped) and Parquet as frames, .npy and .npz as arrays."""
 
 import csv
 import gzip
-import hashlib
 import io
 import re
 import warnings
@@ -32,45 +31,47 @@ _MOST_SHOWN = 12
 
 
 def require_file(path: Path) -> None:
-    """Refuse what is no file, before anything is loaded to read it with."""
+    """Refuse a path that is not a file, before anything is loaded to read it."""
     if not path.is_file():
-        what = "is no file" if path.exists() else "does not exist"
+        what = "is not a file" if path.exists() else "does not exist"
         raise Refusal("no_file", f"{path} {what}. Give the path of a file.")
 
 
 def kind_of(path: Path) -> str:
-    """Tell a file's format by its first bytes: parquet, gzip, npy, zip, or csv for any text."""
+    """Return a file's format by its first bytes: parquet, gzip, npy, zip, or csv for any text."""
     require_file(path)
     with path.open("rb") as handle:
         start = handle.read(1 << 16)
     if not start:
-        raise Refusal("empty", f"{path} is empty. Give a table with a line of column names.")
+        raise Refusal(
+            "empty", f"{path} is empty. Give a table with column names in its first line."
+        )
     known = (kind for mark, kind in (_KINDS | _OTHERS).items() if start.startswith(mark))
     kind = next(known, "csv")
     wanted = _NAMED.get(path.suffix.lower(), kind)
     if kind != wanted or kind in _OTHERS.values() or (kind == "csv" and b"\0" in start):
-        inside = "no text" if kind == "csv" and b"\0" in start else kind
+        inside = "binary data" if kind == "csv" and b"\0" in start else kind
         raise Refusal(
             "format",
-            f"{path} is {inside} inside. Give a table as .csv, .csv.gz or .parquet"
+            f"{path} contains {inside}. Give a table as .csv, .csv.gz or .parquet"
             f"{', predictions also as .npy or .npz' if kind == 'zip' else ''}.",
         )
     return kind
 
 
 def read_table(path: Path, as_text: Sequence[str] | None = ()) -> "pd.DataFrame":
-    """Read a table; some columns, or all of them (None), as the text that is there."""
+    """Read a table; the columns ``as_text``, or all of them (None), as the text in the file."""
     kind = kind_of(path)
     if kind not in ("csv", "gzip", "parquet"):
-        raise Refusal("format", f"{path} is no table. Give .csv, .csv.gz or .parquet.")
+        raise Refusal("format", f"{path} is not a table. Give .csv, .csv.gz or .parquet.")
     frame = _parquet(path, as_text) if kind == "parquet" else _csv(path, kind, as_text)
     if not len(frame):
-        raise Refusal("empty", f"{path} has column names but no rows. Give some rows.")
+        raise Refusal("empty", f"{path} has column names but no rows. Give at least one.")
     return frame
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
-    """Read an .npy file (its array goes by the name of votes) or an .npz file."""
+    """Read an .npz file, or an .npy file (whose array is called votes)."""
     import numpy as np
 
     with reading(path):
@@ -81,14 +82,8 @@ def read_arrays(path: Path) -> dict[str, Any]:
             return {name: found[name] for name in found.files}
 
 
-def sha256(path: Path) -> str:
-    """Give the SHA-256 of a file."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
 def require_columns(path: Path, frame: "pd.DataFrame", names: Sequence[str]) -> None:
-    """Refuse a table that lacks a column, and suggest near ones."""
+    """Refuse a table that lacks a column, and suggest a similar one."""
     import difflib
 
     known = [str(name) for name in frame.columns]
@@ -96,26 +91,26 @@ def require_columns(path: Path, frame: "pd.DataFrame", names: Sequence[str]) -> 
         if name in known:
             continue
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = f"Did you mean {near[0]!r}? " if near else ""
         raise Refusal(
-            "missing_column", f"{path} has no column {name!r}; {hint}columns: {shown(known)}"
+            "missing_column", f"{path} has no column {name!r}. {hint}Columns: {shown(known)}"
         )
 
 
 def shown(names: Sequence[object], most: int = _MOST_SHOWN) -> str:
-    """List names, the first few of many."""
+    """Return the first few of many names."""
     some = ", ".join(str(name) for name in names[:most])
-    return some if len(names) <= most else f"{some}, … ({len(names)} in all)"
+    return some if len(names) <= most else f"{some}, … ({len(names)} in total)"
 
 
 @contextmanager
 def about(path: Path | str) -> Iterator[None]:
-    """Name the file in whatever is refused about its content."""
+    """Name the file in any error about its content."""
     try:
         yield
     except SecateursError as error:
-        text = f"{path}: {error}"
-        raise (Refusal("unusable", text) if error.exit_code == 3 else error) from error
+        error.prepend(f"{path}: ")
+        raise
     except Warning:
         raise
     except ValueError as error:
@@ -144,12 +139,12 @@ def _csv(path: Path, kind: str, as_text: Sequence[str] | None) -> "pd.DataFrame"
                 frame[name] = pd.read_csv(path, usecols=[name], **settings, **plain)[name]
             return frame
     except pd.errors.ParserWarning as error:
-        raise _ragged(path, ": a line with too many fields") from error
+        raise _ragged(path, ", a line has too many fields") from error
     except pd.errors.ParserError as error:
         found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error))
         if found is None:
             raise _unreadable(path, error) from error
-        raise _ragged(path, f", line {found[1]}: {found[2]} fields") from error
+        raise _ragged(path, f", line {found[1]} has {found[2]} fields") from error
     except UnicodeDecodeError as error:
         raise _not_utf8(path) from error
     except (OSError, EOFError, ValueError, OverflowError, zlib.error) as error:
@@ -157,7 +152,7 @@ def _csv(path: Path, kind: str, as_text: Sequence[str] | None) -> "pd.DataFrame"
 
 
 def _header(path: Path, kind: str) -> list[str]:
-    """Read the column names as they are; pandas would rename equal ones."""
+    """Read the column names as they are; pandas would rename duplicates."""
     opener = gzip.open if kind == "gzip" else open
     try:
         with (
@@ -173,13 +168,13 @@ def _header(path: Path, kind: str) -> list[str]:
 
 def _check_header(path: Path, names: Sequence[str]) -> None:
     if not names:
-        raise Refusal("empty", f"{path} has no line of column names. Give one.")
+        raise Refusal("empty", f"{path} has no column names. Give them in its first line.")
     mark = re.search(r"[;\t|]", names[0]) if len(names) == 1 else None
     if mark is not None:
         raise Refusal(
             "separator",
-            f"{path} has one column, {names[0][:60]!r}: separated by {mark[0]!r}? Separate columns "
-            "by commas.",
+            f"{path} has a single column, {names[0][:60]!r}, which looks separated by {mark[0]!r}. "
+            "Separate columns by commas.",
         )
     places: dict[str, int] = {}
     for place, name in enumerate(names, 1):
@@ -192,18 +187,17 @@ def _check_header(path: Path, names: Sequence[str]) -> None:
         if places.setdefault(name, place) != place:
             raise Refusal(
                 "duplicate_column",
-                f"{path} has two columns {name!r}, number {places[name]} and number {place}. "
-                "Rename or drop one.",
+                f"{path} has two columns named {name!r}: {places[name]} and {place}. Rename one.",
             )
 
 
 def _ragged(path: Path, where: str) -> Refusal:
-    text = f"{path}{where}, other than in the line of names. Quote cells with commas."
+    text = f"{path}{where}, more than there are column names. Quote cells that contain commas."
     return Refusal("ragged", text)
 
 
 def _not_utf8(path: Path) -> Refusal:
-    return Refusal("encoding", f"{path} is no text in UTF-8. Save it as UTF-8.")
+    return Refusal("encoding", f"{path} is not UTF-8 text. Save it as UTF-8.")
 
 
 def _unreadable(path: Path, error: Exception) -> Refusal:

@@ -1,0 +1,176 @@
+"""What a pruning starts from, read from files: a model and rows, or predictions."""
+
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from secateurs._text import one_line, sha256
+from secateurs.commands._errors import Refusal
+from secateurs.commands._options import Files, Trust
+from secateurs.commands._output import Output
+from secateurs.commands._predictions import check_same_members, read_predictions
+from secateurs.commands._rows import check_counts, read_rows
+from secateurs.commands._tables import about, require_file
+from secateurs.exceptions import SecateursError
+
+
+class Inputs(NamedTuple):
+    """An ensemble, rows to choose on, and rows to test on, as `secateurs.problem` takes them."""
+
+    ensemble: Any
+    X: Any
+    y: Any
+    X_test: Any = None
+    y_test: Any = None
+
+    @property
+    def headline(self) -> str:
+        """What was read, on one line."""
+        title = "predictions" if self.X is None else type(self.ensemble.model).__name__
+        test = "none" if self.y_test is None else f"{len(self.y_test):,}"
+        size = f"{self.ensemble.n_members:,} members · {len(self.y):,} rows to choose on"
+        return f"{title} · {size} · {test} to test on"
+
+    def problem(self, oob: bool, n_jobs: int | None) -> Any:
+        """Collect the votes of the members, as a `Problem`."""
+        from secateurs.problem import Problem
+
+        rows = {"X_test": self.X_test, "y_test": self.y_test}
+        return Problem.of(self.ensemble, self.X, self.y, **rows, oob=oob, n_jobs=n_jobs)
+
+
+def read_inputs(files: Files, trust: Trust, out: Output) -> Inputs:
+    """Read and check everything that a pruning needs, before any work."""
+    with out.progress("reading"):
+        return _predictions(files, out) if files.predictions else _model(files, trust, out)
+
+
+def hashes(files: Files) -> dict[str, dict[str, str]]:
+    """Return name and SHA-256 of each file that was read."""
+    names = ("model", "data", "predictions", "labels", "test", "test_labels")
+    paths = {name: getattr(files, name) for name in names}
+    return {
+        name: {"file": path.name, "sha256": sha256(path)}
+        for name, path in paths.items()
+        if path is not None
+    }
+
+
+def check_files(files: Files) -> None:
+    """Refuse files that do not go together or do not exist, before anything is loaded."""
+    _check_usage(files)
+    named = (files.model, files.data, files.predictions, files.labels, files.test)
+    for path in (*named, files.test_labels):
+        if path is not None:
+            require_file(path)
+
+
+def load_model(path: Path, trust: Trust) -> Any:
+    """Load a model file, trusting what the user trusts and no more."""
+    require_file(path)
+    from sklearn.exceptions import InconsistentVersionWarning
+
+    from secateurs.persistence import load
+
+    with warnings.catch_warnings():
+        action = "ignore" if trust.allow_version_mismatch else "error"
+        warnings.simplefilter(action, InconsistentVersionWarning)  # type: ignore[arg-type]
+        try:
+            return load(
+                path,
+                trust=trust.trust,
+                sha256=trust.sha256,
+                trust_types=trust.trust_types,
+                max_bytes=int(trust.max_unpacked),
+            )
+        except SecateursError as error:
+            if "max_bytes" in error.parameters:  # on the command line, a budget has this name
+                error.message = error.message.replace("{max_bytes}", "{max_unpacked}")
+                error.parameters["max_unpacked"] = error.parameters.pop("max_bytes")
+            raise
+        except InconsistentVersionWarning as error:
+            raise Refusal(
+                "version",
+                f"{path} was written with scikit-learn {error.original_sklearn_version}, but "
+                f"{error.current_sklearn_version} is installed: it may predict differently. "
+                "Install that version, or give --allow-version-mismatch.",
+            ) from None
+
+
+def _check_usage(files: Files) -> None:
+    if files.predictions is not None:
+        if files.model is not None:
+            raise click.UsageError("--predictions replaces MODEL and DATA. Give one or the other.")
+        if files.test_labels is not None and files.test is None:
+            raise click.UsageError("--test-labels needs --test.")
+        return
+    for name in ("model", "data"):
+        if getattr(files, name) is None:
+            raise click.UsageError(f"Missing argument {name.upper()!r}, or --predictions FILE.")
+    if files.target is None:
+        raise click.UsageError("Which column holds the true labels? Give --target COL.")
+    if files.target in files.ignore:
+        raise click.UsageError(f"Column {files.target!r} is the target and cannot be ignored.")
+    if files.labels is not None or files.test_labels is not None:
+        raise click.UsageError("--labels and --test-labels need --predictions.")
+
+
+def _model(files: Files, trust: Trust, out: Output) -> Inputs:
+    assert files.model is not None
+    assert files.data is not None
+    assert files.target is not None
+    ensemble = _as_ensemble(files.model, load_model(files.model, trust))
+    rows = read_rows(files.data, ensemble, files.target, files.ignore)
+    check_counts(files.data, rows.y, ensemble.classes, out)
+    if files.test is None:
+        return Inputs(ensemble, *rows)
+    test = read_rows(files.test, ensemble, files.target, files.ignore)
+    return Inputs(ensemble, *rows, *test)
+
+
+def _as_ensemble(path: Path, model: Any) -> Any:
+    """Return the `Ensemble` of a model, naming its file in any refusal."""
+    from secateurs.ensembles import as_ensemble
+
+    try:
+        ensemble = as_ensemble(model)
+        ensemble.names  # noqa: B018  # some models turn out to be unusable only here
+    except SecateursError as error:
+        error.prepend(f"{path}: ")
+        raise
+    except Exception as error:
+        raise Refusal(
+            "model", f"{path} does not contain a fitted ensemble: {one_line(str(error))}"
+        ) from error
+    _check_members(path, ensemble.n_members)
+    return ensemble
+
+
+def _predictions(files: Files, out: Output) -> Inputs:
+    import numpy as np
+
+    from secateurs.outputs._predictions import Predictions
+
+    assert files.predictions is not None
+    found = read_predictions(files.predictions, files.target, files.labels, files.ignore)
+    with about(files.predictions):
+        ensemble = Predictions(found.table)
+    _check_members(files.predictions, ensemble.n_members)
+    check_counts(files.predictions, found.y, np.unique(found.y), out)
+    if files.test is None:
+        return Inputs(ensemble, None, found.y)
+    test = read_predictions(files.test, files.target, files.test_labels, files.ignore)
+    check_same_members(found, test)
+    with about(files.test):
+        Predictions(test.table)
+    return Inputs(ensemble, None, found.y, test.table, test.y)
+
+
+def _check_members(path: Path, n_members: int) -> None:
+    if n_members < 2:
+        raise Refusal(
+            "nothing_to_prune",
+            f"{path} has {n_members} member: there is nothing to prune. Give an ensemble of more.",
+        )

@@ -1,0 +1,249 @@
+"""Settings of a pruning: the method, how many members to keep, and where the work runs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from secateurs._methods import METHODS
+from secateurs._text import listed
+from secateurs.commands._errors import Refusal
+from secateurs.commands._options import (
+    KEEP,
+    LATENCY,
+    N_JOBS,
+    RANDOM_STATE,
+    SIZE,
+    WEIGHT,
+    Decorator,
+    bundled,
+    option,
+)
+from secateurs.commands._output import Output
+from secateurs.exceptions import BudgetError, ExecutorError, cause_of, import_extra
+
+WEIGHTED = tuple(name for name, method in METHODS.items() if method.weighted)
+DEFAULT_TOLERANCE = 0.005
+
+
+@dataclass(frozen=True)
+class Method:
+    """How members are chosen, by whichever pruner."""
+
+    diversity_weight: float | str | None = None
+    n_groups: int | None = None
+    oob: bool = False
+    random_state: int = 0
+    n_jobs: int | None = None
+    scheduler: str | None = None
+
+    @property
+    def grouped(self) -> bool:
+        """Whether pruners work in groups of members."""
+        return bool(self.n_groups) or self.scheduler is not None
+
+    def check(self, name: str) -> None:
+        """Refuse options that have no effect on the pruner."""
+        if self.diversity_weight is not None and name not in WEIGHTED:
+            raise click.UsageError(
+                f"--diversity-weight applies to {listed(WEIGHTED, ' and ')}, not to {name}."
+            )
+        if name == "auto" and self.grouped:
+            raise click.UsageError("--pruner auto cannot be used with --n-groups or --scheduler.")
+
+    def pruner(self, name: str) -> Any:
+        """Return the pruner; "auto" stays a name."""
+        from secateurs import DOMEP, EPFD, make_pruner
+
+        if name == "auto":
+            return name
+        weighted = self.diversity_weight is not None and name in WEIGHTED
+        own: dict[str, Any] = {"diversity_weight": self.diversity_weight} if weighted else {}
+        spread: dict[str, Any] = {
+            "n_groups": self.n_groups or "auto",
+            "n_jobs": self.n_jobs,
+            "random_state": self.random_state,
+        }
+        if name == "domep" or (name == "comep" and self.n_groups):
+            return DOMEP(**spread, **own)
+        pruner = make_pruner(name, **own).seed(self.random_state)
+        return EPFD(pruner, **spread) if name != "comep" and self.grouped else pruner
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the kept members may cost, by the names that `secateurs.prune` has for it."""
+
+    tolerance: float | None = None
+    max_bytes: float | None = None
+    max_latency: float | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The limits that are set."""
+        named = {name: getattr(self, name) for name in Limits.__dataclass_fields__}
+        return {name: value for name, value in named.items() if value is not None}
+
+    def apply(self, board: Any) -> Any:
+        """Return the rows of a leaderboard that meet the limits."""
+        meets = board["members"] > 0
+        if self.tolerance is not None:
+            meets &= board["change"] >= -self.tolerance - 1e-12
+        if self.max_bytes is not None:
+            meets &= board["bytes"] <= self.max_bytes
+        if self.max_latency is not None:
+            meets &= board["ms"] <= 1e3 * self.max_latency
+        whole = board["members"] == board["members"].max()
+        if not (meets & ~whole).any():
+            raise BudgetError("no result of the comparison meets the budget. Allow more.")
+        return board[meets]
+
+
+@dataclass(frozen=True)
+class Size(Limits):
+    """A number of members, or limits."""
+
+    keep: int | float | None = None
+
+    def check(self) -> None:
+        """Refuse a number combined with limits."""
+        if self.keep is not None and self.given:
+            raise click.UsageError("--keep and a budget exclude each other. Give one of them.")
+
+    @property
+    def budget(self) -> dict[str, Any]:
+        """What `secateurs.prune` takes besides keep: the limits, or the default tolerance."""
+        if self.given or self.keep is not None:
+            return self.given
+        return {"tolerance": DEFAULT_TOLERANCE}
+
+    @property
+    def reason(self) -> str:
+        """Why this many members are kept."""
+        if "tolerance" in self.budget:
+            tolerance = f"within {self.budget['tolerance']:g} of all members' accuracy"
+            return f": the fewest {tolerance} on held-out rows"
+        return "" if self.keep is not None else ": as many as the budget allows"
+
+    def check_result(self, n_kept: int, n_members: int) -> None:
+        """Refuse a result that is the whole ensemble."""
+        if n_kept < n_members:
+            return
+        if "tolerance" in self.budget:
+            raise BudgetError(
+                f"no sub-ensemble smaller than all {n_members} members is within "
+                f"{self.budget['tolerance']:g} of their accuracy on held-out rows. Allow more with "
+                "{tolerance}, or give {keep}.",
+                tolerance=...,
+                keep=...,
+            )
+        raise Refusal(
+            "nothing_to_prune",
+            f"all {n_members} members meet the budget: there is nothing to prune. Give less.",
+        )
+
+
+def check_keep(keep: int | float | None, n_members: int, out: Output) -> None:
+    """Refuse to keep all members, and warn about keeping a single one."""
+    from secateurs.pruners._base import resolve_keep
+
+    if keep is None:
+        return
+    n_keep = keep if isinstance(keep, int) else resolve_keep(keep, n_members) or 1
+    if n_keep >= n_members:
+        raise Refusal(
+            "nothing_to_prune",
+            f"--keep {keep} keeps all {n_members} members: there is nothing to prune. Give a count "
+            f"up to {n_members - 1}, or a fraction.",
+        )
+    if n_keep == 1:
+        out.warn(f"--keep {keep} leaves a single member, which is no longer an ensemble.")
+
+
+@contextmanager
+def cluster(scheduler: str | None, n_jobs: int | None, out: Output) -> Iterator[Any]:
+    """Connect to a Dask cluster, or start one on this machine; None without ``--scheduler``."""
+    if scheduler is None:
+        yield None
+        return
+    distributed = import_extra("distributed", "dask", "--scheduler")
+    try:
+        if scheduler == "local":
+            client = distributed.Client(
+                n_workers=n_jobs or 2,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=50,
+            )
+        else:
+            client = distributed.Client(scheduler, timeout="10s")
+    except (OSError, RuntimeError, ValueError, TypeError) as error:
+        raise ExecutorError(
+            f"--scheduler {scheduler}: {cause_of(error)}. Start one first: dask scheduler"
+        ) from error
+    with client:
+        out.note(f"cluster: {client.dashboard_link}")
+        yield client
+
+
+def scheduler_option(text: str) -> Decorator:
+    """Declare ``--scheduler`` with its help."""
+    return option("--scheduler", metavar="ADDRESS|local", help=text)
+
+
+METHOD_OPTIONS = bundled(
+    "method",
+    Method,
+    option(
+        "--diversity-weight",
+        type=WEIGHT,
+        aliases=["--lambda"],
+        help=f"Weight of diversity (λ) in {listed(WEIGHTED, ' and ')}: 0 to 1, or auto. "
+        "Default: 0.5.",
+    ),
+    option(
+        "--n-groups",
+        type=click.IntRange(min=1),
+        metavar="M",
+        aliases=["--groups"],
+        help="Prune in M random groups of members, then among the members they keep.",
+    ),
+    option("--oob", is_flag=True, help="DATA is the training set: use out-of-bag votes only."),
+    RANDOM_STATE,
+    N_JOBS,
+    scheduler_option(
+        "Address of a Dask scheduler, or local: prune on a cluster. Pruners other than comep and "
+        "domep then work in groups."
+    ),
+)
+_LIMIT_OPTIONS = (
+    option(
+        "--tolerance",
+        type=click.FloatRange(0, 1),
+        metavar="LOSS",
+        help="Maximum loss of accuracy on held-out rows, such as 0.01.",
+    ),
+    option(
+        "--max-bytes",
+        type=SIZE,
+        aliases=["--max-size"],
+        help="Maximum size of the pickled model, such as 5MB.",
+    ),
+    option("--max-latency", type=LATENCY, help="Maximum time to predict one row, such as 2ms."),
+)
+LIMIT_OPTIONS = bundled("limits", Limits, *_LIMIT_OPTIONS)
+SIZE_OPTIONS = bundled(
+    "size",
+    Size,
+    option(
+        "-k",
+        "--keep",
+        type=KEEP,
+        help="Number of members to keep: 50, 0.1 or 10%. "
+        f"Default: the fewest that meet --tolerance {DEFAULT_TOLERANCE}.",
+    ),
+    *_LIMIT_OPTIONS,
+)
