@@ -432,7 +432,7 @@ def test_pickles_are_refused_unless_they_are_trusted(desk):
 def test_a_pickle_under_the_name_of_skops_is_refused(desk):
     joblib.dump([1], "model.skops")
     line = refused(4, "prune", "model.skops", "val.csv", "-t", TARGET, "--trust-pickle")
-    assert "model.skops is called .skops but contains a pickle" in line
+    assert "model.skops is named .skops but is a pickle file" in line
 
 
 def test_types_that_are_not_trusted_are_named(desk):
