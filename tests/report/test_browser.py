@@ -131,10 +131,10 @@ def test_controls_change_the_figures(open_page, data):
     assert one["members"] == "1"
     assert one["accuracy, held out"] != before["accuracy, held out"]
     assert page.locator("#plot-what-if").inner_html() != drawing
-    assert "--keep 1 --lambda 0.5" in page.locator("#command").text_content()
+    assert "--keep 1 --diversity-weight 0.5" in page.locator("#command").text_content()
     set_range(page, "weight", 20)
     assert page.locator("#weight-shown").text_content() == "1"
-    assert "--lambda 1" in page.locator("#command").text_content()
+    assert "--diversity-weight 1" in page.locator("#command").text_content()
     page.select_option("#method", "re")
     assert page.locator("#weight").is_disabled()
     assert page.locator("#python").text_content() == (

@@ -69,6 +69,7 @@ def check_all(data):
     """Plain JSON, as described, and in agreement with itself."""
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     check(data, SHAPE)
+    assert set(data) == set(SHAPE)
     n = data["ensemble"]["n_members"]
     for course in data["courses"]:
         n_sizes = len(course["sizes"])
@@ -449,7 +450,7 @@ def test_rows_chosen_on_are_not_held_out(pruning):
 def test_the_command_is_completed(pruning):
     data = report_data(pruning, command=["secateurs", "prune", "my forest.skops", "rows.csv"])
     assert data["reproduce"]["shell"] == (
-        "secateurs prune 'my forest.skops' rows.csv --method comep --keep 5 --lambda 0.5"
+        "secateurs prune 'my forest.skops' rows.csv --pruner comep --keep 5 --diversity-weight 0.5"
     )
     seed = pruning.pruner.random_state
     expected = f"secateurs.prune(ensemble, X, y, COMEP(keep=5, random_state={seed}))"

@@ -1,11 +1,28 @@
 """Numbers that only sections of the page need."""
 
 import numpy as np
+import pytest
 
 from secateurs import Votes
+from secateurs.report._data import SHAPE
+from secateurs.report._templates import environment, resource
+from secateurs.report.sections import SECTIONS
 from secateurs.report.sections._confusion import confusion, matrices
 from secateurs.report.sections._losses import count, share_of_right
 from secateurs.report.sections._what_if import sample_rows
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
+def test_a_section_has_its_template_and_its_drawing(section):
+    environment().get_template(f"{section.stem}.html")
+    if section.is_drawn:
+        assert resource(f"sections/{section.stem}.js").startswith('"use strict";')
+
+
+def test_every_field_of_the_data_belongs_to_one_section():
+    fields = [name for section in SECTIONS for name in section.shape]
+    assert len(fields) == len(set(fields))
+    assert len(SHAPE) == 6 + len(fields)  # and six at the top of the page
 
 
 def test_confusion_and_losses_by_hand():

@@ -72,7 +72,7 @@ def diversity_weight(pruner: BasePruner) -> float | None:
 
 
 def _is_followed(pruner: BasePruner, live: COMEP) -> bool:
-    """Whether a method is the COMEP that the page runs, but for a weight of the grid."""
+    """Return whether a method is the COMEP that the page runs, up to a weight of the grid."""
     if not (isinstance(pruner, COMEP) and is_live(pruner)):
         return False
     chance = pruner.random_state == live.random_state or live.start != "random"

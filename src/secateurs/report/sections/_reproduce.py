@@ -22,8 +22,8 @@ def facts(subject: Subject) -> Plain:
     command, shell = shlex.join(subject.command or usual), None
     method, weight = short_name(pruner), diversity_weight(pruner)
     if method is not None:
-        shell = f"{command} --method {method} --keep {len(subject.kept)}"
-        shell += "" if weight is None else f" --lambda {weight:g}"
+        shell = f"{command} --pruner {method} --keep {len(subject.kept)}"
+        shell += "" if weight is None else f" --diversity-weight {weight:g}"
     return {
         "reproduce": {
             "command": command,

@@ -86,9 +86,9 @@ function figuresOf(data, course, place) {
 function commandsOf(data, course, size) {
   if (course.method === null) return ["", ""];
   const weighted = course.weight !== null && course.weight !== undefined;
-  const option = weighted ? ` --lambda ${course.weight}` : "";
+  const option = weighted ? ` --diversity-weight ${course.weight}` : "";
   const argument = weighted ? `, diversity_weight=${course.weight}` : "";
-  return [`${data.reproduce.command} --method ${course.method} --keep ${size}${option}`,
+  return [`${data.reproduce.command} --pruner ${course.method} --keep ${size}${option}`,
     `secateurs.prune(ensemble, X, y, "${course.method}", keep=${size}${argument})`];
 }
 
