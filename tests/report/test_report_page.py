@@ -274,7 +274,7 @@ def test_documents_refuse_scripts_that_end_themselves():
 def test_a_report_is_written_whole_or_not_at_all(tmp_path, data):
     path = write_report(data, tmp_path / "page.html")
     assert path.read_text("utf-8") == render(data)
-    with pytest.raises(InputError, match="force=True to write over"):
+    with pytest.raises(InputError, match="force=True to overwrite"):
         write_report(data, path)
     broken = copy.deepcopy(data)
     broken["courses"] = []

@@ -119,14 +119,14 @@ class Table:
         if any(len(row) != len(self.headings) for row in self.rows):
             raise ValueError(f"The rows of a table need {len(self.headings)} cells each.")
 
-    def __html__(self) -> str:
+    def __html__(self) -> Markup:
         """Return the HTML, as markupsafe and Jinja ask for it."""
         numeric = self.numeric
         if numeric is None:
             texts = {n for row in self.rows for n, cell in enumerate(row) if isinstance(cell, str)}
             numeric = set(range(len(self.headings))) - texts
         template = environment().get_template("table.html")
-        return template.render(vars(self) | {"numeric": numeric})
+        return Markup(template.render(vars(self) | {"numeric": numeric}))
 
 
 def shown(value: Any) -> str:
