@@ -283,7 +283,7 @@ class Comparison(Evaluation):
         from secateurs.report.sections import _leaderboard
 
         table = _leaderboard.table(board_lines(self._leaderboard))
-        return table.__html__() + notes_list(self.notes)
+        return table.__html__() + str(notes_list(self.notes))
 
 
 def board_lines(board: "pd.DataFrame") -> list[dict[str, Any]]:
