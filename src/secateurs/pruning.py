@@ -1,15 +1,18 @@
-"""From a fitted ensemble to a smaller one: prune() and what it gives."""
+"""From a fitted ensemble to a smaller one: `prune` and the `Pruning` it returns."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from secateurs._text import listed
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after
 from secateurs.evaluation._alternatives import Featured, evaluate_around
@@ -23,8 +26,11 @@ from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners._base import SpreadPruner, check_option, resolve_keep
 from secateurs.pruners._selector import as_pruner
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 VOTES = ("auto", "labels")
-# What pruner="auto" tries, on equal terms the first: methods that are quick and look at the truth.
+# What pruner="auto" tries: quick methods that look at the true labels. Ties go to the first.
 _CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("comep", {"diversity_weight": 0.3}),
     ("comep", {"diversity_weight": 0.1}),
@@ -55,7 +61,7 @@ def prune(
     executor: Any = None,
     callback: Callable[[int, int, float | None], None] | None = None,
     **parameters: Any,
-) -> "Pruning":
+) -> Pruning:
     """Keep the few members of a fitted ensemble that together predict best.
 
     Parameters
@@ -65,46 +71,52 @@ def prune(
         fitted search around one, a list or dict of fitted classifiers; or predictions: labels
         (samples × members) or probabilities (samples × members × classes), without X.
     X : array-like of shape (n_samples, n_features)
-        Rows to choose on, best ones that the ensemble was not trained on.
+        Rows to choose on, preferably ones that the ensemble was not trained on.
     y : array-like of shape (n_samples,)
         Their true labels.
     pruner : str or pruner, default="comep"
-        A method by its short name, or a pruner with parameters of its own, also a selector that
-        knows nothing of secateurs (`secateurs.pruners.SelectorPruner`); "auto" tries some and
-        takes the one that does best on rows held out.
+        A method by its short name (`all_pruners`), a pruner, or any scikit-learn selector; "auto"
+        tries several methods and takes the one that does best on rows held out.
     keep : int or float, optional
-        How many members to keep: a count, or a fraction. Without it and without a budget, what
-        the pruner does by itself.
+        Number of members to keep: a count, or a fraction of the ensemble. Without it and without
+        a budget, the pruner's own default.
     tolerance : float, optional
-        Instead of ``keep``: the smallest sub-ensemble whose accuracy on rows held out is at most
-        this much below that of the whole ensemble. Members are chosen on four fifths of the rows
-        and scored on the fifth, five times.
+        Instead of ``keep``: keep the smallest sub-ensemble whose accuracy on rows held out is at
+        most this much below that of the whole ensemble. Members are chosen on four fifths of the
+        rows and scored on the fifth, five times.
     max_bytes : float, optional
-        Instead of ``keep``: the largest sub-ensemble whose pickle is no larger.
+        Instead of ``keep``: keep the largest sub-ensemble whose pickle has at most this size.
     max_latency : float, optional
-        Instead of ``keep``: the largest that predicts one row in so many seconds, measured.
+        Instead of ``keep``: keep the largest sub-ensemble that predicts one row within this many
+        seconds, as measured.
     cost, max_cost : array-like of shape (n_members,) and float, optional
-        Instead of ``keep``: the largest whose members cost no more together.
+        Instead of ``keep``: the cost of each member, and the total that the members kept may cost.
     vote : {"auto", "labels"}, default="auto"
         How accuracy is scored for ``tolerance``: as the ensemble's own predict votes, or by
         counting labels.
     oob : bool, default=False
-        X are the training rows; use only votes on rows that a member did not see.
+        X holds the training rows; use only votes on rows that a member was not trained on.
     n_jobs : int, optional
-        Members asked at once, in threads.
+        Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
-        For methods, starts and folds that draw.
+        Random state of the method, and of the folds where there are any.
     executor : concurrent.futures.Executor or Dask Client, optional
-        Who chooses, for COMEP, DOMEP and EPFD; other methods go into `EPFD` for that.
+        Where the work runs, for COMEP, DOMEP and EPFD; wrap other methods in `EPFD`.
     callback : callable(done, total, best), optional
-        Told of progress by the same methods.
+        Progress callback, for the same methods.
     **parameters
-        Parameters of the method, such as ``diversity_weight=0.3`` or ``"auto"``.
+        Parameters of a method given by name, such as ``diversity_weight=0.3``.
 
     Returns
     -------
     Pruning
-        The pruned ensemble and how it came about.
+        The pruned ensemble, and how its members were chosen.
+
+    See Also
+    --------
+    compare : Compare several methods and sizes on rows held out.
+    PrunedClassifier : Fit and prune in one estimator, for pipelines and grid search.
+    collect_votes : Votes of all members, for pruners used on their own.
 
     Examples
     --------
@@ -123,7 +135,7 @@ def prune(
     rng = check_random_state(random_state)
     budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
     if budget.is_set and keep is not None:
-        raise InputError(f"keep={keep} and a budget exclude each other. Give one of them.")
+        raise InputError("{keep} and a budget exclude each other. Give one of them.", keep=keep)
     method = _method(pruner, parameters, keep, rng, votes)
     if budget.is_set:
         keep = Sizes(problem, method, rng).find(budget, vote)
@@ -134,7 +146,7 @@ def prune(
     elif executor is not None:
         name = type(method).__name__
         raise InputError(
-            f"{name} works in one process. Give pruner=EPFD({name}(…)), which shares its work, or "
+            f"{name} works in one process. Give pruner=EPFD({name}(…)), which spreads the work, or "
             "leave out the executor."
         )
     else:
@@ -144,19 +156,25 @@ def prune(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pruning:
-    """A pruned ensemble, and how it came about.
+    """A pruned ensemble, and how its members were chosen. Returned by `prune`.
 
     Attributes
     ----------
     estimator : object
-        The pruned ensemble: a plain object of the same class as the one given, its members in
-        their old order and shared with it; of a list a list, of predictions the columns kept.
+        The pruned ensemble: a plain object of the same class as the one given, with the kept
+        members in their old order and shared with it; a list for a list, and the columns kept for
+        predictions.
     pruner : BasePruner
         The fitted pruner.
     member_indices : ndarray of shape (n_kept,)
         The kept members, in the order they were chosen.
-    votes : Votes
-        What the members were chosen by.
+    problem : Problem
+        The ensemble and the votes that the members were chosen by, without the rows.
+
+    See Also
+    --------
+    prune : Prune a fitted ensemble.
+    Comparison.pruning : The pruning behind a line of a leaderboard.
     """
 
     problem: Problem  # without its rows
@@ -183,7 +201,7 @@ class Pruning:
         return self.problem.oob
 
     @property
-    def member_indices(self) -> Any:
+    def member_indices(self) -> NDArray[np.intp]:
         """The kept members, in the order they were chosen."""
         return self.pruner.member_indices_
 
@@ -192,27 +210,31 @@ class Pruning:
         """Names of the kept members, in the order they were chosen."""
         return [self.ensemble.names[member] for member in self.member_indices]
 
-    def summary(self, X_test: Any, y_test: ArrayLike, *, random_state: Any = 0) -> Any:
+    def summary(self, X_test: Any, y_test: ArrayLike, *, random_state: Any = 0) -> pd.DataFrame:
         """Compare the pruned ensemble with the whole one.
 
         Parameters
         ----------
         X_test : array-like
-            Rows to measure on: as for the ensemble's own predict; for predictions, such a table on
-            other rows, with all members.
+            Rows to measure on, as for the ensemble's own predict; for predictions, predictions of
+            all members on other rows.
         y_test : array-like of shape (n_samples,)
             Their true labels.
         random_state : int, RandomState or None, default=0
-            Draws the bootstrap samples.
+            Random state of the bootstrap.
 
         Returns
         -------
         pandas.DataFrame
-            A line for members, accuracy, balanced accuracy, log loss, megabytes of the pickle,
-            and milliseconds to predict 1 and 1000 rows; columns for the whole ensemble, the
-            pruned one and the change, with a 95 % interval for that of accuracy (paired
-            bootstrap over rows).
-            The index is named after the rows: held out, or those the members were chosen on.
+            Lines for the number of members, accuracy, balanced accuracy, log loss, megabytes of
+            the pickle, and milliseconds to predict 1 and 1000 rows. Columns for the whole
+            ensemble, the pruned one and the change, with the 95 % interval of the change in
+            accuracy (paired bootstrap over rows). The name of the index tells whether the rows
+            were held out, or the members were chosen on them.
+
+        See Also
+        --------
+        report : Write an HTML report with figures.
         """
         problem = self.problem.with_test(X_test, y_test)
         return _before_after.summary(problem, self.pruner, check_random_state(random_state))
@@ -226,23 +248,28 @@ class Pruning:
         X: Any = None,
         force: bool = False,
     ) -> Path:
-        """Write a page that shows what was gained and lost: one HTML file that needs nothing else.
+        """Write an HTML report of what was gained and lost: one file that needs nothing else.
 
         Parameters
         ----------
         path : str or path-like
-            Where to.
+            The file to write.
         X_test, y_test : array-like, optional
-            Rows to measure on, as for `summary`. Without them figures are cross-fitted on the
+            Rows to measure on, as for `summary`. Without them, figures are cross-fitted on the
             rows chosen on, counting labels.
         X : array-like, optional
             The rows chosen on, so that cross-fitted figures follow the ensemble's own vote.
         force : bool, default=False
-            Whether to write over a file that exists.
+            Whether to overwrite an existing file.
 
         Returns
         -------
         Path
+            The file written.
+
+        See Also
+        --------
+        summary : The figures alone, as a DataFrame.
         """
         from secateurs.persistence._files import refuse_existing
         from secateurs.report import report_data, write_report
@@ -264,13 +291,26 @@ class Pruning:
         return Featured(evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0])
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the pruned ensemble to a file, with a note of how it came about beside it."""
+        """Save the pruned ensemble, with its provenance in a file beside it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write: .skops, .joblib or .pkl.
+        force : bool, default=False
+            Whether to overwrite an existing file.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
         from secateurs.persistence._models import save
 
         return save(self.estimator, path, provenance=self.provenance(), force=force)
 
     def provenance(self) -> dict[str, Any]:
-        """Give what there is to know of the pruning, in plain values."""
+        """Return how the members were chosen, in plain values."""
         return {
             "method": type(self.pruner).__name__,
             "parameters": parameters_of(self.pruner),
@@ -289,7 +329,9 @@ class Pruning:
         )
 
     def _repr_html_(self) -> str:
-        return _before_after.html(self.problem, self.pruner)
+        from secateurs.report._notebook import pruning_html
+
+        return pruning_html(self.problem, self.pruner)
 
 
 def _method(
@@ -299,22 +341,24 @@ def _method(
     rng: np.random.RandomState,
     votes: Votes,
 ) -> BasePruner:
-    """Make the pruner, with the random state where it takes one."""
+    """Return the pruner to fit, with the random state where it takes one."""
     if not isinstance(pruner, str):
         if parameters:
-            names = ", ".join(parameters)
+            names = listed(parameters)
             raise InputError(f"Give {names} to the pruner itself: {type(pruner).__name__}(…).")
         return clone(as_pruner(pruner))
     if pruner == "auto":
         if parameters:
-            raise InputError(f"pruner='auto' takes no parameters, but got {', '.join(parameters)}.")
+            raise InputError(
+                f"{{pruner}} takes no parameters, but got {listed(parameters)}.", pruner=pruner
+            )
         return _best_method(votes, 0.1 if keep is None else keep, rng)
     method = make_pruner(pruner, **parameters)
     return method.seed(rng.randint(2**31)) if hasattr(method, "random_state") else method
 
 
 def _best_method(votes: Votes, keep: int | float, rng: np.random.RandomState) -> BasePruner:
-    """Find the method that does best on rows held out."""
+    """Return the method that does best on rows held out."""
     n_keep = resolve_keep(keep, votes.n_members)
     parts = split_votes(votes, rng)
     scores = []

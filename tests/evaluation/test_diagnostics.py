@@ -11,7 +11,7 @@ import cases
 import naive
 from secateurs import COMEP, Votes
 from secateurs.evaluation import _diagnostics
-from secateurs.evaluation._weights import WeightedChoices, weight_grid
+from secateurs.evaluation._alternatives import WeightedChoices, weight_grid
 
 CASES = [cases.E1, cases.E2, cases.D1, cases.make(1, 70, 3, cases.KINDS * 2)]
 

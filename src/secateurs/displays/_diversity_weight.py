@@ -5,8 +5,7 @@ from typing import Any, Self
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base import COLOURS, Display, evaluation_of, pruning_of
-from secateurs.evaluation._alternatives import live_pruner
-from secateurs.evaluation._weights import WeightCurve, weight_curve
+from secateurs.evaluation._alternatives import WeightCurve, live_pruner, weight_curve
 from secateurs.pruning import Pruning
 
 

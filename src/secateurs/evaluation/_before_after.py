@@ -1,6 +1,5 @@
-"""Before and after: figures of the whole and the pruned ensemble, also for a notebook."""
+"""Before and after: figures of the whole ensemble and of the pruned one."""
 
-import html as escaping
 import pickle
 import warnings
 from collections.abc import Callable, Sequence
@@ -203,51 +202,6 @@ def _accuracy(
 
 def _log_loss(model: Any, X: Any, truth: NDArray[Any]) -> float:
     classes = model.classes_
-    known = np.isin(truth, classes)
-    if not known.all():
-        return float("nan")  # a class the model never saw: infinitely surprised
+    if not np.isin(truth, classes).all():
+        return float("nan")  # a class the model never saw: an infinite loss
     return float(log_loss(truth, model.predict_proba(X), labels=classes))
-
-
-def html(problem: Problem, pruner: BasePruner) -> str:
-    """Return HTML for a notebook: what was kept, and the accuracy of the vote by size."""
-    ensemble, votes, order = problem.ensemble, problem.votes, pruner.member_indices_
-    names = [ensemble.names[member] for member in order[:12]]
-    sizes = np.unique(np.linspace(1, len(order), min(len(order), 60)).round().astype(int))
-    curve = [votes.accuracy(order[:size]) for size in sizes]
-    whole = votes.accuracy()
-    lines = {
-        "ensemble": type(ensemble.model).__name__,
-        "method": repr(pruner),
-        "members": f"{len(order)} of {ensemble.n_members}",
-        "vote of the kept, rows chosen on": f"{curve[-1]:.4f} (all members: {whole:.4f})",
-        "kept, in order of choice": ", ".join(names) + (", …" if len(order) > 12 else ""),
-    }
-    cells = "".join(
-        f"<tr><th style='text-align:left'>{escaping.escape(name)}</th>"
-        f"<td style='text-align:left'>{escaping.escape(value)}</td></tr>"
-        for name, value in lines.items()
-    )
-    return f"<table>{cells}</table>{_curve(sizes, curve, whole)}"
-
-
-def _curve(sizes: NDArray[Any], curve: list[float], whole: float) -> str:
-    width, height, low, high = 320, 90, min(*curve, whole), max(*curve, whole)
-
-    def x(size: float) -> float:
-        return 4 + (width - 8) * (size - sizes[0]) / max(1, sizes[-1] - sizes[0])
-
-    def y(value: float) -> float:
-        return height - 4 - (height - 8) * (value - low) / max(high - low, 1e-9)
-
-    points = " ".join(
-        f"{x(size):.1f},{y(value):.1f}" for size, value in zip(sizes, curve, strict=True)
-    )
-    return (
-        f"<svg width='{width}' height='{height}' role='img' aria-label='Accuracy by size'>"
-        f"<line x1='0' x2='{width}' y1='{y(whole):.1f}' y2='{y(whole):.1f}' stroke='gray' "
-        "stroke-dasharray='4'/>"
-        f"<polyline points='{points}' fill='none' stroke='#0072b2' stroke-width='2'/></svg>"
-        f"<div>accuracy of the vote by members kept, {low:.3f} to {high:.3f}, on rows chosen on; "
-        "dashed: all members</div>"
-    )

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from secateurs._methods import short_name
-from secateurs.evaluation._alternatives import is_live, weight_of
+from secateurs.evaluation._alternatives import is_live, weight_grid, weight_of
 from secateurs.evaluation._curves import SizeCurve
 from secateurs.evaluation._diagnostics import right_by_size
-from secateurs.evaluation._weights import weight_grid
 from secateurs.outputs._votes import Votes
 from secateurs.pruners import COMEP, BasePruner
 from secateurs.pruners._base import is_number

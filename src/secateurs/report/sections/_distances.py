@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from secateurs.evaluation._alternatives import distances_of
 from secateurs.evaluation._diagnostics import pair_distances
-from secateurs.evaluation._weights import distances_of
 from secateurs.report import _base64
 from secateurs.report._templates import Table
 from secateurs.report.sections._section import Plain, Section, Subject

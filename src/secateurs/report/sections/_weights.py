@@ -1,6 +1,6 @@
 """Weight of diversity: what COMEP chooses at every λ."""
 
-from secateurs.evaluation._weights import weight_curve
+from secateurs.evaluation._alternatives import weight_curve
 from secateurs.objectives import TDAS
 from secateurs.report import _base64
 from secateurs.report._schema import Maybe

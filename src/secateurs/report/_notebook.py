@@ -1,0 +1,44 @@
+"""A pruning as a notebook shows it."""
+
+import numpy as np
+
+from secateurs.problem import Problem
+from secateurs.pruners import BasePruner
+from secateurs.report._templates import environment
+
+_WIDTH, _HEIGHT = 320, 90
+_MOST_POINTS, _MOST_NAMES = 60, 12
+
+
+def pruning_html(problem: Problem, pruner: BasePruner) -> str:
+    """Return HTML for a notebook: what was kept, and the accuracy of the vote by size."""
+    ensemble, votes, order = problem.ensemble, problem.votes, pruner.member_indices_
+    sizes = np.unique(np.linspace(1, len(order), min(len(order), _MOST_POINTS)).round().astype(int))
+    curve = [votes.accuracy(order[:size]) for size in sizes]
+    whole = votes.accuracy()
+    low, high = min(*curve, whole), max(*curve, whole)
+    names = [ensemble.names[member] for member in order[:_MOST_NAMES]]
+
+    def height(accuracy: float) -> float:
+        return _HEIGHT - 4 - (_HEIGHT - 8) * (accuracy - low) / max(high - low, 1e-9)
+
+    across = 4 + (_WIDTH - 8) * (sizes - sizes[0]) / max(1, sizes[-1] - sizes[0])
+    points = [f"{x:.1f},{height(y):.1f}" for x, y in zip(across, curve, strict=True)]
+    return (
+        environment()
+        .get_template("pruning.html")
+        .render(
+            lines={
+                "ensemble": type(ensemble.model).__name__,
+                "method": repr(pruner),
+                "members": f"{len(order)} of {ensemble.n_members}",
+                "vote of the kept, rows chosen on": f"{curve[-1]:.4f} (all members: {whole:.4f})",
+                "kept, in order of choice": ", ".join([*names, "…"][: len(order)]),
+            },
+            width=_WIDTH,
+            height=_HEIGHT,
+            whole=f"{height(whole):.1f}",
+            points=" ".join(points),
+            range=f"{low:.3f} to {high:.3f}",
+        )
+    )
