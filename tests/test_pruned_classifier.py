@@ -105,7 +105,7 @@ def test_probabilities_are_there_only_if_the_ensemble_has_them():
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, "all", None, True])
 def test_validation_is_a_share_or_out_of_bag(share):
-    with pytest.raises(InputError, match="is no share of the rows"):
+    with pytest.raises(InputError, match="is not a valid fraction of the rows"):
         PrunedClassifier(FOREST, validation=share).fit(X, Y)
 
 

@@ -195,8 +195,8 @@ def test_tolerance_works_for_methods_that_search_anew_for_each_size(forest):
     ("budget", "error", "message"),
     [
         ({"max_bytes": 10}, BudgetError, "Not even one member meets max_bytes=10"),
-        ({"max_bytes": -1}, InputError, "max_bytes=-1 is no budget"),
-        ({"tolerance": float("nan")}, InputError, "tolerance=nan is no budget"),
+        ({"max_bytes": -1}, InputError, "max_bytes=-1 is not a valid budget"),
+        ({"tolerance": float("nan")}, InputError, "tolerance=nan is not a valid budget"),
         ({"cost": [1] * 25}, InputError, "cost and max_cost go together"),
         ({"cost": [1] * 3, "max_cost": 2}, InputError, r"cost has shape \(3,\)"),
         ({"cost": [3] * 25, "max_cost": 2}, BudgetError, "Not even one member meets max_cost=2"),
@@ -204,7 +204,7 @@ def test_tolerance_works_for_methods_that_search_anew_for_each_size(forest):
         (
             {"tolerance": 0, "cost": [1] * 25, "max_cost": 1},
             BudgetError,
-            "No sub-ensemble of at most 1 members",
+            "No sub-ensemble of at most 1 member, as the budget allows, meets tolerance=0: ",
         ),
     ],
 )

@@ -1,4 +1,6 @@
-"""Every method at every size, on rows held out: compare() and what it gives."""
+"""Every method at every size, on rows held out: `compare` and the `Comparison` it returns."""
+
+from __future__ import annotations
 
 import copy
 import pickle
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "board_lines", "compare", "label_of", "on_front"]
 
 WHOLE = "all members"
-_SECONDS = 0.05  # spent on the time to predict, for each sub-ensemble
+_SECONDS = 0.05  # spent on timing each sub-ensemble
 
 
 def compare(
@@ -55,44 +57,49 @@ def compare(
     n_jobs: int | None = None,
     random_state: Any = None,
     callback: Progress | None = None,
-) -> "Comparison":
-    """Prune by several methods to several sizes, and judge each on rows held out.
+) -> Comparison:
+    """Prune with several methods to several sizes, and judge each result on rows held out.
 
-    With test rows, members are chosen on X and judged on those. Without, by cross-fitting: chosen
-    on four fifths of X and judged on the fifth, five times; all five count together. Votes are
-    those of the ensemble itself: of probabilities for a forest.
+    With test rows, members are chosen on X and judged on the test rows. Without, they are judged by
+    cross-fitting: chosen on four fifths of X and judged on the fifth, five times; all five count
+    together. Members vote as in the ensemble itself: by probabilities in a forest.
 
     Parameters
     ----------
     ensemble : object
-        What `prune` takes: a fitted ensemble, a list or dict of fitted classifiers, or predictions
-        (labels or probabilities, without X).
+        A fitted ensemble, a list or dict of fitted classifiers, or predictions (labels or
+        probabilities, without X), as for `prune`.
     X : array-like of shape (n_samples, n_features)
-        Rows to choose on, best ones that the ensemble was not trained on.
+        Rows to choose on, preferably ones that the ensemble was not trained on.
     y : array-like of shape (n_samples,)
         Their true labels.
     methods : "all", or list of str or pruner, default="all"
-        Short names, as of `all_pruners`, or pruners with parameters of their own. Random members,
-        the floor, are added. By their names, ``"sep"`` makes at most 2000 rounds and ``"pep"``
-        50; for more give ``PEP(n_iterations=…)``.
+        Short names, as of `all_pruners`, or pruners. Random members are always added, as the
+        floor. Given by name, ``"sep"`` makes at most 2000 rounds and ``"pep"`` 50; for more, give
+        ``PEP(n_iterations=…)``.
     keep : int, float or sequence of these, default=(0.05, 0.1, 0.2)
-        How many members to keep: counts, or fractions.
+        Numbers of members to keep: counts, or fractions of the ensemble.
     X_test, y_test : array-like, optional
-        Rows to judge on; for predictions, such a table on other rows, with all members.
+        Rows to judge on; for predictions, predictions of all members on other rows.
     diversity_weight : float or "auto", default=0.5
         λ of methods given by name that have one: COMEP and DOMEP.
     oob : bool, default=False
-        X are the training rows; use only votes on rows that a member did not see.
+        X holds the training rows; use only votes on rows that a member was not trained on.
     n_jobs : int, optional
-        Members asked at once, in threads.
+        Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
-        For methods that draw, and the fifths.
+        Random state of the methods and of the folds.
     callback : callable(done, total, name), optional
-        Called whenever a method has chosen.
+        Progress callback, called after each choice of a method.
 
     Returns
     -------
     Comparison
+        The results, as a leaderboard and as pruned ensembles.
+
+    See Also
+    --------
+    prune : Prune with one method to one size.
 
     Examples
     --------
@@ -125,7 +132,7 @@ def compare(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Evaluation):
-    """Methods and sizes next to each other, on rows held out. Made by `compare`.
+    """Methods and sizes side by side, on rows held out. Returned by `compare`.
 
     Attributes
     ----------
@@ -139,8 +146,8 @@ class Comparison(Evaluation):
         What a reader of the figures should know.
     """
 
-    def leaderboard(self) -> "pd.DataFrame":
-        """Give a line for each method and size, and for all members; the most accurate first.
+    def leaderboard(self) -> pd.DataFrame:
+        """Return a line for each method and size, and for all members; the most accurate first.
 
         Returns
         -------
@@ -149,20 +156,24 @@ class Comparison(Evaluation):
             ``accuracy`` on rows held out with its ``standard_error``; ``change`` against all
             members with its 95 % interval ``low`` to ``high`` (rows are paired); ``bytes`` of the
             pickle and ``ms`` to predict one row, where there are models; ``seconds`` to choose,
-            which for methods whose smaller sets begin their larger ones is one run for all
-            sizes; ``pareto``, whether nothing is at least as accurate and cheaper (by bytes,
-            or members where there are no models).
+            which is one run for all sizes where smaller sets are prefixes of larger ones;
+            ``pareto``, whether no other line is at least as accurate and cheaper (by bytes, or by
+            members where there are no models).
+
+        See Also
+        --------
+        pareto : The lines that no other line beats.
         """
         return self._leaderboard.copy()
 
-    def pareto(self) -> "pd.DataFrame":
-        """Give the lines of the leaderboard that are worth a look, the cheapest first."""
+    def pareto(self) -> pd.DataFrame:
+        """Return the lines of the leaderboard that no other line beats, the cheapest first."""
         front = self._leaderboard[self._leaderboard["pareto"]]
         return front.sort_values([self.cost, "accuracy"]).reset_index(drop=True)
 
     @property
     def cost(self) -> str:
-        """The column that stands for cost."""
+        """The column of the leaderboard that measures cost."""
         return "members" if self.problem.is_predictions else "bytes"
 
     @property
@@ -177,12 +188,12 @@ class Comparison(Evaluation):
         return str(line["method"]), int(line["keep"])
 
     def pruning(self, method: str | None = None, keep: int | None = None) -> Pruning:
-        """Give the pruned ensemble of a line, chosen on all rows to choose on.
+        """Return the pruning of a line, chosen on all rows to choose on.
 
         Parameters
         ----------
         method, keep : str and int, optional
-            A method and a size as the leaderboard has them; without, the `best`.
+            A method and a size from the leaderboard; by default, those of `best`.
 
         Returns
         -------
@@ -200,18 +211,23 @@ class Comparison(Evaluation):
         return Pruning(self.problem.without_rows(), _cut(selection, keep))
 
     def report(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write a page that shows everything, with the `best` line in front.
+        """Write an HTML report of all lines, `best` in front: one file that needs nothing else.
 
         Parameters
         ----------
         path : str or path-like
-            Where to; one HTML file that needs nothing else.
+            The file to write.
         force : bool, default=False
-            Whether to write over a file that exists.
+            Whether to overwrite an existing file.
 
         Returns
         -------
         Path
+            The file written.
+
+        See Also
+        --------
+        leaderboard : The figures alone, as a DataFrame.
         """
         from secateurs.persistence._files import refuse_existing
         from secateurs.report import report_data, write_report
@@ -233,7 +249,7 @@ class Comparison(Evaluation):
         return Featured(self, self.pruning().pruner, *self.best, lines)
 
     @cached_property
-    def _leaderboard(self) -> "pd.DataFrame":
+    def _leaderboard(self) -> pd.DataFrame:
         import pandas as pd
 
         lines = [self._whole_line()]
@@ -260,7 +276,7 @@ class Comparison(Evaluation):
         return line | self._costs(members) | {"seconds": took}
 
     def _costs(self, members: Sequence[int]) -> dict[str, float]:
-        """Measure what a sub-ensemble takes."""
+        """Measure the bytes and milliseconds of a sub-ensemble."""
         ensemble = self.problem.ensemble
         if self.problem.is_predictions:
             return {"bytes": np.nan, "ms": np.nan}
@@ -286,8 +302,8 @@ class Comparison(Evaluation):
         return table.__html__() + str(notes_list(self.notes))
 
 
-def board_lines(board: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Turn a leaderboard into plain values, None for what is not there."""
+def board_lines(board: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the lines of a leaderboard in plain values, None for missing ones."""
     lines = board.astype(object).where(board.notna(), None).to_dict("records")
     return [
         {
@@ -299,7 +315,7 @@ def board_lines(board: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def on_front(cost: Any, accuracy: Any) -> list[bool]:
-    """Say which of some things no other one beats: as accurate and as cheap, and better in one."""
+    """Mark the pairs that no other pair beats: as accurate and as cheap, and better in one."""
     pairs = list(zip(cost, accuracy, strict=True))
     return [
         not any(c <= mine and a >= good and (c, a) != (mine, good) for c, a in pairs)
@@ -308,7 +324,7 @@ def on_front(cost: Any, accuracy: Any) -> list[bool]:
 
 
 def _cut(selection: Selection, size: int) -> BasePruner:
-    """Give the pruner fitted for a size; of a nested method, cut from the one for the largest."""
+    """Return the pruner fitted for a size; of a nested method, cut from that of the largest."""
     if size in selection.fitted:
         return selection.fitted[size]
     (pruner,) = selection.fitted.values()

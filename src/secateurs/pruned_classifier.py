@@ -1,5 +1,7 @@
 """Fit and prune in one estimator, for pipelines and grid search."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np
@@ -33,43 +35,48 @@ from secateurs.pruning import prune
 
 
 def _fitted_has(name: str) -> Any:
-    def check(pruned: "PrunedClassifier") -> bool:
+    def check(pruned: PrunedClassifier) -> bool:
         return hasattr(getattr(pruned, "estimator_", pruned.estimator), name)
 
     return check
 
 
 class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Fit an ensemble, hold rows out, and keep the members that predict them best together.
+    """Fit an ensemble, hold rows out, and keep the members that together predict them best.
 
     Parameters
     ----------
     estimator : estimator
         An ensemble to fit: RandomForest, ExtraTrees, Bagging, Voting or AdaBoost classifier, or
-        a pipeline that ends in one. A `sklearn.frozen.FrozenEstimator` is not fitted again, and all
-        rows given serve for pruning.
+        a pipeline that ends in one. A `sklearn.frozen.FrozenEstimator` is not fitted again, and
+        all rows are used for pruning.
     pruner : pruner, default=None
-        The method and its parameters; None is ``COMEP()``.
+        The method and its parameters; None means ``COMEP()``.
     validation : float or "oob", default=0.2
-        Share of the rows, of each class in proportion, that are held out for pruning; or "oob",
-        to fit on all rows and prune by out-of-bag votes (forests and bagging with bootstrap).
+        Fraction of the rows of each class that are held out for pruning; or "oob", to fit on all
+        rows and prune by out-of-bag votes (forests and bagging with bootstrap).
     n_jobs : int or None, default=None
-        Members asked at once for their votes, in threads.
+        Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
-        Draws the rows held out.
+        Random state of the split.
 
     Attributes
     ----------
     estimator_ : estimator
         The pruned ensemble, a plain scikit-learn object.
     pruning_ : Pruning
-        How it came about.
+        How its members were chosen.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, where X has names.
+
+    See Also
+    --------
+    prune : Prune an ensemble that is fitted already.
+    compare : Compare several methods and sizes on rows held out.
 
     Examples
     --------
@@ -107,7 +114,7 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their labels.
         **fit_params
-            Parameters of the ensemble's fit; those with a value for each row, such as
+            Parameters of the ensemble's fit; those with one value per row, such as
             ``sample_weight``, are cut to the rows it is fitted on.
 
         Returns
@@ -152,25 +159,27 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.estimator_.predict_proba(X)
 
     def _split(self, y: Array, rng: np.random.RandomState) -> tuple[Any, Any]:
-        """Cut rows into those to fit on and those to prune on; every class is there to fit on."""
+        """Split rows into those to fit on, with every class, and those to prune on."""
         everything = np.arange(_num_samples(y))
         if isinstance(self.estimator, FrozenEstimator) or self.validation == "oob":
             return everything, everything
         if not is_number(self.validation) or not 0 < self.validation < 1:
             raise InputError(
-                f"validation={self.validation!r} is no share of the rows. "
-                'Give a number between 0 and 1, or "oob".'
+                "{validation} is not a valid fraction of the rows. Give a number between 0 and 1, "
+                'or "oob".',
+                validation=self.validation,
             )
         by_class = shuffled_by_class(y, rng)
         first_of_class = np.concatenate([[True], y[by_class][1:] != y[by_class][:-1]])
-        # Every so manieth row of the classes in turn, but never the first of its class.
+        # Every n-th row of the classes in turn, but never the first of its class.
         counted = np.cumsum(~first_of_class)
         steps = np.floor(counted * self.validation * len(y) / max(1, counted[-1]))
         held_out = np.concatenate([[False], np.diff(steps) > 0]) & ~first_of_class
         if not held_out.any():
             raise InputError(
                 f"Of n_samples={len(y)} in {first_of_class.sum()} classes none can be held out for "
-                "pruning. Give more rows, or validation='oob'."
+                "pruning. Give more rows, or {validation}.",
+                validation="oob",
             )
         return by_class[~held_out], by_class[held_out]
 

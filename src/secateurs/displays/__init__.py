@@ -1,8 +1,8 @@
-"""Figures on matplotlib, in scikit-learn's convention: they store numbers and draw them.
+"""Figures for matplotlib, as scikit-learn's displays: they store numbers and draw them.
 
-Each is made by ``from_estimator`` (a fitted ensemble and rows), ``from_predictions`` (votes and
-true labels) or ``from_result`` (a `secateurs.Pruning` or `secateurs.Comparison`), keeps its axes as
-``ax_`` and its figure as ``figure_``, and draws again by ``plot(ax=…)`` without computing.
+Create one with ``from_estimator`` (a fitted ensemble and rows), ``from_predictions`` (votes and
+true labels) or ``from_result`` (a `secateurs.Pruning` or `secateurs.Comparison`). It stores its
+axes as ``ax_`` and its figure as ``figure_``; ``plot(ax=…)`` draws it again without computing.
 """
 
 from secateurs.displays._accuracy_size import AccuracySizeDisplay

@@ -1,4 +1,4 @@
-"""Accuracy against size: what is gained by each further member."""
+"""Accuracy by size: the gain from each further member."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -38,8 +38,8 @@ class Curve(NamedTuple):
 class AccuracySizeDisplay(Display):
     """Accuracy against the number of members kept, on rows held out and on those chosen on.
 
-    Create it by `from_estimator`, `from_predictions` or `from_result`; the constructor takes what
-    has been computed already.
+    Create it with `from_estimator`, `from_predictions` or `from_result`; the constructor takes the
+    numbers to draw.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class AccuracySizeDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        The axes it is drawn on.
     figure_ : matplotlib Figure
-        The figure around it.
+        The figure they belong to.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class AccuracySizeDisplay(Display):
 
     @classmethod
     def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
-        """Every method of a comparison, or the one of a pruning."""
+        """Evaluate every method of a comparison, or that of a pruning."""
         evaluation = evaluation_of(result, rows)
         votes = evaluation.problem.votes
         curves = {}

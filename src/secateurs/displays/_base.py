@@ -1,4 +1,6 @@
-"""What display classes share: how they come about, and the axes they draw on."""
+"""The base class of displays: how they are created, and the axes they draw on."""
+
+from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -12,15 +14,15 @@ from secateurs.exceptions import import_extra
 from secateurs.pruners import BasePruner
 from secateurs.pruning import Pruning, prune
 
-# Okabe and Ito's colours, which colour-blind readers tell apart; dashes tell them once more.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; dashes help as well.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
 DASHES = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1)))
 
 
 class Display(ABC):
-    """Base class of displays: stores numbers, draws them as often as asked.
+    """Base class of displays, which store numbers and draw them any number of times.
 
-    A display implements ``from_result`` and ``plot``.
+    A display implements ``_of`` and ``plot``.
     """
 
     ax_: Any
@@ -46,19 +48,19 @@ class Display(ABC):
         Parameters
         ----------
         ensemble : object
-            What `secateurs.prune` takes.
+            A fitted ensemble, as for `secateurs.prune`.
         X, y : array-like
             Rows to choose on, and their true labels.
         pruner : str or pruner, default="comep"
             The method.
         keep : int or float, optional
-            How many members to keep.
+            Number of members to keep: a count, or a fraction of the ensemble.
         X_test, y_test : array-like, optional
-            Rows to be judged on; without them, those to choose on by cross-fitting.
+            Rows to judge on; without them, the rows to choose on by cross-fitting.
         random_state : int, RandomState or None, default=None
-            For methods that draw.
+            Random state of the method.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure without it.
+            Axes to draw on; by default those of a new figure.
         **parameters
             Parameters of the method.
 
@@ -94,7 +96,7 @@ class Display(ABC):
         pruner, keep, random_state, ax, **parameters
             As for `from_estimator`.
         votes_test, y_test : array-like, optional
-            Predictions on rows to be judged on; without them, cross-fitting.
+            Predictions on rows to judge on; without them, cross-fitting.
 
         Returns
         -------
@@ -113,18 +115,18 @@ class Display(ABC):
         X: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Draw what `secateurs.prune` or `secateurs.compare` gave.
+        """Draw the result of `secateurs.prune` or `secateurs.compare`.
 
         Parameters
         ----------
         result : Pruning or Comparison
-            Of a comparison, its best line is taken where one pruning is shown.
+            The result; where one pruning is shown, the best line of a comparison.
         X_test, y_test : array-like, optional
             Rows to judge a pruning on.
         X : array-like, optional
             The rows a pruning was chosen on, so that cross-fitting follows the ensemble's own vote.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure without it.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -144,7 +146,7 @@ class Display(ABC):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure without it.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -153,7 +155,7 @@ class Display(ABC):
         """
 
     def _begin(self, ax: Any) -> Any:
-        """Take the axes given, or new ones."""
+        """Set up the axes: those given, or new ones."""
         if ax is None:
             pyplot = import_extra("matplotlib.pyplot", "plot", "drawing")
             ax = pyplot.subplots(layout="constrained")[1]

@@ -1,8 +1,11 @@
-"""Methods along a line of average ranks, those that cannot be told apart joined by bars."""
+"""Methods along a line of average ranks, joined by bars where no difference is significant."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from secateurs._text import listed
 from secateurs.exceptions import InputError, import_extra
 from secateurs.statistics import Pairwise, nemenyi, wilcoxon_holm
 
@@ -17,9 +20,9 @@ class CriticalDifferenceDisplay:
     """Critical-difference diagram [1]_ of methods compared over data sets.
 
     Methods stand at their average ranks, the best to the left. A bar joins methods of which no two
-    can be told apart.
+    differ significantly.
 
-    Create it by `from_scores`; the constructor takes what has been computed already.
+    Create it with `from_scores`; the constructor takes the numbers to draw.
 
     Parameters
     ----------
@@ -30,9 +33,9 @@ class CriticalDifferenceDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        The axes it is drawn on.
     figure_ : matplotlib Figure
-        The figure around it.
+        The figure they belong to.
 
     References
     ----------
@@ -53,7 +56,7 @@ class CriticalDifferenceDisplay:
     @classmethod
     def from_scores(
         cls, scores: Any, *, test: str = "nemenyi", alpha: float = 0.05, ax: Any = None
-    ) -> "CriticalDifferenceDisplay":
+    ) -> CriticalDifferenceDisplay:
         """Compare all methods and draw the diagram.
 
         Parameters
@@ -66,23 +69,23 @@ class CriticalDifferenceDisplay:
         alpha : float, default=0.05
             Level of the test, for all pairs together.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure without it.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
         CriticalDifferenceDisplay
         """
         if test not in _TESTS:
-            raise InputError(f"test={test!r} is unknown. Give one of: {', '.join(_TESTS)}.")
+            raise InputError(f"{{test}} is unknown. Give one of: {listed(_TESTS)}.", test=test)
         return cls(_TESTS[test](scores, alpha=alpha)).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> "CriticalDifferenceDisplay":
+    def plot(self, ax: Any = None) -> CriticalDifferenceDisplay:
         """Draw the diagram.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure without it.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -114,7 +117,7 @@ class CriticalDifferenceDisplay:
         self.ax_.set_axis_off()
 
     def _draw_names(self, below: float) -> None:
-        """Write the better half to the left and the others to the right, lines not crossing."""
+        """Write the better half to the left and the others to the right, without crossing lines."""
         ranks, order = self.pairs.ranks, self.pairs.order
         n_methods = len(order)
         n_left = (n_methods + 1) // 2
@@ -146,7 +149,7 @@ class CriticalDifferenceDisplay:
 
 
 def _stack(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float, int]]:
-    """Put bars that would touch on levels of their own, each as high as possible."""
+    """Return bars with their levels: bars that would touch go on different ones."""
     ends: list[float] = []
     placed = []
     for first, last in spans:

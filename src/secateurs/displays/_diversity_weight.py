@@ -1,4 +1,4 @@
-"""What another weight of diversity would have given."""
+"""Accuracy of COMEP by the weight of diversity."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -12,8 +12,8 @@ from secateurs.pruning import Pruning
 class DiversityWeightDisplay(Display):
     """COMEP's accuracy on rows held out by the weight of diversity λ, at the size of a pruning.
 
-    Create it by `from_estimator`, `from_predictions` or `from_result`; the constructor takes what
-    has been computed already.
+    Create it with `from_estimator`, `from_predictions` or `from_result`; the constructor takes the
+    numbers to draw.
 
     Parameters
     ----------
@@ -25,11 +25,11 @@ class DiversityWeightDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where accuracy is drawn.
+        The axes of the accuracy.
     overlap_ax_ : matplotlib Axes
-        Where the overlap is drawn, on the other side.
+        The axes of the overlap, on the other side.
     figure_ : matplotlib Figure
-        The figure around them.
+        The figure they belong to.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class DiversityWeightDisplay(Display):
 
     @classmethod
     def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
-        """COMEP through all weights."""
+        """Evaluate COMEP at all weights."""
         pruning = pruning_of(result)
         evaluation = evaluation_of(result, rows)
         kept = pruning.member_indices.tolist()

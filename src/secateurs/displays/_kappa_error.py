@@ -12,8 +12,8 @@ from secateurs.pruning import Pruning
 class KappaErrorDisplay(Display):
     """κ–error diagram [1]_: every pair of members, by agreement and mean error.
 
-    Create it by `from_estimator`, `from_predictions` or `from_result`; the constructor takes what
-    has been computed already.
+    Create it with `from_estimator`, `from_predictions` or `from_result`; the constructor takes the
+    numbers to draw.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ class KappaErrorDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        The axes it is drawn on.
     figure_ : matplotlib Figure
-        The figure around it.
+        The figure they belong to.
 
     References
     ----------
@@ -48,7 +48,7 @@ class KappaErrorDisplay(Display):
 
     @classmethod
     def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
-        """All pairs, on the rows chosen on."""
+        """Compare all pairs on the rows chosen on."""
         pruning = pruning_of(result)
         return cls(kappa_error(pruning.votes), pruning.member_indices.tolist())
 

@@ -1,4 +1,4 @@
-"""How differently all pairs of members vote."""
+"""Distances between the votes of all pairs of members."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -14,22 +14,22 @@ from secateurs.pruning import Pruning
 class PairwiseHeatmapDisplay(Display):
     """Normalised variation of information of all pairs of members, in the order of clusters.
 
-    Create it by `from_estimator`, `from_predictions` or `from_result`; the constructor takes what
-    has been computed already.
+    Create it with `from_estimator`, `from_predictions` or `from_result`; the constructor takes the
+    numbers to draw.
 
     Parameters
     ----------
     pairs : PairDistances
         The distances on the rows chosen on, and the order of the members.
     kept : sequence of int
-        The members kept, which get a tick at the edge.
+        The members kept, marked by ticks at the edge.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        The axes it is drawn on.
     figure_ : matplotlib Figure
-        The figure around it.
+        The figure they belong to.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class PairwiseHeatmapDisplay(Display):
 
     @classmethod
     def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
-        """All pairs, on the rows chosen on."""
+        """Compare all pairs on the rows chosen on."""
         pruning = pruning_of(result)
         kept = pruning.member_indices.tolist()
         return cls(pair_distances(pruning.votes, kept), kept)

@@ -1,4 +1,4 @@
-"""A choice, step by step."""
+"""The choice of members, step by step."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -12,8 +12,8 @@ from secateurs.pruning import Pruning
 class SelectionOrderDisplay(Display):
     """Accuracy of the vote after each step of the choice, and of each member alone.
 
-    Create it by `from_estimator`, `from_predictions` or `from_result`; the constructor takes what
-    has been computed already.
+    Create it with `from_estimator`, `from_predictions` or `from_result`; the constructor takes the
+    numbers to draw.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ class SelectionOrderDisplay(Display):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        The axes it is drawn on.
     figure_ : matplotlib Figure
-        The figure around it.
+        The figure they belong to.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class SelectionOrderDisplay(Display):
 
     @classmethod
     def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
-        """The choice, on the rows chosen on."""
+        """Follow the choice on the rows chosen on."""
         pruning = pruning_of(result)
         order, scores = pruning.member_indices.tolist(), pruning.pruner.scores_.tolist()
         return cls(selection_steps(pruning.votes, order, scores))

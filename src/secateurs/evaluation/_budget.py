@@ -1,16 +1,19 @@
-"""How many members to keep: a number, or the smallest or largest number that meets a budget."""
+"""The number of members that meets a budget, and how size and latency are measured."""
+
+from __future__ import annotations
 
 import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
+from secateurs._text import counted
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation._curves import score
 from secateurs.evaluation._rows import Split
@@ -22,18 +25,18 @@ from secateurs.pruners import BasePruner
 
 @dataclass(frozen=True)
 class Budget:
-    """What the sub-ensemble may cost, or how much worse it may be.
+    """Limits of the sub-ensemble: its cost, or its loss of accuracy.
 
     Attributes
     ----------
     tolerance : float or None
-        How far the accuracy on rows held out may lie below that of the whole ensemble.
+        Largest loss of accuracy on rows held out, compared with the whole ensemble.
     max_bytes : int or None
         Largest size of the pickled sub-ensemble.
     max_latency : float or None
         Longest time to predict one row, in seconds, measured.
     cost, max_cost : array-like of shape (n_members,) and float, or None
-        What each member costs, and what all together may cost.
+        Cost of each member, and the largest total.
     """
 
     tolerance: float | None = None
@@ -44,27 +47,40 @@ class Budget:
 
     @property
     def is_set(self) -> bool:
-        """Whether anything is asked for."""
+        """Whether there is any limit."""
         named = (self.tolerance, self.max_bytes, self.max_latency, self.cost, self.max_cost)
         return any(value is not None for value in named)
 
     def check(self, n_members: int) -> None:
-        """Refuse budgets that are none."""
+        """Refuse budgets that make no sense."""
         for name in ("tolerance", "max_bytes", "max_latency", "max_cost"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
-                raise InputError(f"{name}={value!r} is no budget. Give a number of 0 or more.")
+                raise InputError(
+                    f"{{{name}}} is not a valid budget. Give a number of 0 or more.",
+                    **{name: value},
+                )
         if (self.cost is None) != (self.max_cost is None):
             raise InputError(
-                "cost and max_cost go together: what each member costs, and the total."
+                "{cost} and {max_cost} go together: the cost of each member, and the total.",
+                cost=...,
+                max_cost=...,
             )
         if self.cost is not None:
             costs = np.asarray(self.cost, dtype=float)
             if costs.shape != (n_members,) or not (costs >= 0).all():
                 raise InputError(
-                    f"cost has shape {costs.shape}. Give a number of 0 or more for each of the "
-                    f"{n_members} members."
+                    f"{{cost}} has shape {costs.shape}. Give a number of 0 or more for each of the "
+                    f"{n_members} members.",
+                    cost=...,
                 )
+
+
+class _Limit(NamedTuple):
+    """The most that a sub-ensemble may cost, and how that is measured."""
+
+    most: float
+    measure: Callable[[list[int]], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +106,7 @@ class Sizes:
         """Return the size that meets the budget: the smallest tolerated, or the largest allowed."""
         budget.check(self.votes.n_members)
         limits = self._limits(budget)
-        largest = min((self._largest(fits, name) for name, fits in limits), default=None)
+        largest = min((self._largest(name, limit) for name, limit in limits.items()), default=None)
         if budget.tolerance is None:
             assert largest is not None
             return largest
@@ -99,9 +115,11 @@ class Sizes:
         if largest is not None and enough[0] > largest:
             within = accuracies[sizes <= largest]
             raise BudgetError(
-                f"No sub-ensemble of at most {largest} members, as the budget allows, is within "
-                f"{budget.tolerance:g} of {accuracies[-1]:.4f} on rows held out; the best has "
-                f"{within.max():.4f}. Allow more, or a larger tolerance."
+                f"No sub-ensemble of at most {counted(largest, 'member')}, as the budget allows, "
+                f"meets {{tolerance}}: on rows held out the whole ensemble has "
+                f"{accuracies[-1]:.4f}, the best of these {within.max():.4f}. Allow more, or a "
+                "larger tolerance.",
+                tolerance=budget.tolerance,
             )
         return int(enough[0])
 
@@ -124,48 +142,53 @@ class Sizes:
     def _order(self) -> list[int]:
         return self.pruner.with_keep(self.votes.n_members).fit(self.votes).member_indices_.tolist()
 
-    def _limits(self, budget: Budget) -> list[tuple[str, Callable[[list[int]], bool]]]:
-        limits: list[tuple[str, Callable[[list[int]], bool]]] = []
+    def _limits(self, budget: Budget) -> dict[str, _Limit]:
+        """Return the limits on cost, by the parameter that sets them."""
+        limits = {}
         if budget.max_bytes is not None:
-            most = budget.max_bytes
-            limits.append((f"max_bytes={most:g}", lambda m: self._n_bytes(m) <= most))
+            limits["max_bytes"] = _Limit(budget.max_bytes, self._n_bytes)
         if budget.max_latency is not None:
-            row = _safe_indexing(self.problem.X, [0]) if self.problem.X is not None else None
-            if row is None:
-                raise InputError("max_latency needs models to measure; predictions take no time.")
-            longest = budget.max_latency
-            limits.append((f"max_latency={longest:g}", lambda m: self._latency(m, row) <= longest))
+            if self.problem.X is None:
+                raise InputError(
+                    "{max_latency} needs models to measure; predictions take no time.",
+                    max_latency=...,
+                )
+            row = _safe_indexing(self.problem.X, [0])
+            limits["max_latency"] = _Limit(budget.max_latency, partial(self._latency, row))
         if budget.cost is not None and budget.max_cost is not None:
-            costs, total = np.asarray(budget.cost, dtype=float), budget.max_cost
-            limits.append((f"max_cost={total:g}", lambda m: costs[m].sum() <= total))
+            costs = np.asarray(budget.cost, dtype=float)
+            limits["max_cost"] = _Limit(budget.max_cost, lambda members: costs[members].sum())
         return limits
 
-    def _largest(self, fits: Callable[[list[int]], bool], name: str) -> int:
-        """Find the largest size that fits, by halving: cost grows with size."""
+    def _largest(self, name: str, limit: _Limit) -> int:
+        """Return the largest size within a limit, by bisection: cost grows with size."""
         low, high = 0, self.votes.n_members
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if fits(self.members(middle)) else (low, middle - 1)
+            fits = limit.measure(self.members(middle)) <= limit.most
+            low, high = (middle, high) if fits else (low, middle - 1)
         if low == 0:
-            raise BudgetError(f"Not even one member meets {name}. Allow more.")
+            raise BudgetError(
+                f"Not even one member meets {{{name}}}. Allow more.", **{name: limit.most}
+            )
         return low
 
     def _n_bytes(self, members: list[int]) -> int:
         return len(pickle.dumps(self.problem.ensemble.slice(sorted(members))))
 
-    def _latency(self, members: list[int], row: Any) -> float:
+    def _latency(self, row: Any, members: list[int]) -> float:
         return latency(predictor(self.problem.ensemble, members), row)
 
 
 def own_vote(ensemble: Ensemble, X: Any, members: Sequence[int]) -> NDArray[Any]:
-    """Give the label that members vote for together, as their ensemble would have them vote."""
+    """Return the labels that members vote for together, as in their ensemble."""
     prepared = ensemble.prepare(X)
     tally: Any = sum(ensemble.contribution(prepared, member) for member in members)
     return ensemble.classes[tally.argmax(axis=1)]
 
 
 def predictor(ensemble: Ensemble, members: Sequence[int]) -> Callable[[Any], Any]:
-    """Give the predict of a sliced ensemble; for lists of models, their plurality vote."""
+    """Return the predict of a sliced ensemble; for a list of models, their plurality vote."""
     sliced = ensemble.slice(sorted(members))
     if hasattr(sliced, "predict"):
         return sliced.predict
@@ -173,22 +196,22 @@ def predictor(ensemble: Ensemble, members: Sequence[int]) -> Callable[[Any], Any
 
 
 def latency(predict: Callable[[Any], Any], rows: Any, most_seconds: float = 0.3) -> float:
-    """Measure a prediction: the median of repeats, three at the least."""
+    """Return the seconds of a prediction: the median of three repeats or more."""
     return float(np.median(timings([predict], rows, most_seconds)))
 
 
 def timings(
     predicts: Sequence[Callable[[Any], Any]], rows: Any, most_seconds: float = 0.3
 ) -> NDArray[np.float64]:
-    """Time predictions in turns, so that whatever else the machine does slows all of them alike.
+    """Time predictions in turns, so that other work on the machine slows all of them alike.
 
-    Gives the seconds of every repeat, (n_predicts, n_repeats): three repeats at the least, and no
-    more than take ``most_seconds`` for each prediction on average.
+    Returns the seconds of every repeat, (n_predicts, n_repeats): three repeats or more, as many as
+    take ``most_seconds`` per prediction on average.
     """
     budget, spent = most_seconds * len(predicts), 0.0
     rounds: list[list[float]] = []
     while len(rounds) < 3 or (spent < budget and len(rounds) < 100):
-        # Another one ran last and left its own data in the caches: run once before timing.
+        # Another one ran last and left its data in the caches: run once before timing.
         warm = not rounds or (len(predicts) > 1 and spent < budget)
         rounds.append([_seconds(predict, rows, warm) for predict in predicts])
         spent += sum(rounds[-1]) * (1 + warm)
@@ -204,5 +227,5 @@ def _seconds(predict: Callable[[Any], Any], rows: Any, warm: bool) -> float:
 
 
 def _spread_sizes(n_members: int) -> NDArray[np.intp]:
-    """Sizes to try where each needs a search of its own: some twenty, closer at the start."""
+    """Return about twenty sizes, for methods that need a search for each; denser at the start."""
     return np.unique(np.geomspace(1, n_members, 20).round().astype(np.intp))
