@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from secateurs.paper import PaperRow, load_plan
-from secateurs.paper._printed import METHODS, printed
+from secateurs.paper._printed import PAPER_METHODS, printed
 from secateurs.paper._reproduce import make_contents
 from secateurs.paper._results import as_frame
 
@@ -109,7 +109,7 @@ def timed(cell):
 
 def as_printed(name):
     """Results on two folds that have the mean and standard deviation of the paper's figures."""
-    plan = plan_of(name, folds=(0, 1), methods=METHODS)
+    plan = plan_of(name, folds=(0, 1), methods=PAPER_METHODS)
     names = {row.dataset: row.paper_name for row in plan.rows}
 
     def measure(cell):

@@ -12,7 +12,7 @@ from scipy import stats
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_table
 from secateurs.paper._mismatches import mismatches, n_compared
-from secateurs.paper._printed import FLOORS, METHODS, TABLES, printed
+from secateurs.paper._printed import FLOORS, PAPER_METHODS, TABLES, printed
 from secateurs.paper._table_text import as_latex, as_markdown, as_text
 
 
@@ -22,7 +22,7 @@ def test_results_like_the_papers_give_its_table(name):
     table = make_table(plan, frame)
     assert list(np.round(list(table.ranks.values()), 2)) == PRINTED_RANKS[name]
     for row in table.rows:
-        for method in METHODS:
+        for method in PAPER_METHODS:
             entry, figure = row.entries[method], printed(name)[row.source.paper_name][method]
             assert entry.mean == pytest.approx(figure.mean)
             assert entry.std == pytest.approx(figure.std, abs=1e-9)
@@ -51,7 +51,7 @@ def test_marks_are_those_of_scipys_paired_t_test():
     table = make_table(plan, frame)
     seen = []
     for row in table.rows:
-        for method in (*METHODS[:-1], *FLOORS):
+        for method in (*PAPER_METHODS[:-1], *FLOORS):
             entry = row.entries[method]
             test = stats.ttest_rel(
                 list(row.entries["domep"].folds.values()), list(entry.folds.values())
@@ -61,7 +61,7 @@ def test_marks_are_those_of_scipys_paired_t_test():
             seen.append(expected)
         assert row.entries["domep"].test is None
     assert {"", "‡", "†"} == set(seen)
-    for method in METHODS[:-1]:
+    for method in PAPER_METHODS[:-1]:
         marks = [row.entries[method].mark for row in table.rows]
         expected = f"{marks.count('‡')}/{marks.count('')}/{marks.count('†')}"
         assert str(table.win_tie_loss(method)) == expected
@@ -87,7 +87,7 @@ def test_no_method_is_best_when_all_have_the_same_mean():
 
 def test_means_that_are_printed_alike_share_their_ranks():
     plan = plan_of("table-dt", ["Iono"])
-    means = {method: 0.80001 + 0.000001 * place for place, method in enumerate(METHODS)}
+    means = {method: 0.80001 + 0.000001 * place for place, method in enumerate(PAPER_METHODS)}
     table = make_table(plan, frame_of(plan, lambda c: means.get(c.method, 0.5) + 0.01 * c.fold))
     assert set(table.ranks.values()) == {5.5}
 

@@ -190,11 +190,11 @@ def test_several_classes_are_made_two_on_request():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("irish",), "'irish' is no data set we know"),
-        (("iris", None, "ternary"), "reading='ternary' is unknown"),
+        (("irish",), "'irish' is not a known data set"),
+        (("iris", None, "ternary"), "reading='ternary' is not valid"),
         (("ames",), "ames is not here. It is not publicly available"),
         (("dogs_vs_cats",), r"Put dogs_vs_cats\.csv\.gz into a folder"),
-        (("iris", "nowhere"), "nowhere is no folder"),
+        (("iris", "nowhere"), "data_dir='nowhere' is not a folder"),
     ],
 )
 def test_what_cannot_be_had_is_told_in_one_line(arguments, message):
@@ -409,7 +409,7 @@ def test_a_table_of_openml_that_is_another_one_is_refused(tmp_path, monkeypatch)
 def test_what_openml_does_not_give_is_told_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nobody listens there
-    with pytest.raises(InputError, match="iono: OpenML's table 59 cannot be had: ") as caught:
+    with pytest.raises(InputError, match="iono: OpenML's table 59 cannot be fetched: ") as caught:
         load("iono")
     assert "\n" not in str(caught.value)
     assert "Put iono.csv.gz into a folder" in str(caught.value)

@@ -9,7 +9,7 @@ from made_up_results import frame_of, noisy, plan_of, row_of
 
 from secateurs.paper._accuracy_tables import make_table
 from secateurs.paper._extra_tables import authors_sheet, settings_sheet
-from secateurs.paper._printed import METHODS, label
+from secateurs.paper._printed import PAPER_METHODS, label
 
 
 def test_settings_are_listed_with_ranks_and_verdicts():
@@ -30,7 +30,7 @@ def test_settings_are_listed_with_ranks_and_verdicts():
         ("100", "10"),
     ]
     table = make_table(plan, frame, plan.settings[1])
-    for method in METHODS:
+    for method in PAPER_METHODS:
         assert float(lines[1][label(method)]) == pytest.approx(table.ranks[method], abs=1e-6)
     wins, ties, losses = map(int, lines[1]["W/T/L"].split("/"))
     assert wins + ties + losses == 3 * 9

@@ -9,7 +9,7 @@ from made_up_results import frame_of, judged, noise, noisy, plan_of, row_of
 from secateurs.paper._accuracy_tables import make_table
 from secateurs.paper._drawing import render
 from secateurs.paper._figure_ranks import rank_pictures
-from secateurs.paper._printed import METHODS, OURS, printed
+from secateurs.paper._printed import OURS, PAPER_METHODS, printed
 from secateurs.statistics import aggregated_ranks, average_ranks
 
 SETS = [f"Set {letter}" for letter in "ABCDEFGHIJKL"]
@@ -36,7 +36,7 @@ def test_rank_figures_show_our_ranks_and_the_papers():
     sums = [aggregated_ranks(table.scores) for table in tables]
     for name, first, second, *_ in pictures["aggregated-ranks"].rows:
         assert (first, second) == pytest.approx((sums[0][name], sums[1][name]))
-    assert [row[0] for row in pictures["friedman-all"].rows] == [m.upper() for m in METHODS]
+    assert [row[0] for row in pictures["friedman-all"].rows] == [m.upper() for m in PAPER_METHODS]
 
 
 def test_rank_figures_are_drawn():
@@ -146,4 +146,4 @@ def _printed(plan, cell):
     """The printed mean, on every fold."""
     name = next(row.paper_name for row in plan.rows if row.dataset == cell.dataset)
     figures = printed(plan.name)[name]
-    return figures[cell.method].mean / 100 if cell.method in METHODS else 0.5
+    return figures[cell.method].mean / 100 if cell.method in PAPER_METHODS else 0.5

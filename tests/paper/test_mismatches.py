@@ -5,7 +5,7 @@ from made_up_results import as_printed
 
 from secateurs.paper._accuracy_tables import make_table
 from secateurs.paper._mismatches import mismatches, n_compared
-from secateurs.paper._printed import METHODS, label, reason_for
+from secateurs.paper._printed import PAPER_METHODS, label, reason_for
 
 
 def test_rows_far_from_the_paper_are_listed_with_their_reason():
@@ -19,7 +19,7 @@ def test_rows_far_from_the_paper_are_listed_with_their_reason():
     assert found[0].furthest == pytest.approx(3.0)
     assert found[0].difference == pytest.approx(0.279)
     assert found[0].reason == reason_for("table-dt", "Spam", ["kp"])
-    assert found[1].methods == tuple(label(method) for method in METHODS)
+    assert found[1].methods == tuple(label(method) for method in PAPER_METHODS)
     assert found[1].difference == pytest.approx(-19)
     assert "label column" in found[1].reason
     assert not found[1].established

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from secateurs.paper._plan import Bag
-from secateurs.paper._printed import LEARNERS
+from secateurs.paper._printed import LEARNER_NAMES
 from secateurs.paper._protocol import SYNTHETIC, cast_votes, seed_sequence, small_seed, split
 from secateurs.paper.datasets import DATASETS, binarise, load
 
@@ -120,7 +120,7 @@ def test_votes_are_those_of_bagged_members(name, learner):
     assert (voted.n_train, voted.n_classes) == (178 - 2 * len(y), 3)
 
 
-@pytest.mark.parametrize("learner", sorted(set(LEARNERS) - {SYNTHETIC}))
+@pytest.mark.parametrize("learner", sorted(set(LEARNER_NAMES) - {SYNTHETIC}))
 def test_every_learner_votes_better_than_chance(learner):
     voted = cast_votes(Bag("iris", "multiclass", learner, 7, 0, 0))
     assert voted.test.is_right().mean() > 0.6

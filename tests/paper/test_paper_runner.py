@@ -159,7 +159,7 @@ def test_what_openml_does_not_give_is_missing(tmp_path, monkeypatch):
     outcome = run([made(rows=(iono,))], tmp_path / "out")
     assert outcome.n_cells == 0
     assert [item.dataset for item in outcome.missing] == ["iono"]
-    assert "OpenML's table 59 cannot be had" in outcome.missing[0].reason
+    assert "OpenML's table 59 cannot be fetched" in outcome.missing[0].reason
 
 
 def test_rows_of_other_data_are_measured_again(tmp_path):

@@ -8,7 +8,7 @@ from made_up_results import PRINTED_COUNTS, PRINTED_RANKS, frame_of, plan_of
 
 from secateurs.paper import load_plan
 from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._printed import METHODS, TABLES, printed, reason_for, reasons
+from secateurs.paper._printed import PAPER_METHODS, TABLES, printed, reason_for, reasons
 
 # Rows of a test part, where few: the paper's readings of small data sets.
 SMALL = {
@@ -20,7 +20,7 @@ SMALL = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_paper_has_ten_methods_on_every_data_set(name):
-    assert all(tuple(entries) == METHODS for entries in printed(name).values())
+    assert all(tuple(entries) == PAPER_METHODS for entries in printed(name).values())
 
 
 @pytest.mark.parametrize(
@@ -66,21 +66,23 @@ def test_the_printed_means_give_the_printed_ranks(name):
 @pytest.mark.parametrize("name", TABLES)
 def test_the_printed_marks_give_the_printed_counts(name):
     table = make_table(plan_of(name), frame_of(plan_of(name), lambda _: None))
-    counts = [str(table.paper_win_tie_loss(method)) for method in METHODS[:-1]]
+    counts = [str(table.paper_win_tie_loss(method)) for method in PAPER_METHODS[:-1]]
     assert counts == PRINTED_COUNTS[name].split()
 
 
 def test_reasons_speak_of_rows_and_methods_that_there_are():
     for reason in reasons():
         assert reason.row in printed(reason.table)
-        assert set(reason.methods) <= set(METHODS)
+        assert set(reason.methods) <= set(PAPER_METHODS)
         assert reason.text
 
 
 def test_reasons_of_other_methods_are_not_given():
-    assert reason_for("table-dt", "Credit", ["kl"]) == reason_for("table-dt", "Credit", METHODS)
+    assert reason_for("table-dt", "Credit", ["kl"]) == reason_for(
+        "table-dt", "Credit", PAPER_METHODS
+    )
     for reason in reasons():
-        others = set(METHODS) - set(reason.methods)
+        others = set(PAPER_METHODS) - set(reason.methods)
         if reason.methods:
             assert reason.text not in reason_for(reason.table, reason.row, others)
             assert reason.text in reason_for(reason.table, reason.row, reason.methods)

@@ -18,7 +18,7 @@ from made_up_results import (
 
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._printed import FLOORS, METHODS, printed
+from secateurs.paper._printed import FLOORS, PAPER_METHODS, printed
 from secateurs.paper._table_text import as_latex, as_markdown, as_text
 
 
@@ -75,7 +75,7 @@ def test_latex_has_bold_marks_rules_and_nothing_unescaped():
     assert re.search(r"& 70\.0\d\$\\pm\$0\.0\d\$\\ddagger\$ &", text)
     body = [line for line in text.splitlines() if line.endswith(r"\\")]
     cells = {line.replace(r"\&", "").count("&") for line in body}
-    assert cells == {len(METHODS) + len(FLOORS)}
+    assert cells == {len(PAPER_METHODS) + len(FLOORS)}
 
 
 def test_text_shows_ours_the_papers_the_difference_and_the_distance():

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from secateurs._text import NOTHING
-from secateurs.paper._accuracy_tables import Entry, Table, TableRow, column_name
+from secateurs.paper._accuracy_tables import AccuracyTable, Entry, TableRow, column_name
 from secateurs.paper._mismatches import mismatches
-from secateurs.paper._printed import CONTROL, METHODS, label
+from secateurs.paper._printed import CONTROL, PAPER_METHODS, label
 from secateurs.paper._table_text import BOLD, PLAIN, Grid, Sheet, csv_text, distance, number
 from secateurs.statistics import WinTieLoss
 
@@ -27,7 +27,7 @@ _CSV_HEADINGS = (
 )
 
 
-def accuracy_sheet(table: Table) -> Sheet:
+def accuracy_sheet(table: AccuracyTable) -> Sheet:
     """Return a table with legend, comparison and remarks, ready to be written."""
     lines = (_csv_line(table, row, column) for row in table.rows for column in table.columns)
     notes = {"Not like the paper": list(map(str, mismatches(table))), "Missing": table.notes()}
@@ -43,7 +43,7 @@ def accuracy_sheet(table: Table) -> Sheet:
     )
 
 
-def _main_grid(table: Table) -> Grid:
+def _main_grid(table: AccuracyTable) -> Grid:
     """Lay a table out as the paper does: data sets, then W/T/L and average ranks."""
     columns = table.columns
     lines = [
@@ -55,29 +55,29 @@ def _main_grid(table: Table) -> Grid:
     return Grid(headings, tuple(lines), frozenset([len(table.rows)]))
 
 
-def _comparison_grid(table: Table) -> Grid | None:
+def _comparison_grid(table: AccuracyTable) -> Grid | None:
     """Lay out our means beside the paper's, ten methods; None where no row is the paper's."""
     if not any(entry.paper for row in table.rows for entry in row.entries.values()):
         return None
     lines: list[tuple[str, ...]] = []
     rules = []
     for row in table.rows:
-        if any(row.entries[method].paper for method in METHODS):
+        if any(row.entries[method].paper for method in PAPER_METHODS):
             rules.append(len(lines))
             lines += _comparison(row)
     rules.append(len(lines))
     lines += [
-        ("t-test (W/T/L)", "ours", *_counts(METHODS, table.win_tie_loss)),
-        ("", "paper", *_counts(METHODS, table.paper_win_tie_loss)),
-        ("Average rank", "ours", *_ranks(METHODS, table.ranks)),
-        ("", "paper", *_ranks(METHODS, table.paper_ranks)),
+        ("t-test (W/T/L)", "ours", *_counts(PAPER_METHODS, table.win_tie_loss)),
+        ("", "paper", *_counts(PAPER_METHODS, table.paper_win_tie_loss)),
+        ("Average rank", "ours", *_ranks(PAPER_METHODS, table.ranks)),
+        ("", "paper", *_ranks(PAPER_METHODS, table.paper_ranks)),
     ]
-    headings = ("Data set", "", *map(label, METHODS))
+    headings = ("Data set", "", *map(label, PAPER_METHODS))
     return Grid(headings, tuple(lines), frozenset(rules[1:]))
 
 
 def _comparison(row: TableRow) -> list[tuple[str, ...]]:
-    entries = [row.entries[method] for method in METHODS]
+    entries = [row.entries[method] for method in PAPER_METHODS]
     theirs = [f"{entry.paper}{entry.paper.mark}" if entry.paper else "" for entry in entries]
     if not any(entry.folds for entry in entries):
         return [(row.name, "paper", *theirs)]
@@ -85,7 +85,7 @@ def _comparison(row: TableRow) -> list[tuple[str, ...]]:
         (row.name, "ours", *map(str, entries)),
         ("", "paper", *theirs),
         ("", "difference", *(number(entry.difference, sign=True) for entry in entries)),
-        ("", "in paper's std", *(distance(row.deviations(m)) for m in METHODS)),
+        ("", "in paper's std", *(distance(row.deviations(m)) for m in PAPER_METHODS)),
     ]
 
 
@@ -102,7 +102,7 @@ def _ranks(names: Iterable[str], ranks: Mapping[str, float]) -> list[str]:
     return [number(ranks.get(name)) for name in names]
 
 
-def _csv_line(table: Table, row: TableRow, column: str) -> tuple[Any, ...]:
+def _csv_line(table: AccuracyTable, row: TableRow, column: str) -> tuple[Any, ...]:
     source, entry = row.source, row.entries[column]
     paper = (entry.paper.mean, entry.paper.std, entry.paper.mark) if entry.paper else (None,) * 3
     return (

@@ -15,7 +15,7 @@ from secateurs.paper._printed import (
     CONTROL,
     FLOORS,
     MARKS,
-    METHODS,
+    PAPER_METHODS,
     Printed,
     label,
     printed,
@@ -109,7 +109,7 @@ class TableRow:
     @property
     def is_ranked(self) -> bool:
         """Whether all ten methods were measured, on the same folds."""
-        measured = {frozenset(self.entries[method].folds) for method in METHODS}
+        measured = {frozenset(self.entries[method].folds) for method in PAPER_METHODS}
         return len(measured) == 1 and bool(next(iter(measured)))
 
     def deviations(self, method: str) -> float:
@@ -130,7 +130,7 @@ def deviations(mean: float, paper: Printed | None, n_test: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class AccuracyTable:
     """A table of the paper, as measured here.
 
     Attributes
@@ -156,9 +156,11 @@ class Table:
         import pandas as pd
 
         ranked = [row for row in self.rows if row.is_ranked]
-        values = [[round(row.entries[m].mean, 2) for m in METHODS] for row in ranked]
+        values = [[round(row.entries[m].mean, 2) for m in PAPER_METHODS] for row in ranked]
         index = [row.name for row in ranked]
-        return pd.DataFrame(values, index=index, columns=[label(m) for m in METHODS], dtype=float)
+        return pd.DataFrame(
+            values, index=index, columns=[label(m) for m in PAPER_METHODS], dtype=float
+        )
 
     @cached_property
     def paper_scores(self) -> pd.DataFrame:
@@ -166,8 +168,8 @@ class Table:
         import pandas as pd
 
         rows = printed(self.name)
-        values = [[entries[method].mean for method in METHODS] for entries in rows.values()]
-        return pd.DataFrame(values, index=list(rows), columns=[label(m) for m in METHODS])
+        values = [[entries[method].mean for method in PAPER_METHODS] for entries in rows.values()]
+        return pd.DataFrame(values, index=list(rows), columns=[label(m) for m in PAPER_METHODS])
 
     @property
     def ranks(self) -> dict[str, float]:
@@ -196,7 +198,7 @@ class Table:
         return [note for row in self.rows if (note := _missing(self, row))]
 
 
-def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) -> Table:
+def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) -> AccuracyTable:
     """Return a table of the paper as measured.
 
     Parameters
@@ -210,7 +212,7 @@ def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) 
 
     Returns
     -------
-    Table
+    AccuracyTable
         Missing cells leave their entries empty or with fewer folds.
     """
     chosen = setting or plan.settings[0]
@@ -228,7 +230,7 @@ def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) 
         f"Test accuracy in per cent, mean ± standard deviation over {len(plan.folds)} folds; "
         f"ensembles of {chosen}."
     )
-    return Table(plan.name, plan.title, caption, rows, columns)
+    return AccuracyTable(plan.name, plan.title, caption, rows, columns)
 
 
 def _columns(plan: Plan) -> tuple[str, ...]:
@@ -240,7 +242,7 @@ def _columns(plan: Plan) -> tuple[str, ...]:
         for method in plan.methods
         if method not in FLOORS
     ]
-    return (*METHODS, *floors, *others)
+    return (*PAPER_METHODS, *floors, *others)
 
 
 def _row(
@@ -290,7 +292,7 @@ def _best(entries: Mapping[str, Entry]) -> list[str]:
             -round(entries[method].mean, 2),
             float(np.nan_to_num(round(entries[method].std, 2))),
         )
-        for method in METHODS
+        for method in PAPER_METHODS
     }
     if len({mean for mean, _ in shown.values()}) < 2:
         return []
@@ -299,13 +301,13 @@ def _best(entries: Mapping[str, Entry]) -> list[str]:
 
 
 def _by_method(ranks: pd.Series) -> dict[str, float]:
-    return {method: float(ranks[label(method)]) for method in METHODS}
+    return {method: float(ranks[label(method)]) for method in PAPER_METHODS}
 
 
-def _missing(table: Table, row: TableRow) -> str:
+def _missing(table: AccuracyTable, row: TableRow) -> str:
     counts = {column: len(entry.folds) for column, entry in row.entries.items()}
     if not any(counts.values()):
-        reason = reason_for(table.name, row.source.paper_name, METHODS)
+        reason = reason_for(table.name, row.source.paper_name, PAPER_METHODS)
         return f"{row.name}: no results. {reason}".strip()
     gaps = [column for column, count in counts.items() if count < row.n_folds]
     if not gaps:
@@ -317,13 +319,13 @@ def _missing(table: Table, row: TableRow) -> str:
     return f"{row.name}: incomplete, folds of {row.n_folds}: {short}.{ranked}"
 
 
-def all_scores(tables: Sequence[Table], *, paper: bool = False) -> pd.DataFrame:
+def all_scores(tables: Sequence[AccuracyTable], *, paper: bool = False) -> pd.DataFrame:
     """Return the scores of all tables as one, ours or the paper's."""
     import pandas as pd
 
     parts = {table.title: table.paper_scores if paper else table.scores for table in tables}
     filled = {title: part for title, part in parts.items() if len(part)}
-    names = [label(method) for method in METHODS]
+    names = [label(method) for method in PAPER_METHODS]
     return pd.concat(filled) if filled else pd.DataFrame(columns=names, dtype=float)
 
 

@@ -1,4 +1,4 @@
-"""What is known of the data sets: one line each in data/datasets.csv."""
+"""What is known of the data sets: one line each in datasets.csv."""
 
 import csv
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ class Dataset:
     paper_name : str
         The name that the paper prints; empty if it prints none.
     role : {"paper", "authors' code", "extra", "stand-in"}
-        Named in the paper, or in the authors' code alone (together 29 sets); something else that
-        is of use; or a set of scikit-learn for trials without any data.
+        Named in the paper, or in the authors' code alone (together 29 sets); another useful set; or
+        a set of scikit-learn for trials without a data folder.
     task : {"binary", "multiclass"}
         Two classes or more.
     n_rows, n_features : int or None
@@ -27,13 +27,13 @@ class Dataset:
     class_counts : mapping of str to int
         Rows of each class.
     openml_id : int or None
-        Number at openml.org of the same table, where that is sure.
+        Number at openml.org of the same table, where that is certain.
     openml_target : str or None
-        Its label, where that is not what OpenML says.
+        Its label, where OpenML names another column.
     sha256 : str or None
-        Of ``NAME.csv.gz``.
+        Checksum of ``NAME.csv.gz``.
     note : str
-        What else to know.
+        Remarks.
     """
 
     name: str

@@ -1,13 +1,16 @@
 """Where data sets come from: a file, scikit-learn, their definition, OpenML."""
 
+from __future__ import annotations
+
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs._text import listed
 from secateurs.exceptions import InputError, cause_of, reading
 from secateurs.paper._generated_data import GENERATORS
 
@@ -17,11 +20,11 @@ if TYPE_CHECKING:
 TARGET = "target"
 WITH_SKLEARN = ("breast_cancer", "digits", "iris", "wine")
 
-Table = tuple["pd.DataFrame", NDArray[np.str_]]  # features and labels
+FeaturesAndLabels = tuple["pd.DataFrame", NDArray[np.str_]]  # features and labels
 
 
-def read_file(path: Path) -> Table:
-    """Read a file of our form."""
+def read_file(path: Path) -> FeaturesAndLabels:
+    """Read a file of features and a last column of labels."""
     import pandas as pd
 
     with reading(path):
@@ -34,24 +37,24 @@ def read_file(path: Path) -> Table:
     return frame.apply(_numbers_or_words), labels
 
 
-def _numbers_or_words(column: "pd.Series[str]") -> "pd.Series[Any]":
-    """Turn a column into numbers, all digits counting, if all that is there are numbers."""
+def _numbers_or_words(column: pd.Series[str]) -> pd.Series[Any]:
+    """Return a column as numbers, with all digits, if it holds only numbers."""
     try:
         return column.astype(object).where(column.notna(), np.nan).astype(float)
     except ValueError:
         return column
 
 
-def from_sklearn(name: str) -> Table:
-    """Give a data set that comes with scikit-learn."""
+def from_sklearn(name: str) -> FeaturesAndLabels:
+    """Return a data set that comes with scikit-learn."""
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     return bunch.data, bunch.target.to_numpy().astype(str)
 
 
-def draw(name: str, n_rows: int) -> Table:
-    """Draw a data set by its definition, the same one every time."""
+def draw(name: str, n_rows: int) -> FeaturesAndLabels:
+    """Draw a data set by its definition, always the same one."""
     import pandas as pd
 
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
@@ -59,7 +62,7 @@ def draw(name: str, n_rows: int) -> Table:
     return pd.DataFrame(X, columns=[f"x{i + 1}" for i in range(X.shape[1])]), y
 
 
-def from_openml(data_id: int, target: str | None) -> tuple["pd.DataFrame", "pd.Series[Any]"]:
+def from_openml(data_id: int, target: str | None) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Fetch a table from openml.org, or from scikit-learn's cache of it."""
     from sklearn.datasets import fetch_openml
 
@@ -72,21 +75,23 @@ def from_openml(data_id: int, target: str | None) -> tuple["pd.DataFrame", "pd.S
             n_retries=1,
         )
     except Exception as error:
-        raise InputError(f"OpenML's table {data_id} cannot be had: {cause_of(error)}.") from error
+        raise InputError(
+            f"OpenML's table {data_id} cannot be fetched: {cause_of(error)}."
+        ) from error
     return bunch.data, bunch.target
 
 
 def conform(
-    frame: "pd.DataFrame",
-    target: "pd.Series[Any]",
+    frame: pd.DataFrame,
+    target: pd.Series[Any],
     n_features: int,
     class_counts: Mapping[str, int],
-) -> Table:
-    """Bring somebody else's copy into our form, or refuse it if it is not the same table.
+) -> FeaturesAndLabels:
+    """Bring another copy of a data set into our form, or refuse it if the table differs.
 
-    The same table has as many features, and classes of the same sizes, perhaps once incomplete
-    rows are left out. Classes of other names get ours by their sizes, where no two classes are
-    equally large.
+    The table is the same if it has as many features, and classes of the same sizes, perhaps after
+    incomplete rows are left out. Classes with other names get ours by their sizes, where no two
+    classes are equally large.
     """
     if len(frame) != sum(class_counts.values()):
         whole = frame.notna().all(axis=1)
@@ -96,14 +101,14 @@ def conform(
     sizes = sorted(class_counts.values())
     if sorted(counts) != sizes or frame.shape[1] != n_features:
         raise InputError(
-            f"The copy has {frame.shape[1]} features and classes of {_listed(sorted(counts))} "
-            f"rows, not {n_features} and {_listed(sizes)}: it is another table."
+            f"The copy has {frame.shape[1]} features and classes of {listed(sorted(counts))} "
+            f"rows, not {n_features} and {listed(sizes)}: it is another table."
         )
     if set(names) == set(class_counts):
         return frame, labels
     if len(set(sizes)) < len(sizes):
         raise InputError(
-            f"The copy names its classes {_listed(names)}, not {_listed(class_counts)}, and two "
+            f"The copy names its classes {listed(names)}, not {listed(class_counts)}, and two "
             "are equally large: which is which cannot be told."
         )
     ours = {size: label for label, size in class_counts.items()}
@@ -111,8 +116,8 @@ def conform(
     return frame, np.array([new[label] for label in labels])
 
 
-def as_numbers(frame: "pd.DataFrame") -> NDArray[np.float64]:
-    """Turn features into floats: words into 1, 2, … in sorted order, missing cells into 0.
+def as_numbers(frame: pd.DataFrame) -> NDArray[np.float64]:
+    """Return features as floats: words as 1, 2, … in sorted order, missing cells as 0.
 
     Parameters
     ----------
@@ -144,7 +149,3 @@ def as_numbers(frame: "pd.DataFrame") -> NDArray[np.float64]:
         else:
             X[present, place] = 1 + np.unique(values.astype(str), return_inverse=True)[1]
     return X
-
-
-def _listed(values: Iterable[object]) -> str:
-    return ", ".join(map(str, values))

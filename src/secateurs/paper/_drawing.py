@@ -78,9 +78,9 @@ class Picture:
 
 
 def render(picture: Picture) -> dict[str, bytes]:
-    """Draw a figure, and give it as PNG and SVG.
+    """Draw a figure; return it as PNG and SVG.
 
-    Equal figures give equal bytes. Settings of the user's own matplotlib have no say.
+    Equal figures give equal bytes, whatever the user's settings of matplotlib.
     """
     matplotlib = import_extra("matplotlib", "plot", "drawing figures")
     figures = import_extra("matplotlib.figure", "plot", "drawing figures")

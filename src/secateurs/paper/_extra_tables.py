@@ -7,10 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from secateurs._text import NOTHING
-from secateurs.paper._accuracy_tables import Entry, Table, TableRow, deviations, make_table
+from secateurs.paper._accuracy_tables import AccuracyTable, Entry, TableRow, deviations, make_table
 from secateurs.paper._figure_ranks import judge_best_ranks, judge_not_worse
 from secateurs.paper._plan import Plan
-from secateurs.paper._printed import CONTROL, METHODS, TABLE_OF_LEARNER, Printed, label, printed
+from secateurs.paper._printed import (
+    CONTROL,
+    PAPER_METHODS,
+    TABLE_OF_LEARNER,
+    Printed,
+    label,
+    printed,
+)
 from secateurs.paper._table_text import Grid, Sheet, csv_text, distance, number
 
 if TYPE_CHECKING:
@@ -45,7 +52,7 @@ def settings_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
     ]
     if not lines:
         return None
-    names = map(label, METHODS)
+    names = map(label, PAPER_METHODS)
     headings = ("Members", "Kept", "Data sets", *names, "W/T/L", "Not worse", "Best ranks")
     shown = tuple(
         tuple(number(value) if isinstance(value, float) else str(value) for value in line)
@@ -59,11 +66,11 @@ def settings_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
     return Sheet(plan.name, plan.title, caption, Grid(headings, shown), csv_text(headings, lines))
 
 
-def _summary(table: Table) -> tuple[Any, ...]:
-    counts = [table.win_tie_loss(method) for method in METHODS if method != CONTROL]
+def _summary(table: AccuracyTable) -> tuple[Any, ...]:
+    counts = [table.win_tie_loss(method) for method in PAPER_METHODS if method != CONTROL]
     totals = (sum(getattr(c, name) for c in counts) for name in ("wins", "ties", "losses"))
     verdicts = (judge([table]).verdict for judge in (judge_not_worse, judge_best_ranks))
-    ranks = (table.ranks[method] for method in METHODS)
+    ranks = (table.ranks[method] for method in PAPER_METHODS)
     return (*ranks, "/".join(map(str, totals)), *verdicts)
 
 

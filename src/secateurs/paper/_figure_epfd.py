@@ -13,7 +13,7 @@ from secateurs._text import listed, signed
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
 from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import Figure, Series, by_row
+from secateurs.paper._figures import PaperFigure, RowSeries, by_row
 from secateurs.paper._plan import PaperRow, Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_by_row
@@ -26,7 +26,7 @@ _PAIRS = "pairs of a data set and a method"
 
 
 @dataclass(frozen=True, eq=False)
-class EpfdPair(Series):
+class EpfdPair(RowSeries):
     """A method and its distributed version on one data set.
 
     Attributes
@@ -227,7 +227,7 @@ def _draw(pairs: Sequence[EpfdPair], figure: Any) -> None:
     look.legend_below(figure, below, 3)
 
 
-FIGURE = Figure(
+FIGURE = PaperFigure(
     "figure-epfd",
     epfd_pairs,
     epfd_pictures,

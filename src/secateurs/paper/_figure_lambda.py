@@ -14,7 +14,7 @@ from secateurs._text import listed, signed
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
 from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import Figure, Series, by_row
+from secateurs.paper._figures import PaperFigure, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._results import results_by_row, where
 from secateurs.statistics import paired_t_test
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class LambdaCurve(Series):
+class LambdaCurve(RowSeries):
     """Test accuracy of COMEP against λ, on one data set and for one size.
 
     Attributes
@@ -193,4 +193,4 @@ def _standard_error(values: Any) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
-FIGURE = Figure("figure-lambda", lambda_curves, lambda_pictures, (judge_mix, judge_weight))
+FIGURE = PaperFigure("figure-lambda", lambda_curves, lambda_pictures, (judge_mix, judge_weight))

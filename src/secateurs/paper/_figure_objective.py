@@ -14,9 +14,9 @@ from secateurs._text import signed
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import ALPHA, Finding, claim, weigh
 from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import Figure, Series, by_row
+from secateurs.paper._figures import PaperFigure, RowSeries, by_row
 from secateurs.paper._plan import Plan
-from secateurs.paper._printed import READINGS
+from secateurs.paper._printed import READING_NAMES
 from secateurs.paper._results import results_by_row, where
 from secateurs.paper._table_text import number
 from secateurs.statistics import format_p
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Correlation(Series):
+class Correlation(RowSeries):
     """Objective and accuracy of all combinations of a number of members.
 
     Attributes
@@ -112,7 +112,7 @@ def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[Picture
         Picture(
             name,
             plan.name,
-            f"Objective against accuracy: {row}, {READINGS[mine[0].source.reading]}",
+            f"Objective against accuracy: {row}, {READING_NAMES[mine[0].source.reading]}",
             f"All combinations of {plan.n_members[0]} members, each fold with a colour, a "
             "marker and a regression line of its own. r is the correlation within folds. "
             "Combinations share members, so p is smaller than it should be.",
@@ -155,4 +155,4 @@ def _draw(found: Sequence[Correlation], figure: Any) -> None:
     panels[-1].set_xlabel("objective (TDAS on the validation rows)")
 
 
-FIGURE = Figure("figure-objective", correlations, objective_pictures, (judge_objective,))
+FIGURE = PaperFigure("figure-objective", correlations, objective_pictures, (judge_objective,))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from secateurs._text import listed, signed
 from secateurs.displays._critical_difference import CriticalDifferenceDisplay
 from secateurs.paper import _drawing as look
-from secateurs.paper._accuracy_tables import Table, all_scores
+from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
 from secateurs.paper._claims import ALPHA, FAILS, HOLDS, UNKNOWN, Finding, claim
 from secateurs.paper._drawing import Picture
-from secateurs.paper._printed import CONTROL, METHODS, OURS, label
+from secateurs.paper._printed import CONTROL, OURS, PAPER_METHODS, label
 from secateurs.statistics import (
     aggregated_ranks,
     average_ranks,
@@ -27,13 +27,13 @@ from secateurs.statistics import (
 if TYPE_CHECKING:
     import pandas as pd
 
-_NAMES = [label(method) for method in METHODS]
+_NAMES = [label(method) for method in PAPER_METHODS]
 _OWN = [label(method) for method in OURS]
 _OTHERS = [name for name in _NAMES if name not in _OWN]
 
 
 @claim("not-worse", "DOMEP is not significantly worse than the centralised methods.")
-def judge_not_worse(tables: Sequence[Table]) -> Finding:
+def judge_not_worse(tables: Sequence[AccuracyTable]) -> Finding:
     """DOMEP is compared with the nine other methods, over data sets and on each of them.
 
     Holds if Wilcoxon's test with Holm's correction over all data sets of the tables finds no method
@@ -44,7 +44,7 @@ def judge_not_worse(tables: Sequence[Table]) -> Finding:
     """
     scores, control = all_scores(tables), label(CONTROL)
     folds = [len(r.entries[CONTROL].folds) for t in tables for r in t.rows if r.is_ranked]
-    others = [method for method in METHODS if method != CONTROL]
+    others = [method for method in PAPER_METHODS if method != CONTROL]
     if not len(scores):
         return Finding(UNKNOWN, "No data set has results of all ten methods.", {})
     counts = [t.win_tie_loss(method) for t in tables for method in others]
@@ -78,7 +78,7 @@ def judge_not_worse(tables: Sequence[Table]) -> Finding:
 
 
 @claim("best-ranks", "COMEP and DOMEP have the best average ranks.")
-def judge_best_ranks(tables: Sequence[Table]) -> Finding:
+def judge_best_ranks(tables: Sequence[AccuracyTable]) -> Finding:
     """The average ranks of ten methods over all data sets of the tables are compared.
 
     Holds if COMEP and DOMEP have the two best. Does not hold if another method ranks before one of
@@ -97,7 +97,7 @@ def judge_best_ranks(tables: Sequence[Table]) -> Finding:
 
 
 @claim("superior", "COMEP and DOMEP are significantly better than all others.")
-def judge_superior(tables: Sequence[Table]) -> Finding:
+def judge_superior(tables: Sequence[AccuracyTable]) -> Finding:
     """Nemenyi's test at 5 % compares the ten methods over all data sets of the tables.
 
     Holds if COMEP and DOMEP both rank significantly before each of the eight other methods. Does
@@ -105,7 +105,7 @@ def judge_superior(tables: Sequence[Table]) -> Finding:
     5, the distance if both were the first two everywhere and the others alike.
     """
     scores = all_scores(tables)
-    if not len(scores) or critical_difference(len(METHODS), len(scores), ALPHA) > 5:
+    if not len(scores) or critical_difference(len(PAPER_METHODS), len(scores), ALPHA) > 5:
         told = f"{len(scores)} data sets have results of all ten methods: too few for this test."
         return Finding(UNKNOWN, told, {"data_sets": len(scores)})
     behind = {name: nemenyi(scores, ALPHA).worse_than(name) for name in _OWN}
@@ -121,7 +121,7 @@ def judge_superior(tables: Sequence[Table]) -> Finding:
     return Finding(verdict, f"{told}.", numbers)
 
 
-def rank_pictures(tables: Sequence[Table]) -> list[Picture]:
+def rank_pictures(tables: Sequence[AccuracyTable]) -> list[Picture]:
     """Return the figures of ranks: over all tables, then per table."""
     pictures = []
     if len(tables) > 1:
@@ -197,7 +197,7 @@ def _draw_diagrams(tests: dict[str, Any], figure: Any) -> None:
         panel.set_title(f"{side}: {panel.get_title()}")
 
 
-def _sums(tables: Sequence[Table]) -> Picture:
+def _sums(tables: Sequence[AccuracyTable]) -> Picture:
     sides = {
         side: {
             table.title: aggregated_ranks(scores)
@@ -213,7 +213,7 @@ def _sums(tables: Sequence[Table]) -> Picture:
     )
     caption = (
         "Ranks of a method added up over the data sets of all tables; the smaller, the better. "
-        "Data sets that were not measured lack on our side."
+        "Data sets that were not measured are missing on our side."
     )
     draw = partial(_draw_sums, sides, [table.title for table in tables])
     title = "Aggregated ranks"

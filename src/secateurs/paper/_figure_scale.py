@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from secateurs.paper import _drawing as look
 from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import Figure
+from secateurs.paper._figures import PaperFigure
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_of
@@ -74,4 +74,4 @@ def _draw(times: Sequence[Timing], n: int, d: int, figure: Any) -> None:
     look.legend_below(figure, left, 4)
 
 
-FIGURE = Figure("figure-scale", timings, scale_pictures)
+FIGURE = PaperFigure("figure-scale", timings, scale_pictures)

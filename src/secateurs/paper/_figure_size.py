@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from secateurs.paper import _drawing as look
 from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import Figure, Series, by_row
+from secateurs.paper._figures import PaperFigure, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_by_row, where
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class MethodCurve(Series):
+class MethodCurve(RowSeries):
     """Test accuracy of a method per number of members kept; in per cent, mean over folds."""
 
     method: str
@@ -86,4 +86,4 @@ def _some_places(n_sizes: int, n_places: int) -> NDArray[np.intp]:
     return np.unique(np.geomspace(1, n_sizes, n_places).round().astype(int)) - 1
 
 
-FIGURE = Figure("figure-size", method_curves, size_pictures)
+FIGURE = PaperFigure("figure-size", method_curves, size_pictures)

@@ -12,7 +12,7 @@ import numpy as np
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
 from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import Figure, Series
+from secateurs.paper._figures import PaperFigure, RowSeries
 from secateurs.paper._plan import Plan
 from secateurs.paper._results import results_by_row
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class SpeedUp(Series):
+class SpeedUp(RowSeries):
     """Times of COMEP and DOMEP on the same votes.
 
     Attributes
@@ -154,4 +154,4 @@ def _draw(races: Sequence[SpeedUp], names: Sequence[str], figure: Any) -> None:
     look.legend_below(figure, panels[0], 2)
 
 
-FIGURE = Figure("figure-speedup", speed_ups, speedup_pictures, (judge_faster,))
+FIGURE = PaperFigure("figure-speedup", speed_ups, speedup_pictures, (judge_faster,))

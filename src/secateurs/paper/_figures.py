@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Figure:
+class PaperFigure:
     """A figure of the paper: how its numbers, drawings and verdicts are made.
 
     Attributes
@@ -37,7 +37,7 @@ class Figure:
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class RowSeries:
     """Numbers of one row of a plan.
 
     Attributes

@@ -35,14 +35,14 @@ def waveform(n_rows: int, rng: np.random.Generator) -> Drawn:
     """
     waves = {peak: np.maximum(6 - abs(np.arange(1, 22) - peak), 0) for peak in (7, 11, 15)}
     y = rng.integers(3, size=n_rows).astype(str)
-    share = rng.random(n_rows)[:, None]
+    mix = rng.random(n_rows)[:, None]
     first, second = (np.stack([waves[_PEAKS[label][i]] for label in y]) for i in (0, 1))
-    X = share * first + (1 - share) * second + rng.standard_normal((n_rows, 21))
+    X = mix * first + (1 - mix) * second + rng.standard_normal((n_rows, 21))
     return X, y
 
 
 def waveform_noise(n_rows: int, rng: np.random.Generator) -> Drawn:
-    """Draw the waves with 19 further features that are noise alone."""
+    """Draw the waves with 19 further features of pure noise."""
     X, y = waveform(n_rows, rng)
     return np.hstack([X, rng.standard_normal((n_rows, 19))]), y
 

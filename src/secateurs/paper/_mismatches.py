@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secateurs.paper._accuracy_tables import Table, TableRow
-from secateurs.paper._printed import METHODS, label, reason_for
+from secateurs.paper._accuracy_tables import AccuracyTable, TableRow
+from secateurs.paper._printed import PAPER_METHODS, label, reason_for
 from secateurs.paper._table_text import distance, number
 
 _TOLERATED = 2.0  # of the paper's standard deviations
@@ -51,24 +51,24 @@ class Mismatch:
         )
 
 
-def mismatches(table: Table) -> list[Mismatch]:
+def mismatches(table: AccuracyTable) -> list[Mismatch]:
     """Return the rows that differ from the paper's.
 
     Parameters
     ----------
-    table : Table
+    table : AccuracyTable
         A table that the paper has.
 
     Returns
     -------
     list of Mismatch
-        In the order of the table. Rows without results are not among them; see `Table.notes`.
+        In the order of the table. Rows without results are in `AccuracyTable.notes` instead.
     """
     found = []
     for row in _comparable(table):
-        far = {m: d for m in METHODS if abs(d := row.deviations(m)) > _TOLERATED}
+        far = {m: d for m in PAPER_METHODS if abs(d := row.deviations(m)) > _TOLERATED}
         if far:
-            differences = [row.entries[method].difference for method in METHODS]
+            differences = [row.entries[method].difference for method in PAPER_METHODS]
             found.append(
                 Mismatch(
                     row.name,
@@ -82,15 +82,15 @@ def mismatches(table: Table) -> list[Mismatch]:
     return found
 
 
-def n_compared(table: Table) -> int:
+def n_compared(table: AccuracyTable) -> int:
     """Return the number of rows that can be compared with the paper's: the complete ones."""
     return len(_comparable(table))
 
 
-def _comparable(table: Table) -> list[TableRow]:
+def _comparable(table: AccuracyTable) -> list[TableRow]:
     return [
         row
         for row in table.rows
-        if any(row.entries[method].paper for method in METHODS)
-        and all(len(row.entries[method].folds) == row.n_folds for method in METHODS)
+        if any(row.entries[method].paper for method in PAPER_METHODS)
+        and all(len(row.entries[method].folds) == row.n_folds for method in PAPER_METHODS)
     ]

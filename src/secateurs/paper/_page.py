@@ -11,8 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from secateurs.paper import _accuracy_tables
-from secateurs.paper._accuracy_tables import all_scores
+from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
 from secateurs.paper._claims import FAILS, HOLDS, UNKNOWN, Claim
 from secateurs.paper._drawing import Picture
 from secateurs.paper._mismatches import mismatches, n_compared
@@ -37,7 +36,7 @@ class Contents:
         What was to be run.
     claims : tuple of Claim
         With their verdicts.
-    tables : tuple of Table
+    tables : tuple of AccuracyTable
         Numbers of the paper's tables.
     sheets : tuple of Sheet
         The same tables, ready to be written, then those that the paper lacks.
@@ -51,7 +50,7 @@ class Contents:
 
     plans: tuple[Plan, ...]
     claims: tuple[Claim, ...]
-    tables: tuple[_accuracy_tables.Table, ...]
+    tables: tuple[AccuracyTable, ...]
     sheets: tuple[Sheet, ...]
     pictures: tuple[Picture, ...]
     missing: tuple[Missing, ...]
@@ -167,7 +166,7 @@ def _section(title: str, pictures: Sequence[Any]) -> dict[str, Any]:
     return empty | {"title": title, "pictures": pictures}
 
 
-def _accuracy(table: _accuracy_tables.Table, sheet: Sheet) -> dict[str, Any]:
+def _accuracy(table: AccuracyTable, sheet: Sheet) -> dict[str, Any]:
     """Return what only the section of a table of the paper has."""
     told = describe(table.scores, control=label(CONTROL)) if len(table.scores) else ""
     shown = {"table": _wide(sheet.grid, f"{sheet.title}: test accuracy"), "told": told}

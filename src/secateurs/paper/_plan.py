@@ -13,7 +13,7 @@ from typing import Any
 
 from secateurs._text import listed
 from secateurs.exceptions import InputError, reading
-from secateurs.paper._printed import LEARNERS, READINGS
+from secateurs.paper._printed import LEARNER_NAMES, READING_NAMES
 from secateurs.pruners import all_pruners
 from secateurs.pruners._base import resolve_keep
 
@@ -233,8 +233,8 @@ class Plan:
         for row in self.rows:
             alike = [other for other in self.rows if other.paper_name == row.paper_name]
             learners, readings = ({getattr(o, n) for o in alike} for n in ("learner", "reading"))
-            more = [LEARNERS.get(row.learner, row.learner)] if len(learners) > 1 else []
-            more += [READINGS[row.reading]] if len(readings) > 1 else []
+            more = [LEARNER_NAMES.get(row.learner, row.learner)] if len(learners) > 1 else []
+            more += [READING_NAMES[row.reading]] if len(readings) > 1 else []
             names.append(", ".join([row.paper_name, *more]))
         return names
 
@@ -343,8 +343,8 @@ def _tuples(table: dict[str, Any]) -> dict[str, Any]:
 def _check(plan: Plan) -> None:
     allowed: dict[str, tuple[Iterable[Any], Any]] = {
         "kind": ([plan.kind], KINDS),
-        "reading": ([row.reading for row in plan.rows], READINGS),
-        "learner": ([row.learner for row in plan.rows], LEARNERS),
+        "reading": ([row.reading for row in plan.rows], READING_NAMES),
+        "learner": ([row.learner for row in plan.rows], LEARNER_NAMES),
         "method": (plan.methods, (*all_pruners(), "full", "all")),
         "fold": (plan.folds, range(N_FOLDS)),
         "variant": (plan.variants, WORKERS if plan.kind == "speedup" else VARIANTS),

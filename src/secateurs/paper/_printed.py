@@ -19,14 +19,14 @@ from importlib.resources import files
 
 from secateurs import _methods
 
-METHODS = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
+PAPER_METHODS = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
 OURS = ("comep", "domep")  # the paper's own methods
 CONTROL = "domep"  # what the paper compares all others with
 FLOORS = ("random", "best", "full")
 NAMES = {name: method.label for name, method in _methods.METHODS.items()} | {"full": "All"}
 TABLES = {"table-dt": "table_dt.csv", "table-svm": "table_svm.csv", "table-knn": "table_knn.csv"}
 TABLE_OF_LEARNER = {"dt": "table-dt", "svm-rbf": "table-svm", "knn-distance": "table-knn"}
-LEARNERS = {
+LEARNER_NAMES = {
     "dt": "trees",
     "svm-linear": "linear SVMs",
     "svm-rbf": "SVMs",
@@ -36,7 +36,7 @@ LEARNERS = {
     "lm": "linear models",
     "synthetic": "synthetic votes",
 }
-READINGS = {"binary": "two classes", "multiclass": "all classes"}
+READING_NAMES = {"binary": "two classes", "multiclass": "all classes"}
 MARKS = {"win": "‡", "tie": "", "loss": "†"}  # of DOMEP against a method
 
 

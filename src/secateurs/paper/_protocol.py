@@ -44,7 +44,7 @@ _LEARNERS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-class Split(NamedTuple):
+class Parts(NamedTuple):
     """Rows to train on, to prune on and to test on, each in ascending order."""
 
     train: NDArray[np.intp]
@@ -77,7 +77,7 @@ class Voted:
     source: str
 
 
-def split(y: ArrayLike, fold: int, rng: np.random.Generator) -> Split:
+def split(y: ArrayLike, fold: int, rng: np.random.Generator) -> Parts:
     """Split rows into three parts, class by class.
 
     Parameters
@@ -91,7 +91,7 @@ def split(y: ArrayLike, fold: int, rng: np.random.Generator) -> Split:
 
     Returns
     -------
-    Split
+    Parts
 
     Examples
     --------
@@ -111,7 +111,7 @@ def split(y: ArrayLike, fold: int, rng: np.random.Generator) -> Split:
             part = held_out.get(block, "train")
             parts[part].append(rows[size * block : size * (block + 1)])
         parts["train"].append(rows[size * N_FOLDS :])
-    return Split(**{name: np.sort(np.concatenate(rows)) for name, rows in parts.items()})
+    return Parts(**{name: np.sort(np.concatenate(rows)) for name, rows in parts.items()})
 
 
 def cast_votes(bag: Bag, data_dir: str | os.PathLike[str] | None = None) -> Voted:

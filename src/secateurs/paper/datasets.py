@@ -9,6 +9,8 @@ Values are read as the authors' program reads them: nothing is scaled and a miss
 become 1, 2, … in their sorted order, which leaves 0 to the missing.
 """
 
+from __future__ import annotations
+
 import gzip
 import hashlib
 import json
@@ -19,12 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from secateurs._text import listed, sha256
 from secateurs.exceptions import InputError
 from secateurs.paper._data_registry import DATASETS, Dataset
 from secateurs.paper._data_sources import (
     TARGET,
     WITH_SKLEARN,
-    Table,
+    FeaturesAndLabels,
     as_numbers,
     conform,
     draw,
@@ -65,8 +68,8 @@ class Data(NamedTuple):
     feature_names : list of str
         Names of the features.
     source : str
-        "folder", "generated", "scikit-learn" or "OpenML". A file in a folder that is not the one
-        we know is given with where `fetch` had it from, or the beginning of its SHA-256.
+        "folder", "generated", "scikit-learn" or "OpenML"; for a file in a folder with another
+        checksum than expected, also where `fetch` got it, or the beginning of its SHA-256.
     """
 
     X: NDArray[np.float64]
@@ -94,6 +97,11 @@ def load(
     -------
     Data
 
+    See Also
+    --------
+    fetch : Save a data set to a folder.
+    find : Where a data set would come from.
+
     Examples
     --------
     >>> from secateurs.paper.datasets import load
@@ -102,18 +110,19 @@ def load(
     ((150, 4), ['0', '1'], 'scikit-learn')
     """
     if reading not in READINGS:
-        raise InputError(f"reading={reading!r} is unknown. Give one of: {', '.join(READINGS)}.")
+        options = listed(READINGS)
+        raise InputError(f"{{reading}} is not valid. Give one of: {options}.", reading=reading)
     dataset = _known(name)
     source = find(name, data_dir)
     if source is None:
-        raise InputError(f"{name} is not here. {how_to_get(name)}")
+        raise _unavailable(f"{name} is not here.", name)
     frame, labels = _read(dataset, source, data_dir)
     y = binarise(labels) if reading == "binary" and dataset.task == "multiclass" else labels
     return Data(as_numbers(frame), np.asarray(y, dtype=str), list(frame.columns), source)
 
 
 def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | None:
-    """Tell where a data set would come from, without reading it; None if from nowhere.
+    """Return where a data set would come from, without reading it; None if not available.
 
     Parameters
     ----------
@@ -136,7 +145,7 @@ def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | Non
     dataset = _known(name)
     path = _path(name, data_dir)
     if path is not None:
-        digest = _sha256(path)
+        digest = sha256(path)
         if dataset.sha256 in (digest, None):
             return "folder"
         fetched = _fetched_from(path, digest)
@@ -149,14 +158,22 @@ def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | Non
 
 
 def how_to_get(name: str) -> str:
-    """Say what to do to have a data set."""
+    """Return what to do to get a data set."""
+    return str(_unavailable("", name)).lstrip()
+
+
+def _unavailable(what: str, name: str) -> InputError:
     if name == "ames":
-        return "It is not publicly available."
-    return f"Put {name}.csv.gz into a folder and give that as data_dir, or as {_FOLDER_VARIABLE}."
+        return InputError(f"{what} It is not publicly available.")
+    return InputError(
+        f"{what} Put {name}.csv.gz into a folder and give that as {{data_dir}}, or as "
+        f"{_FOLDER_VARIABLE}.",
+        data_dir=...,
+    )
 
 
 def status(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
-    """List all data sets, and where each would come from.
+    """Return all data sets, and where each would come from.
 
     Parameters
     ----------
@@ -166,8 +183,8 @@ def status(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any
     Returns
     -------
     list of dict
-        name, paper_name, role, task, rows, features, classes, openml_id, source ("missing" if there
-        is none) and note of each.
+        Of each: name, paper_name, role, task, rows, features, classes, openml_id, source ("missing"
+        if there is none) and note.
 
     Examples
     --------
@@ -203,8 +220,8 @@ def verify(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any
     Returns
     -------
     list of dict
-        name, path, state ("ok", "fetched" if it is as `fetch` left it, "another file" or
-        "absent"), sha256 (found) and expected of each data set that has a checksum.
+        Of each data set that has a checksum: name, path, state ("ok", "fetched" if it is as `fetch`
+        left it, "another file" or "absent"), sha256 (found) and expected.
 
     Examples
     --------
@@ -218,19 +235,19 @@ def verify(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any
 
 
 def fetch(name: str, data_dir: str | os.PathLike[str]) -> dict[str, Any]:
-    """Put a data set into a folder, unless it is there.
+    """Save a data set to a folder, unless it is there.
 
     Parameters
     ----------
     name : str
         One of `DATASETS` that OpenML has, or that is drawn by its definition.
     data_dir : str or path-like
-        The folder; made if it is not there.
+        The folder, created if needed.
 
     Returns
     -------
     dict
-        name, path, source and sha256. A side-car ``NAME.json`` keeps that of a new file.
+        name, path, source and sha256. For a new file, ``NAME.json`` keeps source and sha256.
 
     Examples
     --------
@@ -246,7 +263,7 @@ def fetch(name: str, data_dir: str | os.PathLike[str]) -> dict[str, Any]:
     source = find(name, folder)
     path = folder / f"{name}.csv.gz"
     if source is None:
-        raise InputError(f"{name} cannot be fetched. {how_to_get(name)}")
+        raise _unavailable(f"{name} cannot be fetched.", name)
     if not path.exists():
         frame, labels = _read(dataset, source, folder)
         text = frame.assign(**{TARGET: labels}).to_csv(index=False, lineterminator="\n")
@@ -254,15 +271,15 @@ def fetch(name: str, data_dir: str | os.PathLike[str]) -> dict[str, Any]:
         record = {"source": source, "sha256": hashlib.sha256(content).hexdigest()}
         write_file(path.with_name(f"{name}.json"), json.dumps(record, indent=2).encode())
         write_file(path, content)
-    return {"name": name, "path": str(path), "source": source, "sha256": _sha256(path)}
+    return {"name": name, "path": str(path), "source": source, "sha256": sha256(path)}
 
 
 def binarise(labels: ArrayLike) -> NDArray[np.str_]:
     """Make two classes of several, as the authors' program does.
 
-    Classes are taken in the sorted order of their text. The first at which more than half of all
-    rows are reached, but at least the second, becomes class 1 with all that follow; those before it
-    become class 0.
+    Classes are taken in the sorted order of their text. The first class at which more than half of
+    all rows are reached, but at least the second, becomes class 1 with all that follow; those
+    before it become class 0.
 
     Parameters
     ----------
@@ -292,17 +309,21 @@ def binarise(labels: ArrayLike) -> NDArray[np.str_]:
 
 def _known(name: str) -> Dataset:
     if name not in DATASETS:
-        raise InputError(f"{name!r} is no data set we know. Give one of: {', '.join(DATASETS)}.")
+        raise InputError(f"{name!r} is not a known data set. Give one of: {listed(DATASETS)}.")
     return DATASETS[name]
 
 
 def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path | None:
-    """Give the folder of the data sets: that given, or that of the environment, if any."""
+    """Return the folder of the data sets: that given, or that of the environment, if any."""
     folder = data_dir or os.environ.get(_FOLDER_VARIABLE)
     if not folder:
         return None
     if not Path(folder).is_dir():
-        raise InputError(f"{folder} is no folder. Give the folder that holds the data sets.")
+        name = "{data_dir}" if data_dir else f"{_FOLDER_VARIABLE}={str(folder)!r}"
+        raise InputError(
+            f"{name} is not a folder. Give the folder that holds the data sets.",
+            data_dir=str(folder),
+        )
     return Path(folder).resolve()
 
 
@@ -314,7 +335,7 @@ def _path(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
 
 def _checked(dataset: Dataset, data_dir: str | os.PathLike[str] | None) -> dict[str, Any]:
     path = _path(dataset.name, data_dir)
-    digest = None if path is None else _sha256(path)
+    digest = None if path is None else sha256(path)
     if path is None or digest is None:
         state = "absent"
     elif digest == dataset.sha256:
@@ -331,7 +352,7 @@ def _checked(dataset: Dataset, data_dir: str | os.PathLike[str] | None) -> dict[
 
 
 def _fetched_from(path: Path, digest: str) -> str | None:
-    """Say where a file was fetched from, if its side-car speaks of this very file."""
+    """Return where a file was fetched from, if its side-car has the same checksum."""
     sidecar = path.with_name(path.name.removesuffix(".csv.gz") + ".json")
     try:
         record = json.loads(sidecar.read_text("utf-8"))
@@ -341,13 +362,10 @@ def _fetched_from(path: Path, digest: str) -> str | None:
     return str(record["source"]) if known and "source" in record else None
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def _read(dataset: Dataset, source: str, data_dir: str | os.PathLike[str] | None) -> Table:
-    """Give features and labels from where the data set is."""
+def _read(
+    dataset: Dataset, source: str, data_dir: str | os.PathLike[str] | None
+) -> FeaturesAndLabels:
+    """Return features and labels from a source."""
     path = _path(dataset.name, data_dir)
     if path is not None:
         return read_file(path)
@@ -362,4 +380,4 @@ def _read(dataset: Dataset, source: str, data_dir: str | os.PathLike[str] | None
         copy = from_openml(dataset.openml_id, dataset.openml_target)
         return conform(*copy, dataset.n_features, dataset.class_counts)
     except InputError as error:
-        raise InputError(f"{dataset.name}: {error} {how_to_get(dataset.name)}") from error
+        raise _unavailable(f"{dataset.name}: {error}", dataset.name) from error
