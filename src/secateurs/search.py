@@ -1,4 +1,4 @@
-"""The loops that pruners share, and the one rule for ties.
+"""Searches that pruners have in common, and the rule for ties.
 
 Integer scores tie when they are equal, real ones when they differ by at most 1e-12 (relative to
 the best, where that is above 1); the lowest member index wins.
@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 
 
 class Choice(NamedTuple):
-    """Members in the order of choice, and what the method says of each step."""
+    """Members in the order of choice, and the method's scores per step."""
 
     members: Sequence[int]
     scores: Any
@@ -37,13 +37,13 @@ def tied_best(scores: Array) -> Mask:
 
 
 def best_member(scores: Array, free: Mask | None = None) -> int:
-    """Give the free member with the largest score, the lowest index of those that tie."""
+    """Return the free member with the largest score, the lowest index of those that tie."""
     members = np.arange(len(scores)) if free is None else np.flatnonzero(free)
     return int(members[np.argmax(tied_best(scores[members]))])
 
 
 def ranking(scores: Array) -> NDArray[np.intp]:
-    """Order members from the largest score to the smallest, ties by index."""
+    """Return members from the largest score to the smallest, ties by index."""
     order = np.argsort(-scores, kind="stable")
     if scores.dtype.kind != "f":
         return order
@@ -65,13 +65,13 @@ def greedy_forward(
     Parameters
     ----------
     objective : Objective
-        Worth of a set; nobody has joined yet.
+        What to maximise; no member is chosen yet.
     n_keep : int
-        How many members to choose.
+        Number of members to choose.
     start : iterable of int
-        Members that join first.
+        Members to choose first.
     shortlist : callable(chosen, free) -> mask, optional
-        Cuts the free members down to those that may join next.
+        Restricts the free members to those that may be chosen next.
     settle : callable(chosen), optional
         May exchange members, in place, after each addition.
 
@@ -101,12 +101,12 @@ def greedy_forward(
 
 
 def best_prefix(values: Sequence[Any]) -> int:
-    """Give the length of the shortest prefix with the largest value."""
+    """Return the length of the shortest prefix with the largest value."""
     return best_member(np.asarray(values)) + 1
 
 
 def backfit(objective: VoteError, chosen: list[int]) -> None:
-    """Exchange members one at a time, oldest place first, until a whole round changes nothing."""
+    """Exchange members one at a time, oldest first, until a whole round changes nothing."""
     if len(chosen) < 2:
         return
     for _ in range(_MOST_ROUNDS):
@@ -133,7 +133,7 @@ def swap_search(objective: TDAS, members: Sequence[int]) -> list[int]:
         check()
         sums = rows.sum(axis=0)
         total = sums[chosen].sum() / 2
-        # What leaves costs its own sum; what enters brings its own, less what left with the other.
+        # The one that leaves takes its sum along; the one that enters adds its own to the rest.
         rise = sums - rows - sums[chosen][:, None]
         rise[:, chosen] = -np.inf
         by_index = np.argsort(chosen)
@@ -153,7 +153,7 @@ class Stopped(Exception):  # noqa: N818
 
 
 def check() -> None:
-    """Stop here if nobody waits for the result any more."""
+    """Raise `Stopped` if the result is no longer wanted."""
     unwanted = _unwanted.get()
     if unwanted is not None and unwanted():
         raise Stopped
@@ -161,7 +161,7 @@ def check() -> None:
 
 @contextmanager
 def interruptible(unwanted: Callable[[], bool]) -> Iterator[None]:
-    """Let `check` ask this function."""
+    """Let `check` call this function to learn whether to stop."""
     token = _unwanted.set(unwanted)
     try:
         yield

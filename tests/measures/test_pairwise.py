@@ -150,7 +150,7 @@ def test_matrices_larger_than_a_block_are_complete(monkeypatch):
 
 
 def test_measures_of_right_and_wrong_ask_for_true_labels():
-    with pytest.raises(ValueError, match="double_fault asks which votes are right"):
+    with pytest.raises(ValueError, match="double_fault needs to know which votes are right"):
         measures.double_fault.matrix([[0, 1], [1, 1]])
 
 

@@ -138,12 +138,12 @@ def tally_of(codes, n_classes):
     return np.stack([(codes == label).sum(axis=1) for label in range(n_classes)], axis=1)
 
 
-def share_of(tally, truth):
+def ties_of(tally, truth):
     tied = np.flatnonzero(tally == tally.max())
     return len(tied) if truth in tied else 0
 
 
-def test_votes_are_tallied_won_and_shared(coded):
+def test_votes_are_tallied_and_won_or_tied(coded):
     codes, y, n_classes = coded
     tally = np.zeros((len(codes), n_classes), dtype=np.int32)
     members = np.ascontiguousarray(codes.T)
@@ -152,12 +152,12 @@ def test_votes_are_tallied_won_and_shared(coded):
     winner = np.empty(len(codes), dtype=np.intp)
     _vote_kernels.winners(tally, winner)
     assert (winner == tally.argmax(axis=1)).all()
-    share = np.empty(len(codes), dtype=np.intp)
-    _vote_kernels.shares(tally, y, share)
-    assert share.tolist() == [share_of(row, truth) for row, truth in zip(tally, y)]
+    ties = np.empty(len(codes), dtype=np.intp)
+    _vote_kernels.count_ties(tally, y, ties)
+    assert ties.tolist() == [ties_of(row, truth) for row, truth in zip(tally, y)]
     counts = np.zeros(n_classes + 1, dtype=np.int64)
-    _vote_kernels.share_counts(tally, y, counts)
-    assert (counts == np.bincount(share, minlength=n_classes + 1)).all()
+    _vote_kernels.tie_counts(tally, y, counts)
+    assert (counts == np.bincount(ties, minlength=n_classes + 1)).all()
     _vote_kernels.tally_votes(members, -1, tally)
     assert not tally.any()
 
@@ -174,9 +174,9 @@ def test_outcomes_of_one_vote_more_or_less_are_those_of_a_recount(coded):
         step = np.eye(n_classes, dtype=np.int32)[label]
         truth = y[sample]
         assert lowest[label, sample] == ((tally[sample] + step).argmax() == truth)
-        assert added[label, sample] == share_of(tally[sample] + step, truth)
+        assert added[label, sample] == ties_of(tally[sample] + step, truth)
         if tally[sample, label]:
-            assert removed[label, sample] == share_of(tally[sample] - step, truth)
+            assert removed[label, sample] == ties_of(tally[sample] - step, truth)
 
 
 def test_rounds_that_are_worth_less_are_taken_back(coded):
@@ -189,7 +189,7 @@ def test_rounds_that_are_worth_less_are_taken_back(coded):
         if not 0 < mask.sum() <= 3:
             return -1
         tallies = tally_of(codes[:, mask], n_classes)
-        ties = [share_of(row, truth) for row, truth in zip(tallies, y)]
+        ties = [ties_of(row, truth) for row, truth in zip(tallies, y)]
         return (repeats * weights[ties]).sum()
 
     start = np.array([True, False, False, False])

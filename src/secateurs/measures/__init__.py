@@ -1,10 +1,10 @@
-"""How alike, how different, how good together: measures of members and ensembles.
+"""Measures of how similar, diverse and accurate members and ensembles are.
 
-Measures of two members are called with two columns of labels, ``kappa(first, second)``, and give
-the values of all pairs at once by ``kappa.matrix(votes)`` and their mean by ``kappa.mean(votes)``;
-those that ask who is right take the true labels as well: ``double_fault.matrix(votes, y)``.
-Measures of an ensemble take the votes (samples × members) and, where they need them, the true
-labels. Wherever votes are asked for, a `secateurs.Votes` will do.
+A measure of two members is called with two columns of labels, ``kappa(first, second)``;
+``kappa.matrix(votes)`` returns the values of all pairs, ``kappa.mean(votes)`` their mean. Measures
+of right and wrong votes also take the true labels: ``double_fault.matrix(votes, y)``. A measure of
+an ensemble takes the votes (samples × members) and, where it needs them, the true labels. Wherever
+votes are accepted, so is a `secateurs.Votes`.
 """
 
 from secateurs.measures._ensemble import (

@@ -1,11 +1,13 @@
-"""Measures of a whole ensemble: what the numbers of right and of equal votes tell.
+"""Measures of a whole ensemble, computed from the numbers of right and of equal votes.
 
 T members, N samples; on sample n, lₙ members are right and V[n, c] vote for class c. Where a
 measure is 0/0 it takes the value that means no diversity.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,13 +23,19 @@ def _n_right(votes: Votes) -> Counts:
 
 
 def _failures(votes: Votes) -> Floats:
-    """Share of samples on which exactly i members are wrong, for i = 0 … T."""
+    """Return the fraction of samples on which exactly i members are wrong, for i = 0 … T."""
     wrong = votes.n_members - _n_right(votes)
     return np.bincount(wrong, minlength=votes.n_members + 1) / votes.n_samples
 
 
-def kohavi_wolpert(votes: Any, y: ArrayLike | None = None) -> float:
-    """Kohavi–Wolpert variance of being right: Σ lₙ(T − lₙ) / (N T²); more is more diverse [1]_.
+def kohavi_wolpert(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the Kohavi–Wolpert variance of being right: Σ lₙ(T − lₙ) / (N T²) [1]_.
+
+    More is more diverse.
+
+    See Also
+    --------
+    label_kohavi_wolpert : The same for labels.
 
     References
     ----------
@@ -45,8 +53,14 @@ def kohavi_wolpert(votes: Any, y: ArrayLike | None = None) -> float:
     return float((right * (n_members - right)).sum() / (voted.n_samples * n_members**2))
 
 
-def label_kohavi_wolpert(votes: Any) -> float:
-    """Kohavi–Wolpert variance of the labels: mean of (1 − Σ (V/T)²) / 2; more is more diverse.
+def label_kohavi_wolpert(votes: ArrayLike | Votes) -> float:
+    """Compute the Kohavi–Wolpert variance of the labels: mean of (1 − Σ (V/T)²) / 2.
+
+    More is more diverse.
+
+    See Also
+    --------
+    kohavi_wolpert : The same for right and wrong votes.
 
     Examples
     --------
@@ -59,11 +73,15 @@ def label_kohavi_wolpert(votes: Any) -> float:
     return float((1 - squares / (voted.n_samples * voted.n_members**2)) / 2)
 
 
-def interrater_agreement(votes: Any, y: ArrayLike | None = None) -> float:
-    """Interrater agreement κ of being right; less is more diverse [1]_.
+def interrater_agreement(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the interrater agreement κ of being right; less is more diverse [1]_.
 
-    1 − Σ lₙ(T − lₙ) / (N T (T − 1) p̄ (1 − p̄)), with p̄ the mean accuracy. It is Fleiss' κ over
-    the two categories right and wrong; `fleiss_kappa` is the one over labels.
+    1 − Σ lₙ(T − lₙ) / (N T (T − 1) p̄ (1 − p̄)), with p̄ the mean accuracy.
+
+    See Also
+    --------
+    fleiss_kappa : The same for labels instead of right and wrong.
+    kappa : Cohen's κ of two members.
 
     References
     ----------
@@ -84,8 +102,13 @@ def interrater_agreement(votes: Any, y: ArrayLike | None = None) -> float:
     return 1.0 if by_chance == 0 else (by_chance - spread * n_votes) / by_chance
 
 
-def fleiss_kappa(votes: Any) -> float:
-    """Fleiss' κ of the labels, true labels unused; less is more diverse [1]_.
+def fleiss_kappa(votes: ArrayLike | Votes) -> float:
+    """Compute Fleiss' κ of the labels, true labels unused; less is more diverse [1]_.
+
+    See Also
+    --------
+    interrater_agreement : The same for right and wrong votes.
+    kappa : Cohen's κ of two members.
 
     References
     ----------
@@ -109,11 +132,14 @@ def fleiss_kappa(votes: Any) -> float:
     return float((agreed - by_chance) / (1 - by_chance))
 
 
-def kuncheva_entropy(votes: Any, y: ArrayLike | None = None) -> float:
-    """Entropy of the votes after Kuncheva: mean of min(lₙ, T − lₙ) / (T − ⌈T/2⌉) [1]_.
+def kuncheva_entropy(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the entropy of the votes after Kuncheva: mean of min(lₙ, T − lₙ) / (T − ⌈T/2⌉) [1]_.
 
-    From 0, all alike, to 1, split in halves everywhere. `vote_entropy` is the one of Cunningham
-    and Carney.
+    From 0, all alike, to 1, split in halves everywhere.
+
+    See Also
+    --------
+    vote_entropy : Entropy of the labels, after Cunningham and Carney.
 
     References
     ----------
@@ -134,8 +160,8 @@ def kuncheva_entropy(votes: Any, y: ArrayLike | None = None) -> float:
     return float(smaller / (voted.n_samples * (n_members - math.ceil(n_members / 2))))
 
 
-def vote_entropy(votes: Any, base: float = math.e, normalise: bool = False) -> float:
-    """Entropy of the votes: mean of −Σ (V/T) log(V/T); more is more diverse [1]_.
+def vote_entropy(votes: ArrayLike | Votes, base: float = math.e, normalise: bool = False) -> float:
+    """Compute the entropy of the votes: mean of −Σ (V/T) log(V/T); more is more diverse [1]_.
 
     Parameters
     ----------
@@ -151,6 +177,10 @@ def vote_entropy(votes: Any, base: float = math.e, normalise: bool = False) -> f
     float
         The entropy, true labels unused.
 
+    See Also
+    --------
+    kuncheva_entropy : Computed from right and wrong votes.
+
     References
     ----------
     .. [1] Cunningham and Carney. "Diversity versus quality in classification ensembles based on
@@ -163,8 +193,8 @@ def vote_entropy(votes: Any, base: float = math.e, normalise: bool = False) -> f
     0.5
     """
     voted = as_complete_votes(votes)
-    shares = voted.tally() / voted.n_members
-    nats = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum() / voted.n_samples
+    parts = voted.tally() / voted.n_members
+    nats = -(parts * np.log(np.where(parts > 0, parts, 1.0))).sum() / voted.n_samples
     if not normalise:
         return float(nats / math.log(base))
     n_voted = int(np.count_nonzero(voted.sizes.sum(axis=0)))
@@ -172,8 +202,10 @@ def vote_entropy(votes: Any, base: float = math.e, normalise: bool = False) -> f
     return float(nats / largest) if largest > 0 else 0.0
 
 
-def difficulty(votes: Any, y: ArrayLike | None = None) -> float:
-    """Difficulty θ: variance over samples of the share of right members; less is more diverse [1]_.
+def difficulty(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the difficulty θ: the variance of the fraction of right members [1]_.
+
+    Less is more diverse.
 
     References
     ----------
@@ -189,11 +221,11 @@ def difficulty(votes: Any, y: ArrayLike | None = None) -> float:
     return float(np.var(_n_right(voted) / voted.n_members))
 
 
-def generalised_diversity(votes: Any, y: ArrayLike | None = None) -> float:
-    """Generalised diversity: 1 − p(2) / p(1); more is more diverse [1]_.
+def generalised_diversity(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the generalised diversity: 1 − p(2) / p(1); more is more diverse [1]_.
 
     p(1) and p(2) are the chances that one and that two members drawn at random fail on a random
-    sample. 0 where nobody ever fails.
+    sample. 0 if no member ever fails.
 
     References
     ----------
@@ -208,16 +240,16 @@ def generalised_diversity(votes: Any, y: ArrayLike | None = None) -> float:
     """
     voted = as_complete_votes(votes, y)
     n_members = voted.n_members
-    share, wrong = _failures(voted), np.arange(n_members + 1)
-    one = (wrong / n_members * share).sum()
+    failed, wrong = _failures(voted), np.arange(n_members + 1)
+    one = (wrong / n_members * failed).sum()
     if n_members == 1 or one == 0:
         return 0.0
-    two = (wrong * (wrong - 1) / (n_members * (n_members - 1)) * share).sum()
+    two = (wrong * (wrong - 1) / (n_members * (n_members - 1)) * failed).sum()
     return float(1 - two / one)
 
 
-def coincident_failure(votes: Any, y: ArrayLike | None = None) -> float:
-    """Coincident failure diversity: how rarely members that fail do so together [1]_.
+def coincident_failure(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the coincident failure diversity: how rarely members that fail do so together [1]_.
 
     1 when at most one member fails on any sample, 0 when all fail together or none ever does.
 
@@ -234,15 +266,15 @@ def coincident_failure(votes: Any, y: ArrayLike | None = None) -> float:
     """
     voted = as_complete_votes(votes, y)
     n_members = voted.n_members
-    share = _failures(voted)[1:]
-    if n_members == 1 or share.sum() == 0:
+    failed = _failures(voted)[1:]
+    if n_members == 1 or failed.sum() == 0:
         return 0.0
     wrong = np.arange(1, n_members + 1)
-    return float(((n_members - wrong) / (n_members - 1) * share).sum() / share.sum())
+    return float(((n_members - wrong) / (n_members - 1) * failed).sum() / failed.sum())
 
 
-def label_ambiguity(votes: Any) -> float:
-    """Share of votes that differ from the ensemble's own; more is more diverse [1]_.
+def label_ambiguity(votes: ArrayLike | Votes) -> float:
+    """Compute the fraction of votes that differ from the ensemble's own; more is more diverse [1]_.
 
     References
     ----------
@@ -261,17 +293,17 @@ def label_ambiguity(votes: Any) -> float:
 
 
 class LossAmbiguity(NamedTuple):
-    """What voting gains over the average member: total = good − bad."""
+    """Gain of the vote over the average member: total = good − bad."""
 
     total: float
     good: float
     bad: float
 
 
-def loss_ambiguity(votes: Any, y: ArrayLike | None = None) -> LossAmbiguity:
-    """Ambiguity of the 0/1 loss: mean error of the members minus error of the vote [1]_ [2]_.
+def loss_ambiguity(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> LossAmbiguity:
+    """Compute the ambiguity of the 0/1 loss: mean error minus error of the vote [1]_ [2]_.
 
-    Good diversity is the share of wrong members where the vote is right, bad diversity that of
+    Good diversity is the fraction of wrong members where the vote is right, bad diversity that of
     right members where it is wrong; both averaged over all samples.
 
     References
@@ -287,17 +319,17 @@ def loss_ambiguity(votes: Any, y: ArrayLike | None = None) -> LossAmbiguity:
     """
     voted = as_complete_votes(votes, y)
     vote_right = voted.is_right()
-    share_right = _n_right(voted) / voted.n_members
-    good = float(np.where(vote_right, 1 - share_right, 0.0).mean())
-    bad = float(np.where(vote_right, 0.0, share_right).mean())
-    return LossAmbiguity(float(vote_right.mean() - share_right.mean()), good, bad)
+    fraction_right = _n_right(voted) / voted.n_members
+    good = float(np.where(vote_right, 1 - fraction_right, 0.0).mean())
+    bad = float(np.where(vote_right, 0.0, fraction_right).mean())
+    return LossAmbiguity(float(vote_right.mean() - fraction_right.mean()), good, bad)
 
 
-def disagreement_error_ratio(votes: Any, y: ArrayLike | None = None) -> float | None:
-    """Disagreement–error ratio: above 1, voting is expected to help [1]_.
+def disagreement_error_ratio(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float | None:
+    """Compute the disagreement–error ratio: above 1, voting is expected to help [1]_.
 
-    Mean disagreement of two members drawn independently, divided by the mean error; None where
-    nobody ever fails.
+    Mean disagreement of two members drawn independently, divided by the mean error; None if no
+    member ever fails.
 
     References
     ----------
@@ -317,11 +349,11 @@ def disagreement_error_ratio(votes: Any, y: ArrayLike | None = None) -> float | 
     return float(disagreement.mean(voted) * (n_members - 1) / n_members / error)
 
 
-def c_bound(votes: Any, y: ArrayLike | None = None) -> float | None:
-    """C-bound on the error of the vote: 1 − (E M)² / E M², M the margin of right votes [1]_.
+def c_bound(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float | None:
+    """Compute the C-bound on the error of the vote: 1 − (E M)² / E M² [1]_.
 
-    M is the share of right members minus that of wrong ones. None where its mean is not positive:
-    the bound says nothing then.
+    M, the margin, is the fraction of right members minus that of wrong ones. None if its mean is
+    not positive: then the bound says nothing.
 
     References
     ----------

@@ -1,4 +1,6 @@
-"""Entropies and what follows from them, in bits, from relative frequencies."""
+"""Entropies and measures computed from them, in bits, from relative frequencies."""
+
+from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,7 +18,7 @@ _MOST_LOOKED_UP = 1 << 20  # samples up to which c log c is kept in a list
 
 
 def entropy(labels: ArrayLike) -> float:
-    """Entropy of a column of labels, in bits.
+    """Compute the entropy of a column of labels, in bits.
 
     Examples
     --------
@@ -30,23 +32,23 @@ def entropy(labels: ArrayLike) -> float:
 
 
 def entropy_of(counts: Counts, axis: int | tuple[int, int] = -1) -> Floats:
-    """Entropy in bits from counts along the axis: log N − (1/N) Σ c log c.
+    """Compute the entropy in bits from counts along the axis: log N − (1/N) Σ c log c.
 
-    Exactly 0 where one label has all samples, so that constants can be told by it.
+    It is exactly 0 where one label has all samples, so that constants can be recognised by it.
     """
     n_samples = np.maximum(counts.sum(axis=axis), 1)  # members may have no sample in common
     return _entropy(n_samples, _weighted(counts).sum(axis=axis))
 
 
 def joint_entropy_of(labels: Counts) -> Floats:
-    """Entropy in bits of the label pairs of each table."""
+    """Compute the entropy in bits of the label pairs of each table."""
     return entropy_of(labels, axis=(-2, -1))
 
 
 def joint_entropies(tables: Counts, n_samples: int) -> Floats:
-    """Entropy in bits of the label pairs of each table (rows, columns, classes, classes).
+    """Compute the entropy in bits of the label pairs of each table (rows, columns, …, …).
 
-    All have the same number of samples: c log c is looked up.
+    All tables have the same number of samples, so that c log c can be looked up.
     """
     if n_samples > _MOST_LOOKED_UP:
         return joint_entropy_of(tables)
@@ -71,13 +73,18 @@ def _weighted_up_to(most: int) -> Floats:
 
 
 def variation(first: Floats, second: Floats, joint: Floats) -> Floats:
-    """Normalised variation of information from entropies: 1 − I/H(X,Y); 0 for two constants."""
+    """Compute the normalised variation of information: 1 − I/H(X,Y); 0 for two constants."""
     return np.clip(2 - ratio(first + second, joint, 2.0), 0.0, 1.0)
 
 
 @PairMeasure
 def mutual_information(labels: Counts) -> Floats:
     """Mutual information of two columns, in bits: H(X) + H(Y) − H(X,Y).
+
+    See Also
+    --------
+    nmi : Normalised to [0, 1].
+    nvi : A distance: what the two columns do not share.
 
     Examples
     --------
@@ -93,8 +100,13 @@ def mutual_information(labels: Counts) -> Floats:
 def nmi(labels: Counts) -> Floats:
     """Normalised mutual information: I(X;Y) / √(H(X) H(Y)); 0 with a constant.
 
-    With the true labels it is the paper's relevance of a member. It asks how much of the truth
-    a member tells, not how often it is right: a two-class member that is always wrong has 1.
+    With the true labels it is the paper's relevance of a member. It measures how much a member
+    tells about the truth, not how often it is right: a two-class member that is always wrong has 1.
+
+    See Also
+    --------
+    nvi : The distance that goes with it, normalised by the joint entropy.
+    mutual_information : Not normalised.
 
     Examples
     --------
@@ -111,8 +123,13 @@ def nmi(labels: Counts) -> Floats:
 def nvi(labels: Counts) -> Floats:
     """Normalised variation of information: 1 − I(X;Y) / H(X,Y); more is more diverse.
 
-    A distance: 0 when each column tells the other, 1 when they are independent; 0 for two
+    A distance: 0 when each column determines the other, 1 when they are independent; 0 for two
     constants.
+
+    See Also
+    --------
+    nmi : The similarity: normalised mutual information.
+    disagreement : Fraction of samples with different labels.
 
     Examples
     --------
@@ -125,7 +142,7 @@ def nvi(labels: Counts) -> Floats:
 
 
 class MultiInformation(NamedTuple):
-    """Information of all members together about the true labels, split up, in bits.
+    """Information of all members together about the true labels, decomposed, in bits.
 
     total = relevancy − redundancy + conditional_redundancy.
     """
@@ -141,12 +158,16 @@ class MultiInformation(NamedTuple):
         return self.conditional_redundancy - self.redundancy
 
 
-def multi_information(votes: Any, y: ArrayLike | None = None) -> MultiInformation:
-    """Split up what all members together tell about the true labels [1]_ [2]_.
+def multi_information(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> MultiInformation:
+    """Decompose what all members together tell about the true labels [1]_ [2]_.
 
-    Estimated from relative frequencies, the joint entropy cannot pass log₂ of the number of
+    Estimated from relative frequencies, the joint entropy cannot exceed log₂ of the number of
     samples, so with more than about log(samples) / log(classes) members the redundancies say
-    more about the sample than about the members. `pairwise_interaction` does not have that fault.
+    more about the sample than about the members.
+
+    See Also
+    --------
+    pairwise_interaction : Diversity of second order, which small samples do not bias this way.
 
     References
     ----------
@@ -169,9 +190,9 @@ def multi_information(votes: Any, y: ArrayLike | None = None) -> MultiInformatio
     within_alone = within_together = 0.0
     for label in np.flatnonzero(counts):
         rows = codes[truth == label]
-        share = len(rows) / len(codes)
-        within_alone += share * entropy_of(Votes.encode(rows).sizes).sum()
-        within_together += share * _row_entropy(rows)
+        fraction = len(rows) / len(codes)
+        within_alone += fraction * entropy_of(Votes.encode(rows).sizes).sum()
+        within_together += fraction * _row_entropy(rows)
     redundancy = alone - together
     conditional = within_alone - within_together
     return MultiInformation(
@@ -182,10 +203,14 @@ def multi_information(votes: Any, y: ArrayLike | None = None) -> MultiInformatio
     )
 
 
-def pairwise_interaction(votes: Any, y: ArrayLike | None = None) -> float:
-    """Diversity of second order: Σ over pairs of I(Xᵢ;Xⱼ|Y) − I(Xᵢ;Xⱼ), in bits [1]_.
+def pairwise_interaction(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the diversity of second order: Σ over pairs of I(Xᵢ;Xⱼ|Y) − I(Xᵢ;Xⱼ), in bits [1]_.
 
-    The usable part of `multi_information`'s diversity: it needs counts of pairs only.
+    It needs counts of pairs only.
+
+    See Also
+    --------
+    multi_information : Diversity of all orders.
 
     References
     ----------

@@ -1,4 +1,6 @@
-"""What a measure of two members is: a formula over counts, for two columns or for all pairs."""
+"""Measures of two members: formulas over counts, for two columns or for all pairs."""
+
+from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -8,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secateurs._labels import as_labels
+from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
 
 Floats = NDArray[np.float64]
@@ -16,30 +19,33 @@ Counts = NDArray[np.int64]
 _ROWS = 16  # members whose tables against all others are counted in one go
 
 
-def as_votes(votes: Any, y: ArrayLike | None = None) -> Votes:
-    """Take votes as they come: coded already, or a table of labels."""
+def as_votes(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Votes:
+    """Return votes, given as they are or as a table of labels, with true labels beside them."""
     if not isinstance(votes, Votes):
         return Votes.encode(votes, y)
     return votes if y is None else votes.with_labels(y)
 
 
-def as_complete_votes(votes: Any, y: ArrayLike | None = None) -> Votes:
-    """Take votes as they come, unless some are missing."""
+def as_complete_votes(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Votes:
+    """Return votes as `as_votes` does; an error if some are missing."""
     voted = as_votes(votes, y)
     if voted.has_missing:
-        raise ValueError(
-            "Measures of an ensemble need every member's vote on every sample; some are masked. "
+        raise InputError(
+            "Measures of an ensemble need every vote of every member; some are masked. "
             "Measures of pairs work with missing votes."
         )
     return voted
 
 
 class PairMeasure:
-    """A measure of two members, from the counts of their labels.
+    """Measure of two members, computed from the counts of their labels.
 
-    The formula's arguments say what it is computed from: ``labels``, the table of label pairs
-    (…, classes, classes), and ``oracle``, the table of right (0) and wrong (1), which needs the
-    true labels. It works on whole arrays of tables.
+    Parameters
+    ----------
+    formula : callable
+        Its arguments name what it is computed from: ``labels``, the table of label pairs
+        (…, classes, classes), and ``oracle``, the table of right (0) and wrong (1), which needs
+        the true labels. It works on whole arrays of tables.
     """
 
     def __init__(self, formula: Callable[..., Floats]) -> None:
@@ -50,30 +56,28 @@ class PairMeasure:
 
     @property
     def needs_truth(self) -> bool:
-        """Whether the measure asks which votes are right."""
+        """Whether the measure needs the true labels."""
         return "oracle" in self._needs
 
     def __call__(self, first: ArrayLike, second: ArrayLike, y: ArrayLike | None = None) -> float:
-        """Measure two columns of labels."""
+        """Return the measure of two columns of labels; masked where votes are missing."""
         columns = {"first": first, "second": second}
-        masked = any(np.ma.is_masked(column) for column in columns.values())
-        labels = [as_labels(column, name) for name, column in columns.items()]
-        joined = np.stack(labels, axis=1)
-        if masked:  # missing votes, as in a table
+        joined = np.stack([as_labels(column, name) for name, column in columns.items()], axis=1)
+        if any(np.ma.is_masked(column) for column in columns.values()):
             masks = [np.ma.getmaskarray(np.ma.asanyarray(c)) for c in columns.values()]
             joined = np.ma.array(joined, mask=np.stack(masks, axis=1))
         return float(self._rows(self._prepare(joined, y), slice(0, 1), slice(1, 2))[0, 0])
 
-    def matrix(self, votes: Any, y: ArrayLike | None = None) -> Floats:
-        """Measure all pairs of members, each once: a symmetric (members, members) array.
+    def matrix(self, votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Floats:
+        """Return the measure of all pairs of members: a symmetric (members, members) array.
 
-        The diagonal holds what the measure gives for a member and itself.
+        The diagonal holds the measure of each member with itself.
         """
         voted = self._prepare(votes, y)
         return pair_matrix(voted, lambda rows, others: self._rows(voted, rows, others))
 
-    def mean(self, votes: Any, y: ArrayLike | None = None) -> float:
-        """Average over all pairs; of one member alone, what it has with itself."""
+    def mean(self, votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+        """Return the mean over all pairs; for one member alone, its measure with itself."""
         voted = self._prepare(votes, y)
         if voted.n_members == 1:
             return float(self._rows(voted, slice(0, 1), slice(0, 1))[0, 0])
@@ -88,10 +92,10 @@ class PairMeasure:
         """Apply the formula to tables of counts, given by the names of its arguments."""
         return self._formula(**tables)
 
-    def _prepare(self, votes: Any, y: ArrayLike | None) -> Votes:
+    def _prepare(self, votes: ArrayLike | Votes, y: ArrayLike | None) -> Votes:
         voted = as_votes(votes, y)
         if self.needs_truth and voted.y is None:
-            raise ValueError(f"{self.__name__} asks which votes are right. Give the true labels y.")
+            raise InputError(f"{self.__name__} needs to know which votes are right. Give y.")
         return voted
 
     def _rows(self, votes: Votes, rows: slice, others: slice) -> Floats:
@@ -127,7 +131,7 @@ def _pair_blocks(votes: Votes) -> Iterator[tuple[slice, slice]]:
 
 
 def ratio(numerator: Any, denominator: Any, otherwise: Any) -> Floats:
-    """Divide, with a value of its own where the denominator is zero."""
+    """Divide; the result is ``otherwise`` where the denominator is zero."""
     fine = np.asarray(denominator) != 0
     divided: Floats = np.where(
         fine, np.asarray(numerator) / np.where(fine, denominator, 1), otherwise

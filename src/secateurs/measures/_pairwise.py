@@ -1,4 +1,4 @@
-"""Pairwise measures from tables of labels, or of right and wrong.
+"""Pairwise measures computed from tables of labels, or of right and wrong votes.
 
 In the table of right and wrong of two members: a both right, b only the first, c only the second,
 d both wrong. Where a similarity is 0/0 it is 1 for two members that are right on the same samples
@@ -31,8 +31,8 @@ def _n_samples(table: Counts) -> Counts:
     return table.sum(axis=(-2, -1))
 
 
-def _share(count: Counts, n_samples: Counts) -> Floats:
-    """Divide by the samples in common, of which members with missing votes may have none."""
+def _fraction(count: Counts, n_samples: Counts) -> Floats:
+    """Divide by the samples in common; members with missing votes may have none."""
     return ratio(count, n_samples, 0.0)
 
 
@@ -47,9 +47,15 @@ def _alike(oracle: Counts) -> Floats:
 
 @PairMeasure
 def disagreement(labels: Counts) -> Floats:
-    """Share of samples on which two members give different labels; more is more diverse.
+    """Fraction of samples on which two members give different labels; more is more diverse.
 
     Needs no true labels. For two classes it equals `oracle_disagreement`.
+
+    See Also
+    --------
+    oracle_disagreement : Fraction of samples on which just one of the two is right.
+    kappa : Agreement beyond chance.
+    double_fault : Fraction of samples that both get wrong.
 
     Examples
     --------
@@ -58,12 +64,16 @@ def disagreement(labels: Counts) -> Floats:
     0.5
     """
     n_samples = _n_samples(labels)
-    return _share(n_samples - n_agreed(labels), n_samples)
+    return _fraction(n_samples - n_agreed(labels), n_samples)
 
 
 @PairMeasure
 def oracle_disagreement(oracle: Counts) -> Floats:
-    """Share of samples on which just one of two members is right: (b + c) / N [1]_.
+    """Fraction of samples on which just one of two members is right: (b + c) / N [1]_.
+
+    See Also
+    --------
+    disagreement : Fraction of samples with different labels.
 
     References
     ----------
@@ -77,7 +87,7 @@ def oracle_disagreement(oracle: Counts) -> Floats:
     0.25
     """
     _, only_first, only_second, _ = _cells(oracle)
-    return _share(only_first + only_second, _n_samples(oracle))
+    return _fraction(only_first + only_second, _n_samples(oracle))
 
 
 @PairMeasure
@@ -113,7 +123,11 @@ def correlation(oracle: Counts) -> Floats:
 
 @PairMeasure
 def double_fault(oracle: Counts) -> Floats:
-    """Share of samples that both members get wrong: d / N; less is more diverse [1]_.
+    """Fraction of samples that both members get wrong: d / N; less is more diverse [1]_.
+
+    See Also
+    --------
+    same_fault : Only samples that both get wrong with the same label.
 
     References
     ----------
@@ -126,14 +140,18 @@ def double_fault(oracle: Counts) -> Floats:
     >>> double_fault([0, 1, 2, 0], [0, 1, 1, 1], [0, 1, 0, 0])
     0.25
     """
-    return _share(_cells(oracle)[3], _n_samples(oracle))
+    return _fraction(_cells(oracle)[3], _n_samples(oracle))
 
 
 @PairMeasure
 def same_fault(labels: Counts, oracle: Counts) -> Floats:
-    """Share of samples that both members get wrong in the same way; less is more diverse.
+    """Fraction of samples that both members get wrong with the same label; less is more diverse.
 
-    For two classes it equals `double_fault`; for more it is at most that.
+    For two classes it equals `double_fault`; for more classes it is at most that.
+
+    See Also
+    --------
+    double_fault : All samples that both get wrong.
 
     Examples
     --------
@@ -141,16 +159,22 @@ def same_fault(labels: Counts, oracle: Counts) -> Floats:
     >>> same_fault([0, 1, 2, 1], [0, 1, 1, 1], [0, 1, 0, 0])
     0.25
     """
-    return _share(n_agreed(labels) - _cells(oracle)[0], _n_samples(labels))
+    return _fraction(n_agreed(labels) - _cells(oracle)[0], _n_samples(labels))
 
 
 @PairMeasure
 def kappa(labels: Counts) -> Floats:
     """Cohen's κ of two members' labels, for any number of classes; less is more diverse [1]_.
 
-    Agreement beyond chance: (Θ₁ − Θ₂) / (1 − Θ₂), with Θ₁ the share of equal labels and Θ₂ that
+    Agreement beyond chance: (Θ₁ − Θ₂) / (1 − Θ₂), with Θ₁ the fraction of equal labels and Θ₂ that
     expected from how often each member gives each label. Two members that always give the same
     one label have κ = 1.
+
+    See Also
+    --------
+    oracle_kappa : The same for right and wrong votes.
+    fleiss_kappa : Agreement of all members at once.
+    disagreement : Without a correction for chance.
 
     References
     ----------
@@ -171,6 +195,11 @@ def kappa(labels: Counts) -> Floats:
 @PairMeasure
 def oracle_kappa(oracle: Counts) -> Floats:
     """Cohen's κ of being right: 2(ad − bc) / ((a+b)(b+d) + (a+c)(c+d)); less is more diverse [1]_.
+
+    See Also
+    --------
+    kappa : The same for labels.
+    interrater_agreement : All members at once.
 
     References
     ----------

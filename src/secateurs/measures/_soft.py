@@ -1,10 +1,13 @@
-"""Measures of what members put out before it becomes a label: probabilities or numbers."""
+"""Measures of the members' outputs before they become labels: probabilities or numbers."""
+
+from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secateurs.exceptions import InputError
 from secateurs.measures._pair import Floats
 
 
@@ -22,14 +25,14 @@ def krogh_vedelsby(outputs: ArrayLike, targets: ArrayLike) -> AmbiguityDecomposi
     Parameters
     ----------
     outputs : array-like of shape (n_samples, n_members) or (n_samples, n_members, n_outputs)
-        What the members put out: numbers, or for instance probabilities of classes.
+        Outputs of the members: numbers, or for instance probabilities of classes.
     targets : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        What they should put out.
+        The outputs they should have.
 
     Returns
     -------
     AmbiguityDecomposition
-        Errors of the average and of the members, and the ambiguity that lies between them.
+        Errors of the average and of the members, and the ambiguity, their difference.
 
     References
     ----------
@@ -45,9 +48,9 @@ def krogh_vedelsby(outputs: ArrayLike, targets: ArrayLike) -> AmbiguityDecomposi
     values = _outputs(outputs)
     wanted = np.asarray(targets, dtype=float).reshape(len(values), 1, -1)
     if wanted.shape[2] != values.shape[2]:
-        raise ValueError(
-            f"outputs has {values.shape[2]} number(s) a sample and member but targets has "
-            f"{wanted.shape[2]} a sample. Give as many targets as outputs."
+        raise InputError(
+            f"outputs has {values.shape[2]} number(s) per sample and member but targets "
+            f"has {wanted.shape[2]} per sample. Give as many targets as outputs."
         )
     average = values.mean(axis=1, keepdims=True)
     return AmbiguityDecomposition(
@@ -56,7 +59,7 @@ def krogh_vedelsby(outputs: ArrayLike, targets: ArrayLike) -> AmbiguityDecomposi
 
 
 def correlation_penalty(outputs: ArrayLike) -> Floats:
-    """Penalty of negative correlation learning for each member [1]_.
+    """Compute the penalty of negative correlation learning for each member [1]_.
 
     The mean over samples of ⟨fₜ − f̄, Σ_{s≠t} (fₛ − f̄)⟩, which is minus the member's squared
     distance from the average output: less is more diverse.
@@ -78,20 +81,20 @@ def correlation_penalty(outputs: ArrayLike) -> Floats:
 
 
 def loss_correlation(probabilities: ArrayLike, y: ArrayLike) -> float:
-    """Mean over pairs of |correlation| of the members' losses 1 − p(true class) [1]_.
+    """Compute the mean over pairs of |correlation| of the losses 1 − p(true class) [1]_.
 
     Parameters
     ----------
     probabilities : array-like of shape (n_samples, n_members, n_classes)
-        What each member gives to each class.
+        Probability that each member gives to each class.
     y : array-like of int of shape (n_samples,)
         The true class, as its position along the last axis.
 
     Returns
     -------
     float
-        From 0 to 1; less is more diverse. A member of constant loss correlates with nobody; one
-        member alone gives 1.
+        From 0 to 1; less is more diverse. A member of constant loss correlates with no other;
+        one member alone gives 1.
 
     References
     ----------
@@ -122,7 +125,7 @@ def loss_correlation(probabilities: ArrayLike, y: ArrayLike) -> float:
 def _outputs(outputs: ArrayLike) -> Floats:
     values = np.asarray(outputs, dtype=float)
     if values.ndim not in (2, 3) or values.size == 0:
-        raise ValueError(
+        raise InputError(
             f"outputs has shape {values.shape}; it must be (samples, members) or "
             "(samples, members, outputs), and not empty."
         )

@@ -1,8 +1,8 @@
-"""What a sub-ensemble is worth, member by member: gains(), add(member), value.
+"""Objectives that searches maximise, member by member: gains(), add(member), value.
 
-An objective knows the members chosen so far. ``gains()`` says for every member what the worth
-would be led by if that member joined, larger being better; ``add(member)`` lets it join; ``value``
-is the worth now. `secateurs.search` runs the loops.
+An objective knows the members chosen so far. ``gains()`` returns a score of every member as the
+next one, larger being better; ``add(member)`` adds it; ``value`` is the value of those chosen.
+`secateurs.search` runs the loops.
 """
 
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ __all__ = ["TDAS", "Objective", "Profile", "VoteError", "tdas_upper_bound"]
 
 
 class Objective(Protocol):
-    """What `secateurs.search.greedy_forward` asks of an objective."""
+    """What `secateurs.search.greedy_forward` needs of an objective."""
 
     @property
     def n_members(self) -> int:
@@ -24,10 +24,10 @@ class Objective(Protocol):
 
     @property
     def value(self) -> Any:
-        """Worth of the members chosen so far."""
+        """Value of the members chosen so far."""
 
     def gains(self) -> Array:
-        """Score of each member as the next one; larger is better."""
+        """Return the score of each member as the next one; larger is better."""
 
     def add(self, member: int) -> None:
-        """Let a member join."""
+        """Add a member."""

@@ -1,4 +1,4 @@
-"""How good the best set could be: an upper bound on TDAS."""
+"""An upper bound on TDAS: how good the best set could be."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,14 @@ _SLACK = 1e-12  # against rounding: a bound must not fall below the optimum it m
 
 
 def tdas_upper_bound(objective: TDAS, n_keep: int, reached: float) -> float:
-    """Bound the TDAS of every set of ``n_keep`` members from above.
+    """Return an upper bound on the TDAS of every set of ``n_keep`` members.
 
     In a set P of k members each one contributes half its distances to the k − 1 others, which is at
-    most half the sum of the k − 1 largest distances it has to anybody; and no P has more than the k
-    largest contributions. That alone is a bound. It is then tightened by Lagrangian relaxation:
-    moving an amount from d(i, j) to d(j, i) leaves every set's sum as it is, so any such moves give
-    a valid bound, and subgradient steps towards ``reached`` (a TDAS known to be reached) look
-    for moves that give a low one, as in bounds for the quadratic knapsack problem [1]_.
+    most half the sum of its k − 1 largest distances; and no P has more than the k largest
+    contributions. That alone is a bound. It is then tightened by Lagrangian relaxation: moving an
+    amount from d(i, j) to d(j, i) leaves every set's sum as it is, so any such moves give a valid
+    bound, and subgradient steps towards ``reached`` (a TDAS that some set has) look for moves that
+    give a low one, as in bounds for the quadratic knapsack problem [1]_.
 
     References
     ----------

@@ -1,11 +1,14 @@
 """TDAS, the objective of COMEP: diversity and relevance of a set, pair by pair."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs._labels import MemberIndices
 from secateurs.measures._information import entropy_of, joint_entropies, nmi, nvi, variation
 from secateurs.measures._pair import Floats, pair_matrix
 from secateurs.measures._pairwise import n_agreed
@@ -13,18 +16,18 @@ from secateurs.outputs._votes import Votes
 
 
 class Profile(NamedTuple):
-    """What TDAC needs to know of members by themselves."""
+    """What TDAC needs of single members: entropy, and relevance to the true labels."""
 
     entropies: Floats
     relevance: Floats
 
     @classmethod
-    def of(cls, sizes: NDArray[np.int64], truth_counts: NDArray[np.int64]) -> "Profile":
-        """Work out from votes for each class, and from counts by vote and true label."""
+    def of(cls, sizes: NDArray[np.int64], truth_counts: NDArray[np.int64]) -> Profile:
+        """Compute from votes for each class, and from counts by vote and true label."""
         return cls(entropy_of(sizes), nmi.of_counts(labels=truth_counts))
 
-    def take(self, members: Sequence[int] | NDArray[np.intp] | slice) -> "Profile":
-        """Keep some members, in the order given."""
+    def take(self, members: MemberIndices | slice) -> Profile:
+        """Return some members, in the order given."""
         return Profile(self.entropies[members], self.relevance[members])
 
 
@@ -40,7 +43,7 @@ class TDAS:
     votes : Votes
         Votes with true labels.
     diversity_weight : float
-        λ: 0 looks at relevance alone, 1 at diversity alone.
+        λ: 0 for relevance alone, 1 for diversity alone.
 
     References
     ----------
@@ -73,12 +76,12 @@ class TDAS:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Votes of each member for each class."""
+        """Number of votes of each member for each class."""
         return self._votes.sizes
 
     @property
     def truth_counts(self) -> NDArray[np.int64]:
-        """Samples by vote and true label: (members, classes, classes)."""
+        """Number of samples by vote and true label: (members, classes, classes)."""
         return self._votes.truth_counts
 
     @property
@@ -87,14 +90,14 @@ class TDAS:
         return self.profile.relevance
 
     def rows(self, members: Sequence[int] | slice) -> Floats:
-        """TDAC of some members to all: (members, all members)."""
+        """Return the TDAC of some members to all: (members, all members)."""
         chosen = np.arange(self.n_members)[members] if isinstance(members, slice) else members
         values = self.rows_of(self._votes.take(chosen), self.profile.take(chosen))
         values[np.arange(len(chosen)), chosen] = 0.0
         return values
 
     def rows_of(self, others: Votes, profile: Profile) -> Floats:
-        """TDAC of members held elsewhere to all here: (others, members)."""
+        """Return the TDAC of members held elsewhere to all here: (others, members)."""
         values = np.empty((others.n_members, self.n_members))
         for block in self._votes.member_blocks(n_rows=others.n_members):
             tables = self._votes.joint_counts_of(others, block)
@@ -102,28 +105,28 @@ class TDAS:
         return values
 
     def matrix(self) -> Floats:
-        """TDAC of all pairs, each counted once."""
+        """Return the TDAC of all pairs, each counted once."""
         values = pair_matrix(self._votes, self._pairs)
         np.fill_diagonal(values, 0.0)
         return values
 
     def of(self, members: Sequence[int]) -> float:
-        """TDAS of a set."""
+        """Return the TDAS of a set."""
         return float(TDAS(self._votes.take(members), self._weight).matrix().sum() / 2)
 
     def resume(self, first: int) -> list[int]:
-        """Give the members to start with: the first, and any that an earlier run has chosen."""
+        """Return the members to start with: the first, and any that an earlier run has chosen."""
         return [first]
 
     def finish(self) -> None:
         """Forget what was kept for a later run."""
 
     def gains(self) -> Floats:
-        """Sum of TDAC from each member to those chosen."""
+        """Return the sum of TDAC from each member to those chosen."""
         return self._sums
 
     def add(self, member: int) -> None:
-        """Let a member join."""
+        """Add a member."""
         self.value += float(self._sums[member])
         self._sums = self._sums + self.rows([member])[0]
 
@@ -132,7 +135,7 @@ class TDAS:
         return self.tdac(tables, self.profile.take(members), self.profile.take(others))
 
     def tdac(self, tables: NDArray[np.int64], first: Profile, second: Profile) -> Floats:
-        """Distances from tables (first, second, classes, classes)."""
+        """Return the distances from tables (first, second, classes, classes)."""
         if self._votes.has_missing:  # entropies are over the samples that both members have
             apart = nvi.of_counts(labels=tables)
             n_common: Any = tables.sum(axis=(-2, -1))

@@ -1,5 +1,7 @@
 """Errors of the plurality vote of a set, counted exactly."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from functools import cached_property
@@ -28,8 +30,8 @@ class VoteError:
     votes : Votes
         Votes with true labels.
     ties : {"lowest", "shared"}
-        What a tied vote is: one for the lowest class, or 1 − 1/q errors if the true class is one
-        of q that share the win.
+        How a tied vote counts: as one for the lowest class, or as 1 − 1/q errors if the true class
+        is one of q tied ones.
 
     Examples
     --------
@@ -50,7 +52,7 @@ class VoteError:
         if not votes.has_missing:
             most = min(most, votes.n_members)
         self.units = math.lcm(*range(1, most + 1))
-        self._weights = [0] + [self.units // share for share in range(1, most + 1)]
+        self._weights = [0] + [self.units // n_tied for n_tied in range(1, most + 1)]
         self._weights += [0] * (self._n_outcomes - len(self._weights))
         self._exact: Any = np.int64 if self.units * votes.n_samples < 1 << 62 else object
         self._n_chosen = 0
@@ -64,58 +66,57 @@ class VoteError:
 
     @property
     def value(self) -> int | float:
-        """Minus the errors of the vote of those chosen, in units; −∞ for nobody."""
+        """Minus the errors of the vote of those chosen, in units; −∞ for no members."""
         if self._n_chosen == 0:
             return -math.inf
         if not self._shared:
-            return int(self._worth(np.bincount(self._shares(), minlength=self._n_outcomes)))
+            return int(self._worth(np.bincount(self._ties(), minlength=self._n_outcomes)))
         counts = np.zeros(self._n_outcomes, dtype=np.int64)
-        _vote_kernels.share_counts(self._tally, self._y, counts)
+        _vote_kernels.tie_counts(self._tally, self._y, counts)
         return int(self._worth(counts))
 
     def gains(self) -> Array:
-        """Minus the errors after each member has joined, in units."""
+        """Return minus the errors after adding each member, in units."""
         return self._worth(self._votes.packed.outcome_counts(self._outcomes()[0], self._n_outcomes))
 
     def flips(self, chosen: NDArray[np.bool_]) -> Array:
-        """Minus the errors after each member has joined, or left if it is among those chosen."""
+        """Return minus the errors after adding each member, or removing it if it is chosen."""
         added, removed = self._outcomes()
         counts = self._votes.packed.outcome_counts(added, self._n_outcomes)
         inside = np.flatnonzero(chosen)
         counts[inside] = self._votes.packed.take(inside).outcome_counts(removed, self._n_outcomes)
         worth = self._worth(counts)
         if len(inside) == 1:
-            worth[inside] = (
-                -self.units * self._votes.n_samples - 1
-            )  # nobody is worse than all wrong
+            # No members at all are worse than all votes wrong.
+            worth[inside] = -self.units * self._votes.n_samples - 1
         return worth
 
     def add(self, member: int) -> None:
-        """Let a member join."""
+        """Add a member."""
         self._count(member, 1)
 
     def remove(self, member: int) -> None:
-        """Let a member leave."""
+        """Remove a member."""
         self._count(member, -1)
 
     def flip(self, members: Iterable[int], chosen: NDArray[np.bool_]) -> None:
-        """Let members join, or leave if they are among those chosen; updates the mask."""
+        """Add members, or remove those that are chosen; updates the mask."""
         for member in members:
             inside = chosen[member]
             self._count(member, -1 if inside else 1)
             chosen[member] = not inside
 
     def flip_rounds(self, flips: NDArray[np.bool_], chosen: NDArray[np.bool_], most: int) -> None:
-        """Flip members round by round, and take back what has more errors than before.
+        """Flip members round by round, and undo rounds that leave more errors than before.
 
         Parameters
         ----------
         flips : ndarray of shape (n_rounds, n_members)
-            Who joins, or leaves if chosen, in each round.
+            Members added, or removed if chosen, in each round.
         chosen : ndarray of shape (n_members,)
-            Mask of those chosen; updated. A set of nobody, or of more than ``most``, does not stay.
+            Mask of those chosen; updated. An empty set, or one of more than ``most``, is undone.
         most : int
-            How many may be chosen.
+            Largest number of members that may be chosen.
         """
         if self._exact is np.int64:
             codes, y, repeats = self._distinct
@@ -142,16 +143,16 @@ class VoteError:
             self.add(member)
 
     def rates(self, values: Any) -> Floats:
-        """Turn values into error rates."""
-        shares = -np.asarray(values) / (self.units * self._votes.n_samples)
-        return np.asarray(shares, dtype=float)  # of one huge integer it is a number, not an array
+        """Return values as error rates."""
+        rates = -np.asarray(values) / (self.units * self._votes.n_samples)
+        return np.asarray(rates, dtype=float)  # of one huge integer it is a number, not an array
 
     def _count(self, member: int, step: int) -> None:
         _vote_kernels.tally_votes(self._codes(member), step, self._tally)
         self._n_chosen += step
 
     def _codes(self, member: int) -> Array:
-        """Give a member's votes; whoever has asked often enough gets all decoded at once."""
+        """Return a member's votes; after enough calls all votes are decoded at once."""
         self._n_asked += 1
         votes = self._votes
         if self._n_asked == votes.n_members and votes.n_members * votes.n_samples <= _MOST_DECODED:
@@ -160,7 +161,7 @@ class VoteError:
 
     @cached_property
     def _distinct(self) -> tuple[Array, Array, NDArray[np.intp]]:
-        """Votes and true labels of samples that differ in some, and how often each occurs."""
+        """Votes and true labels of distinct samples, and how often each occurs."""
         table = np.vstack([self._votes.packed.decode(), self._y])
         distinct, repeats = np.unique(table, axis=1, return_counts=True)
         return np.ascontiguousarray(distinct[:-1]), distinct[-1].copy(), repeats
@@ -171,25 +172,25 @@ class VoteError:
         added = np.empty(shape, dtype=code_dtype(self._n_outcomes))
         removed = np.empty_like(added) if self._shared else added
         if self._votes.has_missing:
-            added[n_classes:] = removed[n_classes:] = self._shares()  # no vote changes nothing
+            added[n_classes:] = removed[n_classes:] = self._ties()  # no vote changes nothing
         if not self._shared:
             _vote_kernels.outcomes_lowest(self._tally, self._y, added[:n_classes])
             return added, added
         _vote_kernels.outcomes_shared(self._tally, self._y, added[:n_classes], removed[:n_classes])
         return added, removed
 
-    def _shares(self) -> Array:
-        """How many classes share the win with the true one, on each sample; 0 where it lost."""
+    def _ties(self) -> Array:
+        """Return the number of classes tied with the true one, per sample; 0 where it lost."""
         if self._shared:
-            share = np.empty(self._votes.n_samples, dtype=np.intp)
-            _vote_kernels.shares(self._tally, self._y, share)
-            return share
+            ties = np.empty(self._votes.n_samples, dtype=np.intp)
+            _vote_kernels.count_ties(self._tally, self._y, ties)
+            return ties
         winner = np.empty(self._votes.n_samples, dtype=np.intp)
         _vote_kernels.winners(self._tally, winner)
         return (winner == self._y).astype(np.intp)
 
     def _worth(self, counts: NDArray[np.int64]) -> Any:
-        """Turn counts of how many classes share a right vote into minus the errors."""
+        """Return minus the errors from counts of samples by number of tied classes."""
         weights = np.array(self._weights, dtype=self._exact)
         worst = self.units * self._votes.n_samples
         return counts.astype(self._exact, copy=False) @ weights - worst

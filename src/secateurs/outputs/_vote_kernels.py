@@ -19,7 +19,7 @@ def tally_votes(codes, step, tally):
 
 @njit(nogil=True, cache=True)
 def winners(tally, winner):
-    """Find the class with the most votes, the lowest one of tied classes."""
+    """Fill in the class with the most votes, the lowest of tied ones."""
     for sample in range(tally.shape[0]):
         best = 0
         for label in range(1, tally.shape[1]):
@@ -74,7 +74,7 @@ def _without(plane, carry):
 
 @njit(nogil=True, cache=True)
 def _add_digit(digit, carry):
-    """Add what is carried to one digit of many counts; what is left over is carried on."""
+    """Add a carry to one digit of many counts; the new carry replaces it."""
     for word in range(digit.size):
         both = digit[word] & carry[word]
         digit[word] ^= carry[word]
@@ -83,7 +83,7 @@ def _add_digit(digit, carry):
 
 @njit(nogil=True, cache=True)
 def _keep_larger(count, truth, best, right):
-    """Where counts are larger than the best so far, put them in its place, and the truth."""
+    """Where counts are larger than the best so far, replace it, and copy the truth."""
     for word in range(right.size):
         more = np.uint64(0)
         equal = ~np.uint64(0)
@@ -96,8 +96,8 @@ def _keep_larger(count, truth, best, right):
 
 
 @njit(nogil=True, cache=True)
-def n_sharing(tally, label):
-    """Count the classes that share the win with one; 0 where it lost."""
+def n_tied(tally, label):
+    """Return the number of classes tied for the win with one, itself included; 0 if it lost."""
     tied = 0
     for other in range(tally.size):
         if tally[other] > tally[label]:
@@ -107,22 +107,22 @@ def n_sharing(tally, label):
 
 
 @njit(nogil=True, cache=True)
-def shares(tally, y, share):
-    """Find how many classes share the win with the true one; 0 where the true one lost."""
+def count_ties(tally, y, ties):
+    """Fill in the number of classes tied with the true one; 0 where the true one lost."""
     for sample in range(tally.shape[0]):
-        share[sample] = n_sharing(tally[sample], y[sample])
+        ties[sample] = n_tied(tally[sample], y[sample])
 
 
 @njit(nogil=True, cache=True)
-def share_counts(tally, y, counts):
-    """Count the samples by how many classes share the win with the true one."""
+def tie_counts(tally, y, counts):
+    """Count the samples by the number of classes tied with the true one."""
     for sample in range(tally.shape[0]):
-        counts[n_sharing(tally[sample], y[sample])] += 1
+        counts[n_tied(tally[sample], y[sample])] += 1
 
 
 @njit(nogil=True, cache=True)
 def outcomes_lowest(tally, y, outcomes):
-    """Say for each class and sample whether the vote is right (1) after one more vote for it.
+    """Fill in, per class and sample, whether the vote is right (1) after one more vote for it.
 
     The winner-update rule with ties to the lowest class: with top count m and winner w, one more
     vote for c wins if it passes m, or reaches it and c < w; otherwise w stays.
@@ -142,7 +142,7 @@ def outcomes_lowest(tally, y, outcomes):
 
 @njit(nogil=True, cache=True)
 def outcomes_shared(tally, y, added, removed):  # noqa: PLR0912 (one case a branch)
-    """Say for each class and sample how many classes share the win with the true one.
+    """Fill in, per class and sample, the number of classes tied with the true one.
 
     ``added`` is for one more vote for the class, ``removed`` for one vote less (undefined where
     the class has none); 0 means that the true class loses.
@@ -225,11 +225,11 @@ def code_outcomes(codes, outcomes, counts):
 
 @njit(nogil=True, cache=True)
 def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa: PLR0917
-    """Let members join or leave, round by round, and take back what is worth less than before.
+    """Add or remove members, round by round, and undo rounds that are worth less than before.
 
-    ``flips`` (rounds, members) says who; ``repeats`` how often each sample occurs; ``weights`` what
-    one is worth on which so many classes share the win with the true one. Nobody, and more than
-    ``most`` members, are worth least. Updates the mask and the tally.
+    ``flips`` (rounds, members) has the members of each round, ``repeats`` how often each sample
+    occurs, ``weights[q]`` what a sample is worth if q classes are tied with the true one. No
+    members, and more than ``most``, are worth least. Updates the mask and the tally.
     """
     worth = _worth(tally, y, repeats, weights)
     for turn in range(flips.shape[0]):
@@ -249,7 +249,7 @@ def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa
 def _worth(tally, y, repeats, weights):
     worth = np.int64(0)
     for sample in range(y.size):
-        worth += repeats[sample] * weights[n_sharing(tally[sample], y[sample])]
+        worth += repeats[sample] * weights[n_tied(tally[sample], y[sample])]
     return worth
 
 
