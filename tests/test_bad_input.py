@@ -7,6 +7,7 @@ from scipy import sparse
 
 from cases import plain
 from secateurs import COMEP, DREP, PEP, SEP, Votes, all_pruners, make_pruner
+from secateurs._methods import METHODS
 
 VOTES, Y = [[0, 1, 1], [1, 1, 0]], [0, 1]
 NAN = float("nan")
@@ -85,7 +86,7 @@ def test_keep_that_is_none_is_refused(name, keep, message):
 @pytest.mark.parametrize("name", all_pruners())
 def test_keep_none_is_for_methods_that_decide(name):
     pruner = make_pruner(name, keep=None)
-    if name in ("oo", "drep", "sep", "oep", "pep"):
+    if METHODS[name].decides is not None:
         pruner.fit(VOTES, Y)
     else:
         refuses("keep=None is neither", pruner.fit, VOTES, Y)

@@ -14,26 +14,26 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import naive
-from cases import Case, cases, make, plain
-from checks import broken_checks
-from secateurs import COMEP, Votes, all_pruners, make_pruner
+from cases import KINDS, Case, cases, make, plain
+from checks import broken_checks, quick
+from secateurs import COMEP, EPFD, Votes, make_pruner
+from secateurs._methods import METHODS
 
-NAMES = tuple(all_pruners())
-FIXED_SIZE = ("comep", "kl", "kp", "re", "es", "random", "best")
-BLIND = ("kl", "kp", "es", "random")  # methods that do not look at the true labels
-IN_ORDER = ("es", "random", "sep", "pep", "kl", "domep")  # member indices or random draws decide
+NAMES = tuple(METHODS)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(no distributions|1 member|chance would|reference direction|one class)"
 )
 
 
-def quick(name, **parameters):
-    """Make a pruner that is repeatable and does not take long."""
-    known = inspect.signature(all_pruners()[name]).parameters
-    settled = {"random_state": 0, "n_iterations": 30}
-    settled = {key: value for key, value in settled.items() if key in known}
-    return make_pruner(name, **{**settled, **parameters})
+def declared(**facts):
+    """Run a test for the methods of which the registry says so."""
+    names = [
+        name
+        for name, method in METHODS.items()
+        if all(getattr(method, fact) == value for fact, value in facts.items())
+    ]
+    return pytest.mark.parametrize("name", names)
 
 
 @parametrize_with_checks([quick(name) for name in NAMES], expected_failed_checks=broken_checks)
@@ -68,7 +68,7 @@ def test_keep_is_a_count_or_a_fraction(name, keep):
     case = plain(20, 60)
     pruner = quick(name, keep=keep).fit(case.votes, case.y)
     n_kept = naive.n_kept(keep.item() if isinstance(keep, np.generic) else keep, 20)
-    if name in ("sep", "pep"):
+    if METHODS[name].may_keep_fewer:
         assert 1 <= len(members(pruner)) <= n_kept
     else:
         assert len(members(pruner)) == n_kept
@@ -118,17 +118,30 @@ def test_names_of_classes_change_nothing(name):
         assert members(quick(name, keep=5).fit(*renamed)) == expected
 
 
-@pytest.mark.parametrize("name", ["comep", "kl", "kp", "oo", "sep", "oep", "pep", "best"])
-@given(case=cases(most_members=6, classes=(2, 3, 7)), data=st.data())
-@settings(max_examples=25)
-def test_the_order_of_classes_decides_nothing(name, case, data):
-    """Not so where a tied vote goes to the lowest class: reduced error and DREP."""
-    labels = data.draw(st.permutations(range(7)))
-    renamed = Case(
+def relabelled(case, labels):
+    return Case(
         [[labels[label] for label in row] for row in case.votes],
         [labels[label] for label in case.y],
     )
-    assert members(quick(name).fit(*renamed)) == members(quick(name).fit(*case))
+
+
+@declared(by_class_order=False)
+@given(case=cases(most_members=6, classes=(2, 3, 7)), data=st.data())
+@settings(max_examples=25)
+def test_the_order_of_classes_decides_nothing(name, case, data):
+    renamed = relabelled(case, data.draw(st.permutations(range(7))))
+    for pruner in (quick(name), quick(name, keep=0.5)):
+        assert members(pruner.fit(*renamed)) == members(pruner.fit(*case))
+
+
+@declared(by_class_order=True)
+def test_the_order_of_classes_decides_where_the_registry_says_so(name):
+    drawn = [plain(9, 30, 3, seed) for seed in range(20)]
+    pruner = quick(name, keep=5)
+    assert any(
+        members(pruner.fit(*case)) != members(pruner.fit(*relabelled(case, [2, 0, 1])))
+        for case in drawn
+    )
 
 
 def test_the_order_of_samples_changes_nothing(name):
@@ -138,26 +151,32 @@ def test_the_order_of_samples_changes_nothing(name):
     assert members(quick(name, keep=5).fit(*mixed)) == members(quick(name, keep=5).fit(*case))
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - set(IN_ORDER)))
-def test_the_order_of_members_changes_nothing_but_ties(name):
-    case = plain(15, 3001, 3)
-    order = np.random.default_rng(0).permutation(15)
-    mixed = [[row[t] for t in order] for row in case.votes]
-    found = quick(name, keep=5).fit(mixed, case.y).member_indices_
-    expected = quick(name, keep=5).fit(*case).member_indices_
-    assert sorted(order[found]) == sorted(expected)
+def test_the_order_of_members_decides_only_where_the_registry_says_so(name):
+    same = []
+    for seed in range(5):
+        case = plain(15, 3001, 3, seed)
+        order = np.random.default_rng(seed).permutation(15)
+        mixed = [[row[t] for t in order] for row in case.votes]
+        found = quick(name, keep=5).fit(mixed, case.y).member_indices_
+        expected = quick(name, keep=5).fit(*case).member_indices_
+        same.append(sorted(order[found]) == sorted(expected))
+    assert all(same) != METHODS[name].by_member_order
 
 
-@pytest.mark.parametrize("name", BLIND)
+@declared(needs_y=False)
 def test_methods_that_do_not_look_at_true_labels_need_none(name):
     case = plain(10, 50)
     assert members(quick(name).fit(case.votes)) == members(quick(name).fit(*case))
 
 
-@pytest.mark.parametrize("name", ["comep", "oo", "re", "drep", "sep", "oep", "pep", "best"])
+@declared(needs_y=True)
 def test_methods_that_look_at_true_labels_ask_for_them(name):
     with pytest.raises(ValueError, match="requires y to be passed"):
         quick(name).fit([[0, 1], [1, 1]])
+    case = plain(10, 50)
+    others = [np.random.default_rng(seed).permutation(case.y) for seed in range(5)]
+    expected = members(quick(name, keep=3).fit(*case))
+    assert any(members(quick(name, keep=3).fit(case.votes, y)) != expected for y in others)
 
 
 def test_a_vote_for_a_class_that_y_never_shows_is_allowed(name):
@@ -236,6 +255,72 @@ def test_short_names_are_those_of_the_paper():
     assert make_pruner("KP", keep=20).keep == 20
 
 
-@pytest.mark.parametrize("name", FIXED_SIZE)
-def test_sizes_are_fixed_by_default(name):
-    assert quick(name).keep == 0.1
+def test_sizes_are_fixed_unless_the_method_decides(name):
+    assert quick(name).keep == (0.1 if METHODS[name].decides is None else None)
+
+
+def test_classes_are_as_the_registry_declares_them(name):
+    method, pruner = METHODS[name], quick(name)
+    assert type(pruner).__name__ == method.pruner
+    assert {fact: getattr(pruner, fact) for fact in method.facts} == method.facts
+    assert hasattr(pruner, "diversity_weight") == method.weighted
+    assert hasattr(pruner, "n_iterations") == (method.most_rounds is not None)
+
+
+def test_members_for_a_smaller_keep_are_a_prefix_where_declared(name):
+    drawn = [make(0, 65, 2, KINDS * 2), *(plain(14, 70, 3, seed) for seed in range(3))]
+    same = []
+    for case in drawn:
+        *smaller, order = (members(quick(name, keep=keep).fit(*case)) for keep in range(1, 15))
+        same += [one == order[: len(one)] for one in smaller]
+    assert all(same) == METHODS[name].is_nested
+
+
+def gapped(seed):
+    """Votes with gaps, and the same with rows on which nobody votes and other values in gaps."""
+    case, mask = plain(12, 60, 2, seed), np.random.default_rng(seed).random((60, 12)) < 0.2
+    votes = np.ma.array(case.votes, mask=mask)
+    filled = np.ma.array(np.where(mask, 1 - votes.data, votes.data), mask=mask)
+    silent = np.ma.array(np.ones((40, 12), int), mask=True)
+    return (votes, case.y), (np.ma.concatenate([filled, silent]), [*case.y, *[0, 1] * 20])
+
+
+def test_missing_votes_are_no_evidence_or_refused(name, monkeypatch):
+    if not METHODS[name].takes_missing:
+        with pytest.raises(ValueError, match="cannot work with missing votes"):
+            quick(name).fit(*gapped(0)[0])
+        monkeypatch.setattr(METHODS[name].load(), "takes_missing", True)
+    same = []
+    for seed in range(5):
+        first, second = gapped(seed)
+        same.append(
+            members(quick(name, keep=4).fit(*first)) == members(quick(name, keep=4).fit(*second))
+        )
+    assert all(same) == METHODS[name].takes_missing
+
+
+def test_the_objective_has_the_direction_that_is_declared(name):
+    direction = METHODS[name].larger_is_better
+    assert hasattr(quick(name).fit(*plain(8, 40)), "objective_") == (direction is not None)
+    pruner = quick(name, keep=5 if METHODS[name].decides is None else None)
+    gains = []
+    for seed in range(8) if direction is not None else ():
+        case = plain(24, 90, 2, seed)
+        few = [row[:6] for row in case.votes]  # to choose from more is an advantage
+        gains.append(pruner.fit(*case).objective_ - clone(pruner).fit(few, case.y).objective_)
+        spread = EPFD(pruner, 3, "objective", random_state=seed).fit(*case)
+        found = np.abs(spread.candidate_scores_)
+        assert spread.objective_ == (max(found) if direction else min(found))
+    assert direction is None or (np.mean(gains) > 0) == direction
+
+
+def test_the_number_kept_is_the_one_declared(name):
+    method = METHODS[name]
+    case = make(0, 60, 2, ["noisy"] * 19 + ["perfect"])
+    kept = members(quick(name, keep=1.0).fit(*case))
+    assert (len(kept) < 20) == method.may_keep_fewer
+    if method.decides is None:
+        with pytest.raises(ValueError, match="keep=None"):
+            quick(name, keep=None).fit(*case)
+    else:
+        assert 1 <= len(members(quick(name, keep=None).fit(*case))) < 20

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from cases import plain
 from secateurs import COMEP, DOMEP, EPFD, Votes, VoteStore, all_pruners, make_pruner
+from secateurs._methods import METHODS
 from secateurs.distributed import limits
 from secateurs.exceptions import InputError
 
@@ -43,7 +44,7 @@ def store(tmp_path_factory):
 
 
 def made(name):
-    rounds = {"n_iterations": 5} if name in ("sep", "pep") else {}
+    rounds = {"n_iterations": 5} if METHODS[name].most_rounds else {}
     return make_pruner(name, keep=4, **rounds)
 
 

@@ -32,6 +32,7 @@ from secateurs import (
     make_pruner,
     search,
 )
+from secateurs._methods import METHODS
 from secateurs.distributed import limits
 from secateurs.exceptions import ExecutorError, InputError
 
@@ -43,7 +44,7 @@ CASE = plain(40, 150, 3)
 
 
 def made(name, keep=4):
-    rounds = {"n_iterations": 5} if name in ("sep", "pep") else {}
+    rounds = {"n_iterations": 5} if METHODS[name].most_rounds else {}
     return make_pruner(name, keep=keep, **rounds)
 
 
@@ -333,33 +334,22 @@ def test_an_interrupt_ends_all_work(tmp_path):
         process.communicate()
 
 
-NEEDED = {  # checks of each method before its result: one a greedy step, or a round
-    "comep": 4,
-    "domep": 4,
-    "kl": 4,
-    "re": 4,
-    "drep": 4,
-    "oep": 4,
-    "sep": 5,
-    "pep": 5,
-}
-
-
-@pytest.mark.parametrize("name", NEEDED)
-def test_long_loops_ask_between_steps_whether_they_are_wanted(name, monkeypatch):
+@pytest.mark.parametrize("name", [n for n, m in METHODS.items() if m.larger_is_better is not None])
+def test_whoever_searches_asks_at_every_step_whether_that_is_wanted(name, monkeypatch):
     monkeypatch.setattr("secateurs.pruners._sep._MOST_AT_ONCE", 0)  # a round at a time
+    n_steps = getattr(made(name), "n_iterations", 4)  # rounds, or members kept
     asked = []
 
     def after(j):
         return lambda: asked.append(None) or len(asked) > j
 
-    for j in range(NEEDED[name]):
+    for j in range(n_steps):
         asked.clear()
         with pytest.raises(search.Stopped), search.interruptible(after(j)):
             made(name).fit(*CASE)
         assert len(asked) == j + 1
     made(name).fit(*CASE)  # nobody asks any more
-    assert len(asked) == NEEDED[name]
+    assert len(asked) == n_steps
 
 
 @pytest.mark.parametrize("options", [{"refine": True}, {"start": "relevance"}])

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import naive
 from cases import cases, plain
-from secateurs import COMEP, Votes, all_pruners, make_pruner, measures
+from checks import quick
+from secateurs import COMEP, Votes, make_pruner, measures
+from secateurs._methods import METHODS
 from secateurs.objectives import TDAS
 
 pytestmark = pytest.mark.filterwarnings(
@@ -132,14 +134,11 @@ def test_the_best_members_are_right_most_often_where_they_vote(drawn):
     assert pruner.scores_ == pytest.approx([float(accuracy(t)) for t in expected])
 
 
-@pytest.mark.parametrize("name", sorted(set(all_pruners()) - {"oo"}))
+@pytest.mark.parametrize("name", [n for n, method in METHODS.items() if method.takes_missing])
 @given(drawn=gapped(most_members=5, most_samples=30), data=st.data())
 def test_many_batches_are_one_fit(name, drawn, data):
     votes, y, _ = drawn
-    parameters = {"n_iterations": 10, "random_state": 0} if name in ("sep", "pep") else {}
-    parameters |= {"random_state": 0} if name in ("random", "domep") else {}
-    whole = make_pruner(name, **parameters).fit(votes, y)
-    batched = make_pruner(name, **parameters)
+    whole, batched = quick(name).fit(votes, y), quick(name)
     cut = data.draw(st.integers(0, len(y)))
     for rows in (slice(cut), slice(cut, None)):
         if votes.mask[rows].all(axis=0).any():

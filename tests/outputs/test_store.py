@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from cases import plain
 from secateurs import EPFD, Votes, VoteStore, all_pruners, make_pruner
+from secateurs._methods import METHODS
 from secateurs.exceptions import InputError
 
 pytestmark = pytest.mark.filterwarnings(
@@ -258,7 +259,7 @@ def fitted(pruner):
 
 
 def made(name):
-    rounds = {"n_iterations": 5} if name in ("sep", "pep") else {}
+    rounds = {"n_iterations": 5} if METHODS[name].most_rounds else {}
     pruner = make_pruner(name, keep=4, **rounds)
     return pruner.seed(3)
 

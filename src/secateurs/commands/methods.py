@@ -53,6 +53,7 @@ def _text(name: str, facts: dict[str, Any]) -> str:
     lines = [
         ("class", facts["class"]),
         ("parameters", parameters),
+        ("criterion", facts["criterion"]),
         ("keeps", facts["keeps"].replace("`", "")),
         ("missing votes", "allowed" if facts["takes_missing"] else "not allowed"),
         ("cost", f"{facts['cost']}; n members, k to keep, d rows"),

@@ -1,0 +1,103 @@
+"""The registry of methods: lookups, and that what people read agrees with it."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import secateurs
+from cases import plain
+from secateurs import COMEP, EPFD, ReducedErrorPruner, all_pruners, make_pruner, pruners
+from secateurs._methods import METHODS, floor, method_of, short_name, shown_beside
+from secateurs.evaluation._alternatives import evaluate_around
+from secateurs.exceptions import InputError
+from secateurs.problem import Problem
+from secateurs.pruners import BasePruner
+from secateurs.pruners._base import label_of
+from secateurs.search import Choice
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*(no distributions|chance would)")
+
+ROOT = Path(__file__).parents[1]
+
+
+class First(BasePruner):
+    """Keep the first members; larger errors would be better."""
+
+    is_nested = True
+    needs_y = False
+    may_decide_size = True
+
+    def __init__(self, keep=2):
+        self.keep = keep
+
+    def _select(self, votes, n_keep, rng):
+        self.objective_ = 1.0
+        return Choice(range(n_keep or 1), [1.0] * (n_keep or 1))
+
+
+class Careless(ReducedErrorPruner):
+    """Inherits what the registry says of its base class."""
+
+
+def test_every_method_has_its_class_and_its_public_name():
+    assert list(all_pruners()) == list(METHODS)
+    for name, kind in all_pruners().items():
+        method = METHODS[name]
+        assert (kind.__module__, kind.__name__) == (method.home, method.pruner)
+        assert getattr(secateurs, method.pruner) is kind
+        assert method_of(kind) is method_of(kind()) is method
+        if method.module.startswith("pruners."):
+            assert getattr(pruners, method.pruner) is kind
+            assert method.pruner in dir(pruners)
+    with pytest.raises(AttributeError, match="no attribute 'DOMEP'"):
+        _ = pruners.DOMEP
+
+
+def test_a_class_of_your_own_declares_by_itself():
+    assert method_of(First()) is short_name(First) is None
+    assert len(First(keep=None).fit([[0, 1], [1, 1]]).member_indices_) == 1
+    assert short_name(Careless()) is None
+    assert (Careless.larger_is_better, Careless().is_nested) == (False, True)
+    assert BasePruner.is_nested is False
+
+
+def test_an_objective_without_a_direction_is_not_compared():
+    with pytest.raises(InputError, match=r"criterion='objective' needs .* First.larger_is_better"):
+        EPFD(First(), 2, "objective").fit(*plain(8, 40))
+
+
+def test_reports_show_every_method_but_those_that_decline(monkeypatch):
+    monkeypatch.setitem(METHODS, "new", replace(METHODS["re"], name="new", beside=8))
+    shown = shown_beside()
+    assert set(METHODS) - set(shown) == {n for n, m in METHODS.items() if m.beside is None}
+    in_order = ["comep", "domep", "re", "oep", "drep", "oo", "kp", "new", "best", floor()]
+    assert [name for name in shown if name in in_order] == in_order
+
+
+def test_the_readme_lists_the_methods():
+    text = (ROOT / "README.md").read_text("utf-8")
+    table = text.split("| name | class | keeps | looks at |\n|---|---|---|---|\n")[1]
+    assert table.split("\n\n")[0].splitlines() == [
+        f"| `{name}` | `{method.pruner}` | {method.keeps} | {method.criterion} |"
+        for name, method in METHODS.items()
+    ]
+
+
+def test_names_for_editors_are_those_of_the_registry():
+    text = Path(pruners.__file__).read_text("utf-8")
+    named = re.findall(r"from secateurs\.(\S+) import (?:\(\s+)?(\w+) as \2", text)
+    known = {(method.module, method.pruner) for method in METHODS.values()}
+    own = {("pruners._base", "BasePruner"), ("pruners._selector", "SelectorPruner")}
+    assert set(named) - own <= known
+
+
+def test_a_method_unknown_to_reports_stands_beside_the_one_that_pruned(monkeypatch):
+    monkeypatch.setitem(METHODS, "kl", replace(METHODS["kl"], beside=8))
+    votes, y = plain(12, 80)
+    problem = Problem.of(np.array(votes), None, y)
+    curves = evaluate_around(problem, COMEP(keep=3).fit(problem.votes)).curves
+    assert list(curves) == [label_of(make_pruner(name)) for name in shown_beside()]
+    assert "kl" in curves
