@@ -15,17 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import ensemble as kinds
 from sklearn.base import is_regressor
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    BaggingClassifier,
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-    StackingClassifier,
-    VotingClassifier,
-)
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
@@ -33,7 +24,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array, merge_classes, one_hot, places_among
-from secateurs.exceptions import InputError, UnsupportedEnsembleError
+from secateurs.exceptions import InputError, UnsupportedEnsembleError, cause_of
 
 _STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 _KNOWN = (
@@ -126,19 +117,29 @@ class Ensemble(ABC):
 
     def codes(self, X: Any, member: int) -> Array:
         """Return a member's votes on prepared X, as places among the ensemble's classes."""
-        return self._places(self.members[member].predict(self.view(X, member)), member)
+        return self._places(self._ask(X, member, "predict"), member)
+
+    def _ask(self, X: Any, member: int, method: str) -> Any:
+        try:
+            return getattr(self.members[member], method)(self.view(X, member))
+        except (LookupError, AttributeError, ArithmeticError) as error:  # its state makes no sense
+            raise InputError(
+                f"{self._title(member)} cannot {method}: {cause_of(error)}. Fit it again."
+            ) from error
+
+    def _title(self, member: int) -> str:
+        return f"Member {member}, a {type(self.members[member]).__name__},"
 
     def _places(self, labels: Any, member: int) -> NDArray[np.intp]:
-        name = f"Member {member}, a {type(self.members[member]).__name__},"
         known = np.arange(len(self.classes)) if self.coded else self.classes
-        return places_among(np.asarray(labels), known, name)
+        return places_among(np.asarray(labels), known, self._title(member))
 
     def contribution(self, X: Any, member: int) -> NDArray[np.float64]:
         """Return what a member adds to the ensemble's own vote: (samples, classes)."""
         weight = 1.0 if self.weights is None else float(self.weights[member])
         if not self._is_soft(member):
             return weight * one_hot(self.codes(X, member), len(self.classes))
-        known = self.members[member].predict_proba(self.view(X, member))
+        known = self._ask(X, member, "predict_proba")
         added = np.zeros((len(known), len(self.classes)))
         added[:, self.positions(member)] = known
         return weight * added
@@ -354,10 +355,10 @@ def as_ensemble(model: Any) -> Ensemble:
 
 
 _KINDS: tuple[tuple[Any, Any], ...] = (
-    ((RandomForestClassifier, ExtraTreesClassifier), Forest),
-    (BaggingClassifier, Bagging),
-    (VotingClassifier, Voting),
-    (AdaBoostClassifier, Boosting),
+    ((kinds.RandomForestClassifier, kinds.ExtraTreesClassifier), Forest),
+    (kinds.BaggingClassifier, Bagging),
+    (kinds.VotingClassifier, Voting),
+    (kinds.AdaBoostClassifier, Boosting),
 )
 
 
@@ -382,13 +383,13 @@ def _fault_of_member(member: Any) -> str | None:
 
 def _fault_of_model(model: Any) -> str:
     """Return why a model of no known kind cannot be pruned, and a way out."""
-    if isinstance(model, (GradientBoostingClassifier, HistGradientBoostingClassifier)):
-        count = "n_estimators" if isinstance(model, GradientBoostingClassifier) else "max_iter"
+    if isinstance(model, (kinds.GradientBoostingClassifier, kinds.HistGradientBoostingClassifier)):
+        count = "n_estimators" if hasattr(model, "n_estimators") else "max_iter"
         return (
             "cannot be pruned: its trees are increments of a score, each meant to follow those "
             f"before, not classifiers with votes. Train fewer: {count}, or early stopping."
         )
-    if isinstance(model, StackingClassifier):
+    if isinstance(model, kinds.StackingClassifier):
         return (
             "cannot be sliced: its final estimator was trained on the outputs of all members. "
             "Prune the list model.estimators_, then fit a stacking of those kept."

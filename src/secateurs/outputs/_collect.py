@@ -238,10 +238,16 @@ def _walk_tree(ensemble: Ensemble, X: NDArray[np.float32], member: int, codes: A
     thresholds[above] = np.nextafter(thresholds[above], np.float32(-np.inf))
     features = ensemble.features(member)
     seen = np.where(leaf, 0, tree.feature)
+    seen = seen if features is None else features[seen]
+    if seen.min() < 0 or seen.max() >= X.shape[1]:  # the kernel reads wherever it is told
+        raise InputError(
+            f"Member {member} sees features that X, with {X.shape[1]}, does not have. Fit the "
+            "ensemble again, or get a new copy of its file."
+        )
     _tree_kernels.walk_tree(
         X.ravel(),
         X.shape[1],
-        (seen if features is None else features[seen]).astype(np.uint32),
+        seen.astype(np.uint32),
         thresholds,
         children.astype(np.uint32).ravel(),
         _leaf_codes(ensemble, member, codes),

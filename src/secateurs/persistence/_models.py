@@ -240,6 +240,7 @@ def inspect_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         facts: dict[str, Any] = {"format": kind, "bytes": handle.tell(), "sha256": digest}
         if kind == "skops":
             with reading(target), zipfile.ZipFile(handle) as archive:
+                check_sizes(archive, facts["bytes"], _MAX_BYTES, pinned=False)
                 facts |= read_claims(archive)
     sidecar = _find_sidecar(target)
     matches = None if sidecar is None else sidecar.get("sha256") == digest

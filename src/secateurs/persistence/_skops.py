@@ -17,6 +17,7 @@ from secateurs.exceptions import InputError, UntrustedFileError
 
 _MAX_ENTRIES = 500_000
 _MAX_SCHEMA = 256 << 20
+_MAX_NODES = 4_000_000  # objects and lists in a schema: some 70 for each tree of a forest
 _MAX_RATIO = 400  # unpacked to packed bytes: 10 in files of forests, 1000 in bombs
 _BOMB_FLOOR = 64 << 20  # an archive that unpacks to less is harmless
 
@@ -79,7 +80,13 @@ def read_schema(archive: zipfile.ZipFile) -> Any:
         raise UntrustedFileError(
             f"describes its objects in {size} bytes, of {_MAX_SCHEMA} allowed. Split the model."
         )
-    return json.loads(archive.read("schema.json"))
+    schema = archive.read("schema.json")
+    n_nodes = schema.count(b"{") + schema.count(b"[")
+    if n_nodes > _MAX_NODES:
+        raise UntrustedFileError(
+            f"describes {n_nodes} objects, of {_MAX_NODES} allowed. Split the model."
+        )
+    return json.loads(schema)
 
 
 def read_claims(archive: zipfile.ZipFile) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def find_fault(model: object) -> str | None:
     # Each check stops at its first fault: what follows may rely on there being none.
     checks = (_tree_faults, _owner_faults, _neighbour_faults, _machine_faults, _twister_faults)
     # Boosting comes last: checking it asks a member to predict, which must be safe by then.
-    for check in (*checks, _boosting_faults):
+    for check in (*checks, _feature_faults, _class_faults, _boosting_faults):
         for thing in things:
             for fault in check(thing):
                 return fault
@@ -148,6 +148,51 @@ def _owner_faults(owner: Any) -> Iterator[str]:
         said = np.atleast_1d(held["n_classes_"])
         if not [len(some) for some in classes] == said.tolist() == tree.n_classes.tolist():
             yield "a tree has other classes than its estimator"
+
+
+def _feature_faults(ensemble: Any) -> Iterator[str]:
+    """Check what the members of an ensemble see of its features."""
+    held = _state(ensemble)
+    members, n_features = held.get("estimators_"), held.get("n_features_in_", 0)
+    if not isinstance(members, list):
+        return
+    views = held.get("estimators_features_", [None] * len(members))
+    if not members or len(views) != len(members):
+        yield "an ensemble has no members, or other lists of features than members"
+    for member, view in zip(members, views, strict=True):
+        own = _state(member).get("n_features_in_")
+        if view is not None:
+            columns = np.asarray(view)
+            if columns.ndim != 1 or columns.dtype.kind not in "iu":
+                yield "a member's list of features does not hold places"
+            if not _is_count(own, len(columns)) or not _within(columns, n_features):
+                yield "a member sees features that the ensemble does not have"
+        elif isinstance(member, BaseDecisionTree) and own != held.get("n_features_in_", own):
+            yield "a member has other features than the ensemble"
+
+
+def _class_faults(ensemble: Any) -> Iterator[str]:
+    """Check that members know no classes but those of their ensemble."""
+    held = _state(ensemble)
+    labels = held["le_"].classes_ if "le_" in held else held.get("classes_")
+    if not isinstance(held.get("estimators_"), list) or labels is None:
+        return
+    known = np.asarray(labels)
+    if held.get("n_outputs_", 1) != 1:
+        return
+    if known.ndim != 1 or not len(known) or len(np.unique(known)) != len(known):
+        yield "the classes of an ensemble are not distinct labels"
+    if "n_classes_" in held and not _is_count(held["n_classes_"], len(known)):
+        yield "an ensemble has other classes than it says"
+    weights = held.get("estimator_weights_", held["estimators_"])
+    if len(weights) < len(held["estimators_"]):
+        yield "an ensemble has fewer weights than members"
+    # Members of AdaBoost answer with labels, those of all others with places among them.
+    places = known if "estimator_weights_" in held else np.arange(len(known))
+    for member in held["estimators_"]:
+        answers = np.asarray(getattr(member, "classes_", places))
+        if answers.ndim != 1 or not np.isin(answers, places).all():
+            yield "a member knows classes that the ensemble does not have"
 
 
 def _boosting_faults(booster: Any) -> Iterator[str]:
