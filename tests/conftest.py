@@ -1,9 +1,10 @@
-"""Settings for all tests."""
+"""Settings for all tests, and ensembles that many of them prune."""
 
 import os
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # or scikit-learn skips a check; SciPy reads it when loaded
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -11,3 +12,15 @@ settings.register_profile(
     "ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session")
+def fitted():
+    from fitted_models import fitted_models
+
+    return fitted_models()
+
+
+@pytest.fixture(scope="session")
+def forest(fitted):
+    return fitted["forest"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,7 +21,6 @@ from secateurs.evaluation._budget import latency, predictor
 from secateurs.evaluation._contenders import named_pruners
 from secateurs.evaluation._curves import (
     Evaluation,
-    Progress,
     Selection,
     SizeCurve,
     choose,
@@ -56,7 +55,7 @@ def compare(
     oob: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
-    callback: Progress | None = None,
+    callback: Callable[[int, int, str], object] | None = None,
 ) -> Comparison:
     """Prune with several methods to several sizes, and judge each result on rows held out.
 

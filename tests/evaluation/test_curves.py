@@ -6,51 +6,15 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 import cases
-import naive
 from secateurs import Votes, compare
 from secateurs.evaluation import _rows
 from secateurs.evaluation._curves import Score, score
-from secateurs.evaluation._rows import Ballots, VotedRows
+from secateurs.evaluation._rows import VotedRows
 
 
 def ballots_of(case):
     (ballots,) = VotedRows(Votes.encode(*case)).ballots()
     return ballots
-
-
-def with_shares(shares, y):
-    """Ballots in which members add up shares: (members, rows, classes)."""
-    shares = np.array(shares, dtype=float)
-    codes = shares.argmax(axis=2)
-    votes = Votes.from_codes(codes, np.arange(shares.shape[2]), y)
-    return Ballots(np.arange(len(y)), votes, shares, np.arange(shares.shape[2]))
-
-
-def test_groups_vote_as_the_formula_says_whatever_their_order():
-    case = cases.make(0, 65, 3, cases.KINDS)
-    groups = [[0], [0, 1], [0, 1, 2], [5, 2], [5], [5, 3, 1], range(7)]
-    for group, winner in zip(groups, ballots_of(case).winners(groups, own=False)):
-        expected = [naive.vote(case.votes, list(group), n) for n in range(65)]
-        assert winner.tolist() == expected
-
-
-def test_shares_are_added_up():
-    shares = [[[0.6, 0.4], [0.4, 0.6]], [[0.1, 0.9], [0.5, 0.5]]]
-    ballots = with_shares(shares, [0, 1])
-    voted = [winner.tolist() for winner in ballots.winners([[0], [0, 1], [1]], own=True)]
-    assert voted == [[0, 1], [1, 1], [1, 0]]
-    counted = [winner.tolist() for winner in ballots.winners([[0, 1]], own=False)]
-    assert counted == [[0, 0]]
-
-
-def test_what_rounds_to_a_tie_in_a_model_does_so_here():
-    sums = ((value, np.nextafter(value, 2)) for value in np.linspace(1.75, 1.99, 100))
-    less, more = next((less, more) for less, more in sums if less / 7 == more / 7)
-    assert less < more
-    shares = np.zeros((7, 1, 2))
-    shares[0, 0] = less, more
-    (winner,) = with_shares(shares, [0]).winners([range(7)], own=True)
-    assert winner.tolist() == [0]
 
 
 def test_scores_by_hand():
@@ -86,7 +50,7 @@ def test_rows_are_taken_a_few_at_a_time_with_the_same_result(monkeypatch):
     for rows in ({}, {"X_test": X[250:], "y_test": y[250:]}):
         board, predicted = figures(**rows)
         with monkeypatch.context() as patched:
-            patched.setattr(_rows, "_MOST_SHARES", 8 * 3 * 7)  # seven rows at once
+            patched.setattr(_rows, "_MOST_NUMBERS", 8 * 3 * 7)  # seven rows at once
             again, predicted_again = figures(**rows)
         assert board.equals(again)
         assert all((predicted[size] == predicted_again[size]).all() for size in (2, 5))

@@ -20,7 +20,6 @@ from secateurs.pruners import BasePruner
 _Z = 1.959964  # 97.5 % of a normal distribution lie below
 
 Counts = NDArray[np.int64]
-Progress = Callable[[int, int, str], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +214,7 @@ def evaluate(
     split: Split,
     choosers: Mapping[str, Chooser],
     sizes: Sequence[int],
-    callback: Progress | None = None,
+    callback: Callable[[int, int, str], object] | None = None,
     given: Mapping[str, Selection] | None = None,
 ) -> dict[str, SizeCurve]:
     """Let methods select members, and judge each method at every size.
@@ -297,7 +296,7 @@ def _judge(
     places = {size: selection.place(size) for size in sizes if size in selection.sizes}
     labels, voted = score(ballots, groups, own=False, wanted=places.values())
     own = labels
-    if ballots.shares is not None:
+    if ballots.contributions is not None:
         own, voted = score(ballots, groups, own=True, wanted=places.values())
     first = not hasattr(curve, "own")
     curve.labels = labels if first else curve.labels + labels

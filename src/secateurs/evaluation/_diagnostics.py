@@ -1,4 +1,4 @@
-"""The numbers behind the figures, once for the page and for the display classes."""
+"""The numbers behind the figures of members, for the report and the displays."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,18 +20,18 @@ MOST_LIVE = MOST_IN_HEATMAP  # members up to which the report has the distances 
 
 
 def right_by_size(votes: Votes, groups: Sequence[Sequence[int]]) -> Counts:
-    """Count the rows that groups of members get right together, counting labels."""
+    """Return the number of rows that each group of members gets right, counting labels."""
     (ballots,) = VotedRows(votes).ballots()
     return score(ballots, groups, own=False)[0].right
 
 
 def own_accuracy(votes: Votes) -> Floats:
-    """Accuracy of each member alone, on the rows it has a vote on."""
+    """Return the accuracy of each member alone, on the rows it has a vote on."""
     return ratio(votes.n_right, votes.n_voted, 0.0)
 
 
 class KappaError(NamedTuple):
-    """Every pair of members: how much they agree (κ), and their mean error."""
+    """Agreement (κ) and mean error of every pair of members."""
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
@@ -39,12 +39,12 @@ class KappaError(NamedTuple):
     error: Floats
 
     def among(self, members: Sequence[int]) -> NDArray[np.bool_]:
-        """Mark the pairs of two of these members."""
+        """Return a mask of the pairs of two of these members."""
         return np.isin(self.first, members) & np.isin(self.second, members)
 
     @property
     def front(self) -> NDArray[np.bool_]:
-        """Mark the pairs that no other one beats: less alike and fewer errors."""
+        """Mask of the pairs that no other pair beats: agreeing less, with fewer errors."""
         order = np.lexsort((self.error, self.kappa))
         error = self.error[order]
         lowest = np.minimum.accumulate(np.concatenate([[np.inf], error[:-1]]))
@@ -54,7 +54,7 @@ class KappaError(NamedTuple):
 
 
 def kappa_error(votes: Votes) -> KappaError:
-    """Work out κ and the mean error of all pairs of members."""
+    """Compute κ and the mean error of all pairs of members."""
     first, second = np.triu_indices(votes.n_members, 1)
     errors = 1 - own_accuracy(votes)
     return KappaError(
@@ -63,18 +63,18 @@ def kappa_error(votes: Votes) -> KappaError:
 
 
 class PairDistances(NamedTuple):
-    """How far members are apart, and an order in which near ones are neighbours.
+    """Distances between members, and an order in which close ones are neighbours.
 
     Attributes
     ----------
     members : ndarray
-        Which members: all, or some where there are very many.
+        The members: all, or some where there are very many.
     values : ndarray of shape (len(members), len(members))
         Normalised variation of information.
     order : ndarray
-        Places among ``members``, by clusters.
+        Positions in ``members``, by clusters.
     low, high : float
-        The 1st and 99th percentile of the distances, the diagonal left out: what colours span.
+        The 1st and 99th percentile of the distances without the diagonal: the range of colours.
     """
 
     members: NDArray[np.intp]
@@ -85,7 +85,7 @@ class PairDistances(NamedTuple):
 
 
 def pair_distances(votes: Votes, kept: Sequence[int]) -> PairDistances:
-    """Work out the distances of all pairs; where there are very many, of the kept and some more."""
+    """Compute the distances of all pairs; of very many members, those of the kept and some more."""
     members = np.arange(votes.n_members)
     if len(members) > MOST_IN_HEATMAP:
         first = np.array(list(kept)[: MOST_IN_HEATMAP // 2])
@@ -101,7 +101,7 @@ def pair_distances(votes: Votes, kept: Sequence[int]) -> PairDistances:
 
 
 def cluster_order(distances: Floats) -> NDArray[np.intp]:
-    """Order things so that near ones are neighbours, by average linkage."""
+    """Return an order in which close members are neighbours, by average linkage."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
@@ -111,20 +111,20 @@ def cluster_order(distances: Floats) -> NDArray[np.intp]:
 
 
 class Step(NamedTuple):
-    """A step of the choice.
+    """One step of the choice.
 
     Attributes
     ----------
     member : int
-        Who was chosen.
+        The member chosen.
     score : float
-        What the method says of the set after it.
+        The method's score of the set after it.
     accuracy : float
         Accuracy of the vote after it, on the rows chosen on, counting labels.
     alone : float
         Accuracy of the member alone there.
     distance : float
-        Its mean variation of information to those chosen before; NaN for the first.
+        Its mean variation of information to the members chosen before; NaN for the first.
     """
 
     member: int
@@ -135,7 +135,7 @@ class Step(NamedTuple):
 
 
 def selection_steps(votes: Votes, members: Sequence[int], scores: Sequence[float]) -> list[Step]:
-    """Follow a choice step by step."""
+    """Return the steps of a choice."""
     order = list(members)
     after = right_by_size(votes, [order[: n + 1] for n in range(len(order))]) / votes.n_samples
     alone = own_accuracy(votes)[order]

@@ -21,7 +21,7 @@ from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 
-_MOST_SHARES = 1 << 24  # numbers of the members' own votes held at once
+_MOST_NUMBERS = 1 << 24  # of the members' contributions, held at once
 
 Floats = NDArray[np.float64]
 
@@ -36,22 +36,22 @@ class Ballots:
         Indices of the rows.
     votes : Votes
         The labels, with the true ones.
-    shares : ndarray of shape (n_members, n_rows, n_ensemble_classes) or None
-        The ensemble's own vote, where it is not simply to count labels.
+    contributions : ndarray of shape (n_members, n_rows, n_ensemble_classes) or None
+        What each member adds to the ensemble's own vote; None where that just counts labels.
     classes : ndarray of shape (n_ensemble_classes,)
         Codes of the ensemble's classes among those of the votes.
     """
 
     where: NDArray[np.intp]
     votes: Votes
-    shares: Floats | None
+    contributions: Floats | None
     classes: NDArray[np.intp]
 
     def winners(self, groups: Iterable[Sequence[int]], own: bool) -> Iterator[Array]:
         """Yield the codes that groups vote for; a group that extends the one before is quick."""
         n_rows, tally = self.votes.n_samples, None
         joined: list[int] = []
-        soft = own and self.shares is not None
+        soft = own and self.contributions is not None
         for group in groups:
             if tally is None or list(group[: len(joined)]) != joined:
                 n_classes = len(self.classes) if soft else self.votes.n_classes
@@ -64,13 +64,13 @@ class Ballots:
 
     def _add(self, member: int, tally: Array, soft: bool) -> None:
         if soft:
-            assert self.shares is not None
-            tally += self.shares[member]
+            assert self.contributions is not None
+            tally += self.contributions[member]
         else:
             _vote_kernels.tally_votes(self.votes.codes([member]), 1, tally)
 
     def _winner(self, tally: Array, n_joined: int, soft: bool) -> Array:
-        if soft:  # means rather than sums: what rounds to a tie in the model does so here
+        if soft:  # means, not sums: what rounds to a tie in the model does so here
             return self.classes[(tally / n_joined).argmax(axis=1)]
         winner = np.empty(len(tally), dtype=np.intp)
         _vote_kernels.winners(tally, winner)
@@ -109,23 +109,23 @@ class VotedRows:
             return
         classes = np.searchsorted(self.votes.classes, self.ensemble.classes)
         prepared = self.ensemble.prepare(self.X)
-        step = max(1, _MOST_SHARES // (self.votes.n_members * len(classes)))
+        step = max(1, _MOST_NUMBERS // (self.votes.n_members * len(classes)))
         for first in range(0, len(where), step):
             block = where[first : first + step]
             votes = self._votes_on(block)
-            yield Ballots(block, votes, self._shares(prepared, block, votes), classes)
+            yield Ballots(block, votes, self._contributions(prepared, block, votes), classes)
 
     def _votes_on(self, rows: NDArray[np.intp]) -> Votes:
         return self.votes if len(rows) == self.votes.n_samples else self.votes.rows(rows)
 
-    def _shares(self, prepared: Any, rows: NDArray[np.intp], votes: Votes) -> Floats:
+    def _contributions(self, prepared: Any, rows: NDArray[np.intp], votes: Votes) -> Floats:
         assert self.ensemble is not None
         some = _safe_indexing(prepared, rows)
-        shares = np.stack([self.ensemble.contribution(some, m) for m in range(votes.n_members)])
+        added = np.stack([self.ensemble.contribution(some, m) for m in range(votes.n_members)])
         if votes.has_missing:  # no member votes on rows that it was trained on
-            for member, share in enumerate(shares):
-                share[votes.codes([member])[0] == votes.n_classes] = 0.0
-        return shares
+            for member, contribution in enumerate(added):
+                contribution[votes.codes([member])[0] == votes.n_classes] = 0.0
+        return added
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,134 @@
+"""Figures of the whole ensemble and of the pruned one."""
+
+import math
+import pickle
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from fitted_models import CHOOSE, FIT, MODELS, TEST, X, Y
+from secateurs import prune
+from secateurs.evaluation import _before_after
+from secateurs.exceptions import InputError
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_summary_measures_through_the_models_themselves(fitted, name):
+    model = fitted[name]
+    pruning = prune(model, X[CHOOSE], Y[CHOOSE], keep=3)
+    table = pruning.summary(X[TEST], Y[TEST])
+    assert table.index.name == "held-out rows (200)"
+    assert table.loc["accuracy", "before"] == model.score(X[TEST], Y[TEST])
+    assert table.loc["accuracy", "after"] == pruning.estimator.score(X[TEST], Y[TEST])
+    assert table.loc["members", "after"] == 3
+    assert table.loc["megabytes", "after"] == len(pickle.dumps(pruning.estimator)) / 1e6
+    assert table.loc["ms for 1000 rows", "after"] > 0
+    change = table.loc["accuracy", "change"]
+    assert table.loc["accuracy", "low"] <= change <= table.loc["accuracy", "high"]
+    scores = ["accuracy", "balanced accuracy", "log loss"]
+    measured = ["megabytes", "ms for 1 row", "ms for 1000 rows"]
+    assert list(table.index) == ["members", *scores, *measured]
+    assert list(table.columns) == ["before", "after", "change", "low", "high"]
+
+
+class Slow(GaussianNB):
+    """A member that takes ten milliseconds, by a clock of its own."""
+
+    clock = 0.0
+
+    def predict(self, X):
+        Slow.clock += 0.01
+        return super().predict(X)
+
+
+def test_more_members_take_longer(monkeypatch):
+    monkeypatch.setattr(
+        "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: Slow.clock)
+    )
+    models = [Slow().fit(X[rows], Y[rows]) for rows in (slice(0, 60), slice(60, 150), FIT)]
+    table = prune(models, X[CHOOSE], Y[CHOOSE], keep=1).summary(X[TEST], Y[TEST])
+    for name in ("ms for 1 row", "ms for 1000 rows"):
+        assert table.loc[name, ["before", "after"]].tolist() == pytest.approx([30, 10])
+
+
+def test_the_interval_is_that_of_a_paired_bootstrap(forest):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=5)
+    table = pruning.summary(X[TEST], Y[TEST])
+    before, after = (m.predict(X[TEST]) == Y[TEST] for m in (forest, pruning.estimator))
+    rng = np.random.default_rng(0)
+    rows = rng.integers(200, size=(4000, 200))
+    changes = after[rows].mean(axis=1) - before[rows].mean(axis=1)
+    low, high = np.percentile(changes, [2.5, 97.5])
+    assert table.loc["accuracy", "low"] == pytest.approx(low, abs=0.006)
+    assert table.loc["accuracy", "high"] == pytest.approx(high, abs=0.006)
+
+
+def test_rows_chosen_on_are_not_taken_for_held_out_ones(forest):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
+    with pytest.warns(UserWarning, match="200 of the 200 rows to measure on are rows"):
+        table = pruning.summary(X[CHOOSE], Y[CHOOSE])
+    assert table.index.name == "rows chosen on (200)"
+    with pytest.warns(UserWarning, match="100 of the 200 rows"):
+        mixed = pruning.summary(X[400:600], Y[400:600])
+    assert mixed.index.name == "partly rows chosen on (200)"
+
+
+def test_lists_and_tables_are_summed_up_by_their_vote(fitted):
+    models = [fitted[name] for name in ("forest", "bagging", "boosting")]
+    pruning = prune(models, X[CHOOSE], Y[CHOOSE], keep=1)
+    table = pruning.summary(X[TEST], Y[TEST])
+    (kept,) = pruning.estimator
+    assert table.loc["accuracy", "after"] == kept.score(X[TEST], Y[TEST])
+    votes = np.stack([model.predict(X[CHOOSE]) for model in models], axis=1)
+    others = np.stack([model.predict(X[TEST]) for model in models], axis=1)
+    by_votes = prune(votes, y=Y[CHOOSE], keep=1)
+    figures = by_votes.summary(others, Y[TEST])
+    assert figures.loc["accuracy"].equals(table.loc["accuracy"])
+    with pytest.raises(InputError, match="has 2 members, the one pruned 3"):
+        by_votes.summary(others[:, :2], Y[TEST])
+
+
+def costs(pruning):
+    return _before_after.costs(pruning.problem, pruning.pruner)
+
+
+def test_ensembles_of_very_many_members_are_not_converted():
+    forest = RandomForestClassifier(101, max_depth=2, random_state=0).fit(X[FIT], Y[FIT])
+    figures = costs(prune(forest, X[CHOOSE], Y[CHOOSE], keep=100))
+    assert math.isnan(figures["megabytes as .onnx"].before)
+    assert figures["megabytes as .onnx"].after > 0
+    figures = costs(prune(forest, X[CHOOSE], Y[CHOOSE], "best", keep=1.0))
+    assert list(figures) == ["megabytes", "megabytes as .skops"]
+
+
+def test_large_ensembles_are_not_written_for_a_figure():
+    forest = RandomForestClassifier(12, max_depth=2, random_state=0).fit(X[FIT], Y[FIT])
+    forest.ballast = np.zeros(1_000_000)  # 8 megabytes, and the trees
+    assert list(costs(prune(forest, X[CHOOSE], Y[CHOOSE], keep=3))) == [
+        "megabytes",
+        "megabytes as .skops",
+    ]
+    forest.ballast = np.zeros(5_000_000)
+    assert list(costs(prune(forest, X[CHOOSE], Y[CHOOSE], keep=3))) == ["megabytes"]
+
+
+def test_formats_that_do_not_hold_an_ensemble_are_left_out(monkeypatch, forest):
+    bagging = BaggingClassifier(KNeighborsClassifier(), 6, random_state=0).fit(X[FIT], Y[FIT])
+    odd = RandomForestClassifier(6, max_depth=2, random_state=0).fit(X[FIT], Y[FIT])
+    odd.note = 1j  # skops knows no complex numbers
+
+    def formats(model):
+        names = [*costs(prune(model, X[CHOOSE], Y[CHOOSE], keep=3))][1:]
+        return [name.removeprefix("megabytes as ") for name in names]
+
+    assert formats(forest) == [".skops", ".onnx"]
+    assert formats(bagging) == [".skops"]  # neighbours come out differently in ONNX
+    assert formats(odd) == [".onnx"]
+    assert formats([forest, bagging, forest, bagging]) == [".skops"]
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    assert formats(forest) == [".skops"]  # without the extra

@@ -1,0 +1,138 @@
+"""The size that meets a budget, and how predictions are timed."""
+
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fitted_models import CHOOSE, CODES, FIT, X, Y
+from secateurs import COMEP, collect_votes, make_pruner, prune
+from secateurs.evaluation._budget import timings
+from secateurs.exceptions import BudgetError, InputError
+from secateurs.outputs._folds import folds
+
+
+@pytest.mark.parametrize("pruner", ["comep", "re", "best", COMEP(refine=True)])
+def test_max_bytes_is_kept_and_used_up(forest, pruner):
+    limit = len(pickle.dumps(forest)) // 3
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], pruner, max_bytes=limit)
+    assert len(pickle.dumps(pruning.estimator)) <= limit
+    larger = prune(forest, X[CHOOSE], Y[CHOOSE], pruner, keep=len(pruning.member_indices) + 1)
+    assert len(pickle.dumps(larger.estimator)) > limit
+
+
+def test_costs_add_up_to_no_more_than_the_total(forest):
+    cost = np.random.default_rng(0).uniform(1, 3, size=25)
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], cost=cost, max_cost=12)
+    order = prune(forest, X[CHOOSE], Y[CHOOSE], keep=25).member_indices
+    n_kept = len(pruning.member_indices)
+    assert pruning.member_indices.tolist() == order[:n_kept].tolist()
+    assert cost[order[:n_kept]].sum() <= 12 < cost[order[: n_kept + 1]].sum()
+
+
+def test_a_generous_latency_keeps_everybody(forest):
+    assert len(prune(forest, X[CHOOSE], Y[CHOOSE], max_latency=60).member_indices) == 25
+
+
+@pytest.mark.parametrize("vote", ["auto", "labels"])
+@pytest.mark.parametrize("oob", [False, True])
+def test_tolerance_gives_the_smallest_set_within_it_on_rows_held_out(forest, vote, oob):
+    given = FIT if oob else CHOOSE
+    parameters = {"tolerance": 0.02, "vote": vote, "oob": oob, "random_state": 0}
+    pruning = prune(forest, X[given], Y[given], "best", **parameters)
+    rng = np.random.RandomState(0)
+    right = np.zeros(25)
+    rows_of = X[given]
+    votes = collect_votes(forest, rows_of)
+    known = np.ones(votes.shape, dtype=bool)
+    if oob:
+        for t, seen in enumerate(forest.estimators_samples_):
+            known[seen, t] = False
+    probabilities = [tree.predict_proba(rows_of) for tree in forest.estimators_]
+    one_hot = [(votes[:, [t]] == forest.classes_).astype(float) for t in range(25)]
+    shares = probabilities if vote == "auto" else one_hot
+    truth = Y[given]
+    for chosen_on, held_out in folds(CODES[given], rng):
+        right_on = (votes == truth[:, None]) & known
+        means = right_on[chosen_on].sum(axis=0) / known[chosen_on].sum(axis=0)
+        order = np.argsort(-means.round(12), kind="stable")
+        for size in range(1, 26):
+            total = sum(shares[t][held_out] * known[held_out, t, None] for t in order[:size])
+            right[size - 1] += (forest.classes_[total.argmax(axis=1)] == truth[held_out]).sum()
+    accuracy = right / len(truth)
+    expected = int(np.flatnonzero(accuracy >= accuracy[-1] - 0.02 - 1e-12)[0]) + 1
+    assert len(pruning.member_indices) == expected
+
+
+def test_tolerance_works_for_methods_that_search_anew_for_each_size(forest):
+    given = make_pruner("sep", n_iterations=20, random_state=0)
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], given, tolerance=0.05, random_state=0)
+    assert 1 <= len(pruning.member_indices) <= 25
+
+
+@pytest.mark.parametrize(
+    ("budget", "error", "message"),
+    [
+        ({"max_bytes": 10}, BudgetError, "Not even one member meets max_bytes=10"),
+        ({"max_bytes": -1}, InputError, "max_bytes=-1 is not a valid budget"),
+        ({"tolerance": float("nan")}, InputError, "tolerance=nan is not a valid budget"),
+        ({"cost": [1] * 25}, InputError, "cost and max_cost go together"),
+        ({"cost": [1] * 3, "max_cost": 2}, InputError, r"cost has shape \(3,\)"),
+        ({"cost": [3] * 25, "max_cost": 2}, BudgetError, "Not even one member meets max_cost=2"),
+        ({"keep": 3, "tolerance": 0.1}, InputError, "keep=3 and a budget exclude each other"),
+        (
+            {"tolerance": 0, "cost": [1] * 25, "max_cost": 1},
+            BudgetError,
+            "No sub-ensemble of at most 1 member, as the budget allows, meets tolerance=0: ",
+        ),
+    ],
+)
+def test_budgets_that_cannot_be_met_are_refused(forest, budget, error, message):
+    with pytest.raises(error, match=message):
+        prune(forest, X[CHOOSE], Y[CHOOSE], random_state=0, **budget)
+
+
+@pytest.mark.parametrize(
+    ("whole", "kept", "n_warm", "n_cold"),
+    [(2.0, 1.0, 1, 2), (0.05, 0.03, 4, 0), (0.03, 0.05, 4, 0), (0.001, 0.0001, 100, 0)],
+)
+def test_models_are_timed_in_turns_for_as_long_as_allowed(monkeypatch, whole, kept, n_warm, n_cold):
+    """Each runs twice a turn, and the second run counts, while 0.3 seconds for each last.
+
+    With 0.08 seconds for both these are four turns of 0.16 seconds. Where one turn takes longer
+    than all that, two more follow, without running first.
+    """
+    clock = [0.0]
+    monkeypatch.setattr(
+        "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: clock[0])
+    )
+    turns = []
+
+    def predict(name, seconds):
+        def run(rows):
+            turns.append((name, rows))
+            clock[0] += seconds * (1 + len(turns) / 10_000)  # ever slower, so that none are equal
+
+        return run
+
+    found = timings([predict("whole", whole), predict("kept", kept)], "rows", 0.3)
+    in_turn = n_warm * ["whole", "whole", "kept", "kept"] + n_cold * ["whole", "kept"]
+    assert turns == [(name, "rows") for name in in_turn]
+    counted = [4 * turn + run for turn in range(n_warm) for run in (2, 4)]
+    counted += [4 * n_warm + 1 + run for run in range(2 * n_cold)]
+    slower = 1 + np.array(counted) / 10_000
+    assert found == pytest.approx(np.array([whole * slower[::2], kept * slower[1::2]]), rel=1e-6)
+
+
+def test_a_model_alone_runs_once_before_it_is_timed(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(
+        "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: clock[0])
+    )
+
+    def predict(rows):
+        clock[0] += 0.25 if clock[0] else 9.0  # the first run is slow
+
+    assert timings([predict], "rows", 1.2) == pytest.approx(np.full((1, 4), 0.25))
+    assert clock[0] == 9.0 + 4 * 0.25

@@ -1,0 +1,122 @@
+"""The problem to solve: what is checked, recognised and kept."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.ensemble import BaggingClassifier
+
+from fitted_models import CHOOSE, FIT, TEST, X, Y
+from secateurs import collect_votes, compare, prune
+from secateurs.exceptions import InputError
+from secateurs.problem import Problem, row_hashes
+
+
+def test_rows_of_whole_numbers_are_told_apart():
+    """Their bits differ in few places, which a weak hash of rows would mix up."""
+    rows = np.random.default_rng(0).integers(0, 17, size=(20_000, 64)).astype(float)
+    assert len(np.unique(row_hashes(rows))) == len(np.unique(rows, axis=0))
+    frame = pd.DataFrame({"a": ["x", "y", "x"], "b": [1, 2, 1]})
+    assert len(np.unique(row_hashes(frame))) == 2
+    assert row_hashes(sparse.csr_matrix(np.eye(2))) is None
+
+
+def test_rows_and_labels_to_measure_on_go_together(forest):
+    with pytest.raises(InputError, match="X_test has 5 rows but y_test has 4 labels"):
+        prune(forest, X[CHOOSE], Y[CHOOSE], keep=3).summary(X[:5], Y[:4])
+
+
+def test_training_rows_are_warned_of(forest, fitted):
+    for model in (forest, fitted["bagging"]):
+        with pytest.warns(UserWarning, match="look like the rows the ensemble was trained on"):
+            prune(model, X[FIT], Y[FIT], keep=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prune(forest, X[FIT], Y[FIT], keep=3, oob=True)
+        prune(forest, X[350:650], Y[350:650], keep=3)  # as many, but others
+
+
+def test_bagging_that_grew_is_pruned_on_any_rows():
+    grown = BaggingClassifier(n_estimators=3, warm_start=True, random_state=0).fit(X[FIT], Y[FIT])
+    grown.set_params(n_estimators=5).fit(X[FIT], Y[FIT])
+    assert len(prune(grown, X[FIT], Y[FIT], keep=2).estimator.estimators_) == 2
+
+
+def test_parts_without_replacement_leave_rows_out_of_the_bag():
+    parts = BaggingClassifier(n_estimators=6, max_samples=0.5, bootstrap=False, random_state=0)
+    pruning = prune(parts.fit(X[FIT], Y[FIT]), X[FIT], Y[FIT], keep=2, oob=True)
+    assert pruning.votes.n_voted.tolist() == [150] * 6
+
+
+def test_bad_predictions_are_refused():
+    with pytest.raises(InputError, match="Predictions need no X"):
+        prune(np.zeros((3, 2), int), X[:3], [0, 1, 0])
+    with pytest.raises(InputError, match="do not sum to 1"):
+        prune(np.full((3, 2, 2), 0.7), y=[0, 1, 0])
+    with pytest.raises(InputError, match="not all finite numbers"):
+        prune(np.full((3, 2, 2), np.nan), y=[0, 1, 0])
+    with pytest.raises(InputError, match="max_latency needs models"):
+        prune(np.zeros((3, 2), int), y=[0, 1, 0], max_latency=1)
+
+
+def test_a_problem_is_made_once_and_used_by_all(forest):
+    problem = Problem.of(forest, X[CHOOSE], Y[CHOOSE], X_test=X[TEST], y_test=Y[TEST])
+    alone = prune(forest, X[CHOOSE], Y[CHOOSE], "re", tolerance=0.02, random_state=0)
+    pruning = prune(problem, pruner="re", tolerance=0.02, random_state=0)
+    assert pruning.member_indices.tolist() == alone.member_indices.tolist()
+    assert pruning.votes is problem.votes
+    given = {"methods": ["re"], "keep": 3, "random_state": 0}
+    columns = ["method", "accuracy", "low", "bytes"]
+    found = compare(problem, **given).leaderboard()
+    rows = {"X_test": X[TEST], "y_test": Y[TEST]}
+    again = compare(forest, X[CHOOSE], Y[CHOOSE], **given, **rows).leaderboard()
+    assert found[columns].equals(again[columns])
+
+
+def test_a_pruning_keeps_votes_and_hashes_but_no_rows(forest):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
+    assert pruning.problem.X is None
+    assert len(pruning.problem.row_hashes) == 200
+    again = pickle.loads(pickle.dumps(pruning))
+    assert (
+        again.summary(X[TEST], Y[TEST])
+        .loc["accuracy"]
+        .equals(pruning.summary(X[TEST], Y[TEST]).loc["accuracy"])
+    )
+
+
+def test_test_votes_are_collected_once(forest):
+    problem = Problem.of(forest, X[CHOOSE], Y[CHOOSE], X_test=X[TEST], y_test=Y[TEST].tolist())
+    assert problem.test_votes is problem.test_votes
+    assert (problem.test_votes.vote([0]) == collect_votes(forest, X[TEST])[:, 0]).all()
+    assert problem.n_reused == 0
+    assert problem.with_test(X[400:600], Y[400:600]).n_reused == 100
+    assert problem.with_test(None, None) is problem
+    assert not problem.without_rows().has_test
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"y": None}, "y is missing"),
+        ({"X": None}, "X is missing"),
+        ({"X_test": X[TEST]}, "X_test and y_test go together"),
+        ({"y_test": Y[TEST]}, "X_test and y_test go together"),
+        ({"X_test": X[TEST], "y_test": Y[:7]}, "X_test has 200 rows but y_test has 7 labels"),
+    ],
+)
+def test_what_is_missing_or_does_not_fit_is_refused(forest, given, message):
+    arguments = {"X": X[CHOOSE], "y": Y[CHOOSE]} | given
+    with pytest.raises(InputError, match=message) as caught:
+        Problem.of(forest, **arguments)
+    assert set(given) & {caught.value.parameter, *caught.value.parameters}
+
+
+def test_rows_to_choose_on_can_be_given_again(forest):
+    problem = Problem.of(forest, X[CHOOSE], Y[CHOOSE]).without_rows()
+    assert problem.with_rows(X[CHOOSE]).X is not None
+    with pytest.raises(InputError, match="X has 3 rows, but the members were chosen on 200"):
+        problem.with_rows(X[:3])
