@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from secateurs.comparison import compare as compare
     from secateurs.distributed import DOMEP as DOMEP
     from secateurs.distributed import EPFD as EPFD
+    from secateurs.engines._environment import show_versions as show_versions
     from secateurs.outputs._collect import collect_votes as collect_votes
     from secateurs.outputs._store import VoteStore as VoteStore
     from secateurs.outputs._votes import Votes as Votes
@@ -50,6 +51,7 @@ _HOMES = {
     "save": "secateurs.persistence._models",
     "load": "secateurs.persistence._models",
     "export": "secateurs.persistence._export",
+    "show_versions": "secateurs.engines._environment",
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604
