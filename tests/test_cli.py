@@ -181,6 +181,7 @@ def test_an_interrupted_command_leaves_nothing_half_done(tmp_path):
     assert [path.name for path in (tmp_path / "demo").iterdir()] == [".secateurs-demo"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
 def test_a_reader_that_goes_away_is_no_fault():
     shell_line = f"{sys.executable} -m secateurs methods | head -c 1"
     done = subprocess.run(shell_line, shell=True, capture_output=True, text=True, check=False)

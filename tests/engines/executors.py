@@ -1,6 +1,7 @@
 """Executors to test with: one of which nothing is known, and what a fit has found."""
 
 import multiprocessing
+import os
 import pickle
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -9,6 +10,8 @@ import numpy as np
 
 def processes(n_workers=2):
     """A pool of processes, which have loaded what they need."""
+    if os.name == "nt":
+        return ProcessPoolExecutor(n_workers)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["secateurs", "secateurs.engines._shards"])
     return ProcessPoolExecutor(n_workers, mp_context=context)

@@ -1,5 +1,6 @@
 """Votes collected into a store: the same votes, some members at a time, whatever happens."""
 
+import os
 import pickle
 import signal
 import subprocess
@@ -163,6 +164,7 @@ collect_votes([Asked(t, tell) for t in range(18)], ROWS, store=folder)
 """
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_a_store_is_filled_up_after_the_process_was_killed(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FILLED, str(tmp_path / "votes"), "11"],

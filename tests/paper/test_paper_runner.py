@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import random
 import signal
 import subprocess
@@ -230,6 +231,7 @@ def written_tables(out_dir):
     return {path.name: path.read_bytes() for path in (out_dir / "tables").iterdir()}
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_a_run_killed_at_any_moment_goes_on_and_gives_the_same_tables(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     run([long()], whole)

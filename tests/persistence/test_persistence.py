@@ -462,6 +462,7 @@ for path in sorted(Path(sys.argv[1]).parent.glob("*.skops")):
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
 def test_no_mutated_file_crashes_the_process(tmp_path):
     rng = random.Random(0)
     np.save(tmp_path / "X.npy", X)

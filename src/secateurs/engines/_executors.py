@@ -56,12 +56,12 @@ class Engine:
     def start(self) -> None:
         """Make sure that there is a worker."""
 
-    def submit(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> "Future[Any]":
+    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
         """Start a task."""
         task = _Task(__version__, function, self.flag)
         return self.executor.submit(task, *args)
 
-    def hold(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> Any:
+    def hold(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return a handle of a value that workers make once, keep, and make again if lost."""
         self._n_held += 1
         return _Recipe(self._run, self._n_held, function, args)
@@ -167,12 +167,12 @@ class DaskEngine(Engine):
             except TimeoutError:
                 raise self._no_workers() from None
 
-    def submit(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> "Future[Any]":
+    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
         """Start a task."""
         with _silence_size_warning():
             return self.executor.submit(*_sealed(function, dask_task_is_cancelled, args))
 
-    def hold(self, function: Callable[..., Any], *args: Any, worker: int = 0) -> Any:
+    def hold(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return a handle of a value that one worker keeps, and another makes again if lost.
 
         Dask deals values to idle workers by itself. It must not be told which: a task for a worker
@@ -184,7 +184,7 @@ class DaskEngine(Engine):
         return held
 
     def check(self, idle_seconds: float) -> None:
-        """Raise an error if nobody has worked for too long, whatever the scheduler waits for."""
+        """Raise an error if no worker was busy for too long, whatever the scheduler waits for."""
         now = time.monotonic()
         with scheduler_answers():
             workers = self.client.scheduler_info(n_workers=-1)["workers"].values()

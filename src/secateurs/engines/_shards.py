@@ -133,8 +133,8 @@ class MemberShards(_HeldShards):
         pieces = [_pieces(source, run, engine.n_threads) for run in runs]
         self._members = [np.concatenate([p.members for p in shard]) for shard in pieces]
         self._held = [
-            engine.hold(_member_shard, [p.found for p in shard], diversity_weight, worker=place)
-            for place, shard in enumerate(pieces)
+            engine.hold(_member_shard, [p.found for p in shard], diversity_weight)
+            for shard in pieces
         ]
 
     def profile(self) -> tuple[Profile, NDArray[np.int64]]:
@@ -166,10 +166,7 @@ class RowShards(_HeldShards):
         n_words = -(-self._votes.n_samples // WORD_BITS)
         runs = np.array_split(np.arange(n_words), min(n_words, engine.n_workers))
         samples = [slice(int(run[0]) * WORD_BITS, int(run[-1] + 1) * WORD_BITS) for run in runs]
-        self._held = [
-            engine.hold(_row_shard, *_row_piece(source, run), worker=place)
-            for place, run in enumerate(samples)
-        ]
+        self._held = [engine.hold(_row_shard, *_row_piece(source, run)) for run in samples]
 
     def profile(self) -> tuple[Profile, NDArray[np.int64]]:
         """Return the members' profile, and their counts by vote and true label."""

@@ -1,9 +1,10 @@
 """How votes reach workers: in shared memory, through a memory map, or sent."""
 
-import tempfile
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +54,9 @@ def vote_source(votes: Votes | VoteStore, engine: Engine | None) -> Iterator[Vot
     if isinstance(votes, VoteStore) or shared:
         yield VoteSource(votes, is_sent=False)
     elif engine is not None and engine.is_local:
-        with tempfile.TemporaryDirectory(prefix="secateurs-") as folder:
+        # Windows deletes no file that a worker still maps.
+        on_windows = os.name == "nt"
+        with TemporaryDirectory(prefix="secateurs-", ignore_cleanup_errors=on_windows) as folder:
             yield VoteSource(VoteStore.scratch(Path(folder) / "votes", votes), is_sent=False)
     else:
         _refuse_large(votes)
