@@ -153,7 +153,7 @@ def colours(**variables):
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
 def test_colours_are_for_terminals_and_can_be_switched_off():
     said = colours()
-    assert "random comes from no paper" in said
+    assert "random does not come from a paper" in said
     if "NO_COLOR" not in os.environ:
         assert "\x1b[" in said
     assert "\x1b[31" not in colours(NO_COLOR="1")

@@ -12,12 +12,21 @@ import pandas as pd
 from click.testing import CliRunner
 from sklearn.ensemble import RandomForestClassifier
 
-from secateurs import collect_votes, save
+from secateurs import DOMEP, EPFD, collect_votes, compare, export, load, prune, save
 from secateurs.cli import secateurs
+from secateurs.paper import reproduce
 
 N_TREES, TARGET = 12, "churn"
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
 FEATURES = ["age", "income", "visits", "calls"]
+
+
+# Parameters of the library, which the command line spells as options.
+_CALLS = (compare, export, load, prune, save, DOMEP, EPFD, reproduce)
+_PARAMETERS = {name for call in _CALLS for name in inspect.signature(call).parameters}
+_PYTHON = re.compile(
+    "|".join(rf"\b{name}\b{'' if '_' in name else '='}" for name in sorted(_PARAMETERS))
+)
 
 
 class Ended(NamedTuple):
@@ -35,6 +44,12 @@ class Ended(NamedTuple):
     def error(self):
         return json.loads(self.err)["error"]
 
+    @property
+    def python(self):
+        """Parameters that an error or a warning spells as Python does."""
+        said = re.findall(r'^(?:error: |warning: |\{"error").*', self.err, re.MULTILINE)
+        return _PYTHON.findall("\n".join(said))
+
 
 def examples():
     """The commands that docs/cli.md shows, as words, in their order."""
@@ -43,11 +58,13 @@ def examples():
 
 
 def type_in(*words, env=None):
-    """Type a command; a fault of ours shows its traceback."""
+    """Type a command; it names options, and no parameter as Python spells it."""
     apart = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
     ended = CliRunner(**apart).invoke(secateurs, [str(word) for word in words], env=env)
     assert ended.exit_code != 1, (words, ended.stderr, ended.exception)
-    return Ended(ended.exit_code, ended.stdout, ended.stderr)
+    found = Ended(ended.exit_code, ended.stdout, ended.stderr)
+    assert found.python == [], (words, found.err)
+    return found
 
 
 def refused(code, *words):

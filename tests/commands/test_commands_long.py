@@ -88,7 +88,7 @@ def test_experiments_are_repeated_once(tmp_path, monkeypatch):
     before = tree_of(tmp_path / "results" / "results")
     again = type_in(*words)
     assert again.code == 0
-    assert f"{first['cells']} cells, 0 of them now" in again.out
+    assert f"{first['cells']}, 0 of them new" in again.out
     assert tree_of(tmp_path / "results" / "results") == before
 
 

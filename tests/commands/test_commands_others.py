@@ -161,7 +161,10 @@ def test_converting_keeps_the_predictions(desk):
     forest = load("forest.skops")
     joblib.dump(forest, "mine.joblib")
     assert "is a pickle" in refused(4, "convert", "mine.joblib", "mine.skops")
-    ended = type_in("convert", "mine.joblib", "mine.skops", "--trust-pickle", "--json")
+    words = ("convert", "mine.joblib", "mine.skops", "--trust-pickle")
+    for limit in ("--max-unpacked", "--max-bytes"):  # its older name
+        assert "is larger than --max-unpacked 1000." in refused(4, *words, limit, "1kB")
+    ended = type_in(*words, "--json")
     assert ended.json["wrote"] == ["mine.skops", "mine.json"]
     assert load("mine.skops").predict(X).tolist() == forest.predict(X).tolist()
     assert "mine.skops exists" in refused(3, "convert", "mine.joblib", "mine.skops")
@@ -198,7 +201,7 @@ def test_every_paper_can_be_cited(desk):
     known = references()
     for name, method in METHODS.items():
         if method.citation is None:
-            assert "comes from no paper" in refused(3, "cite", name)
+            assert "does not come from a paper" in refused(3, "cite", name)
         else:
             entry = type_in("cite", name).out
             assert entry.strip() == known[method.citation]

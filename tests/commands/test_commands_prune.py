@@ -277,6 +277,18 @@ def test_out_of_bag_votes_choose_on_the_training_rows(desk):
     assert ended.json["members"] == expected
 
 
+def test_older_names_of_options_mean_the_same(desk):
+    old = ("-m", "comep", "--lambda", "0.3", "--groups", "2", "--seed", "3", "--jobs", "1")
+    new = (
+        *("--pruner", "comep", "--diversity-weight", "0.3", "--n-groups", "2"),
+        *("--random-state", "3", "--n-jobs", "1"),
+    )
+    found = [type_in(*VOTES, "-k", "4", *words, "--json").json for words in (old, new)]
+    assert found[0] == found[1]
+    assert "lambda" not in type_in("prune", "--help").out
+    assert "--max-bytes 10" in type_in(*PRUNE, "--max-size", "10B").err
+
+
 def test_the_same_command_gives_the_same_members(desk):
     runs = [type_in(*VOTES, "-p", "sep", "-k", "5", "--json").json for _ in range(2)]
     assert runs[0] == runs[1]

@@ -18,14 +18,19 @@ _OWN_PAPER = "bian2020"  # of COMEP, DOMEP and EPFD
 @click.argument("name", type=METHOD, required=False)
 @common
 def cite(out: Output, name: str | None) -> None:
-    """Print what to cite for the method called NAME, as BibTeX; without NAME, for secateurs."""
+    """Print what to cite, as BibTeX.
+
+    For the method called NAME, or for secateurs itself.
+    """
     entries = references()
     if name is None:
         chosen = [_software(), entries[_OWN_PAPER]]
     else:
         key = METHODS[name].citation
         if key is None:
-            raise Refusal("no_paper", f"{name} comes from no paper. There is nothing to cite.")
+            raise Refusal(
+                "no_paper", f"{name} does not come from a paper: there is nothing to cite."
+            )
         chosen = [entries[key]]
     text = "\n\n".join(chosen)
     out.result({"name": name, "bibtex": text}, text)

@@ -143,7 +143,17 @@ def _write(found: Any, board: Any, files: Files, targets: Targets) -> None:
 
 def as_text(lines: list[dict[str, Any]]) -> str:
     """Return a leaderboard as a table."""
-    headings = ("", "method", "members", "accuracy", "change", "95 %", "MB", "ms/row", "seconds")
+    headings = (
+        "",
+        "method",
+        "members",
+        "accuracy",
+        "change",
+        "95 % interval",
+        "MB",
+        "ms/row",
+        "seconds",
+    )
     return columns(headings, [_cells(line) for line in lines], left=2)
 
 

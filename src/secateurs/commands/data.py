@@ -34,7 +34,7 @@ def list_sets(out: Output, data_dir: Path | None) -> None:
     from secateurs.paper.datasets import status
 
     rows = status(existing(data_dir))
-    headings = ("name", "in the paper", "from", "rows", "features", "classes")
+    headings = ("name", "paper name", "source", "rows", "features", "classes")
     lines = [
         (row["name"], row["paper_name"], row["source"], *(_count(row[key]) for key in headings[3:]))
         for row in rows
@@ -85,7 +85,7 @@ def fetch_sets(out: Output, names: tuple[str, ...], data_dir: Path | None) -> No
             report(done, len(names))
             rows.append(fetch(name, target))
     lines = [(row["name"], row["source"], str(row["path"])) for row in rows]
-    out.result({"datasets": rows}, columns(("name", "from", "file"), lines, left=3))
+    out.result({"datasets": rows}, columns(("name", "source", "file"), lines, left=3))
 
 
 def _count(number: int | None) -> str:

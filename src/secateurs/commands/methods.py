@@ -1,4 +1,4 @@
-"""``secateurs methods``: the methods there are, and what they take."""
+"""``secateurs methods``: the pruning methods and their parameters."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from secateurs.commands._output import Output
 @click.argument("name", type=METHOD, required=False)
 @common
 def methods(out: Output, name: str | None) -> None:
-    """List the pruning methods, or describe the one called NAME."""
+    """List the pruning methods, or describe one."""
     if name is None:
         shown = METHODS if out.as_json else {}  # the table needs none of it
         facts = {key: _facts(method) for key, method in shown.items()}
@@ -54,7 +54,7 @@ def _text(name: str, facts: dict[str, Any]) -> str:
         ("class", facts["class"]),
         ("parameters", parameters),
         ("criterion", facts["criterion"]),
-        ("keeps", facts["keeps"].replace("`", "")),
+        ("members kept", facts["keeps"].replace("`", "")),
         ("missing votes", "allowed" if facts["takes_missing"] else "not allowed"),
         ("cost", f"{facts['cost']}; n members, k to keep, d rows"),
         ("paper", "none" if facts["citation"] is None else f"secateurs cite {name}"),

@@ -77,7 +77,7 @@ def reproduce(
     if dry_run:
         counts = {name: _n_cells(load_plan(name, quick)) for name in only or PLANS}
         rows = [(name, f"{count:,}") for name, count in counts.items()]
-        out.result({"cells": counts}, columns(("", "cells"), rows))
+        out.result({"cells": counts}, columns(("", "measurements"), rows))
         return
     with cluster(scheduler, n_jobs, out) as client, out.progress("measuring") as report:
         outcome = run_plans(
@@ -102,7 +102,7 @@ def reproduce(
         "figures": _files(output / "figures"),
     }
     out.result(facts, _text(facts))
-    _say_missing(out, outcome.missing, quick)
+    _note_missing(out, outcome.missing, quick)
 
 
 def _n_cells(plan: Any) -> int:
@@ -117,25 +117,25 @@ def _text(facts: dict[str, Any]) -> str:
     from secateurs.paper._claims import UNKNOWN
 
     lines = [
-        ("measured", f"{facts['cells']:,} cells, {facts['measured_now']:,} of them now"),
-        ("data sets missing", ", ".join(facts["missing"]) or "none"),
+        ("measurements", f"{facts['cells']:,}, {facts['measured_now']:,} of them new"),
+        ("missing data sets", ", ".join(facts["missing"]) or "none"),
     ]
     for kind in ("tables", "figures"):
         count = len({Path(name).stem for name in facts[kind]})
         if count:
             lines.append((kind, f"{count} in {Path(facts['folder']) / kind}"))
     lines.append(("page", facts["page"]))
-    told = [(v, claim) for claim, v in facts["claims"].items() if v != UNKNOWN]
-    if n_open := len(facts["claims"]) - len(told):
-        told.append((UNKNOWN, f"{n_open} of the paper's claims, from what was measured"))
-    return f"{columns(('', ''), lines, left=2)}\n\n{columns(('', ''), told, left=2)}"
+    known = [(verdict, claim) for claim, verdict in facts["claims"].items() if verdict != UNKNOWN]
+    if n_open := len(facts["claims"]) - len(known):
+        known.append((UNKNOWN, f"{n_open} of the paper's claims, from these measurements"))
+    return f"{columns(('', ''), lines, left=2)}\n\n{columns(('', ''), known, left=2)}"
 
 
-def _say_missing(out: Output, missing: Sequence[Any], quick: bool) -> None:
+def _note_missing(out: Output, missing: Sequence[Any], quick: bool) -> None:
     if not missing:
         return
     lines = "1 data set is" if len(missing) == 1 else f"{len(missing)} data sets are"
     if quick:
-        out.note(f"{lines} not in it, with no place in --quick or no file; missing.json says more")
+        out.note(f"{lines} missing: not part of --quick, or without a file; see missing.json")
     else:
-        out.warn(f"{lines} not in it: missing.json says why, `secateurs data list` where from.")
+        out.warn(f"{lines} missing. See missing.json, and `secateurs data list` for their sources.")
