@@ -206,7 +206,7 @@ def test_a_budget_that_everything_meets_is_refused(desk):
     [
         (("--max-bytes", "10B"), "Not even one member meets --max-bytes 10. Allow more."),
         (("--max-latency", "1us"), "Not even one member meets --max-latency 0.001ms"),
-        (("--tolerance", "0", "--max-bytes", "11kB"), "is within 0 of 0."),
+        (("--tolerance", "0", "--max-bytes", "11kB"), "meets --tolerance 0: on"),
     ],
 )
 def test_a_budget_that_nothing_meets_is_refused(desk, words, message):

@@ -96,8 +96,12 @@ def as_option(name: str, value: Any) -> str:
     if value is ... or value is True or getattr(option, "is_flag", False):
         return word
     values = value if isinstance(value, (list, tuple)) else [value]
-    spell = getattr(getattr(option, "type", None), "spelled", str)
+    spell = getattr(getattr(option, "type", None), "spelled", _typed)
     return " ".join(f"{word} {spell(one)}" for one in values) or word
+
+
+def _typed(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def short_line(text: str) -> str:

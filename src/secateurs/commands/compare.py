@@ -143,18 +143,8 @@ def _write(found: Any, board: Any, files: Files, targets: Targets) -> None:
 
 def as_text(lines: list[dict[str, Any]]) -> str:
     """Return a leaderboard as a table."""
-    headings = (
-        "",
-        "method",
-        "members",
-        "accuracy",
-        "change",
-        "95 % interval",
-        "MB",
-        "ms/row",
-        "seconds",
-    )
-    return columns(headings, [_cells(line) for line in lines], left=2)
+    figures = ("members", "accuracy", "change", "95 % interval", "MB", "ms/row", "seconds")
+    return columns(("", "method", *figures), [_cells(line) for line in lines], left=2)
 
 
 def _cells(line: dict[str, Any]) -> tuple[str, ...]:
