@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -153,33 +153,22 @@ class AccuracyTable:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """Means of the ten methods to two decimals, data sets × methods; ranked rows only."""
-        import pandas as pd
-
-        ranked = [row for row in self.rows if row.is_ranked]
-        values = [[round(row.entries[m].mean, 2) for m in PAPER_METHODS] for row in ranked]
-        index = [row.name for row in ranked]
-        return pd.DataFrame(
-            values, index=index, columns=[label(m) for m in PAPER_METHODS], dtype=float
-        )
+        return _scores({row.name: row.entries for row in self.rows if row.is_ranked})
 
     @cached_property
     def paper_scores(self) -> pd.DataFrame:
-        """The same of the paper's figures, all its rows."""
-        import pandas as pd
-
-        rows = printed(self.name)
-        values = [[entries[method].mean for method in PAPER_METHODS] for entries in rows.values()]
-        return pd.DataFrame(values, index=list(rows), columns=[label(m) for m in PAPER_METHODS])
+        """The same of the paper's printed means, all its rows."""
+        return _scores(printed(self.name))
 
     @property
     def ranks(self) -> dict[str, float]:
         """Average rank of each of the ten methods; empty where no row could be ranked."""
-        return {} if self.scores.empty else _by_method(average_ranks(self.scores))
+        return _ranks(self.scores)
 
     @property
     def paper_ranks(self) -> dict[str, float]:
         """Average ranks of the paper; empty for a table that it does not print."""
-        return {} if self.paper_scores.empty else _by_method(average_ranks(self.paper_scores))
+        return _ranks(self.paper_scores)
 
     def win_tie_loss(self, column: str) -> WinTieLoss:
         """Count how often DOMEP wins, ties and loses against a method, by the paired t-test."""
@@ -219,10 +208,8 @@ def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) 
     columns, figures = _columns(plan), printed(plan.name)
     rows = tuple(
         _row(
-            TableRow(name, source, {}, 0, len(plan.folds)),
-            where(mine, **asdict(chosen)),
-            columns,
-            figures.get(source.paper_name, {}),
+            *(name, source, len(plan.folds), where(mine, **asdict(chosen))),
+            *(columns, figures.get(source.paper_name, {})),
         )
         for name, source, mine in results_by_row(plan, frame)
     )
@@ -246,22 +233,20 @@ def _columns(plan: Plan) -> tuple[str, ...]:
 
 
 def _row(
-    row: TableRow, frame: pd.DataFrame, columns: Iterable[str], paper: Mapping[str, Printed]
+    name: str,
+    source: PaperRow,
+    n_folds: int,
+    frame: pd.DataFrame,
+    columns: Iterable[str],
+    paper: Mapping[str, Printed],
 ) -> TableRow:
-    """Return an empty row filled with its results."""
     measured = _folds(frame)
     folds = {column: measured.get(column, {}) for column in columns}
-    entries = {
-        column: Entry(values, _test(folds, column), False, paper.get(column))
-        for column, values in folds.items()
-    }
+    entries = {c: Entry(v, _test(folds, c), False, paper.get(c)) for c, v in folds.items()}
     n_test = int(frame["n_test"].iloc[0]) if len(frame) else 0
-    filled = replace(row, entries=entries, n_test=n_test)
-    if not filled.is_ranked:
-        return filled
-    best = _best(entries)
-    marked = {column: replace(entry, bold=column in best) for column, entry in entries.items()}
-    return replace(filled, entries=marked)
+    row = TableRow(name, source, entries, n_test, n_folds)
+    best = {method: replace(entries[method], bold=True) for method in _best(row)}
+    return replace(row, entries=entries | best)
 
 
 def _folds(frame: pd.DataFrame) -> dict[str, dict[int, float]]:
@@ -285,14 +270,14 @@ def _test(folds: Mapping[str, Mapping[int, float]], column: str) -> PairedTest |
     return paired_t_test(first, second)
 
 
-def _best(entries: Mapping[str, Entry]) -> list[str]:
+def _best(row: TableRow) -> list[str]:
     """Return the methods of the highest mean, then the lowest std; none if all means are equal."""
+    if not row.is_ranked:
+        return []
+    entries = {method: row.entries[method] for method in PAPER_METHODS}
     shown = {
-        method: (
-            -round(entries[method].mean, 2),
-            float(np.nan_to_num(round(entries[method].std, 2))),
-        )
-        for method in PAPER_METHODS
+        method: (-round(entry.mean, 2), float(np.nan_to_num(round(entry.std, 2))))
+        for method, entry in entries.items()
     }
     if len({mean for mean, _ in shown.values()}) < 2:
         return []
@@ -300,7 +285,18 @@ def _best(entries: Mapping[str, Entry]) -> list[str]:
     return [method for method, value in shown.items() if value == best]
 
 
-def _by_method(ranks: pd.Series) -> dict[str, float]:
+def _scores(rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    values = [[round(entries[m].mean, 2) for m in PAPER_METHODS] for entries in rows.values()]
+    names = [label(method) for method in PAPER_METHODS]
+    return pd.DataFrame(values, index=list(rows), columns=names, dtype=float)
+
+
+def _ranks(scores: pd.DataFrame) -> dict[str, float]:
+    if scores.empty:
+        return {}
+    ranks = average_ranks(scores)
     return {method: float(ranks[label(method)]) for method in PAPER_METHODS}
 
 
@@ -325,8 +321,7 @@ def all_scores(tables: Sequence[AccuracyTable], *, paper: bool = False) -> pd.Da
 
     parts = {table.title: table.paper_scores if paper else table.scores for table in tables}
     filled = {title: part for title, part in parts.items() if len(part)}
-    names = [label(method) for method in PAPER_METHODS]
-    return pd.concat(filled) if filled else pd.DataFrame(columns=names, dtype=float)
+    return pd.concat(filled) if filled else _scores({})
 
 
 def column_name(column: str) -> str:

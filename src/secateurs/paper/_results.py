@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RESULTS = "results"
-TIME_FIELDS = (
-    *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
-    *("seconds_comep", "seconds_domep", "seconds_path"),
-)
 _COLUMNS = (
     *(*CELL_FIELDS, "accuracy", "validation_accuracy", "n_kept", "members", "objective"),
     *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
