@@ -65,18 +65,18 @@ ALLOWED = r"Give a count up to 3, or a fraction in \(0, 1\]"
 @pytest.mark.parametrize(
     ("keep", "message"),
     [
-        (0, "keep=0 keeps no member at all"),
-        (-2, "keep=-2 keeps no member at all"),
+        (0, "keep=0 keeps no member"),
+        (-2, "keep=-2 keeps no member"),
         (4, r"keep=4 asks for more members than the ensemble has \(3\)"),
-        (NAN, "keep=nan is no fraction"),
-        (0.0, "keep=0.0 is no fraction"),
-        (-0.5, "keep=-0.5 is no fraction"),
-        (1.5, "keep=1.5 is no fraction"),
-        (float("inf"), "keep=inf is no fraction"),
-        (True, "keep=True is neither a count nor a fraction"),
-        (np.bool_(True), "keep=.*True.* is neither a count nor a fraction"),
-        ("3", "keep='3' is neither a count nor a fraction"),
-        ([2], r"keep=\[2\] is neither a count nor a fraction"),
+        (NAN, "keep=nan is not a valid fraction"),
+        (0.0, "keep=0.0 is not a valid fraction"),
+        (-0.5, "keep=-0.5 is not a valid fraction"),
+        (1.5, "keep=1.5 is not a valid fraction"),
+        (float("inf"), "keep=inf is not a valid fraction"),
+        (True, "keep=True is not a valid count or fraction"),
+        (np.bool_(True), "keep=.*True.* is not a valid count or fraction"),
+        ("3", "keep='3' is not a valid count or fraction"),
+        ([2], r"keep=\[2\] is not a valid count or fraction"),
     ],
 )
 def test_keep_that_is_none_is_refused(name, keep, message):
@@ -89,7 +89,7 @@ def test_keep_none_is_for_methods_that_decide(name):
     if METHODS[name].decides is not None:
         pruner.fit(VOTES, Y)
     else:
-        refuses("keep=None is neither", pruner.fit, VOTES, Y)
+        refuses("keep=None is not a valid count or fraction", pruner.fit, VOTES, Y)
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.1, NAN, "0.5", None, True])
@@ -107,14 +107,17 @@ def test_rho_lies_above_0_and_up_to_1(rho):
     ("pruner", "message"),
     [
         (COMEP(start="sprad"), "start='sprad' is unknown. Did you mean 'spread'"),
-        (COMEP(start=3), "start=3 is no member: the ensemble has 3. Give an index from 0 to 2"),
-        (COMEP(start=-1), "start=-1 is no member"),
+        (
+            COMEP(start=3),
+            "start=3 is not a valid member: the ensemble has 3. Give an index from 0 to 2",
+        ),
+        (COMEP(start=-1), "start=-1 is not a valid member"),
         (COMEP(start=True), "start=True is unknown"),
         (COMEP(start=1.0), "start=1.0 is unknown"),
         (DREP(stop="never"), "stop='never' is unknown. Give one of: best_prefix"),
-        (SEP(n_iterations=-1), "n_iterations=-1 is no number of rounds"),
-        (PEP(n_iterations=2.5), "n_iterations=2.5 is no number of rounds"),
-        (PEP(n_iterations="all"), "n_iterations='all' is no number of rounds"),
+        (SEP(n_iterations=-1), "n_iterations=-1 is not a valid number of rounds"),
+        (PEP(n_iterations=2.5), "n_iterations=2.5 is not a valid number of rounds"),
+        (PEP(n_iterations="all"), "n_iterations='all' is not a valid number of rounds"),
     ],
 )
 def test_options_that_are_none_are_refused(pruner, message):
@@ -139,6 +142,6 @@ def test_a_failed_fit_leaves_a_fitted_pruner_as_it_was():
     case = plain(6, 30)
     pruner = COMEP(keep=2).fit(*case)
     before = pruner.member_indices_.tolist()
-    with pytest.raises(ValueError, match="no fraction"):
+    with pytest.raises(ValueError, match="not a valid fraction"):
         pruner.set_params(keep=2.5).partial_fit(*case)
     assert pruner.member_indices_.tolist() == before

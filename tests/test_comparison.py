@@ -310,7 +310,7 @@ def test_it_says_what_it_is(tested):
         ({"keep": 21}, "asks for more members than the ensemble has"),
         ({"methods": ["comp"]}, "Did you mean 'comep'"),
         ({"methods": "comep"}, "Give one of: all"),
-        ({"methods": ["re", 3]}, "pruner=3 is no pruner. Give a name such as"),
+        ({"methods": ["re", 3]}, "pruner=3 is not a valid pruner. Give a name such as"),
         ({"X_test": X[TEST]}, "X_test and y_test go together"),
         ({"y_test": Y[TEST]}, "X_test and y_test go together"),
         ({"X_test": X[TEST], "y_test": Y[:7]}, "400 rows but y_test has 7 labels"),

@@ -110,13 +110,13 @@ def test_it_is_compared_with_the_others():
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ([0, 0], "not some of the 9 members, each once"),
-        ([0, 9], "not some of the 9 members, each once"),
-        ([-1, 0], "not some of the 9 members, each once"),
-        ([], "not some of the 9 members, each once"),
-        ([0.5, 1.0], "not some of the 9 members, each once"),
-        ([[0, 1]], "not some of the 9 members, each once"),
-        ([0, 1, 2], "Odd was to keep 2 members, but has 3"),
+        ([0, 0], "not distinct members of the 9"),
+        ([0, 9], "not distinct members of the 9"),
+        ([-1, 0], "not distinct members of the 9"),
+        ([], "not distinct members of the 9"),
+        ([0.5, 1.0], "not distinct members of the 9"),
+        ([[0, 1]], "not distinct members of the 9"),
+        ([0, 1, 2], "Odd kept 3 members, not 2"),
     ],
 )
 def test_what_it_says_is_checked(members, message):
@@ -132,9 +132,9 @@ def test_bad_selectors_are_refused_in_one_line():
     with pytest.raises(InputError, match=r"has neither member_indices_ nor get_support"):
         SelectorPruner(DecisionTreeClassifier()).fit(votes, y)
     for none in (3, Best, None):
-        with pytest.raises(InputError, match=r"is no pruner. Give a name such as 'comep'"):
+        with pytest.raises(InputError, match=r"is not a valid pruner. Give a name such as 'comep'"):
             EPFD(none).fit(votes, y)
-        with pytest.raises(InputError, match=r"is no pruner. Give a name such as 'comep'"):
+        with pytest.raises(InputError, match=r"is not a valid pruner. Give a name such as 'comep'"):
             prune(votes, None, y, pruner=none)
     with pytest.raises(ValueError, match="cannot work with missing votes"):
         SelectorPruner(Best()).fit(np.ma.masked_equal(votes, 0), y)

@@ -1,4 +1,6 @@
-"""What all pruners share: checking, coding, resolving keep, and scikit-learn's selector."""
+"""Base classes of pruners, and checks of their parameters."""
+
+from __future__ import annotations
 
 import difflib
 import inspect
@@ -18,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array
 from secateurs._methods import method_of, short_name
+from secateurs.exceptions import InputError
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
 from secateurs.search import Choice
@@ -79,27 +82,27 @@ class BasePruner(SelectorMixin, BaseEstimator):
         return super()._get_param_names()
 
     def with_keep(self, keep: Any) -> Self:
-        """Give an unfitted copy that keeps so many."""
+        """Return an unfitted copy with this ``keep``."""
         copy = clone(self)
         copy.keep = keep
         return copy
 
     def seed(self, seed: int) -> Self:
-        """Set the random state, if there is one."""
+        """Set the random state, if there is one, and return the pruner itself."""
         if hasattr(self, "random_state"):
             self.random_state = int(seed)
         return self
 
     def for_members(self, members: NDArray[np.intp]) -> Self:
-        """Give the pruner for some of the members: a copy if parameters name members, or itself."""
+        """Return the pruner for a group: itself, or a copy where parameters name members."""
         return self
 
     @abstractmethod
     def _select(self, votes: Any, n_keep: Any, rng: np.random.RandomState, *options: Any) -> Choice:
-        """Choose members, in order; options are those that the method's own fit adds."""
+        """Choose members, in order; ``options`` are what the method's own ``fit`` adds."""
 
     def _check_parameters(self, votes: Any) -> None:
-        """Refuse parameters that make no sense, before any work."""
+        """Check the method's own parameters before any work."""
 
     def fit(self, votes: Any, y: ArrayLike | None = None) -> Self:
         """Choose the members to keep.
@@ -119,10 +122,10 @@ class BasePruner(SelectorMixin, BaseEstimator):
         return self._choose(self._encode(votes, y, reset=True))
 
     def partial_fit(self, votes: Any, y: ArrayLike | None = None) -> Self:
-        """Choose again, from the samples seen so far and these.
+        """Choose the members to keep, by the samples seen so far and these.
 
         Any number of batches gives exactly what one `fit` on all samples gives. The packed votes
-        are kept between calls; the members are chosen anew in each.
+        are kept between calls; each call chooses all members anew.
 
         Parameters
         ----------
@@ -140,7 +143,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         return self._choose(batch if first else in_memory(self._votes).append(batch))
 
     def predict(self, votes: Any) -> Array:
-        """Give the vote of the kept members.
+        """Return the vote of the kept members.
 
         Parameters
         ----------
@@ -163,7 +166,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         return np.where(silent, self.classes_[0], labels)
 
     def score(self, votes: Any, y: ArrayLike) -> float:
-        """Give the accuracy of the kept members' vote.
+        """Return the accuracy of the kept members' vote.
 
         Parameters
         ----------
@@ -175,7 +178,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         Returns
         -------
         float
-            Share of samples on which the vote is right.
+            Fraction of samples on which the vote is right.
         """
         truth, predicted = np.asarray(y).ravel(), self.predict(votes)
         check_consistent_length(predicted, truth)
@@ -186,12 +189,12 @@ class BasePruner(SelectorMixin, BaseEstimator):
         n_keep = resolve_keep(self.keep, votes.n_members, self.may_decide_size)
         self._check_parameters(votes)
         if votes.has_missing and not self.takes_missing:
-            raise ValueError(
+            raise InputError(
                 f"{type(self).__name__} cannot work with missing votes (masked entries). Give "
-                "votes on rows that all members have, or take another method, such as COMEP."
+                "votes on rows that all members have, or use another method, such as COMEP."
             )
         if votes.has_missing and not votes.n_voted.all():
-            raise ValueError(
+            raise InputError(
                 f"Member {int(np.argmin(votes.n_voted))} has no vote at all: every one is masked. "
                 "Leave that member out."
             )
@@ -215,7 +218,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
             coded = Votes.encode(votes, y)
             validate_data(self, votes, skip_check_array=True, reset=reset)
         if reset and self.needs_y and coded.y is None:
-            raise ValueError(
+            raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "Give the true label of each sample."
             )
@@ -240,7 +243,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
 
 class SpreadPruner(BasePruner):
-    """Base class of pruners whose work an executor can share: COMEP, DOMEP and EPFD."""
+    """Base class of pruners that can run on an executor: COMEP, DOMEP and EPFD."""
 
     _takes_store = True
 
@@ -261,11 +264,11 @@ class SpreadPruner(BasePruner):
         y : array-like of shape (n_samples,)
             The true labels. Not needed with votes that hold them.
         executor : concurrent.futures.Executor or Dask Client, optional
-            Who does the work. Each task gets the votes it needs and nothing else; of a store, its
-            path. Who does it never changes the result.
+            Where the work runs; it never changes the result. Each task gets the votes it needs and
+            nothing else; of a store, its path.
         callback : callable(done, total, best), optional
-            Told of progress: how many steps are done, of how many, and the best value so far, if
-            there is one. What it raises ends the run.
+            Progress callback: steps done, steps in total, and the best value so far, if there is
+            one. An exception that it raises ends the run.
 
         Returns
         -------
@@ -296,12 +299,12 @@ def label_of(pruner: BasePruner) -> str:
 
 
 def in_memory(votes: Votes | VoteStore) -> Votes:
-    """Load votes that lie in a store."""
+    """Return votes, loaded where they are in a store."""
     return votes.load() if isinstance(votes, VoteStore) else votes
 
 
 def resolve_keep(keep: Any, n_members: int, may_decide: bool = False) -> int | None:
-    """Turn keep into a number of members.
+    """Return ``keep`` as a number of members.
 
     Parameters
     ----------
@@ -322,42 +325,46 @@ def resolve_keep(keep: Any, n_members: int, may_decide: bool = False) -> int | N
     if keep is None and may_decide:
         return None
     if not is_number(keep):
-        raise ValueError(f"keep={keep!r} is neither a count nor a fraction of members. {allowed}")
+        raise InputError(f"{{keep}} is not a valid count or fraction. {allowed}", keep=keep)
     if is_whole(keep):
         if keep < 1:
-            raise ValueError(f"keep={keep} keeps no member at all. {allowed}")
+            raise InputError(f"{{keep}} keeps no member. {allowed}", keep=keep)
         if keep > n_members:
-            raise ValueError(
-                f"keep={keep} asks for more members than the ensemble has ({n_members}). {allowed}"
+            raise InputError(
+                f"{{keep}} asks for more members than the ensemble has ({n_members}). {allowed}",
+                keep=keep,
             )
         return int(keep)
     if not 0 < keep <= 1:  # NaN as well
-        raise ValueError(f"keep={keep} is no fraction of the ensemble. {allowed}")
+        raise InputError(f"{{keep}} is not a valid fraction. {allowed}", keep=keep)
     return max(1, round(float(keep) * n_members))
 
 
 def is_number(value: Any) -> bool:
-    """Whether a parameter is a real number; True and False are not."""
+    """Return whether a parameter is a real number; True and False are not."""
     return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a parameter is an integer; True and False are not."""
+    """Return whether a parameter is an integer; True and False are not."""
     return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
 
 
-def check_share(name: str, value: Any, zero: bool) -> None:
-    """Refuse a parameter that is not a number in [0, 1], or in (0, 1]."""
+def check_fraction(name: str, value: Any, zero: bool) -> None:
+    """Check that a parameter is a number in [0, 1], or in (0, 1]."""
     if not is_number(value) or not 0 <= value <= 1 or (value == 0 and not zero):  # NaN as well
         interval = "[0, 1]" if zero else "(0, 1]"
-        raise ValueError(f"{name}={value!r} is out of range. Give a number in {interval}.")
+        raise InputError(
+            f"{{{name}}} is out of range. Give a number in {interval}.", **{name: value}
+        )
 
 
 def check_option(name: str, value: Any, options: Iterable[str]) -> None:
-    """Refuse a parameter that is none of the names allowed, and suggest near ones."""
+    """Check that a parameter is one of some names; the message suggests close ones."""
     known = list(options)
     if isinstance(value, str) and value in known:
         return
     near = difflib.get_close_matches(str(value).lower(), known, n=3)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    raise ValueError(f"{name}={value!r} is unknown.{hint} Give one of: {', '.join(known)}.")
+    allowed = f"Give one of: {', '.join(known)}."
+    raise InputError(f"{{{name}}} is unknown.{hint} {allowed}", **{name: value})

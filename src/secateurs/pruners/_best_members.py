@@ -1,5 +1,7 @@
 """Best members: what people do by hand."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from secateurs.outputs._votes import Votes
@@ -13,7 +15,7 @@ class BestMembersPruner(BasePruner):
     Parameters
     ----------
     keep : int or float, default=0.1
-        How many members to keep: a count, or a fraction of the ensemble.
+        Number of members to keep: a count, or a fraction of the ensemble.
 
     Attributes
     ----------
@@ -27,6 +29,11 @@ class BestMembersPruner(BasePruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    ReducedErrorPruner : Looks at the vote of the members together.
+    RandomPruner : Looks at nothing.
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """COMEP: greedy maximisation of diversity and relevance together."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,8 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs._text import listed
 from secateurs.engines._limits import limits
 from secateurs.engines._shards import sharded_tdas
+from secateurs.exceptions import InputError
 from secateurs.measures._pair import Floats
 from secateurs.measures._pairwise import kappa
 from secateurs.objectives import TDAS
@@ -19,8 +23,8 @@ from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import (
     SpreadPruner,
+    check_fraction,
     check_option,
-    check_share,
     in_memory,
     is_whole,
 )
@@ -47,23 +51,23 @@ class COMEP(SpreadPruner):
     Parameters
     ----------
     keep : int or float, default=0.1
-        How many members to keep (k): a count, or a fraction of the ensemble.
+        Number of members to keep (k): a count, or a fraction of the ensemble.
     diversity_weight : float in [0, 1] or "auto", default=0.5
         Weight of diversity against relevance (λ). "auto" takes the one of 0, 0.1, … 1 whose choice
-        on four fifths of the rows votes best on the fifth held out, over all five fifths; on equal
-        terms the one nearest to 0.3.
+        on four fifths of the rows votes best on the fifth held out, over all five fifths; of
+        equal ones the nearest to 0.3.
     start : {"spread", "relevance", "random", "every"} or int, default="spread"
         The first member: the one with the largest mean TDAC to the others (above 256
         members, to a sample of 32, spread evenly over the ranking by relevance), the most relevant
         one, a random one (the paper), or the member of this index. "every" tries all members
         and takes the result with the largest TDAS; it holds all n² distances.
     random_state : int, RandomState or None, default=None
-        Draws the start where that is random, and the fifths for an automatic weight.
+        Draws the start if it is random, and the fifths for an automatic weight.
     refine : bool, default=False
         Improve the greedy set by best swaps of one member until none helps.
     shard : {"auto", "members", "rows"}, default="auto"
-        How an executor's workers share the votes: each some members, or each some rows; "auto"
-        takes what sends less. The result is the same.
+        How votes are spread over an executor's workers: by members or by rows; "auto" takes what
+        sends less. The result is the same.
 
     Attributes
     ----------
@@ -74,8 +78,8 @@ class COMEP(SpreadPruner):
     objective_ : float
         TDAS of the kept members.
     upper_bound_ : float
-        No set of as many members has a larger TDAS: ``objective_ / upper_bound_`` says how good
-        the answer is at least. Worked out when first asked for, from all pairs: each member
+        No set of as many members has a larger TDAS: ``objective_ / upper_bound_`` bounds how good
+        the result is. Computed on first access, from all pairs: each member
         contributes at most half its k − 1 largest distances, and the k largest contributions
         bound any set; Lagrangian steps, which move parts of d(i, j) to d(j, i), tighten that to
         within a few percent (up to 4096 members).
@@ -94,6 +98,11 @@ class COMEP(SpreadPruner):
     --------
     DOMEP : COMEP in groups of members: approximate, faster on very large ensembles.
     EPFD : Groups around any pruner.
+
+    See Also
+    --------
+    DOMEP : COMEP in groups of members, for very large ensembles.
+    EPFD : Any method in groups of members.
 
     References
     ----------
@@ -134,7 +143,7 @@ class COMEP(SpreadPruner):
 
     @property
     def upper_bound_(self) -> float:
-        """Bound on the TDAS of any set of as many members."""
+        """Upper bound of the TDAS of any set of as many members."""
         if "_upper_bound" not in self.__dict__:
             n_keep = len(self.member_indices_)
             objective = TDAS(in_memory(self._votes), self.diversity_weight_)
@@ -142,24 +151,26 @@ class COMEP(SpreadPruner):
         return self._upper_bound
 
     def for_members(self, members: NDArray[np.intp]) -> Self:
-        """Give the pruner for some of the members: no start is one of them."""
+        """Return the pruner itself, unless its start is a member, which only one group has."""
         if is_whole(self.start):
-            raise ValueError(
-                f"start={self.start} is one member, which only one group can start from. "
-                f"Give one of: {', '.join(STARTS)}."
+            raise InputError(
+                "{start} is one member, which only one group has. "
+                f"Give one of: {listed(STARTS)}.",
+                start=self.start,
             )
         return self
 
     def _check_parameters(self, votes: Votes | VoteStore) -> None:
         check_option("shard", self.shard, ("auto", "members", "rows"))
         if not (isinstance(self.diversity_weight, str) and self.diversity_weight == "auto"):
-            check_share("diversity_weight", self.diversity_weight, zero=True)
+            check_fraction("diversity_weight", self.diversity_weight, zero=True)
         if not is_whole(self.start):
             check_option("start", self.start, STARTS)
         elif not 0 <= self.start < votes.n_members:
-            raise ValueError(
-                f"start={self.start} is no member: the ensemble has {votes.n_members}. "
-                f"Give an index from 0 to {votes.n_members - 1}, or one of: {', '.join(STARTS)}."
+            raise InputError(
+                f"{{start}} is not a valid member: the ensemble has {votes.n_members}. Give an "
+                f"index from 0 to {votes.n_members - 1}, or one of: {listed(STARTS)}.",
+                start=self.start,
             )
 
     def _select(
@@ -193,7 +204,7 @@ class COMEP(SpreadPruner):
         return Choice(members, scores)
 
     def _best_weight(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> float:
-        """Find the weight whose choice votes best on rows held out."""
+        """Return the weight whose choice votes best on rows held out."""
         parts = split_votes(votes, rng)
         seed = rng.randint(2**31)
 
@@ -220,7 +231,7 @@ class COMEP(SpreadPruner):
         Parameters
         ----------
         objective : TDAS
-            Worth of a set; nobody has joined yet.
+            Worth of a set; with no members yet.
         n_keep : int
             How many members to choose.
         rng : RandomState
@@ -264,7 +275,7 @@ def _objective(
 
 
 def _mean_distances(objective: TDAS) -> Floats:
-    """Mean TDAC of each member to all others, or to a sample of them where there are many."""
+    """Return the mean TDAC of each member to all others, or to a sample if there are many."""
     n_members = objective.n_members
     if n_members == 1:
         return np.zeros(1)
@@ -278,7 +289,7 @@ def _mean_distances(objective: TDAS) -> Floats:
 
 
 def _from_every_start(objective: TDAS, n_keep: int) -> Choice:
-    """Run the greedy loop from all members side by side and take the best result."""
+    """Run the greedy loop from every member, side by side, and return the best result."""
     distances = objective.matrix()
     n_members = len(distances)
     runs = np.arange(n_members)

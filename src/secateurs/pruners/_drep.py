@@ -1,5 +1,7 @@
 """DREP: diversity regularised ensemble pruning."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -9,26 +11,26 @@ from secateurs.measures._pair import ratio
 from secateurs.measures._pairwise import n_agreed
 from secateurs.objectives import VoteError
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner, check_option, check_share
+from secateurs.pruners._base import BasePruner, check_fraction, check_option
 from secateurs.search import Choice, Mask, best_prefix, greedy_forward, ranking
 
 STOPS = ("best_prefix", "nonincrease", "strict")
 
 
 class DREP(BasePruner):
-    """Add, of the members that differ most from those chosen, the one that helps the vote [1]_.
+    """Add the member that most improves the vote, of those that differ most [1]_.
 
-    Starts from the member with the fewest errors. Each step looks only at the share ρ of the other
-    members that agree least with those chosen, on average, and adds the one that gives the
-    fewest errors of the vote.
+    Starts from the member with the fewest errors. Each step looks only at the fraction ρ of the
+    other members that agree least with those chosen, on average, and adds the one with which the
+    vote has the fewest errors.
 
     Parameters
     ----------
     keep : int, float or None, default=None
-        How many members to keep: a count, or a fraction of the ensemble. None lets ``stop``
+        Number of members to keep: a count, or a fraction of the ensemble. None lets ``stop``
         decide.
     rho : float in (0, 1], default=0.3
-        Share of the members looked at (ρ): small values press for diversity, 1 is reduced-error
+        Fraction of the members looked at (ρ): small values favour diversity, 1 is reduced-error
         pruning. The paper tries 0.2 to 0.5.
     stop : {"best_prefix", "nonincrease", "strict"}, default="best_prefix"
         Where to stop without ``keep``: order all members and cut where the vote has the fewest
@@ -49,6 +51,10 @@ class DREP(BasePruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    ReducedErrorPruner : Looks at all members in each step.
 
     Notes
     -----
@@ -74,7 +80,7 @@ class DREP(BasePruner):
         self.stop = stop
 
     def _check_parameters(self, votes: Votes) -> None:
-        check_share("rho", self.rho, zero=False)
+        check_fraction("rho", self.rho, zero=False)
         check_option("stop", self.stop, STOPS)
 
     def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
@@ -100,7 +106,7 @@ class DREP(BasePruner):
 
 
 class _Agreement:
-    """How often each member agrees with those chosen."""
+    """Counts how often each member agrees with those chosen."""
 
     def __init__(self, votes: Votes, rho: float) -> None:
         self._votes = votes
@@ -108,11 +114,11 @@ class _Agreement:
         self._sums: Array = np.zeros(votes.n_members, dtype=np.int64)
 
     def least(self, chosen: list[int], free: Mask) -> Mask:
-        """Mark the share ρ of the free members that agree least, ties by index."""
+        """Return a mask of the fraction ρ of the free members that agree least, ties by index."""
         if not chosen:
             return free
         tables = self._votes.joint_counts([chosen[-1]])[0]
-        if self._votes.has_missing:  # shares of the samples in common; disjoint members differ
+        if self._votes.has_missing:  # fractions of the samples in common, 0 where there are none
             self._sums = self._sums + ratio(n_agreed(tables), tables.sum(axis=(-2, -1)), 0.0)
         else:
             self._sums = self._sums + n_agreed(tables)

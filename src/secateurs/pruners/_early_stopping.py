@@ -1,5 +1,7 @@
 """Early stopping: keep the members built first."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from secateurs.outputs._votes import Votes
@@ -10,12 +12,12 @@ from secateurs.search import Choice
 class EarlyStoppingPruner(BasePruner):
     """Keep the first members, as if fewer had been trained [1]_.
 
-    Means something where the order does, as in boosting. Votes and true labels play no part.
+    Useful where the order has a meaning, as in boosting. Votes and true labels play no part.
 
     Parameters
     ----------
     keep : int or float, default=0.1
-        How many members to keep: a count, or a fraction of the ensemble.
+        Number of members to keep: a count, or a fraction of the ensemble.
 
     Attributes
     ----------
@@ -29,6 +31,10 @@ class EarlyStoppingPruner(BasePruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    RandomPruner : Keeps random members instead of the first.
 
     References
     ----------

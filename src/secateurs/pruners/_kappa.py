@@ -1,5 +1,7 @@
 """Kappa pruning: keep the pairs of members that agree the least."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,12 +15,12 @@ class KappaPruner(BasePruner):
     """Keep the pairs of members that agree the least, by Cohen's κ of their labels [1]_.
 
     Takes pairs in the order of increasing κ, and of each pair the members not yet taken, until
-    there are enough. The true labels play no part: a poor member that differs is welcome.
+    there are enough. The true labels play no part: a poor member that differs is taken.
 
     Parameters
     ----------
     keep : int or float, default=0.1
-        How many members to keep: a count, or a fraction of the ensemble.
+        Number of members to keep: a count, or a fraction of the ensemble.
 
     Attributes
     ----------
@@ -32,6 +34,11 @@ class KappaPruner(BasePruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    KLDivergencePruner : Compares distributions of members, such as boosting weights.
+    measures.kappa : Cohen's κ of two members.
 
     References
     ----------
@@ -52,7 +59,7 @@ class KappaPruner(BasePruner):
         if votes.n_members == 1:
             return Choice([0], [1.0])
         values = kappa.matrix(votes)
-        # The n_keep - 1 members before the last can form at most so many pairs among themselves.
+        # The first n_keep - 1 members form at most that many pairs; one more brings the last.
         first, second = _lowest_pairs(values, 1 + (n_keep - 1) * (n_keep - 2) // 2)
         chosen: dict[int, float] = {}
         for pair in zip(first.tolist(), second.tolist(), strict=True):
@@ -65,7 +72,7 @@ class KappaPruner(BasePruner):
 def _lowest_pairs(
     values: NDArray[np.float64], n_pairs: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Give the pairs i < j of lowest value, at least so many, sorted; ties by (i, j)."""
+    """Return the ``n_pairs`` pairs i < j of lowest value, or more, sorted; ties by (i, j)."""
     upper = np.triu_indices(len(values), k=1)
     flat = values[upper]
     if n_pairs < len(flat):

@@ -1,5 +1,7 @@
 """KL-divergence pruning: keep members whose distributions differ the most."""
 
+from __future__ import annotations
+
 import warnings
 from typing import Any, Self
 
@@ -7,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Choice, greedy_forward
@@ -26,7 +29,7 @@ class KLDivergencePruner(BasePruner):
     Parameters
     ----------
     keep : int or float, default=0.1
-        How many members to keep: a count, or a fraction of the ensemble.
+        Number of members to keep: a count, or a fraction of the ensemble.
     distributions : array-like of shape (n_members, n_weights) or None, default=None
         The distribution of each member, such as boosting weights; rows are scaled to sum 1.
         None: how often each member gives each label, with a warning.
@@ -47,6 +50,10 @@ class KLDivergencePruner(BasePruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    KappaPruner : Compares the labels that members give to each sample.
 
     References
     ----------
@@ -72,7 +79,7 @@ class KLDivergencePruner(BasePruner):
         self.symmetric = symmetric
 
     def for_members(self, members: NDArray[np.intp]) -> Self:
-        """Give a copy for some of the members, with their distributions."""
+        """Return a copy for a group of members, with their distributions."""
         if self.distributions is None:
             return self
         return clone(self).set_params(distributions=np.asarray(self.distributions)[members])
@@ -82,21 +89,23 @@ class KLDivergencePruner(BasePruner):
             return
         weights = np.asarray(self.distributions, dtype=float)
         if weights.ndim != 2 or len(weights) != votes.n_members:
-            raise ValueError(
-                f"distributions has shape {weights.shape}. Give one row for each of the "
-                f"{votes.n_members} members."
+            raise InputError(
+                f"{{distributions}} has shape {weights.shape}. Give one row for each of the "
+                f"{votes.n_members} members.",
+                distributions=...,
             )
         if not np.isfinite(weights).all() or weights.min() < 0 or not weights.sum(axis=1).all():
-            raise ValueError(
-                "distributions holds negative, NaN or all-zero rows. Give weights of 0 or more, "
-                "with some weight in every row."
+            raise InputError(
+                "{distributions} has negative, NaN or all-zero rows. Give weights of 0 or more, "
+                "and some above 0 in every row.",
+                distributions=...,
             )
 
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
         if self.distributions is None:
             warnings.warn(
                 "KLDivergencePruner got no distributions and compares how often members give each "
-                "label, which says little. Give distributions=, such as boosting weights, if there "
+                "label, which says little. Give distributions, such as boosting weights, if there "
                 "are any.",
                 stacklevel=4,
             )
@@ -111,13 +120,13 @@ class _Divergence:
     """J of a set of distributions, by running sums."""
 
     def __init__(self, weights: Any, symmetric: bool) -> None:
-        shares = np.asarray(weights, dtype=float)
-        shares = shares / shares.sum(axis=1, keepdims=True) + _SMALLEST
-        self._shares = shares / shares.sum(axis=1, keepdims=True)
-        self._logs = np.log(self._shares)
-        self._own = (self._shares * self._logs).sum(axis=1)
+        scaled = np.asarray(weights, dtype=float)
+        scaled = scaled / scaled.sum(axis=1, keepdims=True) + _SMALLEST
+        self._probabilities = scaled / scaled.sum(axis=1, keepdims=True)
+        self._logs = np.log(self._probabilities)
+        self._own = (self._probabilities * self._logs).sum(axis=1)
         self._symmetric = symmetric
-        self._sums = np.zeros(len(shares))
+        self._sums = np.zeros(len(scaled))
         self.value = 0.0
 
     @property
@@ -126,14 +135,14 @@ class _Divergence:
         return len(self._sums)
 
     def gains(self) -> NDArray[np.float64]:
-        """J after each member has joined."""
+        """Return J after each member has joined."""
         return self.value + self._sums
 
     def add(self, member: int) -> None:
-        """Let a member join."""
+        """Add a member."""
         self.value += float(self._sums[member])
-        to_others = self._own[member] - self._logs @ self._shares[member]
-        from_others = self._own - self._shares @ self._logs[member]
+        to_others = self._own[member] - self._logs @ self._probabilities[member]
+        from_others = self._own - self._probabilities @ self._logs[member]
         if self._symmetric:
             self._sums = self._sums + to_others + from_others
         else:

@@ -1,5 +1,7 @@
 """OEP: order all members by the vote, keep the best prefix."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from secateurs.objectives import VoteError
@@ -14,7 +16,7 @@ class OEP(BasePruner):
     Parameters
     ----------
     keep : int, float or None, default=None
-        How many members to keep: a count, or a fraction of the ensemble. None cuts the order
+        Number of members to keep: a count, or a fraction of the ensemble. None cuts the order
         where the vote has the fewest errors, as early as possible.
 
     Attributes
@@ -31,6 +33,12 @@ class OEP(BasePruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    ReducedErrorPruner : Tied votes go to the lowest class; its size is fixed.
+    SEP : Random search for few errors.
+    PEP : Random search for few errors and few members.
 
     Notes
     -----

@@ -1,5 +1,7 @@
 """Orientation ordering: keep the members that point where the ensemble falls short."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from typing import Any
@@ -22,7 +24,7 @@ class OrientationOrderingPruner(BasePruner):
     Parameters
     ----------
     keep : int, float or None, default=None
-        How many members to keep: a count, or a fraction of the ensemble. None keeps all members
+        Number of members to keep: a count, or a fraction of the ensemble. None keeps all members
         whose angle is below 90°, or the first one if there are none.
 
     Attributes
@@ -81,7 +83,7 @@ class OrientationOrderingPruner(BasePruner):
 
 
 def _products(votes: Votes) -> tuple[NDArray[Any], float]:
-    """Scalar products of signatures and reference, as exact integers, and the reference's length.
+    """Return products of signatures and reference, as exact integers, and the reference's length.
 
     With eₙ the sum of all signatures on sample n, the reference is 1 − (Σe / Σe²)·e. Everything
     here is multiplied by Σe², which changes no angle.

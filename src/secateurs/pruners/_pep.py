@@ -1,5 +1,7 @@
 """PEP: Pareto ensemble pruning, fewer errors and fewer members at once."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +30,8 @@ class PEP(RandomSearchPruner):
     ----------
     keep : int, float or None, default=None
         Largest number of members to keep: a count, or a fraction of the ensemble. The search
-        starts from at most so many; the answer is the archive's set with the fewest errors among
-        those of that size or smaller. None takes the one with the fewest errors of all.
+        starts from no larger set; the result is the set of the archive with the fewest errors
+        among those of that size or smaller. None takes the one with the fewest errors of all.
     n_iterations : int or "auto", default="auto"
         Number of rounds. "auto" is round(n² ln n), but at most 50,000, reached at
         104 members, so that a run stays practical.
@@ -55,6 +57,11 @@ class PEP(RandomSearchPruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    SEP : Searches for few errors alone.
+    OEP : Orders members greedily, without chance.
 
     Notes
     -----
@@ -98,12 +105,12 @@ class _Solution:
     worth: int
     size: int
 
-    def covers(self, other: "_Solution") -> bool:
-        """Whether this one is at least as good in both respects."""
+    def covers(self, other: _Solution) -> bool:
+        """Return whether this one is at least as good in both respects."""
         return self.worth >= other.worth and self.size <= other.size
 
-    def beats(self, other: "_Solution") -> bool:
-        """Whether this one is at least as good in both respects, and better in one."""
+    def beats(self, other: _Solution) -> bool:
+        """Return whether this one is at least as good in both respects, and better in one."""
         return self.covers(other) and (self.worth, -self.size) != (other.worth, -other.size)
 
 
@@ -137,7 +144,7 @@ def _solution(objective: VoteError, chosen: Mask) -> _Solution:
 
 
 def _let_in(archive: list[_Solution], solution: _Solution) -> bool:
-    """Offer a solution to the archive, which drops what it covers."""
+    """Add a solution to the archive, unless one there beats it; drop those that it covers."""
     if any(known.beats(solution) for known in archive):
         return False
     archive[:] = [known for known in archive if not solution.covers(known)]
@@ -146,9 +153,9 @@ def _let_in(archive: list[_Solution], solution: _Solution) -> bool:
 
 
 def _variable_depth(objective: VoteError, start: _Solution) -> list[_Solution]:
-    """Flip each member once, always the one that leaves the fewest errors.
+    """Return the sets on the way of flipping each member once, the best one first.
 
-    The objective holds the start's members already.
+    The objective already has the members of the start.
     """
     chosen = start.chosen.copy()
     free = np.ones(len(chosen), dtype=bool)

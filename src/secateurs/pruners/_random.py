@@ -1,5 +1,7 @@
 """Random members: the floor that a method must beat."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ class RandomPruner(BasePruner):
     Parameters
     ----------
     keep : int or float, default=0.1
-        How many members to keep: a count, or a fraction of the ensemble.
+        Number of members to keep: a count, or a fraction of the ensemble.
     random_state : int, RandomState or None, default=None
         Draws the members.
 
@@ -31,6 +33,11 @@ class RandomPruner(BasePruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    EarlyStoppingPruner : Keeps the first members instead of random ones.
+    BestMembersPruner : Keeps the most accurate members.
 
     Examples
     --------

@@ -1,10 +1,13 @@
-"""What searches by random flips share: parameters, budget, first set and flips."""
+"""Base class and helpers of searches by random flips."""
+
+from __future__ import annotations
 
 import math
 from typing import Any
 
 import numpy as np
 
+from secateurs.exceptions import InputError
 from secateurs.objectives import VoteError
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner, is_whole
@@ -29,12 +32,13 @@ class RandomSearchPruner(BasePruner):
     def _check_parameters(self, votes: Votes) -> None:
         rounds = self.n_iterations
         if rounds != "auto" and (not is_whole(rounds) or rounds < 0):
-            raise ValueError(
-                f'n_iterations={rounds!r} is no number of rounds. Give 0 or more, or "auto".'
+            raise InputError(
+                '{n_iterations} is not a valid number of rounds. Give 0 or more, or "auto".',
+                n_iterations=rounds,
             )
 
     def _finish(self, objective: VoteError, members: list[int]) -> Choice:
-        """Set the objective and give the members with the error rates of their prefixes."""
+        """Set ``objective_`` and return the members with the error rates of their prefixes."""
         objective.reset([])
         _, values = greedy_forward(objective, len(members), start=members)
         rates = objective.rates(values)
@@ -43,14 +47,14 @@ class RandomSearchPruner(BasePruner):
 
 
 def resolve_iterations(n_iterations: int | str, n_members: int) -> int:
-    """Turn "auto" into round(n² ln n), capped."""
+    """Return the number of rounds; "auto" is round(n² ln n), up to a limit."""
     if n_iterations == "auto":
         return min(MOST_ROUNDS, round(n_members**2 * math.log(n_members)))
     return int(n_iterations)
 
 
 def random_half(n_members: int, rng: np.random.RandomState, n_most: int | None) -> Mask:
-    """Draw each member with probability one half; somebody at least, so many at most."""
+    """Draw each member with probability one half; at least one, and at most ``n_most``."""
     chosen = rng.randint(0, 2, size=n_members).astype(bool)
     while not chosen.any():
         chosen = rng.randint(0, 2, size=n_members).astype(bool)
@@ -60,5 +64,5 @@ def random_half(n_members: int, rng: np.random.RandomState, n_most: int | None) 
 
 
 def random_flips(n_members: int, rng: np.random.RandomState, n_rounds: int = 1) -> Mask:
-    """Draw each member with probability 1/n, in each of some rounds: (rounds, members)."""
+    """Draw each member with probability 1/n in each round: a mask (rounds, members)."""
     return rng.random_sample((n_rounds, n_members)) < 1 / n_members

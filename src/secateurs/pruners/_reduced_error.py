@@ -1,5 +1,7 @@
 """Reduced-error pruning: add the member that helps the vote the most."""
 
+from __future__ import annotations
+
 from functools import partial
 
 import numpy as np
@@ -16,11 +18,11 @@ class ReducedErrorPruner(BasePruner):
     Parameters
     ----------
     keep : int or float, default=0.1
-        How many members to keep: a count, or a fraction of the ensemble.
+        Number of members to keep: a count, or a fraction of the ensemble.
     backfit : bool, default=False
         After each addition go through the chosen members, the oldest first, and exchange each for
         the member that gives the fewest errors in its place, until a whole round changes nothing
-        (100 rounds at the most). Slower, and often fewer errors.
+        (at most 100 rounds). Slower, and often fewer errors.
 
     Attributes
     ----------
@@ -37,6 +39,12 @@ class ReducedErrorPruner(BasePruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    OEP : Tied votes are shared, and it may decide its own size.
+    BestMembersPruner : Looks at each member alone.
+    DREP : Looks only at members that differ from those chosen.
 
     Notes
     -----

@@ -1,4 +1,6 @@
-"""Selectors that know nothing of secateurs, as pruners."""
+"""Any scikit-learn selector as a pruner."""
+
+from __future__ import annotations
 
 from typing import Any, Self
 
@@ -13,26 +15,26 @@ from secateurs.search import Choice
 
 
 class SelectorPruner(BasePruner):
-    """A selector of one's own, as a pruner.
+    """Wrap any scikit-learn selector as a pruner.
 
-    Whoever asks for a pruner takes such a selector as it is: `prune`, `compare`, `EPFD`.
+    `prune`, `compare` and `EPFD` wrap a selector that they are given by themselves.
 
     Parameters
     ----------
     selector : object
         Has ``fit(votes, y)``, which gets the table of labels (samples × members) and the true
         labels, and then ``member_indices_`` or ``get_support()``. Its attribute ``keep`` is set to
-        the number of members wanted, ``random_state`` to a seed, where it has them; without
-        ``keep`` it decides by itself how many it keeps.
+        the number of members to keep, ``random_state`` to a seed, if it has them; without
+        ``keep`` it decides how many it keeps.
 
     Attributes
     ----------
     member_indices_ : ndarray of shape (n_kept,)
-        The kept members, in the order the selector has them.
+        The kept members, in the order of the selector.
     scores_ : ndarray of shape (n_kept,)
         Accuracy of each of them.
     objective_ : float
-        The selector's objective, where it has one.
+        The selector's objective, if it has one; larger is better.
     selector_ : object
         The fitted selector.
     support_ : ndarray of shape (n_members,)
@@ -64,16 +66,17 @@ class SelectorPruner(BasePruner):
         return getattr(self.selector, "keep", None)
 
     def with_keep(self, keep: Any) -> Self:
-        """Give an unfitted copy that keeps so many."""
+        """Return an unfitted copy with this ``keep``."""
         if keep is not None and not hasattr(self.selector, "keep"):
             raise InputError(
-                f"keep={keep}, but {self._name} has no such attribute: it decides by itself how "
-                "many members it keeps. Leave keep out."
+                f"{{keep}}, but {self._name} has no such attribute: it decides how many members it "
+                "keeps. Leave it out.",
+                keep=keep,
             )
         return self._with(**({} if keep is None else {"keep": keep}))
 
     def seed(self, seed: int) -> Self:
-        """Set the random state, if there is one."""
+        """Set the random state, if there is one, and return the pruner itself."""
         if hasattr(self.selector, "random_state"):
             self.selector = self._with(random_state=int(seed)).selector
         return self
@@ -93,22 +96,25 @@ class SelectorPruner(BasePruner):
         selector.fit(votes.classes[votes.packed.decode()].T, votes.classes[votes.truth])
         members = self._members(selector, votes.n_members)
         if n_keep is not None and len(members) != n_keep:
-            raise InputError(f"{self._name} was to keep {n_keep} members, but has {len(members)}.")
+            raise InputError(
+                f"{self._name} kept {len(members)} members, not {n_keep}. Let it keep as many as "
+                "its attribute keep says."
+            )
         self.selector_ = selector
         if hasattr(selector, "objective_"):
             self.objective_ = float(selector.objective_)
         return Choice(members.tolist(), votes.n_right[members] / votes.n_samples)
 
     def _members(self, selector: Any, n_members: int) -> NDArray[np.intp]:
-        """Ask a fitted selector for its members."""
+        """Return the members that a fitted selector has chosen."""
         if hasattr(selector, "member_indices_"):
             members = np.asarray(selector.member_indices_)
         elif hasattr(selector, "get_support"):
             members = np.flatnonzero(selector.get_support())
         else:
             raise InputError(
-                f"{self._name} has neither member_indices_ nor get_support() after fit: it does "
-                "not select."
+                f"{self._name} has neither member_indices_ nor get_support() after fit. Give a "
+                "selector."
             )
         if (
             members.ndim != 1
@@ -118,19 +124,20 @@ class SelectorPruner(BasePruner):
             or not 0 <= members.min() <= members.max() < n_members
         ):
             raise InputError(
-                f"{self._name} has member_indices_={members.tolist()!r}: these are not some of the "
-                f"{n_members} members, each once."
+                f"{self._name} has member_indices_={members.tolist()!r}, which are not distinct "
+                f"members of the {n_members}. Let it choose indices from 0 to {n_members - 1}."
             )
         return members.astype(np.intp)
 
 
 def as_pruner(pruner: Any) -> BasePruner:
-    """Give a pruner as it is, and a selector as a pruner."""
+    """Return a pruner as it is, and a selector wrapped as a pruner."""
     if isinstance(pruner, BasePruner):
         return pruner
     if isinstance(pruner, type) or not callable(getattr(pruner, "fit", None)):
         raise InputError(
-            f"pruner={pruner!r} is no pruner. Give a name such as 'comep', a pruner such as "
-            "COMEP(keep=20), or an object with fit(votes, y) and get_support()."
+            "{pruner} is not a valid pruner. Give a name such as 'comep', a pruner such as "
+            "COMEP(keep=20), or an object with fit(votes, y) and get_support().",
+            pruner=pruner,
         )
     return SelectorPruner(pruner)

@@ -1,5 +1,7 @@
 """SEP: random search for a sub-ensemble with fewer errors."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from secateurs import search
@@ -26,7 +28,7 @@ class SEP(RandomSearchPruner):
     ----------
     keep : int, float or None, default=None
         Largest number of members to keep: a count, or a fraction of the ensemble. The search
-        starts from at most so many and never goes to a larger set. None lets it decide.
+        starts from no larger set and never moves to one. None lets it decide.
     n_iterations : int or "auto", default="auto"
         Number of rounds. "auto" is round(n² ln n), as for `PEP`, but at most 50,000,
         reached at 104 members, so that a run stays practical.
@@ -49,6 +51,11 @@ class SEP(RandomSearchPruner):
         The labels found.
     n_features_in_ : int
         Number of members.
+
+    See Also
+    --------
+    PEP : Searches for few members as well.
+    OEP : Orders members greedily, without chance.
 
     Notes
     -----
