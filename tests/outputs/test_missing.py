@@ -171,7 +171,7 @@ def test_methods_that_need_every_vote_say_so():
         ValueError, match="OrientationOrderingPruner cannot work with missing votes"
     ):
         make_pruner("oo").fit(votes, [0, 1])
-    with pytest.raises(ValueError, match="every member's vote on every sample"):
+    with pytest.raises(ValueError, match="every vote of every member"):
         measures.kohavi_wolpert(votes, [0, 1])
 
 
