@@ -237,7 +237,7 @@ class Comparison(Evaluation):
     def featured(
         self, X_test: Any = None, y_test: ArrayLike | None = None, *, X: Any = None
     ) -> Featured:
-        """Return the `best` line among all, for a report."""
+        """Return the `best` line among all; used by reports."""
         if X_test is not None or y_test is not None or X is not None:
             raise InputError(
                 "A comparison has its own rows. Give {X_test} and {y_test} to compare.",

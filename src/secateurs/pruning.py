@@ -285,7 +285,7 @@ class Pruning:
         X: Any = None,
         beside: bool = True,
     ) -> Featured:
-        """Evaluate the pruning at all sizes, with other methods beside it; see `report`."""
+        """Evaluate the pruning at all sizes, and other methods beside it; used by reports."""
         problem = self.problem.with_rows(X).with_test(X_test, y_test)
         evaluation = evaluate_around(problem, self.pruner, beside)
         return Featured(evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0])

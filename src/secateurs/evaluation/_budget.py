@@ -129,7 +129,9 @@ class Sizes:
         nested = self.pruner.is_nested
         sizes = np.arange(1, n_members + 1) if nested else _spread_sizes(n_members)
         right = np.zeros(len(sizes), dtype=np.int64)
-        problem = replace(self.problem, X_test=None, y_test=None)
+        problem = self.problem.without_rows()  # not even test rows: cross-fit
+        if vote == "auto":
+            problem = problem.with_rows(self.problem.X)
         for votes, blocks in Split(problem, self.rng).parts():
             part = Sizes(replace(problem, votes=votes), self.pruner, self.rng)
             groups = [part.members(size) for size in sizes[:-1]]

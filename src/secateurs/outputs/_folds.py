@@ -11,11 +11,11 @@ from secateurs.outputs._votes import Votes
 
 N_FOLDS = 5
 
-Rows = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
-def folds(y: Array, rng: np.random.RandomState) -> Iterator[tuple[Rows, Rows]]:
-    """Cut rows into rows to choose on and rows held out, five times, classes in proportion."""
+def folds(y: Array, rng: np.random.RandomState) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the rows to choose on and those held out, five times, classes in proportion."""
     if len(y) < 2:
         raise InputError(
             "Choosing by cross-fitting needs at least 2 rows. Give more, or set a value."
@@ -27,13 +27,13 @@ def folds(y: Array, rng: np.random.RandomState) -> Iterator[tuple[Rows, Rows]]:
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
 
 
-def shuffled_by_class(y: Array, rng: np.random.RandomState) -> Rows:
-    """Order rows by class, at random within each."""
+def shuffled_by_class(y: Array, rng: np.random.RandomState) -> Indices:
+    """Return the rows ordered by class, at random within each."""
     shuffled = rng.permutation(len(y))
     return shuffled[np.argsort(y[shuffled], kind="stable")]
 
 
-def cross_fit(votes: Votes, rng: np.random.RandomState) -> Iterator[tuple[Votes, Rows]]:
+def cross_fit(votes: Votes, rng: np.random.RandomState) -> Iterator[tuple[Votes, Indices]]:
     """Yield the votes to choose by and the rows held out, five times."""
     for chosen_on, held_out in folds(votes.truth, rng):
         yield votes.rows(chosen_on), held_out
