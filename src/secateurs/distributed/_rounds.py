@@ -171,16 +171,12 @@ def _prune(votes: Votes, job: Job) -> Result:
 
 
 def _as_dict(result: Result) -> dict[str, Any]:
-    return {
-        "members": result.members.tolist(),
-        "scores": result.scores.tolist(),
-        "objective": result.objective,
-        "accuracy": result.accuracy,
-    }
+    lists = {"members": result.members.tolist(), "scores": result.scores.tolist()}
+    return {**result._asdict(), **lists}
 
 
 def _from_dict(kept: dict[str, Any] | None) -> Result | None:
     if kept is None:
         return None
     members, scores = np.array(kept["members"], dtype=np.intp), np.array(kept["scores"])
-    return Result(members, scores, kept["objective"], kept["accuracy"])
+    return Result(**{**kept, "members": members, "scores": scores})

@@ -37,6 +37,7 @@ class Engine:
 
     shares_memory = False
     is_local = False
+    flag: Callable[[], bool] | None = None  # whether the result of a task is no longer wanted
 
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
@@ -65,11 +66,6 @@ class Engine:
         """Return a handle of a value that workers make once, keep, and make again if lost."""
         self._n_held += 1
         return _Recipe(self._run, self._n_held, function, args)
-
-    @property
-    def flag(self) -> "Callable[[], bool] | None":
-        """Flag that tells a running task that its result is no longer wanted."""
-        return None
 
     def stop(self) -> None:
         """Raise the flag."""
@@ -103,11 +99,7 @@ class ThreadEngine(Engine):
     def __init__(self, executor: Executor) -> None:
         super().__init__(executor)
         self._event = threading.Event()
-
-    @property
-    def flag(self) -> Callable[[], bool]:
-        """Flag that tells a running task that its result is no longer wanted."""
-        return self._event.is_set
+        self.flag = self._event.is_set
 
     def stop(self) -> None:
         """Raise the flag."""
@@ -122,19 +114,15 @@ class ProcessEngine(Engine):
     """Processes of this machine: votes are shared through a memory map."""
 
     is_local = True
+    flag: FileFlag
 
     def __init__(self, executor: Executor) -> None:
         super().__init__(executor)
-        self._flag = FileFlag.new()
-
-    @property
-    def flag(self) -> FileFlag:
-        """Flag that tells a running task that its result is no longer wanted."""
-        return self._flag
+        self.flag = FileFlag.new()
 
     def stop(self) -> None:
         """Raise the flag."""
-        self._flag.set()
+        self.flag.set()
 
     close = stop
 
