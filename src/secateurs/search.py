@@ -16,7 +16,7 @@ from secateurs._labels import Array
 from secateurs.objectives import TDAS, Objective, VoteError
 
 TIE = 1e-12
-_MOST_ROUNDS = 100
+_BACKFIT_ROUNDS = 100
 
 Mask = NDArray[np.bool_]
 
@@ -109,7 +109,7 @@ def backfit(objective: VoteError, chosen: list[int]) -> None:
     """Exchange members one at a time, oldest first, until a whole round changes nothing."""
     if len(chosen) < 2:
         return
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_BACKFIT_ROUNDS):
         check()
         before = list(chosen)
         for place, member in enumerate(before):

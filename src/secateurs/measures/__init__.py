@@ -32,8 +32,8 @@ from secateurs.measures._information import (
     nvi,
     pairwise_interaction,
 )
+from secateurs.measures._pair import PairMeasure
 from secateurs.measures._pairwise import (
-    PairMeasure,
     correlation,
     disagreement,
     double_fault,

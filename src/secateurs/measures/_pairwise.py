@@ -9,18 +9,6 @@ import numpy as np
 
 from secateurs.measures._pair import Counts, Floats, PairMeasure, ratio
 
-__all__ = [
-    "PairMeasure",
-    "correlation",
-    "disagreement",
-    "double_fault",
-    "kappa",
-    "oracle_disagreement",
-    "oracle_kappa",
-    "q_statistic",
-    "same_fault",
-]
-
 
 def n_agreed(labels: Counts) -> Counts:
     """Count the samples on which two members give the same label."""

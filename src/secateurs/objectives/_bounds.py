@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from secateurs.objectives._tdas import TDAS
 
 _MOST_MATRIX_MEMBERS = 4096  # above, distances are read row by row and never held together
-_MOST_ROUNDS = 100
-_ROUND_WORK = 30_000_000  # distances looked at in all rounds together: about a second
+_MOST_STEPS = 100
+_STEP_WORK = 30_000_000  # distances looked at in all steps together: about a second
 _SLACK = 1e-12  # against rounding: a bound must not fall below the optimum it meets
 
 
@@ -52,7 +52,7 @@ def _relaxed(distances: NDArray[np.float64], n_keep: int, reached: float) -> flo
     n_members = len(distances)
     np.fill_diagonal(distances, -np.inf)
     bound, stalled, pace = np.inf, 0, 1.0
-    for _ in range(1 + min(_MOST_ROUNDS, _ROUND_WORK // n_members**2)):
+    for _ in range(1 + min(_MOST_STEPS, _STEP_WORK // n_members**2)):
         partners = np.argpartition(distances, -(n_keep - 1), axis=1)[:, -(n_keep - 1) :]
         contributions = np.take_along_axis(distances, partners, axis=1).sum(axis=1) / 2
         now = _largest(contributions, n_keep)
