@@ -11,6 +11,8 @@ from secateurs._labels import Array, as_labels, merge_classes, row_blocks
 from secateurs.exceptions import InputError
 from secateurs.outputs._coding import code_column, find_classes, plain_text
 
+NO_VOTES = "votes is masked everywhere: there is not a single vote. Give some votes."
+
 
 def check_table(labels: Array, n_labels: int | None) -> None:
     """Refuse votes that are not a table of samples × members, or do not match y."""
@@ -51,14 +53,19 @@ def check_codes(codes: Array, n_classes: int, mask: NDArray[np.bool_] | None) ->
             )
 
 
-def as_column(y: Any) -> Array:
-    """Return true labels as a column: (samples, 1)."""
+def as_column(y: Any, n_samples: int | None = None) -> Array:
+    """Return true labels, one per sample, as a column: (samples, 1)."""
     if np.ma.is_masked(y):
         raise InputError("y has masked entries: true labels cannot be missing. Drop those rows.")
     labels = as_labels(y, "y")
     if labels.ndim != 1 and labels.shape[1:] != (1,):
         raise InputError(
             f"y has shape {labels.shape}; it should be a 1d array with one true label per sample."
+        )
+    if n_samples is not None and len(labels) != n_samples:
+        raise InputError(
+            f"votes has {n_samples} samples but y has {len(labels)} labels. "
+            "Give one true label per sample."
         )
     return column_or_1d(labels, warn=True)[:, None]
 
@@ -67,7 +74,7 @@ def fill_missing(votes: Any) -> Array:
     """Return masked votes with some label in place of the missing ones."""
     mask = np.ma.getmaskarray(votes)
     if mask.size and mask.all():
-        raise InputError("votes is masked everywhere: there is not a single vote. Give some votes.")
+        raise InputError(NO_VOTES)
     labels = np.array(np.ma.getdata(votes))
     labels[mask] = labels[~mask][:1]
     return labels
@@ -114,11 +121,6 @@ def check_known(labels: Array, classes: Array, name: str) -> None:
 
 def encode_truth(y: ArrayLike, classes: Array, n_samples: int) -> Array:
     """Return true labels as codes of a store's classes."""
-    truth = as_column(y)
-    if len(truth) != n_samples:
-        raise InputError(
-            f"The store has {n_samples} samples but y has {len(truth)} labels. Give one true label "
-            "per sample."
-        )
+    truth = as_column(y, n_samples)
     check_known(find_classes(truth), classes, "y")
     return code_column(truth, classes)

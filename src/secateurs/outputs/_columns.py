@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from secateurs._labels import Array, as_labels, merge_classes
 from secateurs.exceptions import InputError, import_extra, reading
-from secateurs.outputs._checks import as_column
+from secateurs.outputs._checks import NO_VOTES, as_column, names_of
 from secateurs.outputs._coding import find_classes, plain_text
 
 _BLOCK_BYTES = 64 << 20
@@ -51,9 +51,7 @@ class Columns:
             if block.size:
                 found.append(plain_text(find_classes(as_labels(block, "votes"))))
         if not found:
-            raise InputError(
-                "votes is masked everywhere: there is not a single vote. Give some votes."
-            )
+            raise InputError(NO_VOTES)
         return reduce(merge_classes, found)
 
 
@@ -66,7 +64,7 @@ def columns_of(table: Any) -> Columns:
             f"votes has shape {sliced.shape}; it must have 2 dimensions: rows are samples, columns "
             "are members."
         )
-    named = is_frame and all(isinstance(name, str) for name in table.columns)
+    names = names_of(table)
     take = np.ma.asanyarray if np.ma.isMaskedArray(sliced) else np.asarray
 
     def read(members: NDArray[np.intp]) -> Array:
@@ -75,9 +73,8 @@ def columns_of(table: Any) -> Columns:
             return take(sliced[:, low:high])[:, members - low]
         return np.ma.stack([take(sliced[:, int(member)]) for member in members], axis=1)
 
-    names = list(table.columns) if named else None
-    n_samples, n_members = sliced.shape
-    return Columns(n_samples, n_members, read, names, np.ma.is_masked(sliced))
+    named, (n_samples, n_members) = None if names is None else names.tolist(), sliced.shape
+    return Columns(n_samples, n_members, read, named, np.ma.is_masked(sliced))
 
 
 def open_zarr(array: Any) -> Any:

@@ -285,12 +285,7 @@ class Votes:
 
     def with_labels(self, y: ArrayLike) -> Votes:
         """Return the same votes with these true labels, in place of any they have."""
-        truth = as_column(y)
-        if len(truth) != self.n_samples:
-            raise InputError(
-                f"votes has {self.n_samples} samples but y has {len(truth)} labels. "
-                "Give one true label per sample."
-            )
+        truth = as_column(y, self.n_samples)
         classes = merge_classes(self.classes, find_classes(truth))
         moved = self._recoded(classes, self.has_missing)
         return replace(moved, y=code_column(truth, moved.classes))
