@@ -12,8 +12,8 @@ import click
 
 from secateurs import __version__
 from secateurs.commands._errors import failure
-from secateurs.commands._options import near
-from secateurs.commands._output import say_failure
+from secateurs.commands._options import suggest
+from secateurs.commands._output import print_failure
 
 COMMANDS = (
     *("prune", "compare", "report", "inspect", "convert", "export"),
@@ -43,7 +43,7 @@ class Secateurs(click.Group):
         """Return the command, or suggest similar ones."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"{name!r} is not a command.{near(name, COMMANDS)}", ctx)
+            raise click.UsageError(f"{name!r} is not a command.{suggest(name, COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, args: Sequence[str] | None = None, **settings: Any) -> NoReturn:  # type: ignore[override]
@@ -63,7 +63,7 @@ def _end(error: Exception, given: Sequence[str]) -> int:
     if "--debug" in given:
         traceback.print_exception(error)
     found = failure(error)
-    say_failure(found, "--json" in given)
+    print_failure(found, "--json" in given)
     return found.exit_code
 
 

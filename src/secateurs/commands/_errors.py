@@ -42,7 +42,7 @@ class Refusal(InputError):  # noqa: N818
     message : str
         What came, what is allowed, what to do.
     **parameters
-        The parameters that the message speaks of, as for `SecateursError`.
+        The parameters that the message names, as for `SecateursError`.
     """
 
     def __init__(self, code: str, message: str, **parameters: Any) -> None:
@@ -110,13 +110,13 @@ def short_line(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def _of_ours(error: Any) -> Failure:
+def _from_library(error: Any) -> Failure:
     code = getattr(error, "code", None)
     code = code or next(code for kind, code in _CODES if isinstance(error, kind))
     return Failure(error.exit_code, code, short_line(str(error)))
 
 
-def _of_click(error: Any) -> Failure:
+def _from_click(error: Any) -> Failure:
     context, text = getattr(error, "ctx", None), one_line(error.format_message())
     if context is not None:
         end = "" if text.endswith((".", "?")) else "."
@@ -124,7 +124,7 @@ def _of_click(error: Any) -> Failure:
     return Failure(error.exit_code, "usage", text)
 
 
-def _of_system(error: Any) -> Failure:
+def _from_system(error: Any) -> Failure:
     where = f"{error.filename}: " if error.filename else ""
     return Failure(3, "input.file", short_line(f"{where}{error.strerror or error}"))
 
@@ -133,10 +133,10 @@ _STOPPED = Failure(INTERRUPTED, "interrupted", "interrupted. Run the same comman
 _TOO_LARGE = Failure(3, "input.too_large", "not enough memory. Give a smaller model or fewer rows.")
 _MEANINGS: tuple[tuple[Any, Callable[[Any], Failure]], ...] = (
     ((KeyboardInterrupt, click.Abort), lambda _: _STOPPED),
-    (click.ClickException, _of_click),
-    (SecateursError, _of_ours),
+    (click.ClickException, _from_click),
+    (SecateursError, _from_library),
     (MemoryError, lambda _: _TOO_LARGE),
-    (OSError, _of_system),
+    (OSError, _from_system),
     # Refused by scikit-learn, or by NumPy.
     (ValueError, lambda error: Failure(3, "input.unusable", short_line(str(error)))),
 )

@@ -108,7 +108,7 @@ class Name(click.ParamType):  # type: ignore[type-arg]
         """Return the name in lower case, or fail with suggestions."""
         key = value.lower()
         if key not in self.names():
-            self.fail(f"{value!r} is not a {self.kind}.{near(key, self.names())}")
+            self.fail(f"{value!r} is not a {self.kind}.{suggest(key, self.names())}")
         return key
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
@@ -120,7 +120,7 @@ class Name(click.ParamType):  # type: ignore[type-arg]
         ]
 
 
-def near(value: str, names: Iterable[str]) -> str:
+def suggest(value: str, names: Iterable[str]) -> str:
     """Return a sentence with similar names, or with all if none is similar."""
     known = list(names)
     close = difflib.get_close_matches(value, known, n=3)

@@ -105,7 +105,7 @@ class Output:
                 yield report
 
 
-def say_failure(failure: Failure, as_json: bool) -> None:
+def print_failure(failure: Failure, as_json: bool) -> None:
     """Print why a command failed."""
     if as_json:
         click.echo(to_json(failure.as_json()), err=True)

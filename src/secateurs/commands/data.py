@@ -6,7 +6,7 @@ import click
 
 from secateurs._text import columns
 from secateurs.commands._errors import Refusal
-from secateurs.commands._options import PATH, common, near, option
+from secateurs.commands._options import PATH, common, option, suggest
 from secateurs.commands._output import Output
 from secateurs.commands._tables import shown
 
@@ -78,7 +78,7 @@ def fetch_sets(out: Output, names: tuple[str, ...], data_dir: Path | None) -> No
     target = _given(data_dir, must_exist=False)
     for name in names:
         if name not in DATASETS:
-            raise Refusal("no_dataset", f"{name!r} is not a data set.{near(name, DATASETS)}")
+            raise Refusal("no_dataset", f"{name!r} is not a data set.{suggest(name, DATASETS)}")
     rows = []
     with out.progress("fetching") as report:
         for done, name in enumerate(names):
