@@ -177,7 +177,7 @@ def test_converting_keeps_the_predictions(desk):
 def test_exported_models_are_checked_on_the_rows_given(desk, suffix):
     name = f"forest.{suffix}"
     words = ("export", "forest.skops", "-o", name, "--check", "val.csv")
-    assert "val.csv has the column 'churn'" in refused(3, *words)
+    assert "val.csv has columns unknown to the model: churn. Leave" in refused(3, *words)
     ended = type_in(*words, "--target", TARGET, "--json")
     assert ended.json["check"]["rows"] == 120
     assert ended.json["check"]["labels_differing"] == 0

@@ -90,7 +90,7 @@ def _matched(path: Path, frame: Any, ensemble: Any) -> Any:
     """Return the features in the model's order, as numbers where it takes nothing else."""
     names, n_features = _features(ensemble)
     if names is not None:
-        _check_names(path, list(frame.columns), names)
+        check_names(path, list(frame.columns), names)
         frame = frame[names]
     elif n_features is not None and n_features != frame.shape[1]:
         raise Refusal(
@@ -120,7 +120,8 @@ def _takes_text(ensemble: Any) -> bool:
     return bool(ensemble.pipelines) or any(hasattr(member, "steps") for member in ensemble.members)
 
 
-def _check_names(path: Path, found: list[str], names: list[str]) -> None:
+def check_names(path: Path, found: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a table that lacks features of the model, or has other columns."""
     there, known = set(found), set(names)
     missing = [name for name in names if name not in there]
     foreign = [name for name in found if name not in known]

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from secateurs._text import columns
-from secateurs.commands._errors import Refusal
 from secateurs.commands._inputs import load_model
 from secateurs.commands._options import FORCE, PATH, Trust, common, option, trusting
 from secateurs.commands._output import Output
+from secateurs.commands._rows import check_names
 from secateurs.commands._tables import read_table, require_columns, require_file
 
 
@@ -75,14 +75,7 @@ def _features(path: Path, model: Any, left_out: list[str]) -> Any:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return frame
-    foreign = [name for name in frame.columns if name not in set(names)]
-    if foreign:
-        raise Refusal(
-            "feature_names",
-            f"{path} has the column {foreign[0]!r}, which is not a feature of the model. Leave it "
-            "out with --target or --ignore.",
-        )
-    require_columns(path, frame, [str(name) for name in names])
+    check_names(path, list(frame.columns), list(names))
     return frame[list(names)]
 
 
