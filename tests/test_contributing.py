@@ -11,6 +11,10 @@ from textwrap import dedent, indent
 import pytest
 
 ROOT = Path(__file__).parents[1]
+TOUCHED = (
+    *("src/secateurs/pruners/_my_method.py", "src/secateurs/_methods.py"),
+    *("tests/naive.py", "tests/pruners/test_my_method.py"),
+)
 
 
 def written():
@@ -56,14 +60,14 @@ def runs(project, *command):
 
 
 def test_the_template_is_as_the_linters_want_it(project):
-    runs(project, "ruff", "check")
-    runs(project, "ruff", "format", "--check")
+    runs(project, "ruff", "check", *TOUCHED)
+    runs(project, "ruff", "format", "--check", *TOUCHED)
 
 
 def test_the_template_has_its_types(project):
     known = ROOT / ".mypy_cache"  # saves most of the time, where types were checked before
     cache = known if known.exists() else project / ".mypy_cache"
-    told = runs(project, "mypy", "--cache-dir", str(cache))
+    told = runs(project, "mypy", "--cache-dir", str(cache), *TOUCHED[:2])
     assert "Success" in told
 
 

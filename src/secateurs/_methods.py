@@ -22,38 +22,22 @@ class Method:
     ----------
     name : str
         Its short name.
-    module, pruner : str
-        Its module, inside of the package, and its class.
-    summary : str
-        What it does.
-    criterion : str
-        What it looks at.
-    cost : str
-        What it has to count, for n members, k to keep and d rows.
+    path : str
+        Module and class, inside of the package.
+    summary, criterion, cost : str
+        What it does; what it looks at; what it counts, for n members, k to keep and d rows.
     citation : str or None
         Key of its paper in ``references.bib``.
-    needs_y : bool
-        Whether it looks at the true labels.
-    takes_missing : bool
-        Whether it takes missing votes.
-    is_nested : bool
-        Whether the members for a smaller ``keep`` are a prefix of those for a larger one, with
-        default parameters.
-    may_keep_fewer : bool
-        Whether it may keep fewer members than ``keep``.
+    needs_y, takes_missing, is_nested, may_keep_fewer, larger_is_better, most_rounds
+        Declarations, as `secateurs.pruners.BasePruner` documents them, for default parameters.
     decides : str or None
         What it keeps with ``keep=None``; None where ``keep`` must be given.
-    larger_is_better : bool or None
-        Direction of ``objective_``; None where there is no objective.
     weighted : bool
         Whether it has a ``diversity_weight``.
     by_member_order : bool
-        Whether the order of the members plays a part beyond ties, as in training order and random
-        draws.
+        Whether the order of the members plays a part beyond ties, as by training or random draws.
     by_class_order : bool
         Whether the order of the classes plays a part: tied votes go to the lowest.
-    most_rounds : int or None
-        Rounds it makes at most where methods are compared; None for no limit.
     beside : int or None
         Its place among the methods that a report shows beside the one that pruned; None where it
         takes too long or says too little.
@@ -66,8 +50,7 @@ class Method:
     """
 
     name: str
-    module: str
-    pruner: str
+    path: str
     summary: str
     criterion: str
     cost: str
@@ -90,7 +73,12 @@ class Method:
     @property
     def home(self) -> str:
         """The full name of its module."""
-        return f"secateurs.{self.module}"
+        return f"secateurs.{self.path}".rpartition(".")[0]
+
+    @property
+    def pruner(self) -> str:
+        """The name of its class."""
+        return self.path.rpartition(".")[2]
 
     @property
     def keeps(self) -> str:
@@ -123,8 +111,7 @@ METHODS = {
     for method in (
         Method(
             "comep",
-            "pruners._comep",
-            "COMEP",
+            "pruners._comep.COMEP",
             "Add the member farthest from those chosen, by diversity and relevance",
             "diversity and relevance, by information",
             f"n·k {_PAIRS}",
@@ -137,8 +124,7 @@ METHODS = {
         ),
         Method(
             "domep",
-            "distributed._epfd",
-            "DOMEP",
+            "distributed._epfd.DOMEP",
             "COMEP in random groups, then among their choices",
             "diversity and relevance, in random groups",
             f"n·k/m {_PAIRS}, for each of m groups at once; then m·k²",
@@ -151,8 +137,7 @@ METHODS = {
         ),
         Method(
             "kl",
-            "pruners._kl",
-            "KLDivergencePruner",
+            "pruners._kl.KLDivergencePruner",
             "Add the member whose distribution diverges most from those chosen",
             "how members' distributions diverge",
             "n·k pairs of distributions",
@@ -166,8 +151,7 @@ METHODS = {
         ),
         Method(
             "kp",
-            "pruners._kappa",
-            "KappaPruner",
+            "pruners._kappa.KappaPruner",
             "Take the pairs of members that agree least",
             "agreement of pairs (Cohen's κ)",
             f"n²/2 {_PAIRS}",
@@ -179,8 +163,7 @@ METHODS = {
         ),
         Method(
             "oo",
-            "pruners._orientation",
-            "OrientationOrderingPruner",
+            "pruners._orientation.OrientationOrderingPruner",
             "Order members by their angle to what the ensemble gets wrong",
             "where the ensemble falls short",
             "n members over d rows",
@@ -193,8 +176,7 @@ METHODS = {
         ),
         Method(
             "re",
-            "pruners._reduced_error",
-            "ReducedErrorPruner",
+            "pruners._reduced_error.ReducedErrorPruner",
             "Add the member that most improves the vote",
             "errors of the vote",
             "n·k votes over d rows",
@@ -207,8 +189,7 @@ METHODS = {
         ),
         Method(
             "drep",
-            "pruners._drep",
-            "DREP",
+            "pruners._drep.DREP",
             "Add the member that most improves the vote, of those that differ most",
             "errors of the vote among the most different",
             f"n·k {_PAIRS}, and votes over d rows for a share of them",
@@ -222,8 +203,7 @@ METHODS = {
         ),
         Method(
             "sep",
-            "pruners._sep",
-            "SEP",
+            "pruners._sep.SEP",
             "Flip random members in and out, and stay with what is no worse",
             "errors of the vote, by random search",
             f"{_ROUNDS}of one vote over d rows each",
@@ -238,8 +218,7 @@ METHODS = {
         ),
         Method(
             "oep",
-            "pruners._oep",
-            "OEP",
+            "pruners._oep.OEP",
             "Order members by the vote, and cut where it has the fewest errors",
             "errors of the vote, by ordering",
             "n·k votes over d rows",
@@ -252,8 +231,7 @@ METHODS = {
         ),
         Method(
             "pep",
-            "pruners._pep",
-            "PEP",
+            "pruners._pep.PEP",
             "Search at random for few errors and few members at once",
             "errors and size at once",
             f"{_ROUNDS}some of n² votes over d rows",
@@ -268,8 +246,7 @@ METHODS = {
         ),
         Method(
             "es",
-            "pruners._early_stopping",
-            "EarlyStoppingPruner",
+            "pruners._early_stopping.EarlyStoppingPruner",
             "Keep the members trained first",
             "the order of training",
             "nothing",
@@ -282,8 +259,7 @@ METHODS = {
         ),
         Method(
             "random",
-            "pruners._random",
-            "RandomPruner",
+            "pruners._random.RandomPruner",
             "Keep random members, which every other method must beat",
             "nothing: the floor",
             "nothing",
@@ -297,8 +273,7 @@ METHODS = {
         ),
         Method(
             "best",
-            "pruners._best_members",
-            "BestMembersPruner",
+            "pruners._best_members.BestMembersPruner",
             "Keep the most accurate members",
             "accuracy of each member alone",
             "n members over d rows",

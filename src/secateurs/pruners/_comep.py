@@ -226,24 +226,7 @@ class COMEP(SpreadPruner):
         rng: np.random.RandomState,
         callback: Progress | None = None,
     ) -> Choice:
-        """Choose members for an objective, from the start that the parameters ask for.
-
-        Parameters
-        ----------
-        objective : TDAS
-            Worth of a set; with no members yet.
-        n_keep : int
-            How many members to choose.
-        rng : RandomState
-            Draws the start where that is random.
-        callback : callable(done, total, value), optional
-            Progress callback.
-
-        Returns
-        -------
-        Choice
-            The members, and TDAS after each step.
-        """
+        """Choose members for an objective without any, from the start that was asked for."""
         if self.start == "every":
             return _from_every_start(objective, n_keep)
         if self.start == "random":
