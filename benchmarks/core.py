@@ -11,16 +11,8 @@ import numpy as np
 from numba import njit
 
 from benchmarks.report import Row, pretty, seconds, side_by_side
-from secateurs import (
-    COMEP,
-    DREP,
-    OEP,
-    PEP,
-    ReducedErrorPruner,
-    Votes,
-    _packing,
-    measures,
-)
+from secateurs import COMEP, DREP, OEP, PEP, ReducedErrorPruner, Votes, measures
+from secateurs.outputs import _packing
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 import naive
@@ -98,7 +90,7 @@ def _one_row(n_classes, n_members, n_samples):
     codes = np.ascontiguousarray(table.T).astype(np.uint8)
     bytewise = _packing.Codes(codes, n_classes)
     planes = _packing.Planes(
-        _packing._bits(codes[:, None, :] == np.arange(n_classes - 1)[:, None]), n_samples
+        _packing.bits_of(codes[:, None, :] == np.arange(n_classes - 1)[:, None]), n_samples
     )
     first = [0]
     ways = {
