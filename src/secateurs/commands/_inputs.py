@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from secateurs._text import one_line, sha256
+from secateurs._text import one_line
 from secateurs.commands._errors import Refusal
 from secateurs.commands._options import Files, Trust
 from secateurs.commands._output import Output
@@ -47,24 +47,11 @@ def read_inputs(files: Files, trust: Trust, out: Output) -> Inputs:
         return _predictions(files, out) if files.predictions else _model(files, trust, out)
 
 
-def hashes(files: Files) -> dict[str, dict[str, str]]:
-    """Return name and SHA-256 of each file that was read."""
-    names = ("model", "data", "predictions", "labels", "test", "test_labels")
-    paths = {name: getattr(files, name) for name in names}
-    return {
-        name: {"file": path.name, "sha256": sha256(path)}
-        for name, path in paths.items()
-        if path is not None
-    }
-
-
 def check_files(files: Files) -> None:
     """Refuse files that do not go together or do not exist, before anything is loaded."""
     _check_usage(files)
-    named = (files.model, files.data, files.predictions, files.labels, files.test)
-    for path in (*named, files.test_labels):
-        if path is not None:
-            require_file(path)
+    for path in files.paths.values():
+        require_file(path)
 
 
 def load_model(path: Path, trust: Trust) -> Any:

@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 
 from secateurs import __version__
 from secateurs._methods import METHODS
+from secateurs._text import sha256
 from secateurs.commands._errors import spelling_options
 from secateurs.commands._output import Output
 
@@ -187,6 +188,22 @@ class Files:
     labels: Path | None = None
     test: Path | None = None
     test_labels: Path | None = None
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files that are given, by their names in the command."""
+        return {
+            field.name: value
+            for field in dataclasses.fields(self)
+            if isinstance(value := getattr(self, field.name), Path)
+        }
+
+    @functools.cached_property
+    def hashes(self) -> dict[str, dict[str, str]]:
+        """Name and SHA-256 of each file."""
+        return {
+            name: {"file": path.name, "sha256": sha256(path)} for name, path in self.paths.items()
+        }
 
     @property
     def command(self) -> list[str]:

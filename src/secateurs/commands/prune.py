@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from secateurs._text import columns, one_line, signed
-from secateurs.commands._inputs import Inputs, check_files, hashes, read_inputs
+from secateurs.commands._inputs import Inputs, check_files, read_inputs
 from secateurs.commands._options import (
     DRY_RUN,
     FILES,
@@ -97,7 +97,7 @@ def prune(
     inputs = read_inputs(files, trust, out)
     check_keep(size.keep, inputs.ensemble.n_members, out)
     out.note(inputs.headline)
-    for name, file in hashes(files).items():
+    for name, file in files.hashes.items():
         out.detail(f"{name}: {file['file']}, SHA-256 {file['sha256']}")
     if dry_run:
         out.dry_run(targets.paths)
@@ -175,7 +175,7 @@ def _write(pruning: Any, inputs: Inputs, files: Files, targets: Targets, trust: 
         return report_data(pruning, *rows, X=inputs.X, command=files.command)
 
     contents = targets.pages(figures)
-    provenance = pruning.provenance() | {"inputs": hashes(files)}
+    provenance = pruning.provenance() | {"inputs": files.hashes}
     if targets.output is not None and inputs.X is None:
         contents[targets.output] = (to_json(provenance) + "\n").encode()
     elif targets.output is not None:
