@@ -8,35 +8,26 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs._methods import floor
+from secateurs._text import plain
 from secateurs.evaluation._alternatives import Featured
 from secateurs.evaluation._before_after import held_out_accuracy
 from secateurs.evaluation._budget import latency, predictor
 from secateurs.evaluation._contenders import named_pruners
-from secateurs.evaluation._curves import (
-    Evaluation,
-    Selection,
-    SizeCurve,
-    choose,
-    evaluate,
-)
+from secateurs.evaluation._curves import Evaluation, Score, Selection, SizeCurve, choose, evaluate
 from secateurs.evaluation._rows import Split
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.pruners._base import check_option, is_number, label_of, resolve_keep
+from secateurs.pruners._base import check_option, is_number, resolve_keep
 from secateurs.pruning import Pruning
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Comparison", "board_lines", "compare", "label_of", "on_front"]
 
 WHOLE = "all members"
 _SECONDS = 0.05  # spent on timing each sub-ensemble
@@ -249,9 +240,7 @@ class Comparison(Evaluation):
 
     @cached_property
     def _leaderboard(self) -> pd.DataFrame:
-        import pandas as pd
-
-        lines = [self._whole_line()]
+        lines = [self._line(WHOLE, self._whole(), self.problem.n_members)]
         for name, curve in self.curves.items():
             lines += [self._line(name, curve, size) for size in self.sizes]
         board = pd.DataFrame(lines)
@@ -259,20 +248,30 @@ class Comparison(Evaluation):
         order = ["accuracy", self.cost, "method"]
         return board.sort_values(order, ascending=[False, True, True], ignore_index=True)
 
-    def _whole_line(self) -> dict[str, Any]:
-        own = next(iter(self.curves.values())).own
-        n_members = self.problem.n_members
-        line = _figures(WHOLE, n_members, n_members, own.whole_accuracy, own.n_rows)
-        return line | self._costs(range(n_members)) | {"seconds": 0.0}
+    def _whole(self) -> SizeCurve:
+        """Return a curve of one size: all members."""
+        n_members, own = self.problem.n_members, next(iter(self.curves.values())).own
+        everybody = list(range(n_members))
+        whole = SizeCurve(Selection(np.array([n_members]), everybody, seconds={n_members: 0.0}))
+        none = np.zeros(1, dtype=np.int64)
+        whole.own = Score(own.n_rows, own.whole, none + own.whole, none, none)
+        return whole
 
     def _line(self, name: str, curve: SizeCurve, size: int) -> dict[str, Any]:
-        selection, members = curve.selection, curve.selection.members(size)
-        found = held_out_accuracy(curve, size)
-        line = _figures(name, size, len(members), found.after, curve.own.n_rows)
-        change = float(curve.own.change[selection.place(size)])
-        line |= {"change": change, "low": found.low, "high": found.high}
-        took = max(selection.seconds.values()) if selection.order else selection.seconds[size]
-        return line | self._costs(members) | {"seconds": took}
+        selection, found = curve.selection, held_out_accuracy(curve, size)
+        members, accuracy = selection.members(size), found.after
+        return {
+            "method": name,
+            "keep": size,
+            "members": len(members),
+            "accuracy": accuracy,
+            "standard_error": float(np.sqrt(accuracy * (1 - accuracy) / curve.own.n_rows)),
+            "change": float(curve.own.change[selection.place(size)]),
+            "low": found.low,
+            "high": found.high,
+            **self._costs(members),
+            "seconds": selection.seconds[max(selection.seconds) if selection.order else size],
+        }
 
     def _costs(self, members: Sequence[int]) -> dict[str, float]:
         """Measure the bytes and milliseconds of a sub-ensemble."""
@@ -303,14 +302,8 @@ class Comparison(Evaluation):
 
 def board_lines(board: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the lines of a leaderboard in plain values, None for missing ones."""
-    lines = board.astype(object).where(board.notna(), None).to_dict("records")
-    return [
-        {
-            str(name): getattr(value, "item", lambda value=value: value)()
-            for name, value in line.items()
-        }
-        for line in lines
-    ]
+    lines: list[dict[str, Any]] = plain(board.to_dict("records"))
+    return lines
 
 
 def on_front(cost: Any, accuracy: Any) -> list[bool]:
@@ -335,10 +328,3 @@ def _cut(selection: Selection, size: int) -> BasePruner:
     if hasattr(pruner, "objective_"):
         part.objective_ = float(part.scores_[-1])
     return part
-
-
-def _figures(name: str, size: int, n_members: int, accuracy: float, n_rows: int) -> dict[str, Any]:
-    error = float(np.sqrt(accuracy * (1 - accuracy) / n_rows))
-    line: dict[str, Any] = {"method": name, "keep": size, "members": n_members}
-    nothing = {"change": 0.0, "low": 0.0, "high": 0.0}
-    return line | {"accuracy": accuracy, "standard_error": error} | nothing

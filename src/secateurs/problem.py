@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
@@ -74,28 +75,9 @@ class Problem:
         oob: bool = False,
         n_jobs: int | None = None,
     ) -> Problem:
-        """Check the input and collect the votes.
+        """Check the input, as of `secateurs.prune` and `secateurs.compare`, and collect the votes.
 
-        Parameters
-        ----------
-        ensemble : object
-            A fitted ensemble, a list or dict of fitted classifiers, or predictions; see
-            `secateurs.prune`. A problem is returned as it is, but for other test rows.
-        X : array-like of shape (n_samples, n_features)
-            Rows to choose on; None for predictions.
-        y : array-like of shape (n_samples,)
-            Their true labels.
-        X_test, y_test : array-like, optional
-            Rows to test on, and their true labels; for predictions, predictions of the same
-            members on other rows.
-        oob : bool, default=False
-            X holds the training rows; use only votes on rows that a member was not trained on.
-        n_jobs : int, optional
-            Number of threads used to collect votes.
-
-        Returns
-        -------
-        Problem
+        A problem is returned as it is, but for other test rows.
         """
         if isinstance(ensemble, Problem):
             return ensemble.with_test(X_test, y_test)
@@ -182,8 +164,6 @@ class Problem:
 
 def row_hashes(X: Any) -> NDArray[np.uint64] | None:
     """Return a hash of each row; None where rows cannot be compared (sparse, predictions)."""
-    import pandas as pd
-
     if X is None or hasattr(X, "tocsr"):
         return None
     values = X if hasattr(X, "iloc") else np.asarray(X)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -25,9 +26,6 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners._base import SpreadPruner, check_option, resolve_keep
 from secateurs.pruners._selector import as_pruner
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 VOTES = ("auto", "labels")
 # What pruner="auto" tries: quick methods that look at the true labels. Ties go to the first.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import cases
 import naive
 from secateurs import COMEP, Votes
-from secateurs.evaluation._alternatives import WeightedChoices, weight_grid
+from secateurs.evaluation._alternatives import weight_grid, weighted_choosers
 
 
 @given(cases.cases(most_members=6, most_samples=40), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
@@ -17,7 +17,7 @@ def test_choices_from_known_distances_are_those_of_comep(case, weight):
         votes = Votes.encode(*case)
     for start in ("spread", "relevance", case.n_members - 1):
         pruner = COMEP(start=start)
-        chosen = WeightedChoices(pruner, [weight], case.n_members).choosers()[repr(weight)](votes)
+        chosen = weighted_choosers(pruner, [weight], case.n_members)[repr(weight)](votes)
         assert chosen.order == naive.comep(case.votes, case.y, case.n_members, weight, start)
 
 
@@ -27,7 +27,7 @@ def test_choices_from_known_distances_are_those_of_comep(case, weight):
 def test_many_members_are_chosen_as_comep_does(n_members, start):
     votes = Votes.encode(*cases.make(5, 90, 4, ["noisy"] * (n_members - 8) + ["copy"] * 8))
     pruner = COMEP(start=start, random_state=3)
-    choosers = WeightedChoices(pruner, [0.1, 0.5], n_members).choosers()
+    choosers = weighted_choosers(pruner, [0.1, 0.5], n_members)
     for weight in (0.1, 0.5):
         alone = COMEP(n_members, weight, start, random_state=3).fit(votes)
         assert choosers[repr(weight)](votes).order == alone.member_indices_.tolist()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,14 +10,7 @@ from sklearn.utils import check_random_state
 
 from secateurs._methods import shown_beside
 from secateurs.evaluation._contenders import named_pruners
-from secateurs.evaluation._curves import (
-    Chooser,
-    Evaluation,
-    Selection,
-    SizeCurve,
-    choose,
-    evaluate,
-)
+from secateurs.evaluation._curves import Chooser, Evaluation, Selection, SizeCurve, choose, evaluate
 from secateurs.evaluation._diagnostics import MOST_LIVE
 from secateurs.evaluation._rows import Floats, Split
 from secateurs.measures import disagreement
@@ -131,48 +124,25 @@ def distances_of(votes: Votes) -> Floats:
     return np.where(disagreement.matrix(votes) == 0, ALIKE, TDAS(votes, 1.0).matrix())
 
 
-class WeightedChoices:
-    """COMEP's choices for several weights, from distances computed once per set of votes.
-
-    Parameters
-    ----------
-    pruner : COMEP
-        Determines the start.
-    weights : sequence of float
-        Weights of diversity (λ).
-    largest : int
-        Number of members to choose.
+def weighted_choosers(pruner: COMEP, weights: Sequence[float], largest: int) -> dict[str, Chooser]:
+    """Return COMEP's choosers for several weights, by their text; distances are computed once.
 
     Examples
     --------
     >>> from secateurs import COMEP, Votes
-    >>> from secateurs.evaluation._alternatives import WeightedChoices
+    >>> from secateurs.evaluation._alternatives import weighted_choosers
     >>> votes = Votes.encode([[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]], [0, 0, 1, 1])
-    >>> choosers = WeightedChoices(COMEP(), [0.0, 0.3], 2).choosers()
-    >>> choosers["0.3"](votes).order
+    >>> weighted_choosers(COMEP(), [0.0, 0.3], 2)["0.3"](votes).order
     [0, 2]
     """
+    known = lru_cache(maxsize=1)(distances_of)  # choosers are asked in turn about the same votes
 
-    def __init__(self, pruner: COMEP, weights: Sequence[float], largest: int) -> None:
-        self._pruner = pruner
-        self._weights = weights
-        self._largest = largest
-        self._known: tuple[Votes, Floats] | None = None
-
-    def choosers(self) -> dict[str, Chooser]:
-        """Return a chooser for each weight, by its text."""
-        return {repr(weight): partial(self._choose, weight) for weight in self._weights}
-
-    def _choose(self, weight: float, votes: Votes) -> Selection:
-        objective = _KnownTDAS(votes, weight, self._distances(votes))
-        rng = check_random_state(self._pruner.random_state)
-        members, _ = self._pruner.grow(objective, self._largest, rng)
+    def choose_with(weight: float, votes: Votes) -> Selection:
+        objective = _KnownTDAS(votes, weight, known(votes))
+        members, _ = pruner.grow(objective, largest, check_random_state(pruner.random_state))
         return Selection(np.arange(1, len(members) + 1), list(members))
 
-    def _distances(self, votes: Votes) -> Floats:
-        if self._known is None or self._known[0] is not votes:
-            self._known = votes, distances_of(votes)
-        return self._known[1]
+    return {repr(weight): partial(choose_with, weight) for weight in weights}
 
 
 class WeightCurve(NamedTuple):
@@ -198,27 +168,13 @@ class WeightCurve(NamedTuple):
 
 
 def weight_curve(split: Split, pruner: COMEP, kept: Sequence[int], keep: int) -> WeightCurve:
-    """Evaluate COMEP at all weights of diversity.
+    """Evaluate COMEP at all weights of diversity, and compare its choices of a size with others.
 
-    Parameters
-    ----------
-    split : Split
-        Rows to choose on and rows to judge on.
-    pruner : COMEP
-        Determines the start, and a weight to include besides the grid.
-    kept : sequence of int
-        The members to compare with.
-    keep : int
-        The size to compare at.
-
-    Returns
-    -------
-    WeightCurve
+    The pruner determines the start, and a weight to include besides the grid.
     """
     own = pruner.diversity_weight
     grid = weight_grid(*([float(own)] if is_number(own) else []))
-    n_members = split.problem.votes.n_members
-    choosers = WeightedChoices(pruner, grid, n_members).choosers()
+    choosers = weighted_choosers(pruner, grid, split.problem.n_members)
     curves = list(evaluate(split, choosers, [keep]).values())
     chosen = [set(curve.selection.members(keep)) for curve in curves]
     return WeightCurve(

@@ -3,10 +3,11 @@
 import pickle
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.utils import _safe_indexing
@@ -15,11 +16,10 @@ from sklearn.utils.validation import _num_samples
 from secateurs.evaluation._budget import own_vote, predictor, timings
 from secateurs.evaluation._curves import SizeCurve
 from secateurs.outputs._predictions import Predictions
+from secateurs.persistence._export import onnx_bytes
+from secateurs.persistence._skops import dump_skops
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _N_BOOTSTRAP = 2000
 
@@ -38,10 +38,8 @@ class Figure(NamedTuple):
     timings: NDArray[np.float64] | None = None
 
 
-def summary(problem: Problem, pruner: BasePruner, rng: np.random.RandomState) -> "pd.DataFrame":
+def summary(problem: Problem, pruner: BasePruner, rng: np.random.RandomState) -> pd.DataFrame:
     """Compare the pruned ensemble with the whole one on the test rows."""
-    import pandas as pd
-
     rows, figures = measure(problem, pruner, rng)
     values = [(f.before, f.after, f.after - f.before, f.low, f.high) for f in figures.values()]
     columns = ["before", "after", "change", "low", "high"]
@@ -113,18 +111,6 @@ def _milliseconds(problem: Problem, pruner: BasePruner, X: Any) -> dict[str, Fig
     return figures
 
 
-def _to_skops(model: Any) -> bytes:
-    from secateurs.persistence._skops import dump_skops
-
-    return dump_skops(model)
-
-
-def _to_onnx(model: Any) -> bytes:
-    from secateurs.persistence._export import onnx_bytes
-
-    return onnx_bytes(model)
-
-
 class _Format(NamedTuple):
     """How to write a model, and from what size on it is not written just for a figure."""
 
@@ -135,8 +121,8 @@ class _Format(NamedTuple):
 
 # At these limits each takes about a second; all figures together, about two.
 _FORMATS = {
-    "megabytes as .skops": _Format(_to_skops, 40_000_000),
-    "megabytes as .onnx": _Format(_to_onnx, 8_000_000, 100),
+    "megabytes as .skops": _Format(dump_skops, 40_000_000),
+    "megabytes as .onnx": _Format(onnx_bytes, 8_000_000, 100),
 }
 _written: "WeakKeyDictionary[BasePruner, dict[str, Figure]]" = WeakKeyDictionary()
 

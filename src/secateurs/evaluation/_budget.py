@@ -25,19 +25,7 @@ from secateurs.pruners import BasePruner
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of the sub-ensemble: its cost, or its loss of accuracy.
-
-    Attributes
-    ----------
-    tolerance : float or None
-        Largest loss of accuracy on rows held out, compared with the whole ensemble.
-    max_bytes : int or None
-        Largest size of the pickled sub-ensemble.
-    max_latency : float or None
-        Longest time to predict one row, in seconds, measured.
-    cost, max_cost : array-like of shape (n_members,) and float, or None
-        Cost of each member, and the largest total.
-    """
+    """Limits of a sub-ensemble: its cost, or its loss of accuracy; see `secateurs.prune`."""
 
     tolerance: float | None = None
     max_bytes: float | None = None

@@ -19,26 +19,10 @@ def named_pruners(
     diversity_weight: Any,
     seed: int,
 ) -> tuple[dict[str, BasePruner], list[str]]:
-    """Make the methods to compare, the floor among them, by their labels.
+    """Return the methods to compare by their labels, with the floor, and notes.
 
-    Parameters
-    ----------
-    methods : "all", or iterable of str or pruner
-        Short names, or pruners with parameters of their own.
-    votes : Votes
-        The votes to choose by: the number of members limits the rounds of random searches, and
-        where votes are missing, "all" leaves out methods that need every vote.
-    diversity_weight : float or "auto"
-        λ of methods given by name that have one.
-    seed : int
-        Random state of methods given by name.
-
-    Returns
-    -------
-    pruners : dict of str to BasePruner
-        The pruners by their labels.
-    notes : list of str
-        What was limited or left out.
+    λ and the seed are for methods given by name. With few members the rounds of random searches
+    are limited; where votes are missing, "all" leaves out methods that need every vote.
     """
     everything = isinstance(methods, str)
     if everything:

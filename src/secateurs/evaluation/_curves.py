@@ -217,24 +217,10 @@ def evaluate(
     callback: Callable[[int, int, str], object] | None = None,
     given: Mapping[str, Selection] | None = None,
 ) -> dict[str, SizeCurve]:
-    """Let methods select members, and judge each method at every size.
+    """Let methods select members, and judge each of them at every size.
 
-    Parameters
-    ----------
-    split : Split
-        The rows.
-    choosers : mapping of str to callable(votes) -> Selection
-        The methods.
-    sizes : sequence of int
-        Sizes of which to keep the votes.
-    callback : callable(done, total, name), optional
-        Progress callback, called after each selection.
-    given : mapping of str to Selection, optional
-        Selections that some methods have already made on all rows to choose on.
-
-    Returns
-    -------
-    dict of str to SizeCurve
+    Votes are kept for ``sizes``; ``given`` has selections that methods have already made on all
+    rows to choose on.
     """
     known = dict(given or {})
     n_rows = split.judged_on.votes.n_samples
