@@ -17,10 +17,9 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs._methods import floor
 from secateurs._text import plain
-from secateurs.evaluation._alternatives import Featured
+from secateurs.evaluation._alternatives import Featured, named_pruners
 from secateurs.evaluation._before_after import held_out_accuracy
 from secateurs.evaluation._budget import latency, predictor
-from secateurs.evaluation._contenders import named_pruners
 from secateurs.evaluation._curves import Evaluation, Score, Selection, SizeCurve, choose, evaluate
 from secateurs.evaluation._rows import Split
 from secateurs.exceptions import InputError

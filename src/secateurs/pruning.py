@@ -16,9 +16,8 @@ from sklearn.utils import check_random_state
 from secateurs._text import listed
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after
-from secateurs.evaluation._alternatives import Featured, evaluate_around
+from secateurs.evaluation._alternatives import Featured, evaluate_around, parameters_of
 from secateurs.evaluation._budget import Budget, Sizes
-from secateurs.evaluation._contenders import parameters_of
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import held_out_accuracy, split_votes
 from secateurs.outputs._votes import Votes

@@ -1,15 +1,15 @@
-"""Alternatives to a choice, on the same rows: other methods, and other weights of diversity."""
+"""Alternatives to a choice, on the same rows: methods by name, and other weights of diversity."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from secateurs._methods import shown_beside
-from secateurs.evaluation._contenders import named_pruners
+from secateurs._methods import METHODS, floor, shown_beside
 from secateurs.evaluation._curves import Chooser, Evaluation, Selection, SizeCurve, choose, evaluate
 from secateurs.evaluation._diagnostics import MOST_LIVE
 from secateurs.evaluation._rows import Floats, Split
@@ -17,8 +17,10 @@ from secateurs.measures import disagreement
 from secateurs.objectives import TDAS
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
-from secateurs.pruners import COMEP, BasePruner
-from secateurs.pruners._base import is_number, label_of
+from secateurs.pruners import COMEP, BasePruner, make_pruner
+from secateurs.pruners._base import check_option, is_number, label_of
+from secateurs.pruners._random_search import resolve_iterations
+from secateurs.pruners._selector import as_pruner
 
 _LARGEST = 64  # least number of members in an order that does not contain all
 N_WEIGHTS = 21
@@ -111,6 +113,58 @@ def live_pruner(evaluation: Evaluation, pruner: BasePruner) -> COMEP:
     """Return the COMEP to follow through all weights: the pruner itself, if it is one."""
     others = [curve.selection.pruner for curve in evaluation.curves.values()]
     return next((p for p in (pruner, *others) if is_live(p)), COMEP())
+
+
+def named_pruners(
+    methods: str | Iterable[str | BasePruner],
+    votes: Votes,
+    diversity_weight: Any,
+    seed: int,
+) -> tuple[dict[str, BasePruner], list[str]]:
+    """Return the methods to compare by their labels, with the floor, and notes.
+
+    λ and the seed are for methods given by name, whose long searches are cut to ``most_rounds``.
+    Where votes are missing, "all" leaves out methods that need every vote.
+    """
+    everything = isinstance(methods, str)
+    if everything:
+        check_option("methods", methods, ("all",))
+    pruners: dict[str, BasePruner] = {}
+    notes = []
+    for method in [*(METHODS if everything else methods), floor()]:
+        if isinstance(method, str):
+            pruner, note = _named(method, votes.n_members, diversity_weight)
+            pruner.seed(seed)
+            notes += note
+        else:
+            pruner = clone(as_pruner(method))
+        if everything and votes.has_missing and not pruner.takes_missing:
+            notes.append(f"{method} is left out: it cannot work with missing votes.")
+            continue
+        pruners.setdefault(label_of(pruner), pruner)
+    return pruners, list(dict.fromkeys(notes))
+
+
+def parameters_of(pruner: BasePruner) -> dict[str, Any]:
+    """Return a pruner's parameters in plain values; what is not plain as Python writes it."""
+    return {
+        name: value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+        for name, value in pruner.get_params(deep=False).items()
+    }
+
+
+def _named(name: str, n_members: int, diversity_weight: Any) -> tuple[BasePruner, list[str]]:
+    pruner = make_pruner(name)
+    if hasattr(pruner, "diversity_weight"):
+        pruner.set_params(diversity_weight=diversity_weight)
+    rounds, most = resolve_iterations("auto", n_members), pruner.most_rounds
+    if most is None or rounds <= most:
+        return pruner, []
+    pruner.set_params(n_iterations=most)
+    return pruner, [
+        f"{name.lower()} made {most:,} rounds of the {rounds:,} it makes by itself; more may "
+        "find better sets."
+    ]
 
 
 def weight_grid(*more: float) -> list[float]:

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 
 from secateurs import __version__
 from secateurs._text import plain
-from secateurs.evaluation._alternatives import Featured
-from secateurs.evaluation._contenders import parameters_of
+from secateurs.evaluation._alternatives import Featured, parameters_of
 from secateurs.outputs._votes import Votes
 from secateurs.report._schema import Maybe
 from secateurs.report.sections import SECTIONS
