@@ -232,7 +232,7 @@ def _columns(plan: Plan) -> tuple[str, ...]:
     return (*PAPER_METHODS, *floors, *others)
 
 
-def _row(
+def _row(  # noqa: PLR0917
     name: str,
     source: PaperRow,
     n_folds: int,
