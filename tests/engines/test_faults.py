@@ -201,7 +201,7 @@ def test_a_run_that_nobody_works_on_ends_with_an_error(site, monkeypatch):
     site.workers(1)
     monkeypatch.setattr(limits, "wait_seconds", 1)
     executor = site.client.get_executor(workers=["127.0.0.1:1"], allow_other_workers=False)
-    with pytest.raises(ExecutorError, match="No worker of executor=<Client> has done anything for"):
+    with pytest.raises(ExecutorError, match="No worker of executor has done anything for"):
         gated().fit(*CASE, executor=executor)
 
 
@@ -368,8 +368,7 @@ def test_without_a_worker_there_is_an_error_after_a_time(site, monkeypatch, prun
     with pytest.raises(ExecutorError) as caught:
         pruner.fit(*CASE, executor=site.client)
     assert str(caught.value) == (
-        "executor=<Client> has had no workers for 0.5 s. "
-        f"Start one: dask worker {site.cluster.address}"
+        f"executor has had no workers for 0.5 s. Start one: dask worker {site.cluster.address}"
     )
 
 

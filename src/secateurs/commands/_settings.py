@@ -37,12 +37,12 @@ class Method:
     oob: bool = False
     random_state: int = 0
     n_jobs: int | None = None
-    scheduler: str | None = None
+    executor: str | None = None
 
     @property
     def grouped(self) -> bool:
         """Whether pruners work in groups of members."""
-        return bool(self.n_groups) or self.scheduler is not None
+        return bool(self.n_groups) or self.executor is not None
 
     def check(self, name: str) -> None:
         """Refuse options that have no effect on the pruner."""
@@ -191,7 +191,7 @@ def cluster(scheduler: str | None, n_jobs: int | None, out: Output) -> Iterator[
 
 def scheduler_option(text: str) -> Decorator:
     """Declare ``--scheduler`` with its help."""
-    return option("--scheduler", metavar="ADDRESS|local", help=text)
+    return option("--scheduler", "executor", metavar="ADDRESS|local", help=text)
 
 
 METHOD_OPTIONS = bundled(

@@ -113,7 +113,7 @@ def _compare(
     from secateurs.comparison import compare as compare_methods
 
     with (
-        cluster(method.scheduler, method.n_jobs, out) as client,
+        cluster(method.executor, method.n_jobs, out) as client,
         # joblib sends the groups of EPFD and DOMEP to the cluster.
         joblib.parallel_config("dask", n_jobs=-1) if client is not None else nullcontext(),
         out.progress("comparing") as report,

@@ -125,7 +125,7 @@ def _choose(problem: Any, pruner: str, size: Size, method: Method, out: Output) 
     from secateurs import prune as prune_ensemble
 
     with (
-        cluster(method.scheduler, method.n_jobs, out) as client,
+        cluster(method.executor, method.n_jobs, out) as client,
         out.progress(f"choosing by {pruner}") as report,
     ):
         return prune_ensemble(

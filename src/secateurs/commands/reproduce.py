@@ -57,7 +57,7 @@ def reproduce(
     data_dir: Path | None,
     random_state: int,
     n_jobs: int | None,
-    scheduler: str | None,
+    executor: str | None,
     dry_run: bool,
 ) -> None:
     """Reproduce the experiments of the paper.
@@ -79,7 +79,7 @@ def reproduce(
         rows = [(name, f"{count:,}") for name, count in counts.items()]
         out.result({"cells": counts}, columns(("", "measurements"), rows))
         return
-    with cluster(scheduler, n_jobs, out) as client, out.progress("measuring") as report:
+    with cluster(executor, n_jobs, out) as client, out.progress("measuring") as report:
         outcome = run_plans(
             output,
             only=only or None,

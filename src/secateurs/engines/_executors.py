@@ -190,15 +190,17 @@ class DaskEngine(Engine):
     def _no_workers(self) -> ExecutorError:
         address = getattr(self.client.scheduler, "address", "tcp://…")
         return ExecutorError(
-            f"executor=<Client> has had no workers for {limits.wait_seconds:g} s. "
-            f"Start one: dask worker {address}"
+            f"{{executor}} has had no workers for {limits.wait_seconds:g} s. "
+            f"Start one: dask worker {address}",
+            executor=...,
         )
 
     def _stuck(self) -> ExecutorError:
         return ExecutorError(
-            f"No worker of executor=<Client> has done anything for {limits.wait_seconds:g} s: they "
-            "are paused, most likely out of memory, or the scheduler waits for one that is gone. "
-            "Give more groups or shards, or larger workers, and run again."
+            f"No worker of {{executor}} has done anything for {limits.wait_seconds:g} s: they are "
+            "paused, most likely out of memory, or the scheduler waits for one that is gone. "
+            "Give more groups or shards, or larger workers, and run again.",
+            executor=...,
         )
 
 
