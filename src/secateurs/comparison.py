@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -19,7 +18,7 @@ from secateurs._methods import floor
 from secateurs._text import plain
 from secateurs.evaluation._alternatives import Featured, named_pruners
 from secateurs.evaluation._before_after import held_out_accuracy
-from secateurs.evaluation._budget import latency, predictor
+from secateurs.evaluation._budget import latency, n_bytes, predictor
 from secateurs.evaluation._curves import Evaluation, Score, Selection, SizeCurve, choose, evaluate
 from secateurs.evaluation._rows import Split
 from secateurs.exceptions import InputError
@@ -277,11 +276,9 @@ class Comparison(Evaluation):
         ensemble = self.problem.ensemble
         if self.problem.is_predictions:
             return {"bytes": np.nan, "ms": np.nan}
-        kept = sorted(members)
-        n_bytes = len(pickle.dumps(ensemble.slice(kept)))
         row = _safe_indexing(self.split.judged_on.X, [0])
-        seconds = latency(predictor(ensemble, kept), row, _SECONDS)
-        return {"bytes": n_bytes, "ms": 1e3 * seconds}
+        seconds = latency(predictor(ensemble, members), row, _SECONDS)
+        return {"bytes": n_bytes(ensemble, members), "ms": 1e3 * seconds}
 
     def __repr__(self) -> str:
         model = type(self.problem.ensemble.model).__name__

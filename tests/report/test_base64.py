@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from report_pages import unpack
 
 from secateurs.exceptions import InputError
-from secateurs.report._base64 import pack, unpack
+from secateurs.report._base64 import pack
 
 
 @given(

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import skops.io
+from report_pages import unpack
 from sklearn.datasets import make_classification
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix
@@ -22,7 +23,6 @@ from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
 from secateurs.persistence._export import export
 from secateurs.report import report_data
-from secateurs.report._base64 import unpack
 from secateurs.report._data import SHAPE
 from secateurs.report._schema import check
 from secateurs.report.sections._before_after import safety

@@ -9,10 +9,7 @@ from secateurs._text import listed
 from secateurs.exceptions import InputError, import_extra
 from secateurs.statistics import Pairwise, nemenyi, wilcoxon_holm
 
-_TESTS: dict[str, Callable[..., Pairwise]] = {
-    "nemenyi": nemenyi,
-    "wilcoxon-holm": wilcoxon_holm,
-}
+_TESTS: dict[str, Callable[..., Pairwise]] = {"nemenyi": nemenyi, "wilcoxon-holm": wilcoxon_holm}
 _STEP = 0.30  # between lines of text, in units of the diagram; the axis lies at 0, above all else
 
 

@@ -13,6 +13,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from secateurs._labels import Array
 from secateurs.evaluation._budget import own_vote, predictor, timings
 from secateurs.evaluation._curves import SizeCurve
 from secateurs.outputs._predictions import Predictions
@@ -62,8 +63,7 @@ def measure(
     figures |= _accuracy(truth, before, after, rng)
     models = _models(problem, pruner)
     if all(hasattr(model, "predict_proba") for model in models):
-        losses = [_log_loss(model, X, truth) for model in models]
-        figures["log loss"] = Figure(losses[0], losses[1])
+        figures["log loss"] = Figure(_log_loss(models[0], X, truth), _log_loss(models[1], X, truth))
     return rows, figures | costs(problem, pruner, files=files)
 
 
@@ -169,7 +169,7 @@ def _which_rows(problem: Problem) -> str:
 
 
 def _accuracy(
-    truth: NDArray[Any], before: NDArray[Any], after: NDArray[Any], rng: np.random.RandomState
+    truth: Array, before: Array, after: Array, rng: np.random.RandomState
 ) -> dict[str, Figure]:
     right, still = before == truth, after == truth
     # Each row is worth −1, 0 or 1 of change: resampling rows is drawing from those three.
@@ -177,16 +177,21 @@ def _accuracy(
     lost, won = (right & ~still).sum() / n_rows, (still & ~right).sum() / n_rows
     draws = rng.multinomial(n_rows, [lost, won, max(0.0, 1 - lost - won)], size=_N_BOOTSTRAP)
     low, high = np.percentile((draws[:, 1] - draws[:, 0]) / n_rows, [2.5, 97.5])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # classes that only predictions show
-        balanced = [float(balanced_accuracy_score(truth, codes)) for codes in (before, after)]
     return {
         "accuracy": Figure(float(right.mean()), float(still.mean()), float(low), float(high)),
-        "balanced accuracy": Figure(balanced[0], balanced[1]),
+        "balanced accuracy": balanced_accuracy(truth, before, after),
     }
 
 
-def _log_loss(model: Any, X: Any, truth: NDArray[Any]) -> float:
+def balanced_accuracy(truth: Array, before: Array, after: Array) -> Figure:
+    """Return the mean, over classes, of the fraction of rows right."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # classes that only predictions show
+        score = balanced_accuracy_score
+        return Figure(float(score(truth, before)), float(score(truth, after)))
+
+
+def _log_loss(model: Any, X: Any, truth: Array) -> float:
     classes = model.classes_
     if not np.isin(truth, classes).all():
         return float("nan")  # a class the model never saw: an infinite loss

@@ -6,8 +6,8 @@ import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,6 @@ from secateurs.ensembles import Ensemble
 from secateurs.evaluation._curves import score
 from secateurs.evaluation._rows import Split
 from secateurs.exceptions import BudgetError, InputError
-from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 
@@ -36,10 +35,9 @@ class Budget:
     @property
     def is_set(self) -> bool:
         """Whether there is any limit."""
-        named = (self.tolerance, self.max_bytes, self.max_latency, self.cost, self.max_cost)
-        return any(value is not None for value in named)
+        return any(value is not None for value in vars(self).values())
 
-    def check(self, n_members: int) -> None:
+    def check(self, problem: Problem) -> None:
         """Refuse budgets that make no sense."""
         for name in ("tolerance", "max_bytes", "max_latency", "max_cost"):
             value = getattr(self, name)
@@ -56,19 +54,16 @@ class Budget:
             )
         if self.cost is not None:
             costs = np.asarray(self.cost, dtype=float)
-            if costs.shape != (n_members,) or not (costs >= 0).all():
+            if costs.shape != (problem.n_members,) or not (costs >= 0).all():
                 raise InputError(
                     f"{{cost}} has shape {costs.shape}. Give a number of 0 or more for each of the "
-                    f"{n_members} members.",
+                    f"{problem.n_members} members.",
                     cost=...,
                 )
-
-
-class _Limit(NamedTuple):
-    """The most that a sub-ensemble may cost, and how that is measured."""
-
-    most: float
-    measure: Callable[[list[int]], float]
+        if self.max_latency is not None and problem.X is None:
+            raise InputError(
+                "{max_latency} needs models to measure; predictions take no time.", max_latency=...
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,22 +74,22 @@ class Sizes:
     pruner: BasePruner
     rng: np.random.RandomState
 
-    @property
-    def votes(self) -> Votes:
-        """The votes that the pruner chooses by."""
-        return self.problem.votes
-
     def members(self, n_keep: int) -> list[int]:
         """Return the members that the pruner keeps with this keep."""
-        if self.pruner.is_nested:
-            return self._order[:n_keep]
-        return self.pruner.with_keep(n_keep).fit(self.votes).member_indices_.tolist()
+        return self._order[:n_keep] if self.pruner.is_nested else self._chosen(n_keep)
+
+    def _chosen(self, n_keep: int) -> list[int]:
+        return self.pruner.with_keep(n_keep).fit(self.problem.votes).member_indices_.tolist()
+
+    @cached_property
+    def _order(self) -> list[int]:
+        return self._chosen(self.problem.n_members)
 
     def find(self, budget: Budget, vote: str) -> int:
         """Return the size that meets the budget: the smallest tolerated, or the largest allowed."""
-        budget.check(self.votes.n_members)
-        limits = self._limits(budget)
-        largest = min((self._largest(name, limit) for name, limit in limits.items()), default=None)
+        budget.check(self.problem)
+        limits = [name for name in _COSTS if getattr(budget, name) is not None]
+        largest = min((self._largest(name, budget) for name in limits), default=None)
         if budget.tolerance is None:
             assert largest is not None
             return largest
@@ -126,48 +121,35 @@ class Sizes:
             groups.append(part.members(n_members) if nested else list(range(n_members)))
             for ballots in blocks:
                 right += score(ballots, groups, own=vote == "auto")[0].right
-        return sizes, right / self.votes.n_samples
+        return sizes, right / self.problem.votes.n_samples
 
-    @cached_property
-    def _order(self) -> list[int]:
-        return self.pruner.with_keep(self.votes.n_members).fit(self.votes).member_indices_.tolist()
-
-    def _limits(self, budget: Budget) -> dict[str, _Limit]:
-        """Return the limits on cost, by the parameter that sets them."""
-        limits = {}
-        if budget.max_bytes is not None:
-            limits["max_bytes"] = _Limit(budget.max_bytes, self._n_bytes)
-        if budget.max_latency is not None:
-            if self.problem.X is None:
-                raise InputError(
-                    "{max_latency} needs models to measure; predictions take no time.",
-                    max_latency=...,
-                )
-            row = _safe_indexing(self.problem.X, [0])
-            limits["max_latency"] = _Limit(budget.max_latency, partial(self._latency, row))
-        if budget.cost is not None and budget.max_cost is not None:
-            costs = np.asarray(budget.cost, dtype=float)
-            limits["max_cost"] = _Limit(budget.max_cost, lambda members: costs[members].sum())
-        return limits
-
-    def _largest(self, name: str, limit: _Limit) -> int:
+    def _largest(self, name: str, budget: Budget) -> int:
         """Return the largest size within a limit, by bisection: cost grows with size."""
-        low, high = 0, self.votes.n_members
+        limit, low, high = getattr(budget, name), 0, self.problem.n_members
         while low < high:
             middle = (low + high + 1) // 2
-            fits = limit.measure(self.members(middle)) <= limit.most
+            fits = _COSTS[name](self.problem, budget, self.members(middle)) <= limit
             low, high = (middle, high) if fits else (low, middle - 1)
         if low == 0:
-            raise BudgetError(
-                f"Not even one member meets {{{name}}}. Allow more.", **{name: limit.most}
-            )
+            raise BudgetError(f"Not even one member meets {{{name}}}. Allow more.", **{name: limit})
         return low
 
-    def _n_bytes(self, members: list[int]) -> int:
-        return len(pickle.dumps(self.problem.ensemble.slice(sorted(members))))
 
-    def _latency(self, row: Any, members: list[int]) -> float:
-        return latency(predictor(self.problem.ensemble, members), row)
+def n_bytes(ensemble: Ensemble, members: Sequence[int]) -> int:
+    """Return the size of a pickled sub-ensemble."""
+    return len(pickle.dumps(ensemble.slice(sorted(members))))
+
+
+def _latency(problem: Problem, _: Budget, members: list[int]) -> float:
+    return latency(predictor(problem.ensemble, members), _safe_indexing(problem.X, [0]))
+
+
+# What members cost, by the parameter that limits it.
+_COSTS: dict[str, Callable[[Problem, Budget, list[int]], float]] = {
+    "max_bytes": lambda problem, _, members: n_bytes(problem.ensemble, members),
+    "max_latency": _latency,
+    "max_cost": lambda _, budget, members: np.asarray(budget.cost, dtype=float)[members].sum(),
+}
 
 
 def own_vote(ensemble: Ensemble, X: Any, members: Sequence[int]) -> NDArray[Any]:

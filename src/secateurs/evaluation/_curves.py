@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +43,7 @@ class Score:
     won: Counts
 
     def __add__(self, other: "Score") -> "Score":
-        return Score(
-            self.n_rows + other.n_rows,
-            self.whole + other.whole,
-            self.right + other.right,
-            self.lost + other.lost,
-            self.won + other.won,
-        )
+        return Score(*map(add, vars(self).values(), vars(other).values()))
 
     @property
     def accuracy(self) -> Floats:
@@ -103,6 +98,11 @@ class Selection:
     def pruner(self) -> BasePruner:
         """The fitted pruner of the largest size."""
         return self.fitted[max(self.fitted)]
+
+    @property
+    def groups(self) -> list[list[int]]:
+        """The members for each of the sizes."""
+        return [self.members(size) for size in self.sizes]
 
     def members(self, size: int) -> list[int]:
         """Return the members for one of the sizes."""
@@ -278,7 +278,7 @@ def _judge(
     curve: SizeCurve, selection: Selection, ballots: Ballots, sizes: Sequence[int], n_rows: int
 ) -> None:
     """Add a block of rows to a curve."""
-    groups = [selection.members(size) for size in selection.sizes]
+    groups = selection.groups
     places = {size: selection.place(size) for size in sizes if size in selection.sizes}
     labels, voted = score(ballots, groups, own=False, wanted=places.values())
     own = labels

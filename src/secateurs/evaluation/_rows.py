@@ -49,32 +49,26 @@ class Ballots:
 
     def winners(self, groups: Iterable[Sequence[int]], own: bool) -> Iterator[Array]:
         """Yield the codes that groups vote for; a group that extends the one before is quick."""
-        n_rows, tally = self.votes.n_samples, None
+        added = self.contributions if own else None
+        n_classes = self.votes.n_classes if added is None else len(self.classes)
+        kind = np.int32 if added is None else np.float64
+        tally: Array = np.zeros((self.votes.n_samples, n_classes), dtype=kind)
         joined: list[int] = []
-        soft = own and self.contributions is not None
         for group in groups:
-            if tally is None or list(group[: len(joined)]) != joined:
-                n_classes = len(self.classes) if soft else self.votes.n_classes
-                tally = np.zeros((n_rows, n_classes), dtype=float if soft else np.int32)
-                joined = []
+            if list(group[: len(joined)]) != joined:
+                tally, joined = np.zeros_like(tally), []
             for member in group[len(joined) :]:
-                self._add(member, tally, soft)
+                if added is None:
+                    _vote_kernels.tally_votes(self.votes.codes([member]), 1, tally)
+                else:
+                    tally += added[member]
             joined = list(group)
-            yield self._winner(tally, len(joined), soft)
-
-    def _add(self, member: int, tally: Array, soft: bool) -> None:
-        if soft:
-            assert self.contributions is not None
-            tally += self.contributions[member]
-        else:
-            _vote_kernels.tally_votes(self.votes.codes([member]), 1, tally)
-
-    def _winner(self, tally: Array, n_joined: int, soft: bool) -> Array:
-        if soft:  # means, not sums: what rounds to a tie in the model does so here
-            return self.classes[(tally / n_joined).argmax(axis=1)]
-        winner = np.empty(len(tally), dtype=np.intp)
-        _vote_kernels.winners(tally, winner)
-        return winner
+            if added is None:
+                winner = np.empty(len(tally), dtype=np.intp)
+                _vote_kernels.winners(tally, winner)
+                yield winner
+            else:  # means, not sums: what rounds to a tie in the model does so here
+                yield self.classes[(tally / len(joined)).argmax(axis=1)]
 
 
 @dataclass(frozen=True, eq=False)

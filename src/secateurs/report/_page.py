@@ -1,14 +1,12 @@
 """The page of a report: its sections put together, from the data alone."""
 
 import json
-from typing import Any
 
 from markupsafe import Markup
 
 from secateurs.report._templates import document, notes_list, resource
 from secateurs.report.sections import SECTIONS
-
-Plain = dict[str, Any]
+from secateurs.report.sections._section import Plain
 
 
 def render(data: Plain) -> str:

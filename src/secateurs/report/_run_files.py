@@ -12,10 +12,9 @@ from secateurs.persistence._files import refuse_existing, write_file
 from secateurs.report._data import SCHEMA, SHAPE
 from secateurs.report._page import render
 from secateurs.report._schema import check
+from secateurs.report.sections._section import Plain
 
 _MOST_BYTES = 1 << 28
-
-Plain = dict[str, Any]
 
 
 def write_report(data: Plain, path: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -35,9 +34,7 @@ def write_report(data: Plain, path: str | os.PathLike[str], *, force: bool = Fal
     Path
         The file.
     """
-    target = Path(path)
-    refuse_existing([target], force)
-    return _write(target, render(data))
+    return _write(render(data), Path(path), force)
 
 
 def write_run(data: Plain, path: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -45,21 +42,15 @@ def write_run(data: Plain, path: str | os.PathLike[str], *, force: bool = False)
 
     Parameters
     ----------
-    data : dict
-        From `report_data`.
-    path : str or path-like
-        The file to write.
-    force : bool, default=False
-        Whether to overwrite an existing file.
+    data, path, force
+        As for `write_report`.
 
     Returns
     -------
     Path
         The file.
     """
-    target = Path(path)
-    refuse_existing([target], force)
-    return _write(target, json.dumps(data, allow_nan=False) + "\n")
+    return _write(json.dumps(data, allow_nan=False) + "\n", Path(path), force)
 
 
 def load_run(path: str | os.PathLike[str]) -> Plain:
@@ -112,7 +103,8 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _write(path: Path, text: str) -> Path:
+def _write(text: str, path: Path, force: bool) -> Path:
+    refuse_existing([path], force)
     try:
         write_file(path, text.encode())
     except OSError as error:

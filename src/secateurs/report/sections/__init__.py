@@ -1,32 +1,13 @@
 """The sections of the page, each with its numbers, its table, its words and its drawing."""
 
-from secateurs.report.sections import (
-    _accuracy_size,
-    _before_after,
-    _confusion,
-    _distances,
-    _kappa_error,
-    _leaderboard,
-    _losses,
-    _reproduce,
-    _steps,
-    _weights,
-    _what_if,
-)
+from importlib import import_module
 
-SECTIONS = tuple(  # in the order of the page
-    module.SECTION
-    for module in (
-        _before_after,
-        _what_if,
-        _accuracy_size,
-        _leaderboard,
-        _kappa_error,
-        _distances,
-        _steps,
-        _weights,
-        _confusion,
-        _losses,
-        _reproduce,
-    )
+from secateurs.report.sections._section import Section
+
+_STEMS = (  # in the order of the page
+    *("before_after", "what_if", "accuracy_size", "leaderboard", "kappa_error", "distances"),
+    *("steps", "weights", "confusion", "losses", "reproduce"),
+)
+SECTIONS: tuple[Section, ...] = tuple(
+    import_module(f"{__name__}._{stem}").SECTION for stem in _STEMS
 )

@@ -45,20 +45,15 @@ def facts(subject: Subject) -> Plain:
 def _course(label: str, curve: SizeCurve, choosing: Votes, live: COMEP | None) -> Plain:
     """Return what a method chooses at each size, and how that does."""
     chosen, pruner, own = curve.selection, curve.selection.pruner, curve.own
-    groups = [chosen.members(size) for size in chosen.sizes]
     return {
         "label": label,
         "method": short_name(pruner),
         "weight": diversity_weight(pruner),
         "sizes": chosen.sizes.tolist(),
         "order": chosen.order,
-        "sets": None if chosen.order is not None else groups,
-        "choosing": right_by_size(choosing, groups).tolist(),
-        "held_out": {
-            "right": own.right.tolist(),
-            "lost": own.lost.tolist(),
-            "won": own.won.tolist(),
-        },
+        "sets": None if chosen.order is not None else chosen.groups,
+        "choosing": right_by_size(choosing, chosen.groups).tolist(),
+        "held_out": {name: getattr(own, name).tolist() for name in ("right", "lost", "won")},
         "held_out_labels": curve.labels.right.tolist(),
         "live": live is not None and _is_followed(pruner, live),
     }

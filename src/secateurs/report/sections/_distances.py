@@ -22,14 +22,14 @@ def facts(subject: Subject) -> Plain:
     to_nearest = apart.min(axis=0) if n_members > 1 else np.zeros(n_members)
     return {
         "distances": {
-            "members": pairs.members.tolist(),
+            "members": pairs.members,
             "complete": complete,
-            "order": pairs.order.tolist(),
+            "order": pairs.order,
             "low": pairs.low,
             "high": pairs.high,
-            "mean": (pairs.values.sum(axis=0) / max(1, n_members - 1)).tolist(),
-            "nearest": pairs.members[apart.argmin(axis=0)].tolist(),
-            "to_nearest": to_nearest.tolist(),
+            "mean": pairs.values.sum(axis=0) / max(1, n_members - 1),
+            "nearest": pairs.members[apart.argmin(axis=0)],
+            "to_nearest": to_nearest,
             "triangle": _base64.pack(values[np.triu_indices(n_members, 1)]),
         }
     }

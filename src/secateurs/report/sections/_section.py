@@ -62,13 +62,12 @@ class Subject:
         problem, pruner = self.problem, self.pruner
         if problem.has_test:
             return _before_after.measure(problem, pruner, check_random_state(0), files=True)[1]
-        truth = problem.votes.truth
-        before, after = (_balanced(truth, codes) for codes in self.voted)
-        figures = _before_after.count(pruner) | {
+        balanced = _before_after.balanced_accuracy(problem.votes.truth, *self.voted)
+        figures = {
             "accuracy": _before_after.held_out_accuracy(self.curve, self.keep),
-            "balanced accuracy": Figure(before, after),
+            "balanced accuracy": balanced,
         }
-        return figures | _before_after.costs(problem, pruner)
+        return _before_after.count(pruner) | figures | _before_after.costs(problem, pruner)
 
     @cached_property
     def live(self) -> COMEP | None:
@@ -76,13 +75,6 @@ class Subject:
         if self.votes.n_members > MOST_LIVE:
             return None
         return live_pruner(self.evaluation, self.pruner)
-
-
-def _balanced(truth: Array, predicted: Array) -> float:
-    """Return the mean, over classes, of the share of rows right."""
-    rows = np.bincount(truth)
-    right = np.bincount(truth[predicted == truth], minlength=len(rows))
-    return float((right[rows > 0] / rows[rows > 0]).mean())
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
+from secateurs.evaluation._budget import n_bytes
 from secateurs.outputs._folds import shuffled_by_class
 from secateurs.outputs._votes import Votes
 from secateurs.report import _base64
@@ -39,8 +40,8 @@ def _costs(subject: Subject) -> Plain:
         return {"bytes": None, "ms": None}
     ensemble, figure = subject.problem.ensemble, subject.figures.get("ms for 1 row")
     each = _bytes_of(ensemble.members)
-    whole = len(pickle.dumps(ensemble.slice(range(ensemble.n_members))))
     keep, n_members = len(subject.kept), ensemble.n_members
+    whole = n_bytes(ensemble, range(n_members))
     return {
         "bytes": {"base": max(0, whole - sum(each)), "each": each},
         "ms": figure and _milliseconds(n_members, keep, figure.before, figure.after),
