@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secateurs.exceptions import InputError
+from secateurs.paper import datasets
 from secateurs.paper._data_sources import as_numbers, conform
 from secateurs.paper._generated_data import ringnorm, waveform, waveform_noise
 from secateurs.paper.datasets import (
     DATASETS,
-    _checked,
     binarise,
     data_folder,
     fetch,
@@ -293,35 +293,40 @@ def test_what_nobody_has_cannot_be_fetched(tmp_path):
         fetch("ames", tmp_path)
 
 
-def test_files_are_compared_with_their_checksums(tmp_path):
+def test_files_are_compared_with_their_checksums(tmp_path, monkeypatch):
     path = write(tmp_path, "sonar", "a,target\n1,M\n2,R\n")
     states = {row["name"]: row["state"] for row in verify(tmp_path)}
     assert len(states) == 31
     assert states.pop("sonar") == "another file"
     assert set(states.values()) == {"absent"}
     same = replace(DATASETS["sonar"], sha256=hashlib.sha256(path.read_bytes()).hexdigest())
-    assert _checked(same, tmp_path)["state"] == "ok"
+    monkeypatch.setattr(datasets, "DATASETS", {"sonar": same})
+    assert [row["state"] for row in verify(tmp_path)] == ["ok"]
 
 
 COUNTS = {"1": 3, "2": 2}
 
 
+def known(n_features=1, counts=COUNTS):
+    return replace(DATASETS["iris"], n_features=n_features, class_counts=counts)
+
+
 def test_a_foreign_copy_with_our_names_is_taken_as_it_is():
     target = pd.Series(list("12121"), dtype="category")
-    frame, labels = conform(pd.DataFrame({"a": range(5)}), target, 1, COUNTS)
+    frame, labels = conform(pd.DataFrame({"a": range(5)}), target, known())
     assert labels.tolist() == list("12121")
     assert frame["a"].tolist() == list(range(5))
 
 
 def test_foreign_names_of_classes_are_told_by_their_sizes():
     target = pd.Series(["no", "yes", "no", "yes", "yes"])
-    _, labels = conform(pd.DataFrame({"a": range(5)}), target, 1, COUNTS)
+    _, labels = conform(pd.DataFrame({"a": range(5)}), target, known())
     assert labels.tolist() == list("21211")
 
 
 def test_incomplete_rows_are_left_out_where_that_gives_the_table():
     frame = pd.DataFrame({"a": [0, 1, None, 3, 4, 5]})
-    frame, labels = conform(frame, pd.Series(list("112122")), 1, {"1": 3, "2": 2})
+    frame, labels = conform(frame, pd.Series(list("112122")), known())
     assert frame["a"].tolist() == [0, 1, 3, 4, 5]
     assert labels.tolist() == list("11122")
 
@@ -336,7 +341,7 @@ def test_incomplete_rows_are_left_out_where_that_gives_the_table():
 )
 def test_another_table_is_refused(target, n_features, counts, message):
     with pytest.raises(InputError, match=message):
-        conform(pd.DataFrame({"a": range(5)}), pd.Series(list(target)), n_features, counts)
+        conform(pd.DataFrame({"a": range(5)}), pd.Series(list(target)), known(n_features, counts))
 
 
 def openml_cache(home, data_id, frame, target):

@@ -3,8 +3,10 @@
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -49,25 +51,20 @@ class Dataset:
     note: str
 
 
-def _registry() -> Mapping[str, Dataset]:
-    text = (files("secateurs.paper") / "datasets.csv").read_text("utf-8")
-    known = {}
-    for row in csv.DictReader(text.splitlines()):
-        counts = dict(part.rsplit("=", 1) for part in row["class_counts"].split("; ") if part)
-        known[row["name"]] = Dataset(
-            name=row["name"],
-            paper_name=row["paper_name"],
-            role=row["role"],
-            task=row["task"],
-            n_rows=int(row["rows"]) if row["rows"] else None,
-            n_features=int(row["features"]) if row["features"] else None,
-            class_counts=MappingProxyType({label: int(n) for label, n in counts.items()}),
-            openml_id=int(row["openml_id"]) if row["openml_id"] else None,
-            openml_target=row["openml_target"] or None,
-            sha256=row["sha256"] or None,
-            note=row["note"],
-        )
-    return MappingProxyType(known)
+@cache
+def read_csv(name: str) -> list[dict[str, str]]:
+    """Read a CSV file of this package."""
+    text = (files("secateurs.paper") / name).read_text("utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
-DATASETS = _registry()
+def _dataset(line: dict[str, str]) -> Dataset:
+    counts = (part.rsplit("=", 1) for part in line["class_counts"].split("; ") if part)
+    values: dict[str, Any] = {name: line[name] or None for name in ("openml_target", "sha256")}
+    for name in ("n_rows", "n_features", "openml_id"):
+        values[name] = int(line[name]) if line[name] else None
+    values["class_counts"] = MappingProxyType({label: int(count) for label, count in counts})
+    return Dataset(**line | values)
+
+
+DATASETS = MappingProxyType({line["name"]: _dataset(line) for line in read_csv("datasets.csv")})

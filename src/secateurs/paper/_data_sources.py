@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from secateurs._text import listed
 from secateurs.exceptions import InputError, cause_of, reading
+from secateurs.paper._data_registry import Dataset
 from secateurs.paper._generated_data import GENERATORS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TARGET = "target"
 WITH_SKLEARN = ("breast_cancer", "digits", "iris", "wine")
@@ -25,8 +23,6 @@ FeaturesAndLabels = tuple["pd.DataFrame", NDArray[np.str_]]  # features and labe
 
 def read_file(path: Path) -> FeaturesAndLabels:
     """Read a file of features and a last column of labels."""
-    import pandas as pd
-
     with reading(path):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
         if frame.columns[-1] != TARGET:
@@ -55,44 +51,34 @@ def from_sklearn(name: str) -> FeaturesAndLabels:
 
 def draw(name: str, n_rows: int) -> FeaturesAndLabels:
     """Draw a data set by its definition, always the same one."""
-    import pandas as pd
-
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
     X, y = GENERATORS[name](n_rows, np.random.default_rng(seed))
     return pd.DataFrame(X, columns=[f"x{i + 1}" for i in range(X.shape[1])]), y
 
 
-def from_openml(data_id: int, target: str | None) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def from_openml(dataset: Dataset) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Fetch a table from openml.org, or from scikit-learn's cache of it."""
     from sklearn.datasets import fetch_openml
 
     try:
+        target = dataset.openml_target or "default-target"
         bunch = fetch_openml(
-            data_id=data_id,
-            target_column=target or "default-target",
-            as_frame=True,
-            parser="auto",
-            n_retries=1,
+            data_id=dataset.openml_id, target_column=target, as_frame=True, n_retries=1
         )
     except Exception as error:
-        raise InputError(
-            f"OpenML's table {data_id} cannot be fetched: {cause_of(error)}."
-        ) from error
+        what = f"OpenML's table {dataset.openml_id}"
+        raise InputError(f"{what} cannot be fetched: {cause_of(error)}.") from error
     return bunch.data, bunch.target
 
 
-def conform(
-    frame: pd.DataFrame,
-    target: pd.Series[Any],
-    n_features: int,
-    class_counts: Mapping[str, int],
-) -> FeaturesAndLabels:
+def conform(frame: pd.DataFrame, target: pd.Series[Any], dataset: Dataset) -> FeaturesAndLabels:
     """Bring another copy of a data set into our form, or refuse it if the table differs.
 
     The table is the same if it has as many features, and classes of the same sizes, perhaps after
     incomplete rows are left out. Classes with other names get ours by their sizes, where no two
     classes are equally large.
     """
+    class_counts, n_features = dataset.class_counts, dataset.n_features
     if len(frame) != sum(class_counts.values()):
         whole = frame.notna().all(axis=1)
         frame, target = frame[whole], target[whole]

@@ -23,18 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from secateurs._text import listed, sha256
 from secateurs.exceptions import InputError
+from secateurs.paper import _data_sources as sources
 from secateurs.paper._data_registry import DATASETS, Dataset
-from secateurs.paper._data_sources import (
-    TARGET,
-    WITH_SKLEARN,
-    FeaturesAndLabels,
-    as_numbers,
-    conform,
-    draw,
-    from_openml,
-    from_sklearn,
-    read_file,
-)
 from secateurs.paper._generated_data import GENERATORS
 from secateurs.persistence._files import write_file
 
@@ -118,7 +108,7 @@ def load(
         raise _unavailable(f"{name} is not here.", name)
     frame, labels = _read(dataset, source, data_dir)
     y = binarise(labels) if reading == "binary" and dataset.task == "multiclass" else labels
-    return Data(as_numbers(frame), np.asarray(y, dtype=str), list(frame.columns), source)
+    return Data(sources.as_numbers(frame), np.asarray(y, dtype=str), list(frame.columns), source)
 
 
 def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | None:
@@ -148,9 +138,8 @@ def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | Non
         digest = sha256(path)
         if dataset.sha256 in (digest, None):
             return "folder"
-        fetched = _fetched_from(path, digest)
-        return f"folder, {fetched or f'another file (SHA-256 {digest[:12]}…)'}"
-    if name in WITH_SKLEARN:
+        return f"folder, {_fetched_from(path, digest) or f'another file (SHA-256 {digest[:12]}…)'}"
+    if name in sources.WITH_SKLEARN:
         return "scikit-learn"
     if name in GENERATORS:
         return "generated"
@@ -231,7 +220,18 @@ def verify(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any
     ...     {row["state"] for row in verify(folder)}
     {'absent'}
     """
-    return [_checked(known, data_dir) for known in DATASETS.values() if known.sha256 is not None]
+    rows = []
+    for name, dataset in DATASETS.items():
+        if dataset.sha256 is not None:
+            path = _path(name, data_dir)
+            row = {"name": name, "path": None, "state": "absent", "sha256": None}
+            if path is not None:
+                digest = sha256(path)
+                other = "fetched" if _fetched_from(path, digest) else "another file"
+                state = "ok" if digest == dataset.sha256 else other
+                row |= {"path": str(path), "state": state, "sha256": digest}
+            rows.append(row | {"expected": dataset.sha256})
+    return rows
 
 
 def fetch(name: str, data_dir: str | os.PathLike[str]) -> dict[str, Any]:
@@ -266,7 +266,7 @@ def fetch(name: str, data_dir: str | os.PathLike[str]) -> dict[str, Any]:
         raise _unavailable(f"{name} cannot be fetched.", name)
     if not path.exists():
         frame, labels = _read(dataset, source, folder)
-        text = frame.assign(**{TARGET: labels}).to_csv(index=False, lineterminator="\n")
+        text = frame.assign(**{sources.TARGET: labels}).to_csv(index=False, lineterminator="\n")
         content = gzip.compress(text.encode(), mtime=0)
         record = {"source": source, "sha256": hashlib.sha256(content).hexdigest()}
         write_file(path.with_name(f"{name}.json"), json.dumps(record, indent=2).encode())
@@ -329,26 +329,7 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path | None:
 
 def _path(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
     folder = data_folder(data_dir)
-    path = None if folder is None else folder / f"{name}.csv.gz"
-    return path if path is not None and path.is_file() else None
-
-
-def _checked(dataset: Dataset, data_dir: str | os.PathLike[str] | None) -> dict[str, Any]:
-    path = _path(dataset.name, data_dir)
-    digest = None if path is None else sha256(path)
-    if path is None or digest is None:
-        state = "absent"
-    elif digest == dataset.sha256:
-        state = "ok"
-    else:
-        state = "fetched" if _fetched_from(path, digest) else "another file"
-    return {
-        "name": dataset.name,
-        "path": None if path is None else str(path),
-        "state": state,
-        "sha256": digest,
-        "expected": dataset.sha256,
-    }
+    return path if folder and (path := folder / f"{name}.csv.gz").is_file() else None
 
 
 def _fetched_from(path: Path, digest: str) -> str | None:
@@ -364,20 +345,17 @@ def _fetched_from(path: Path, digest: str) -> str | None:
 
 def _read(
     dataset: Dataset, source: str, data_dir: str | os.PathLike[str] | None
-) -> FeaturesAndLabels:
+) -> sources.FeaturesAndLabels:
     """Return features and labels from a source."""
     path = _path(dataset.name, data_dir)
     if path is not None:
-        return read_file(path)
+        return sources.read_file(path)
     if source == "scikit-learn":
-        return from_sklearn(dataset.name)
-    assert dataset.n_rows is not None
-    assert dataset.n_features is not None
+        return sources.from_sklearn(dataset.name)
     if source == "generated":
-        return draw(dataset.name, dataset.n_rows)
-    assert dataset.openml_id is not None
+        assert dataset.n_rows is not None
+        return sources.draw(dataset.name, dataset.n_rows)
     try:
-        copy = from_openml(dataset.openml_id, dataset.openml_target)
-        return conform(*copy, dataset.n_features, dataset.class_counts)
+        return sources.conform(*sources.from_openml(dataset), dataset)
     except InputError as error:
         raise _unavailable(f"{dataset.name}: {error}", dataset.name) from error
