@@ -11,7 +11,6 @@ from scipy import stats
 
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._mismatches import mismatches, n_compared
 from secateurs.paper._printed import FLOORS, PAPER_METHODS, TABLES, printed
 from secateurs.paper._table_text import as_latex, as_markdown, as_text
 
@@ -28,8 +27,8 @@ def test_results_like_the_papers_give_its_table(name):
             assert entry.std == pytest.approx(figure.std, abs=1e-9)
             assert entry.bold == figure.bold, (row.name, method)
             assert row.deviations(method) == pytest.approx(0, abs=1e-9)
-    assert mismatches(table) == []
-    assert n_compared(table) == len(plan.rows)
+    assert table.mismatches() == []
+    assert len(table.comparable) == len(plan.rows)
     assert table.notes() == []
 
 

@@ -4,7 +4,6 @@ import pytest
 from made_up_results import as_printed
 
 from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._mismatches import mismatches, n_compared
 from secateurs.paper._printed import PAPER_METHODS, label, reason_for
 
 
@@ -13,7 +12,7 @@ def test_rows_far_from_the_paper_are_listed_with_their_reason():
     is_credit, is_spam = (frame["dataset"] == name for name in ("credit", "spam"))
     frame.loc[is_credit, "accuracy"] -= 0.19
     frame.loc[is_spam & (frame["method"] == "kp"), "accuracy"] += 0.0279  # 3 × 0.93 points
-    found = mismatches(make_table(plan, frame))
+    found = make_table(plan, frame).mismatches()
     assert [item.row for item in found] == ["Spam", "Credit"]
     assert found[0].methods == ("KP",)
     assert found[0].furthest == pytest.approx(3.0)
@@ -28,13 +27,13 @@ def test_rows_far_from_the_paper_are_listed_with_their_reason():
 def test_two_deviations_are_within():
     plan, frame = as_printed("table-dt")
     frame.loc[(frame["dataset"] == "spam") & (frame["method"] == "kp"), "accuracy"] -= 0.0185
-    assert mismatches(make_table(plan, frame)) == []
+    assert make_table(plan, frame).mismatches() == []
 
 
 def test_rows_with_folds_missing_are_not_compared_with_the_paper():
     plan, frame = as_printed("table-dt")
     frame["accuracy"] -= 0.5
     table = make_table(plan, frame[(frame["dataset"] != "spam") | (frame["fold"] == 0)])
-    assert "Spam" not in [item.row for item in mismatches(table)]
-    assert len(mismatches(table)) == n_compared(table) == 9
+    assert "Spam" not in [item.row for item in table.mismatches()]
+    assert len(table.mismatches()) == len(table.comparable) == 9
     assert table.notes() == ["Spam: 1 of 2 folds."]

@@ -123,11 +123,11 @@ def task_of(folder, **changes):
 def test_a_worker_that_does_not_see_the_folder_sends_its_rows_back(tmp_path):
     (tmp_path / ".folder").write_text("another mark")
     for folder in (tmp_path, tmp_path / "absent"):
-        rows = run_bag(task_of(folder))
+        _, rows = run_bag(task_of(folder))
         assert [row["method"] for row in rows] == list(made().methods)
         assert not list(tmp_path.glob("*.jsonl"))
     (tmp_path / ".folder").write_text("mark")
-    assert run_bag(task_of(tmp_path)) == []
+    assert run_bag(task_of(tmp_path))[1] == []
     assert len(stored(tmp_path)) == 4
 
 

@@ -8,7 +8,7 @@ from made_up_results import PRINTED_COUNTS, PRINTED_RANKS, frame_of, plan_of
 
 from secateurs.paper import load_plan
 from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._printed import PAPER_METHODS, TABLES, printed, reason_for, reasons
+from secateurs.paper._printed import PAPER_METHODS, REASONS, TABLES, printed, reason_for
 
 # Rows of a test part, where few: the paper's readings of small data sets.
 SMALL = {
@@ -71,18 +71,19 @@ def test_the_printed_marks_give_the_printed_counts(name):
 
 
 def test_reasons_speak_of_rows_and_methods_that_there_are():
-    for reason in reasons():
-        assert reason.row in printed(reason.table)
-        assert set(reason.methods) <= set(PAPER_METHODS)
-        assert reason.text
+    for line in REASONS:
+        assert line["row"] in printed(line["table"])
+        assert set(line["methods"].split()) <= set(PAPER_METHODS)
+        assert line["reason"]
 
 
 def test_reasons_of_other_methods_are_not_given():
     assert reason_for("table-dt", "Credit", ["kl"]) == reason_for(
         "table-dt", "Credit", PAPER_METHODS
     )
-    for reason in reasons():
-        others = set(PAPER_METHODS) - set(reason.methods)
-        if reason.methods:
-            assert reason.text not in reason_for(reason.table, reason.row, others)
-            assert reason.text in reason_for(reason.table, reason.row, reason.methods)
+    for line in REASONS:
+        methods = line["methods"].split()
+        others = set(PAPER_METHODS) - set(methods)
+        if methods:
+            assert line["reason"] not in reason_for(line["table"], line["row"], others)
+            assert line["reason"] in reason_for(line["table"], line["row"], methods)

@@ -1,13 +1,10 @@
 """Tables of accuracy, laid out: as the paper prints them, beside the paper's numbers, as CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from secateurs._text import NOTHING
 from secateurs.paper._accuracy_tables import AccuracyTable, Entry, TableRow, column_name
-from secateurs.paper._mismatches import mismatches
 from secateurs.paper._printed import CONTROL, PAPER_METHODS, label
 from secateurs.paper._table_text import BOLD, PLAIN, Grid, Sheet, csv_text, distance, number
 from secateurs.statistics import WinTieLoss
@@ -30,7 +27,7 @@ _CSV_HEADINGS = (
 def accuracy_sheet(table: AccuracyTable) -> Sheet:
     """Return a table with legend, comparison and remarks, ready to be written."""
     lines = (_csv_line(table, row, column) for row in table.rows for column in table.columns)
-    notes = {"Not like the paper": list(map(str, mismatches(table))), "Missing": table.notes()}
+    notes = {"Not like the paper": list(map(str, table.mismatches())), "Missing": table.notes()}
     return Sheet(
         table.name,
         table.title,
@@ -46,34 +43,26 @@ def accuracy_sheet(table: AccuracyTable) -> Sheet:
 def _main_grid(table: AccuracyTable) -> Grid:
     """Lay a table out as the paper does: data sets, then W/T/L and average ranks."""
     columns = table.columns
-    lines = [
-        *((row.name, *(_marked(row.entries[column]) for column in columns)) for row in table.rows),
+    rows = [(row.name, *(_marked(row.entries[column]) for column in columns)) for row in table.rows]
+    totals = [
         ("t-test (W/T/L)", *_counts(columns, table.win_tie_loss)),
         ("Average rank", *_ranks(columns, table.ranks)),
     ]
-    headings = ("Data set", *map(column_name, columns))
-    return Grid(headings, tuple(lines), frozenset([len(table.rows)]))
+    return Grid.of_blocks(("Data set", *map(column_name, columns)), [rows, totals])
 
 
 def _comparison_grid(table: AccuracyTable) -> Grid | None:
     """Lay out our means beside the paper's, ten methods; None where no row is the paper's."""
-    if not any(entry.paper for row in table.rows for entry in row.entries.values()):
+    rows = [_comparison(row) for row in table.rows if row.is_printed]
+    if not rows:
         return None
-    lines: list[tuple[str, ...]] = []
-    rules = []
-    for row in table.rows:
-        if any(row.entries[method].paper for method in PAPER_METHODS):
-            rules.append(len(lines))
-            lines += _comparison(row)
-    rules.append(len(lines))
-    lines += [
+    totals = [
         ("t-test (W/T/L)", "ours", *_counts(PAPER_METHODS, table.win_tie_loss)),
         ("", "paper", *_counts(PAPER_METHODS, table.paper_win_tie_loss)),
         ("Average rank", "ours", *_ranks(PAPER_METHODS, table.ranks)),
         ("", "paper", *_ranks(PAPER_METHODS, table.paper_ranks)),
     ]
-    headings = ("Data set", "", *map(label, PAPER_METHODS))
-    return Grid(headings, tuple(lines), frozenset(rules[1:]))
+    return Grid.of_blocks(("Data set", "", *map(label, PAPER_METHODS)), [*rows, totals])
 
 
 def _comparison(row: TableRow) -> list[tuple[str, ...]]:

@@ -1,13 +1,12 @@
 """Tables: test accuracy of the methods as in the paper, ours and theirs, with ranks and W/T/L."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from secateurs._text import NOTHING
 from secateurs.paper._plan import PaperRow, Plan, Setting
@@ -22,7 +21,7 @@ from secateurs.paper._printed import (
     reason_for,
 )
 from secateurs.paper._results import results_by_row, where
-from secateurs.paper._table_text import number
+from secateurs.paper._table_text import distance, number
 from secateurs.statistics import (
     PairedTest,
     WinTieLoss,
@@ -31,8 +30,7 @@ from secateurs.statistics import (
     win_tie_loss,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
+_TOLERATED = 2.0  # of the paper's standard deviations
 
 
 @dataclass(frozen=True)
@@ -112,21 +110,59 @@ class TableRow:
         measured = {frozenset(self.entries[method].folds) for method in PAPER_METHODS}
         return len(measured) == 1 and bool(next(iter(measured)))
 
+    @property
+    def is_printed(self) -> bool:
+        """Whether the paper has it."""
+        return any(entry.paper for entry in self.entries.values())
+
     def deviations(self, method: str) -> float:
-        """Return our mean minus the paper's, in the paper's standard deviations."""
+        """Return our mean minus the paper's, in the paper's standard deviations.
+
+        A deviation printed as 0.00 counts as the smallest step that a mean can make: one more right
+        answer in five test parts. NaN where there is nothing to compare.
+        """
         entry = self.entries[method]
-        return deviations(entry.mean, entry.paper, self.n_test)
+        if entry.paper is None or not self.n_test:
+            return float("nan")
+        return (entry.mean - entry.paper.mean) / (entry.paper.std or 100 / (5 * self.n_test))
 
 
-def deviations(mean: float, paper: Printed | None, n_test: int) -> float:
-    """Return the distance of a mean from a printed one, in printed standard deviations.
+@dataclass(frozen=True)
+class Mismatch:
+    """A row whose accuracies lie more than two of the paper's standard deviations from the paper's.
 
-    A deviation printed as 0.00 counts as the smallest step that a mean can make: one more right
-    answer in five test parts. NaN where there is nothing to compare.
+    Attributes
+    ----------
+    row : str
+        Name of the row.
+    methods : tuple of str
+        Which methods lie outside.
+    furthest : float
+        The largest distance, in the paper's standard deviations.
+    difference : float
+        Mean difference of all ten methods, in points.
+    established : bool
+        Whether the paper's reading of the data is established.
+    reason : str
+        The reason found; empty where there is none yet.
     """
-    if paper is None or not n_test:
-        return float("nan")
-    return (mean - paper.mean) / (paper.std or 100 / (5 * n_test))
+
+    row: str
+    methods: tuple[str, ...]
+    furthest: float
+    difference: float
+    established: bool
+    reason: str
+
+    def __str__(self) -> str:
+        reason = self.reason or "No reason found yet."
+        if not self.established:
+            reason += " How the paper read these data is not established."
+        return (
+            f"{self.row}: {', '.join(self.methods)} more than two of the paper's standard "
+            f"deviations away, the furthest {distance(self.furthest)}; on average "
+            f"{number(self.difference, sign=True)} points. {reason}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +218,29 @@ class AccuracyTable:
         ]
         return WinTieLoss(*(marks.count(mark) for mark in MARKS.values())) if marks else None
 
+    @property
+    def comparable(self) -> list[TableRow]:
+        """The rows that can be compared with the paper's: the complete ones."""
+        return [
+            row
+            for row in self.rows
+            if row.is_printed
+            and all(len(row.entries[method].folds) == row.n_folds for method in PAPER_METHODS)
+        ]
+
+    def mismatches(self) -> list[Mismatch]:
+        """Return the rows that differ from the paper's; those without results are in `notes`."""
+        found = []
+        for row in self.comparable:
+            far = {m: d for m in PAPER_METHODS if abs(d := row.deviations(m)) > _TOLERATED}
+            if far:
+                differences = [row.entries[method].difference for method in PAPER_METHODS]
+                numbers = max(far.values(), key=abs), float(np.nanmean(differences))
+                reason = reason_for(self.name, row.source.paper_name, far)
+                names, established = tuple(map(label, far)), row.source.established
+                found.append(Mismatch(row.name, names, *numbers, established, reason))
+        return found
+
     def notes(self) -> list[str]:
         """Return what is missing, row by row."""
         return [note for row in self.rows if (note := _missing(self, row))]
@@ -205,19 +264,15 @@ def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) 
         Missing cells leave their entries empty or with fewer folds.
     """
     chosen = setting or plan.settings[0]
-    columns, figures = _columns(plan), printed(plan.name)
     rows = tuple(
-        _row(
-            *(name, source, len(plan.folds), where(mine, **asdict(chosen))),
-            *(columns, figures.get(source.paper_name, {})),
-        )
+        _row(plan, name, source, where(mine, **asdict(chosen)))
         for name, source, mine in results_by_row(plan, frame)
     )
     caption = (
         f"Test accuracy in per cent, mean ± standard deviation over {len(plan.folds)} folds; "
         f"ensembles of {chosen}."
     )
-    return AccuracyTable(plan.name, plan.title, caption, rows, columns)
+    return AccuracyTable(plan.name, plan.title, caption, rows, _columns(plan))
 
 
 def _columns(plan: Plan) -> tuple[str, ...]:
@@ -232,34 +287,24 @@ def _columns(plan: Plan) -> tuple[str, ...]:
     return (*PAPER_METHODS, *floors, *others)
 
 
-def _row(  # noqa: PLR0917
-    name: str,
-    source: PaperRow,
-    n_folds: int,
-    frame: pd.DataFrame,
-    columns: Iterable[str],
-    paper: Mapping[str, Printed],
-) -> TableRow:
-    measured = _folds(frame)
-    folds = {column: measured.get(column, {}) for column in columns}
+def _row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> TableRow:
+    paper, measured = printed(plan.name).get(source.paper_name, {}), _folds(frame)
+    folds = {column: measured.get(column, {}) for column in _columns(plan)}
     entries = {c: Entry(v, _test(folds, c), False, paper.get(c)) for c, v in folds.items()}
     n_test = int(frame["n_test"].iloc[0]) if len(frame) else 0
-    row = TableRow(name, source, entries, n_test, n_folds)
+    row = TableRow(name, source, entries, n_test, len(plan.folds))
     best = {method: replace(entries[method], bold=True) for method in _best(row)}
     return replace(row, entries=entries | best)
 
 
 def _folds(frame: pd.DataFrame) -> dict[str, dict[int, float]]:
     """Return accuracy per column and fold, in per cent, mean over seeds."""
-    seeds: dict[str, dict[int, list[float]]] = {}
-    fields = (frame[name] for name in ("method", "variant", "fold", "accuracy"))
-    for method, variant, fold, accuracy in zip(*fields, strict=True):
-        column = method if variant == "library" else f"{method}/{variant}"
-        seeds.setdefault(column, {}).setdefault(int(fold), []).append(100 * float(accuracy))
-    return {
-        column: {fold: float(np.mean(values)) for fold, values in sorted(folds.items())}
-        for column, folds in seeds.items()
-    }
+    found: dict[str, dict[int, float]] = {}
+    key: Any
+    for key, seeds in frame.groupby(["method", "variant", "fold"])["accuracy"]:
+        column = key[0] if key[1] == "library" else "/".join(key[:2])
+        found.setdefault(column, {})[int(key[2])] = float(np.mean(100 * seeds.to_numpy(float)))
+    return found
 
 
 def _test(folds: Mapping[str, Mapping[int, float]], column: str) -> PairedTest | None:
@@ -274,10 +319,10 @@ def _best(row: TableRow) -> list[str]:
     """Return the methods of the highest mean, then the lowest std; none if all means are equal."""
     if not row.is_ranked:
         return []
-    entries = {method: row.entries[method] for method in PAPER_METHODS}
     shown = {
         method: (-round(entry.mean, 2), float(np.nan_to_num(round(entry.std, 2))))
-        for method, entry in entries.items()
+        for method, entry in row.entries.items()
+        if method in PAPER_METHODS
     }
     if len({mean for mean, _ in shown.values()}) < 2:
         return []
@@ -286,8 +331,6 @@ def _best(row: TableRow) -> list[str]:
 
 
 def _scores(rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    import pandas as pd
-
     values = [[round(entries[m].mean, 2) for m in PAPER_METHODS] for entries in rows.values()]
     names = [label(method) for method in PAPER_METHODS]
     return pd.DataFrame(values, index=list(rows), columns=names, dtype=float)
@@ -317,8 +360,6 @@ def _missing(table: AccuracyTable, row: TableRow) -> str:
 
 def all_scores(tables: Sequence[AccuracyTable], *, paper: bool = False) -> pd.DataFrame:
     """Return the scores of all tables as one, ours or the paper's."""
-    import pandas as pd
-
     parts = {table.title: table.paper_scores if paper else table.scores for table in tables}
     filled = {title: part for title, part in parts.items() if len(part)}
     return pd.concat(filled) if filled else _scores({})

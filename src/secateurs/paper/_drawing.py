@@ -1,15 +1,19 @@
-"""How figures look and become files: at column width, for any colour vision, repeatable."""
+"""What figures share: their parts, their look for any colour vision, and repeatable files."""
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from secateurs._methods import METHODS, Style
 from secateurs.exceptions import import_extra
+from secateurs.paper._claims import Judge
+from secateurs.paper._plan import PaperRow, Plan
 from secateurs.paper._printed import OURS, label
 
 COLUMN = 3.5  # inches, the width of a column of the paper
@@ -20,26 +24,7 @@ _COLOURS = {
     **{"blue": BLUE, "orange": ORANGE, "green": GREEN, "purple": PURPLE},
     **{"sky": SKY, "amber": AMBER, "grey": GREY, "black": BLACK},
 }
-_STYLE = {
-    "font.size": 7.5,
-    "axes.titlesize": 8,
-    "axes.labelsize": 7.5,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.5,
-    "lines.linewidth": 1.1,
-    "lines.markersize": 3.5,
-    "legend.frameon": False,
-    "legend.fontsize": 7,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "svg.fonttype": "path",
-}
+_STYLE = Path(str(files("secateurs.paper") / "templates" / "figures.mplstyle"))
 # Without a date or a version, equal figures are equal files.
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
@@ -77,6 +62,52 @@ class Picture:
     height: float = 2.4
 
 
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure of the paper: how its numbers, drawings and verdicts are made.
+
+    Attributes
+    ----------
+    plan : str
+        Name of the plan that measures it.
+    series : callable
+        Called as ``series(plan, frame)``; returns the numbers that are drawn and judged.
+    pictures : callable
+        Called as ``pictures(plan, series)``; returns the drawings, none where there are no numbers.
+    judges : tuple of callable
+        Called with the series; each returns a claim with its verdict.
+    """
+
+    plan: str
+    series: Callable[[Plan, pd.DataFrame], Sequence[Any]]
+    pictures: Callable[[Plan, Any], list[Picture]]
+    judges: tuple[Judge, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class RowSeries:
+    """Numbers of one row of a plan.
+
+    Attributes
+    ----------
+    row : str
+        Name of the row: the paper's name of the data set, and what else tells rows apart.
+    source : PaperRow
+        The row of the plan.
+    """
+
+    row: str
+    source: PaperRow
+
+
+def by_row(prefix: str, series: Sequence[Any]) -> Iterator[tuple[str, str, list[Any]]]:
+    """Yield each row's name, the name of its figure's files, and its series."""
+    for row in dict.fromkeys(item.row for item in series):
+        mine = [item for item in series if item.row == row]
+        source = mine[0].source
+        yield row, f"{prefix}-{source.dataset}-{source.reading}-{source.learner}", mine
+
+
 def render(picture: Picture) -> dict[str, bytes]:
     """Draw a figure; return it as PNG and SVG.
 
@@ -85,27 +116,18 @@ def render(picture: Picture) -> dict[str, bytes]:
     matplotlib = import_extra("matplotlib", "plot", "drawing figures")
     figures = import_extra("matplotlib.figure", "plot", "drawing figures")
     agg = import_extra("matplotlib.backends.backend_agg", "plot", "drawing figures")
-    with _house_style(matplotlib, picture.name):
+    with matplotlib.rc_context():
+        matplotlib.rc_file(_STYLE)  # over the defaults of matplotlib
+        matplotlib.rcParams["svg.hashsalt"] = picture.name
         figure = figures.Figure(figsize=(COLUMN, picture.height), layout="constrained")
         agg.FigureCanvasAgg(figure)
         picture.draw(figure)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # laid out once is enough
-        return {kind: _as_bytes(figure, kind) for kind in ("png", "svg")}
-
-
-def _as_bytes(figure: Any, kind: str) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=DPI, metadata=_METADATA[kind])
-    return buffer.getvalue()
-
-
-@contextmanager
-def _house_style(matplotlib: Any, salt: str) -> Iterator[None]:
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE | {"svg.hashsalt": salt})
-        yield
+        files = {kind: io.BytesIO() for kind in _METADATA}
+        for kind, file in files.items():
+            figure.savefig(file, format=kind, dpi=DPI, metadata=_METADATA[kind])
+    return {kind: file.getvalue() for kind, file in files.items()}
 
 
 def style_of(method: str) -> Style:
@@ -151,11 +173,12 @@ def level_rows(panels: Sequence[Any], names: Sequence[str]) -> None:
         panel.grid(axis="x")
 
 
-def dots(
-    panel: Any, places: Any, folds: Sequence[Any], spreads: Sequence[float], **style: Any
-) -> None:
-    """Draw means with their spread; dots, as bars would have to start at zero."""
+def dots(panel: Any, places: Any, folds: Sequence[Any], *, error: bool, **style: Any) -> None:
+    """Draw means with standard deviation or error; dots, as bars would have to start at zero."""
     means = [float(np.mean(values)) for values in folds]
+    spreads = [float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in folds]
+    if error:
+        spreads = [spread / np.sqrt(len(v)) for spread, v in zip(spreads, folds, strict=True)]
     panel.errorbar(places, means, yerr=spreads, linestyle="none", elinewidth=0.8, **style)
 
 

@@ -1,27 +1,23 @@
 """Tables that the paper lacks: how its open settings matter, and what its authors' settings do."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+import pandas as pd
 
 from secateurs._text import NOTHING
-from secateurs.paper._accuracy_tables import AccuracyTable, Entry, TableRow, deviations, make_table
+from secateurs.paper._accuracy_tables import AccuracyTable, TableRow, make_table
 from secateurs.paper._figure_ranks import judge_best_ranks, judge_not_worse
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import (
     CONTROL,
     PAPER_METHODS,
     TABLE_OF_LEARNER,
-    Printed,
     label,
     printed,
 )
 from secateurs.paper._table_text import Grid, Sheet, csv_text, distance, number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _AUTHORS_HEADINGS = (
     *("row", "method", "paper_mean", "paper_std", "library_mean", "library_std"),
@@ -90,59 +86,49 @@ def authors_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
         None where nothing was measured.
     """
     table = make_table(replace(plan, variants=("library", *plan.variants)), frame)
-    compared = [_Compared.of(row, method) for row in table.rows for method in plan.methods]
-    measured = [item for item in compared if item.authors.folds]
-    if not measured:
+    sides = {"library": plan.methods, "authors' settings": [f"{m}/authors" for m in plan.methods]}
+    authors = sides["authors' settings"]
+    rows = [_beside_paper(row) for row in table.rows if any(row.entries[c].folds for c in authors)]
+    if not rows:
         return None
     headings = ("Data set", "", *map(label, plan.methods))
-    names = dict.fromkeys(item.row.name for item in measured)
-    blocks = [_lines([item for item in compared if item.row.name == name]) for name in names]
-    lines = tuple(line for block in blocks for line in block)
-    rules = frozenset(sum(len(block) for block in blocks[:n]) for n in range(1, len(blocks)))
-    numbers = csv_text(_AUTHORS_HEADINGS, [item.numbers() for item in measured])
-    return Sheet(plan.name, plan.title, table.caption, Grid(headings, lines, rules), numbers)
-
-
-@dataclass(frozen=True)
-class _Compared:
-    """A method on a data set: as printed, by the library, and with the authors' settings."""
-
-    row: TableRow
-    method: str
-    paper: Printed | None
-    library: Entry
-    authors: Entry
-
-    @classmethod
-    def of(cls, row: TableRow, method: str) -> _Compared:
-        rows = printed(TABLE_OF_LEARNER.get(row.source.learner, ""))
-        paper = rows.get(row.source.paper_name, {}).get(method)
-        entries = (replace(row.entries[c], test=None) for c in (method, f"{method}/authors"))
-        return cls(row, method, paper, *entries)
-
-    def distance(self, entry: Entry) -> float:
-        return deviations(entry.mean, self.paper, self.row.n_test)
-
-    def numbers(self) -> tuple[Any, ...]:
-        paper = (self.paper.mean, self.paper.std) if self.paper else (None, None)
-        sides = ((e.mean, e.std, self.distance(e)) for e in (self.library, self.authors))
-        return (self.row.name, label(self.method), *paper, *(value for s in sides for value in s))
-
-
-def _lines(items: Sequence[_Compared]) -> list[tuple[str, ...]]:
-    lines = [
-        ("library", *(str(item.library) for item in items)),
-        ("authors' settings", *(str(item.authors) for item in items)),
+    grid = Grid.of_blocks(headings, [_lines(row, sides) for row in rows])
+    numbers = [
+        _numbers(row, *pair)
+        for row in rows
+        for pair in zip(*sides.values(), strict=True)
+        if row.entries[pair[1]].folds
     ]
-    if any(item.paper for item in items):
-        library, authors = (
-            [distance(i.distance(getattr(i, side))) for i in items]
-            for side in ("library", "authors")
-        )
-        lines = [
-            ("paper", *(str(item.paper or NOTHING) for item in items)),
-            *lines,
-            ("library, in paper's std", *library),
-            ("authors' settings, in paper's std", *authors),
-        ]
-    return [("" if n else items[0].row.name, *line) for n, line in enumerate(lines)]
+    text = csv_text(_AUTHORS_HEADINGS, numbers)
+    return Sheet(plan.name, plan.title, table.caption, grid, text)
+
+
+def _beside_paper(row: TableRow) -> TableRow:
+    """Return a row with what the table of its learner prints, and without tests."""
+    rows = printed(TABLE_OF_LEARNER.get(row.source.learner, ""))
+    paper = rows.get(row.source.paper_name, {})
+    entries = {
+        column: replace(entry, test=None, paper=paper.get(column.removesuffix("/authors")))
+        for column, entry in row.entries.items()
+    }
+    return replace(row, entries=entries)
+
+
+def _lines(row: TableRow, sides: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
+    lines = [(side, *(str(row.entries[c]) for c in columns)) for side, columns in sides.items()]
+    papers = [row.entries[method].paper for method in sides["library"]]
+    if any(papers):
+        lines.insert(0, ("paper", *(str(paper or NOTHING) for paper in papers)))
+        for side, columns in sides.items():
+            away = (distance(row.deviations(column)) for column in columns)
+            lines.append((f"{side}, in paper's std", *away))
+    return [("" if n else row.name, *line) for n, line in enumerate(lines)]
+
+
+def _numbers(row: TableRow, method: str, authors: str) -> tuple[Any, ...]:
+    paper = row.entries[method].paper
+    library, theirs = (
+        (row.entries[c].mean, row.entries[c].std, row.deviations(c)) for c in (method, authors)
+    )
+    printed_numbers = (paper.mean, paper.std) if paper else (None, None)
+    return (row.name, label(method), *printed_numbers, *library, *theirs)

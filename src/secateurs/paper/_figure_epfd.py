@@ -1,26 +1,21 @@
 """Figure: each method against its distributed version; the claims on accuracy and time of EPFD."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from secateurs._text import listed, signed
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
-from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import PaperFigure, RowSeries, by_row
-from secateurs.paper._plan import PaperRow, Plan
+from secateurs.paper._drawing import PaperFigure, Picture, RowSeries, by_row
+from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
-from secateurs.paper._results import results_by_row
+from secateurs.paper._results import results_by_row, where
 from secateurs.statistics import PairedTest, paired_t_test
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _PAIRS = "pairs of a data set and a method"
 
@@ -74,25 +69,15 @@ def epfd_pairs(plan: Plan, frame: pd.DataFrame) -> list[EpfdPair]:
     """Pair each method with its distributed version, where both were measured."""
     pairs = []
     for name, source, mine in results_by_row(plan, frame):
-        runs: dict[tuple[str, str], dict[tuple[int, int], Any]] = {}
-        for run in mine.to_dict("records"):
-            runs.setdefault((run["method"], run["variant"]), {})[run["fold"], run["seed"]] = run
         for method in plan.methods:
-            alone, spread = (runs.get((method, variant), {}) for variant in ("library", "epfd"))
-            shared = sorted(alone.keys() & spread.keys())
-            if shared:
-                sides = [alone[key] for key in shared], [spread[key] for key in shared]
-                pairs.append(_pair(name, source, method, *sides))
+            alone, spread = (where(mine, method=method, variant=v) for v in ("library", "epfd"))
+            both = alone.merge(spread, on=["fold", "seed"], suffixes=("", "_epfd"))
+            if len(both):
+                first, second = (100 * both[f"accuracy{s}"].astype(float) for s in ("", "_epfd"))
+                times = (both[n] for n in ("seconds", "seconds_epfd", "path_seconds_epfd"))
+                means = (float(np.mean(values.to_list())) for values in times)
+                pairs.append(EpfdPair(name, source, method, tuple(first), tuple(second), *means))
     return pairs
-
-
-def _pair(
-    name: str, source: PaperRow, method: str, alone: list[Any], spread: list[Any]
-) -> EpfdPair:
-    first, second = (tuple(100 * float(run["accuracy"]) for run in s) for s in (alone, spread))
-    times = ((alone, "seconds"), (spread, "seconds"), (spread, "path_seconds"))
-    means = (float(np.mean([run[field] for run in side])) for side, field in times)
-    return EpfdPair(name, source, method, first, second, *means)
 
 
 @claim("epfd-accuracy", "EPFD keeps accuracy.")
@@ -208,8 +193,8 @@ def _draw(pairs: Sequence[EpfdPair], figure: Any) -> None:
         ([p.epfd_accuracy for p in pairs], 0.12, "EPFD", look.BLUE, "o"),
     )
     for folds, shift, name, colour, marker in sides:
-        spreads = [float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in folds]
-        look.dots(above, places + shift, folds, spreads, label=name, color=colour, marker=marker)
+        style = {"label": name, "color": colour, "marker": marker}
+        look.dots(above, places + shift, folds, error=False, **style)
     above.grid(axis="y")
     above.set_ylabel("test accuracy, %")
     times = (

@@ -1,26 +1,21 @@
 """Figure: accuracy of COMEP against λ; the claims on a mix of criteria and on the best λ."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from secateurs._text import listed, signed
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
-from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import PaperFigure, RowSeries, by_row
+from secateurs.paper._drawing import PaperFigure, Picture, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._results import results_by_row, where
 from secateurs.statistics import paired_t_test
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +164,8 @@ def _draw(curves: Sequence[LambdaCurve], figure: Any) -> None:
         there = [(place, values) for place, values in found if values is not None]
         if there:
             places, folds = zip(*there, strict=True)
-            errors = [_standard_error(values) for values in folds]
-            look.dots(above, places, folds, errors, label=name, color=colour, marker=marker)
+            style = {"label": name, "color": colour, "marker": marker}
+            look.dots(above, places, folds, error=True, **style)
     above.grid(axis="y")
     above.set_xticks(range(len(curves)), [f"{curve.keep} kept" for curve in curves])
     above.set_ylabel("test accuracy, %")
@@ -187,10 +182,6 @@ def _draw(curves: Sequence[LambdaCurve], figure: Any) -> None:
     below.set_ylabel("test accuracy, %")
     below.grid(axis="y")
     look.legend_below(figure, below, 4)
-
-
-def _standard_error(values: Any) -> float:
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
 FIGURE = PaperFigure("figure-lambda", lambda_curves, lambda_pictures, (judge_mix, judge_weight))

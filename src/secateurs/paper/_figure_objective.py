@@ -1,28 +1,24 @@
 """Figure: objective against accuracy of all combinations; the claim that they are correlated."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from secateurs._text import signed
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import ALPHA, Finding, claim, weigh
-from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import PaperFigure, RowSeries, by_row
+from secateurs.paper._drawing import PaperFigure, Picture, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import READING_NAMES
 from secateurs.paper._results import results_by_row, where
 from secateurs.paper._table_text import number
 from secateurs.statistics import format_p
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +42,6 @@ class Correlation(RowSeries):
 
         Combinations share members, so they are not independent and the p-value is too small.
         """
-        from scipy.stats import t
-
         centred = np.vstack([points - points.mean(axis=0) for points in self.folds])
         r = _correlation(centred, column)
         freedom = len(centred) - len(self.folds) - 1
@@ -55,7 +49,7 @@ class Correlation(RowSeries):
             return r, float("nan")
         if abs(r) > 1 - 1e-12:
             return r, 0.0
-        return r, float(2 * t.sf(abs(r) * np.sqrt(freedom / (1 - r * r)), freedom))
+        return r, float(2 * stats.t.sf(abs(r) * np.sqrt(freedom / (1 - r * r)), freedom))
 
     def by_fold(self, column: int = 2) -> list[float]:
         """Return the correlation on each fold."""

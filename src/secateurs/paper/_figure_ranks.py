@@ -1,11 +1,12 @@
 """Figures of ranks over data sets, ours and the paper's; the claims on accuracy and ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from secateurs import statistics as stats
 from secateurs._text import listed, signed
 from secateurs.displays._critical_difference import CriticalDifferenceDisplay
 from secateurs.paper import _drawing as look
@@ -13,19 +14,6 @@ from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
 from secateurs.paper._claims import ALPHA, FAILS, HOLDS, UNKNOWN, Finding, claim
 from secateurs.paper._drawing import Picture
 from secateurs.paper._printed import CONTROL, OURS, PAPER_METHODS, label
-from secateurs.statistics import (
-    aggregated_ranks,
-    average_ranks,
-    critical_difference,
-    format_p,
-    friedman,
-    nemenyi,
-    smallest_p_value,
-    wilcoxon_holm,
-)
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _NAMES = [label(method) for method in PAPER_METHODS]
 _OWN = [label(method) for method in OURS]
@@ -49,12 +37,12 @@ def judge_not_worse(tables: Sequence[AccuracyTable]) -> Finding:
         return Finding(UNKNOWN, "No data set has results of all ten methods.", {})
     counts = [t.win_tie_loss(method) for t in tables for method in others]
     wins, ties, losses = (sum(getattr(c, n) for c in counts) for n in ("wins", "ties", "losses"))
-    pairs = wilcoxon_holm(scores, control, ALPHA)
+    pairs = stats.wilcoxon_holm(scores, control, ALPHA)
     better, worse = pairs.better_than(control), pairs.worse_than(control)
     ahead = {n: float((scores[control] - scores[n]).mean()) for n in scores if n != control}
     least, most = (pick(ahead, key=lambda name: ahead[name]) for pick in (min, max))
     lost = losses / max(1, wins + ties + losses)
-    if smallest_p_value(len(scores), len(others)) >= ALPHA or min(folds) < 3:
+    if stats.smallest_p_value(len(scores), len(others)) >= ALPHA or min(folds) < 3:
         verdict = UNKNOWN
     else:
         verdict = FAILS if better or lost > ALPHA else HOLDS
@@ -88,11 +76,11 @@ def judge_best_ranks(tables: Sequence[AccuracyTable]) -> Finding:
     scores = all_scores(tables)
     if len(scores) < 2:
         return Finding(UNKNOWN, "Fewer than two data sets have results of all ten methods.", {})
-    test, ranks = friedman(scores), average_ranks(scores).sort_values(kind="stable")
+    test, ranks = stats.friedman(scores), stats.average_ranks(scores).sort_values(kind="stable")
     first = set(ranks.index[:2]) == set(_OWN) and ranks.iloc[1] < ranks.iloc[2]
     verdict = UNKNOWN if test.f_p_value >= ALPHA else HOLDS if first else FAILS
     each = listed(f"{name} {rank:.2f}" for name, rank in ranks.items())
-    told = f"Friedman: {format_p(test.f_p_value)}, {len(scores)} data sets. Ranks: {each}."
+    told = f"Friedman: {stats.format_p(test.f_p_value)}, {len(scores)} data sets. Ranks: {each}."
     return Finding(verdict, told, {"p_value": test.f_p_value, "ranks": ranks.to_dict()})
 
 
@@ -105,16 +93,16 @@ def judge_superior(tables: Sequence[AccuracyTable]) -> Finding:
     5, the distance if both were the first two everywhere and the others alike.
     """
     scores = all_scores(tables)
-    if not len(scores) or critical_difference(len(PAPER_METHODS), len(scores), ALPHA) > 5:
+    if not len(scores) or stats.critical_difference(len(PAPER_METHODS), len(scores), ALPHA) > 5:
         told = f"{len(scores)} data sets have results of all ten methods: too few for this test."
         return Finding(UNKNOWN, told, {"data_sets": len(scores)})
-    behind = {name: nemenyi(scores, ALPHA).worse_than(name) for name in _OWN}
+    behind = {name: stats.nemenyi(scores, ALPHA).worse_than(name) for name in _OWN}
     verdict = HOLDS if all(set(_OTHERS) <= set(names) for names in behind.values()) else FAILS
     told = "; ".join(f"{name} ranks significantly before {listed(behind[name])}" for name in _OWN)
     numbers: dict[str, Any] = {"data_sets": len(scores), "behind": behind}
     paper = all_scores(tables, paper=True)
     if len(paper):
-        theirs = {name: nemenyi(paper, ALPHA).worse_than(name) for name in _OWN}
+        theirs = {name: stats.nemenyi(paper, ALPHA).worse_than(name) for name in _OWN}
         each = "; ".join(f"{name} before {listed(theirs[name])}" for name in _OWN)
         told += f". By the paper's own printed figures ({len(paper)} data sets): {each}"
         numbers["behind_by_the_paper"] = theirs
@@ -145,33 +133,24 @@ def _sides(ours: pd.DataFrame, paper: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def _of_scores(name: str, title: str, group: str, sides: dict[str, pd.DataFrame]) -> list[Picture]:
     if not sides:
         return []
-    tests = {side: nemenyi(scores) for side, scores in sides.items()}
+    tests = {side: stats.nemenyi(scores) for side, scores in sides.items()}
     headings = ("method", *(f"average rank, {side}" for side in tests))
     rows = tuple((m, *(float(test.ranks[m]) for test in tests.values())) for m in _NAMES)
     counted = ", ".join(f"{test.n_sets} data sets {side}" for side, test in tests.items())
-    intervals = Picture(
-        f"friedman-{name}",
-        group,
-        f"Friedman chart: {title}",
-        f"Average ranks ({counted}) with intervals as long as Nemenyi's critical difference at "
-        "5 %: methods whose intervals do not overlap differ. The band is DOMEP's.",
-        headings,
-        rows,
-        partial(_draw_intervals, tests),
-        2.1,
-    )
-    diagram = Picture(
-        f"critical-difference-{name}",
-        group,
-        f"Critical differences: {title}",
-        f"Average ranks ({counted}). A bar joins methods of which no two differ by Nemenyi's test "
-        "at 5 %.",
-        headings,
-        rows,
-        partial(_draw_diagrams, tests),
-        2.3 * len(tests),
-    )
-    return [intervals, diagram]
+    charts = (
+        ("friedman", "Friedman chart", _draw_intervals, 2.1,
+         " with intervals as long as Nemenyi's critical difference at 5 %: methods whose intervals "
+         "do not overlap differ. The band is DOMEP's."),
+        ("critical-difference", "Critical differences", _draw_diagrams, 2.3 * len(tests),
+         ". A bar joins methods of which no two differ by Nemenyi's test at 5 %."),
+    )  # fmt: skip
+    return [
+        Picture(
+            *(f"{kind}-{name}", group, f"{heading}: {title}", f"Average ranks ({counted}){told}"),
+            *(headings, rows, partial(draw, tests), height),
+        )
+        for kind, heading, draw, height, told in charts
+    ]
 
 
 def _draw_intervals(tests: dict[str, Any], figure: Any) -> None:
@@ -200,7 +179,7 @@ def _draw_diagrams(tests: dict[str, Any], figure: Any) -> None:
 def _sums(tables: Sequence[AccuracyTable]) -> Picture:
     sides = {
         side: {
-            table.title: aggregated_ranks(scores)
+            table.title: stats.aggregated_ranks(scores)
             for table in tables
             if len(scores := table.paper_scores if paper else table.scores)
         }

@@ -1,20 +1,16 @@
 """Figure: time that each method takes against members and rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from secateurs.paper import _drawing as look
-from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import PaperFigure
+from secateurs.paper._drawing import PaperFigure, Picture
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Timing(NamedTuple):

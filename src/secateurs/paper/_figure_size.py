@@ -1,24 +1,19 @@
 """Figure: accuracy of each method against the number of members it keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from secateurs.paper import _drawing as look
-from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import PaperFigure, RowSeries, by_row
+from secateurs.paper._drawing import PaperFigure, Picture, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_by_row, where
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)

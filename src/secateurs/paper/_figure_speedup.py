@@ -1,23 +1,19 @@
 """Figure: speed-up and efficiency of DOMEP; the claim that DOMEP is faster than COMEP."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.stats import mannwhitneyu
 
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
-from secateurs.paper._drawing import Picture
-from secateurs.paper._figures import PaperFigure, RowSeries
+from secateurs.paper._drawing import PaperFigure, Picture, RowSeries
 from secateurs.paper._plan import Plan
 from secateurs.paper._results import results_by_row
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +53,6 @@ class SpeedUp(RowSeries):
 
     def verdict(self, possible: bool = False) -> str:
         """Return whether DOMEP is clearly "faster", "slower" or "neither", by ranks of times."""
-        from scipy.stats import mannwhitneyu
-
         times = self.path if possible else self.domep
         if mannwhitneyu(self.comep, times).pvalue >= 0.05:
             return "neither"

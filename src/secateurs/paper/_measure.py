@@ -1,7 +1,5 @@
 """What each kind of cell measures on the votes of a bag."""
 
-from __future__ import annotations
-
 import itertools
 import time
 import warnings
@@ -43,16 +41,10 @@ class Measurer:
 
     def measure(self, cell: Cell) -> Fields:
         """Return what a result says besides the cell itself."""
-        measures: dict[str, Callable[[Cell], Fields]] = {
-            "prune": self._prune,
-            "combination": self._combine,
-            "size": self._grow,
-            "speedup": self._race,
-            "scale": self._scale,
-        }
+        measure_kind: Callable[[Cell], Fields] = getattr(self, f"_{cell.kind}")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # weak spots of methods, see their docstrings
-            found = measures[cell.kind](cell)
+            found = measure_kind(cell)
         voted = self._voted
         return found | {
             "n_train": voted.n_train,
@@ -82,13 +74,12 @@ class Measurer:
         free = cell.method in FREE_SIZE and cell.variant == "library"
         weight = cell.diversity_weight if METHODS[cell.method].weighted else None
         same = (cell.method, cell.variant, None if free else cell.keep, weight)
+        votes = self._voted.validation
         if same not in self._known:
-            self._known[same] = _fit(
-                pruner_of(cell, self._voted.validation), self._voted.validation
-            )
+            self._known[same] = _fit(pruner_of(cell, votes), votes)
         return self._known[same]
 
-    def _combine(self, cell: Cell) -> Fields:
+    def _combination(self, cell: Cell) -> Fields:
         """Score all combinations of ``cell.keep`` members."""
         votes, test = self._voted.validation, self._voted.test
         distances = TDAS(votes, cell.diversity_weight).matrix()
@@ -98,20 +89,18 @@ class Measurer:
             points.append([float(inside), votes.accuracy(members), test.accuracy(members)])
         return {"size": cell.keep, "points": points}
 
-    def _grow(self, cell: Cell) -> Fields:
+    def _size(self, cell: Cell) -> Fields:
         """Score the 1, 2, … members that a method keeps."""
         votes = self._voted.validation
         pruner = pruner_of(cell, votes)
         sizes = list(range(1, cell.keep + 1))
-        if pruner.is_nested:
-            order = _members(pruner.with_keep(cell.keep), votes)
-            chosen = [order[:size] for size in sizes]
-        else:
-            chosen = [_members(pruner.with_keep(size), votes) for size in sizes]
+        fits = [cell.keep] if pruner.is_nested else sizes
+        orders = [pruner.with_keep(size).fit(votes).member_indices_.tolist() for size in fits]
+        chosen = [orders[0][:size] for size in sizes] if pruner.is_nested else orders
         accuracies = [self._voted.test.accuracy(members) for members in chosen]
         return {"sizes": sizes, "accuracies": accuracies}
 
-    def _race(self, cell: Cell) -> Fields:
+    def _speedup(self, cell: Cell) -> Fields:
         """Time COMEP and DOMEP in turn, with the groups of DOMEP in separate processes."""
         votes = self._voted.validation
         workers = int(cell.variant.split("-")[0])
@@ -120,18 +109,13 @@ class Measurer:
         domep = DOMEP(n_groups=workers, n_jobs=workers, **common).seed(_pruner_seed(cell))
         domep.fit(votes)  # starts the processes
         comep.fit(votes)
-        alone, spread, path = [], [], []
+        times: dict[str, list[float]] = {"comep": [], "domep": [], "path": []}
         for _ in range(_N_RACES):
-            alone.append(_seconds(lambda: comep.fit(votes)))
-            spread.append(_seconds(lambda: domep.fit(votes)))
-            path.append(_path_seconds(domep, votes))
-        return {
-            "workers": workers,
-            "n_groups": workers,
-            "seconds_comep": alone,
-            "seconds_domep": spread,
-            "seconds_path": path,
-        }
+            times["comep"].append(_seconds(lambda: comep.fit(votes)))
+            times["domep"].append(_seconds(lambda: domep.fit(votes)))
+            times["path"].append(_path_seconds(domep, votes))
+        seconds = {f"seconds_{name}": found for name, found in times.items()}
+        return {"workers": workers, "n_groups": workers, **seconds}
 
     def _scale(self, cell: Cell) -> Fields:
         """Time a method on votes of a given size."""
@@ -165,11 +149,8 @@ def pruner_of(cell: Cell, votes: Votes) -> BasePruner:
 
 def _pruner_seed(cell: Cell) -> int:
     """Return the seed of a method, independent of ``keep`` and the weight."""
-    bag = cell.bag
-    return small_seed(
-        *(bag.seed, bag.dataset, bag.reading, bag.learner, bag.fold),
-        *(bag.n_members, cell.method, cell.variant),
-    )
+    names = ("seed", "dataset", "reading", "learner", "fold", "n_members", "method", "variant")
+    return small_seed(*(getattr(cell, name) for name in names))
 
 
 def _authors_settings(cell: Cell) -> Fields:
@@ -200,10 +181,6 @@ def _fit(pruner: BasePruner, votes: Votes) -> tuple[list[int], Fields]:
     return pruner.member_indices_.tolist(), fields
 
 
-def _members(pruner: BasePruner, votes: Votes) -> list[int]:
-    return pruner.fit(votes).member_indices_.tolist()
-
-
 def _path_seconds(fitted: GroupedPruner, votes: Votes) -> float:
     """Time the longest group and the second round: the least time with a machine per group."""
     groups = fitted.groups_
@@ -213,9 +190,8 @@ def _path_seconds(fitted: GroupedPruner, votes: Votes) -> float:
 
     def time_one(members: Any) -> float:
         part = votes.take(members)
-        pruner = fitted.inner.for_members(members)
-        keep = None if pruner.keep is None else min(pruner.keep, len(members))
-        pruner = pruner.with_keep(keep)
+        inner = fitted.inner.for_members(members)
+        pruner = inner.with_keep(None if inner.keep is None else min(inner.keep, len(members)))
         return _seconds(lambda: pruner.fit(part))
 
     return max(map(time_one, groups)) + time_one(chosen)

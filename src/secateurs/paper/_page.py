@@ -1,7 +1,5 @@
 """The results page: verdicts first, then every table and figure, in one file."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +9,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from secateurs._text import counted
 from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
 from secateurs.paper._claims import FAILS, HOLDS, UNKNOWN, Claim
 from secateurs.paper._drawing import Picture
-from secateurs.paper._mismatches import mismatches, n_compared
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import CONTROL, label
 from secateurs.paper._runner import Missing
@@ -32,28 +30,28 @@ class Contents:
 
     Attributes
     ----------
-    plans : tuple of Plan
+    plans : sequence of Plan
         What was to be run.
-    claims : tuple of Claim
+    claims : sequence of Claim
         With their verdicts.
-    tables : tuple of AccuracyTable
+    tables : sequence of AccuracyTable
         Numbers of the paper's tables.
-    sheets : tuple of Sheet
+    sheets : sequence of Sheet
         The same tables, ready to be written, then those that the paper lacks.
-    pictures : tuple of Picture
+    pictures : sequence of Picture
         The figures.
-    missing : tuple of Missing
+    missing : sequence of Missing
         Data sets that are not available.
     sources : mapping of str to str
         Where the data sets came from.
     """
 
-    plans: tuple[Plan, ...]
-    claims: tuple[Claim, ...]
-    tables: tuple[AccuracyTable, ...]
-    sheets: tuple[Sheet, ...]
-    pictures: tuple[Picture, ...]
-    missing: tuple[Missing, ...]
+    plans: Sequence[Plan]
+    claims: Sequence[Claim]
+    tables: Sequence[AccuracyTable]
+    sheets: Sequence[Sheet]
+    pictures: Sequence[Picture]
+    missing: Sequence[Missing]
     sources: Mapping[str, str]
 
 
@@ -150,7 +148,7 @@ def _sections(contents: Contents, pictures: Mapping[str, Any]) -> list[dict[str,
     tables = {table.name: table for table in contents.tables}
     sections = []
     for place, sheet in enumerate(contents.sheets):
-        section = _section(sheet.title, pictures.get(sheet.name, []))
+        section = {"title": sheet.title, "pictures": pictures.get(sheet.name, [])}
         section |= {"caption": sheet.caption, "table": _wide(sheet.grid, sheet.title)}
         if sheet.name in tables:
             section |= _accuracy(tables[sheet.name], sheet)
@@ -158,12 +156,7 @@ def _sections(contents: Contents, pictures: Mapping[str, Any]) -> list[dict[str,
         sections.append(section)
     written = {sheet.name for sheet in contents.sheets}
     others = (p for p in contents.plans if p.name in pictures and p.name not in written)
-    return sections + [_section(plan.title, pictures[plan.name]) for plan in others]
-
-
-def _section(title: str, pictures: Sequence[Any]) -> dict[str, Any]:
-    empty = dict.fromkeys(("caption", "table", "legend", "told", "comparison"), "")
-    return empty | {"title": title, "pictures": pictures}
+    return sections + [{"title": plan.title, "pictures": pictures[plan.name]} for plan in others]
 
 
 def _accuracy(table: AccuracyTable, sheet: Sheet) -> dict[str, Any]:
@@ -172,7 +165,7 @@ def _accuracy(table: AccuracyTable, sheet: Sheet) -> dict[str, Any]:
     shown = {"table": _wide(sheet.grid, f"{sheet.title}: test accuracy"), "told": told}
     if sheet.comparison is None:
         return shown
-    far, total = mismatches(table), n_compared(table)
+    far, total = table.mismatches(), len(table.comparable)
     headings = (
         *("Data set", "Methods", "Furthest, in std", "Mean difference, points"),
         *("Reading established", "Reason"),
@@ -205,20 +198,14 @@ def _cell(text: str) -> str:
 
 
 def _settings(plans: Iterable[Plan]) -> Table:
-    rows = [
-        (
-            *(plan.title, plan.reproduces, "; ".join(_counts(plan))),
-            ", ".join(f"{row.paper_name} ({row.learner})" for row in plan.rows),
-        )
-        for plan in plans
-    ]
-    return Table(("Table or figure", "Repeats", "Settings", "Data"), rows)
-
-
-def _counts(plan: Plan) -> list[str]:
     fields = {"members": "n_members", "kept": "keep", "λ": "diversity_weight"}
-    each = [
-        f"{name} {', '.join(f'{v:g}' for v in sorted({getattr(s, f) for s in plan.settings}))}"
-        for name, f in fields.items()
-    ]
-    return [*each, f"{len(plan.folds)} folds" if len(plan.folds) > 1 else "1 fold"]
+    rows = []
+    for plan in plans:
+        told = [
+            f"{name} {', '.join(f'{v:g}' for v in sorted({getattr(s, f) for s in plan.settings}))}"
+            for name, f in fields.items()
+        ]
+        told.append(counted(len(plan.folds), "fold"))
+        data = ", ".join(f"{row.paper_name} ({row.learner})" for row in plan.rows)
+        rows.append((plan.title, plan.reproduces, "; ".join(told), data))
+    return Table(("Table or figure", "Repeats", "Settings", "Data"), rows)

@@ -250,23 +250,12 @@ class Plan:
         product = itertools.product(
             sized, self.folds, self.keep, self.diversity_weight, self.methods, self.variants
         )
-        cells = [
-            Cell(
-                kind=self.kind,
-                dataset=row.dataset,
-                reading=row.reading,
-                learner=row.learner,
-                n_members=n_members,
-                keep=resolve_keep(keep, n_members) or n_members,
-                diversity_weight=weight,
-                method=method,
-                variant=variant,
-                fold=fold,
-                seed=seed,
-            )
-            for (row, n_members), fold, keep, weight, method, variant in product
-            if not isinstance(keep, int) or keep <= n_members
-        ]
+        cells = []
+        for (row, n), fold, keep, weight, method, variant in product:
+            if not isinstance(keep, int) or keep <= n:
+                data = (row.dataset, row.reading, row.learner)
+                kept = resolve_keep(keep, n) or n
+                cells.append(Cell(self.kind, *data, n, kept, weight, method, variant, fold, seed))
         return list(dict.fromkeys(cells))
 
 
@@ -327,8 +316,7 @@ def read_plan(path: Path | Traversable, quick: bool = False) -> Plan:
 
 def _plan(name: str, content: dict[str, Any], quick: bool) -> Plan:
     known = {item.name for item in fields(Plan)} - {"name", "quick"}
-    unknown = set(content) - known
-    if unknown:
+    if unknown := set(content) - known:
         raise InputError(f"has unknown settings {_sorted(unknown)}. Known: {_sorted(known)}.")
     rows = tuple(PaperRow(**_tuples(row)) for row in content.pop("rows"))
     plan = Plan(name=name, rows=rows, quick=quick, **_tuples(content))
@@ -350,9 +338,8 @@ def _check(plan: Plan) -> None:
         "variant": (plan.variants, WORKERS if plan.kind == "speedup" else VARIANTS),
     }
     for what, (given, known) in allowed.items():
-        for value in given:
-            if value not in known:
-                raise InputError(f"has {what} {value!r}. Known: {_sorted(known)}.")
+        for value in (value for value in given if value not in known):
+            raise InputError(f"has {what} {value!r}. Known: {_sorted(known)}.")
 
 
 def _sorted(values: Iterable[Any]) -> str:

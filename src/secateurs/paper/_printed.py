@@ -11,13 +11,12 @@ General Distributed Framework", IEEE TNNLS 31(9), 2020. Two facts about them, fo
   mean, none is bold.
 """
 
-import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from secateurs import _methods
+from secateurs.paper._data_registry import read_csv
 
 PAPER_METHODS = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
 OURS = ("comep", "domep")  # the paper's own methods
@@ -38,6 +37,7 @@ LEARNER_NAMES = {
 }
 READING_NAMES = {"binary": "two classes", "multiclass": "all classes"}
 MARKS = {"win": "‡", "tie": "", "loss": "†"}  # of DOMEP against a method
+REASONS = read_csv("printed/reasons.csv")  # why rows differ; without methods, for all of them
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def printed(table: str) -> dict[str, dict[str, Printed]]:
     Printed(mean=61.16, std=4.96, bold=False, mark='‡')
     """
     rows: dict[str, dict[str, Printed]] = {}
-    for line in _read(TABLES[table]) if table in TABLES else ():
+    for line in read_csv(f"printed/{TABLES[table]}") if table in TABLES else ():
         rows.setdefault(line["dataset"], {})[line["method"].lower()] = Printed(
             float(line["accuracy_mean"]),
             float(line["accuracy_std"]),
@@ -82,25 +82,6 @@ def printed(table: str) -> dict[str, dict[str, Printed]]:
             MARKS[line["domep_vs_method"]],
         )
     return rows
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a row differs from the paper's; without methods, for all of them."""
-
-    table: str
-    row: str
-    methods: tuple[str, ...]
-    text: str
-
-
-@cache
-def reasons() -> tuple[Reason, ...]:
-    """Read the known reasons why rows differ from the paper's."""
-    return tuple(
-        Reason(line["table"], line["row"], tuple(line["methods"].split()), line["reason"])
-        for line in _read("reasons.csv")
-    )
 
 
 def reason_for(table: str, row: str, methods: Iterable[str]) -> str:
@@ -112,9 +93,10 @@ def reason_for(table: str, row: str, methods: Iterable[str]) -> str:
     >>> reason_for("table-knn", "Ames", ["kl"])
     'Not publicly available: no source of these data is known.'
     """
+    lines = [line for line in REASONS if (line["table"], line["row"]) == (table, row)]
     asked = set(methods)
-    fitting = (r for r in reasons() if (r.table, r.row) == (table, row))
-    return " ".join(r.text for r in fitting if not r.methods or asked & set(r.methods))
+    named = ((set(line["methods"].split()), line["reason"]) for line in lines)
+    return " ".join(reason for of, reason in named if not of or asked & of)
 
 
 def label(method: str, variant: str = "library") -> str:
@@ -128,8 +110,3 @@ def label(method: str, variant: str = "library") -> str:
     """
     name = NAMES.get(method, method)
     return name if variant == "library" else f"{name} ({variant})"
-
-
-def _read(name: str) -> list[dict[str, str]]:
-    text = (files("secateurs.paper") / "printed" / name).read_text("utf-8")
-    return list(csv.DictReader(text.splitlines()))

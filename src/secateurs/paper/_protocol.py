@@ -8,8 +8,6 @@ All random seeds derive from names (seed, data set, reading, learner, fold), so 
 alone, in any order and in any process, and is always the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time
@@ -21,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.ensemble import BaggingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from secateurs.ensembles import as_ensemble
@@ -152,21 +152,12 @@ def _train_and_vote(bag: Bag, data_dir: str | os.PathLike[str] | None) -> Voted:
     validation, test = (
         votes_of(ensemble, data.X[rows], data.y[rows]) for rows in (parts.validation, parts.test)
     )
-    return Voted(
-        validation=validation,
-        test=test,
-        n_train=len(parts.train),
-        n_classes=len(np.unique(data.y)),
-        train_seconds=trained - start,
-        vote_seconds=time.perf_counter() - trained,
-        source=data.source,
-    )
+    seconds = (trained - start, time.perf_counter() - trained)
+    n_classes = len(np.unique(data.y))
+    return Voted(validation, test, len(parts.train), n_classes, *seconds, data.source)
 
 
 def _train(bag: Bag, X: NDArray[np.float64], y: NDArray[np.str_]) -> Any:
-    from sklearn.ensemble import BaggingClassifier
-    from sklearn.exceptions import ConvergenceWarning
-
     module, kind, parameters = _LEARNERS[bag.learner]
     learner = getattr(import_module(f"sklearn.{module}"), kind)(**parameters)
     seed = small_seed(bag.seed, bag.dataset, bag.reading, bag.learner, bag.fold, "train")
@@ -180,9 +171,8 @@ def _train(bag: Bag, X: NDArray[np.float64], y: NDArray[np.str_]) -> Any:
 def _draw_votes(bag: Bag) -> Voted:
     """Draw two-class votes: members of 60 to 90 % accuracy, on samples of unequal difficulty."""
     n_validation = int(bag.dataset.removeprefix(f"{SYNTHETIC}-"))
-    rng = np.random.default_rng(
-        seed_sequence(bag.seed, bag.dataset, bag.learner, bag.n_members, bag.fold)
-    )
+    seed = seed_sequence(bag.seed, bag.dataset, bag.learner, bag.n_members, bag.fold)
+    rng = np.random.default_rng(seed)
     skill = rng.uniform(0.6, 0.9, bag.n_members)
     validation, test = (_draw_part(n_rows, skill, rng) for n_rows in (n_validation, _N_TEST))
     return Voted(validation, test, 0, 2, 0.0, 0.0, "generated")

@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from secateurs import __version__
 from secateurs.exceptions import import_extra
@@ -30,9 +32,6 @@ from secateurs.paper._results import load_results, results_of, write_json
 from secateurs.paper._runner import Callback, Missing, Outcome, run
 from secateurs.paper._table_text import as_latex, as_markdown, as_text, csv_text
 from secateurs.persistence._files import write_file
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # In the order of their claims.
 FIGURES = {
@@ -79,18 +78,11 @@ def reproduce(
     import_extra("matplotlib", "plot", "drawing figures")  # now, not after hours
     names = PLANS if only is None else (only,) if isinstance(only, str) else tuple(only)
     plans = [load_plan(name, quick) for name in names]
-    outcome = run(
-        plans,
-        out_dir,
-        data_dir=data_dir,
-        n_jobs=n_jobs,
-        executor=executor,
-        callback=callback,
-        seed=seed,
-    )
+    workers = {"n_jobs": n_jobs, "executor": executor}
+    outcome = run(plans, out_dir, data_dir=data_dir, callback=callback, seed=seed, **workers)
     contents = make_contents(plans, load_results(out_dir), outcome.missing)
     write_outputs(out_dir, contents)
-    return replace(outcome, claims=contents.claims)
+    return replace(outcome, claims=tuple(contents.claims))
 
 
 def make_contents(
@@ -126,15 +118,8 @@ def make_contents(
     for plan in plans:
         if plan.name in FIGURES:
             pictures += FIGURES[plan.name].pictures(plan, series[plan.name])
-    return Contents(
-        plans=tuple(plans),
-        claims=tuple(claims),
-        tables=tuple(tables),
-        sheets=(*map(accuracy_sheet, tables), *(sheet for sheet in extra if sheet)),
-        pictures=tuple(pictures),
-        missing=tuple(missing),
-        sources=_sources(plans, frame),
-    )
+    sheets = [*map(accuracy_sheet, tables), *filter(None, extra)]
+    return Contents(plans, claims, tables, sheets, pictures, list(missing), _sources(plans, frame))
 
 
 def write_outputs(out_dir: str | os.PathLike[str], contents: Contents) -> list[Path]:
@@ -168,7 +153,6 @@ def _sources(plans: Iterable[Plan], frame: pd.DataFrame) -> dict[str, str]:
     """Return where the data sets came from."""
     found: dict[str, set[str]] = {}
     for plan in plans:
-        results = results_of(plan, frame)
-        for dataset, source in zip(results["dataset"], results["source"], strict=True):
-            found.setdefault(dataset, set()).add(str(source))
+        for dataset, sources in results_of(plan, frame).groupby("dataset")["source"]:
+            found.setdefault(str(dataset), set()).update(map(str, sources))
     return {dataset: ", ".join(sorted(sources)) for dataset, sources in found.items()}

@@ -11,17 +11,15 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from secateurs._text import plain
 from secateurs.exceptions import InputError
 from secateurs.paper._plan import CELL_FIELDS, Cell, PaperRow, Plan
 from secateurs.persistence._files import write_file
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RESULTS = "results"
 _COLUMNS = (
@@ -103,8 +101,6 @@ def load_results(out_dir: str | os.PathLike[str]) -> pd.DataFrame:
 
 def as_frame(results: Iterable[Result]) -> pd.DataFrame:
     """Return results as a frame that has all the usual columns."""
-    import pandas as pd
-
     found = list(results)
     names = dict.fromkeys([*_COLUMNS, *sorted({name for result in found for name in result})])
     return pd.DataFrame(found, columns=list(names))

@@ -7,11 +7,13 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from joblib import Parallel, delayed, effective_n_jobs
 
 from secateurs import __version__
 from secateurs._text import listed
@@ -186,8 +188,8 @@ def run(
     return Outcome(len(asked), progress.n_run, tuple(missing), time.perf_counter() - start)
 
 
-def run_bag(task: Task) -> list[Result]:
-    """Make a bag and measure its cells; return the results that are not on disk yet.
+def run_bag(task: Task) -> tuple[Task, list[Result]]:
+    """Make a bag and measure its cells; return the task and the results not on disk yet.
 
     Each result goes to a file of the bag as soon as it is there, if this process sees the folder.
     """
@@ -207,11 +209,11 @@ def run_bag(task: Task) -> list[Result]:
             append_result(task.file, result)
         else:
             unsaved.append(result)
-    return unsaved
+    return task, unsaved
 
 
 class _Progress:
-    """Counts cells, and estimates the time left from the costs of bags."""
+    """Keeps results, counts cells, and estimates the time left from the costs of bags."""
 
     def __init__(self, tasks: Sequence[Task], n_cells: int, callback: Callback | None) -> None:
         self._total = n_cells
@@ -223,8 +225,10 @@ class _Progress:
         self.n_run = 0
         self._tell()
 
-    def done(self, task: Task) -> None:
-        """Count a task."""
+    def done(self, task: Task, unsaved: Iterable[Result]) -> None:
+        """Count a task, and save its results that are not on disk."""
+        for result in unsaved:
+            append_result(task.file, result)
         self.n_run += len(task.cells)
         self._cost_done += task.cost
         self._cost_left -= task.cost
@@ -241,53 +245,33 @@ class _Progress:
 
 
 def _work(tasks: Sequence[Task], n_jobs: int | None, executor: Any, progress: _Progress) -> None:
-    """Do all tasks; timed ones last, in this process and one after the other."""
+    """Do tasks in parallel, the longest first; or in this process, in their order.
 
-    def finished(task: Task, results: Iterable[Result]) -> None:
-        for result in results:
-            append_result(task.file, result)
-        progress.done(task)
-
-    _spread([task for task in tasks if not task.is_timed], n_jobs, executor, finished)
-    for task in tasks:
-        if task.is_timed:
-            finished(task, run_bag(task))
-
-
-def _spread(
-    tasks: Sequence[Task],
-    n_jobs: int | None,
-    executor: Any,
-    finished: Callable[[Task, list[Result]], None],
-) -> None:
-    """Do tasks in parallel, the longest first; or in this process, in their order."""
-    from joblib import Parallel, delayed, effective_n_jobs
-
-    by_cost = sorted(tasks, key=lambda task: -task.cost)
+    Timed ones come last, in this process and one after the other.
+    """
+    here = [task for task in tasks if task.is_timed]
+    others = [task for task in tasks if not task.is_timed]
+    by_cost = sorted(others, key=lambda task: -task.cost)
     if executor is not None:
         with running(engine_for(executor)) as engine:
             futures = [engine.submit(run_bag, task) for task in by_cost]
-            gather(engine, futures, lambda index, results: finished(by_cost[index], results))
+            gather(engine, futures, lambda _, found: progress.done(*found))
     elif effective_n_jobs(n_jobs) == 1:
-        for task in tasks:
-            finished(task, run_bag(task))
+        here = others + here
     else:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-        for task, results in parallel(delayed(_with_task)(task) for task in by_cost):
-            finished(task, results)
+        for found in parallel(delayed(run_bag)(task) for task in by_cost):
+            progress.done(*found)
+    for task in here:
+        progress.done(*run_bag(task))
 
 
-def _with_task(task: Task) -> tuple[Task, list[Result]]:
-    return task, run_bag(task)
-
-
-def _by_bag(cells: Iterable[Cell]) -> Iterator[tuple[Bag, list[Cell]]]:
-    """Group cells by bag; timed cells have bags of their own, which come last."""
+def _by_bag(cells: Iterable[Cell]) -> list[tuple[Bag, list[Cell]]]:
+    """Group cells by bag; timed cells have bags of their own."""
     groups: dict[tuple[bool, Bag], list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.kind in TIMED_KINDS, cell.bag), []).append(cell)
-    for timed in (False, True):
-        yield from ((bag, group) for (kind, bag), group in groups.items() if kind == timed)
+    return [(bag, group) for (_, bag), group in groups.items()]
 
 
 def find_sources(

@@ -1,9 +1,8 @@
 """Tables as text, CSV, Markdown and LaTeX."""
 
-from __future__ import annotations
-
 import csv
 import io
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +24,14 @@ class Grid:
     headings: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
     rules: frozenset[int] = frozenset()
+
+    @classmethod
+    def of_blocks(
+        cls, headings: tuple[str, ...], blocks: Sequence[Sequence[tuple[str, ...]]]
+    ) -> "Grid":
+        """Return a grid of blocks of lines with a rule between any two."""
+        rules = itertools.accumulate(len(block) for block in blocks[:-1])
+        return cls(headings, tuple(itertools.chain.from_iterable(blocks)), frozenset(rules))
 
 
 @dataclass(frozen=True)
@@ -61,8 +68,7 @@ def number(value: float | None, decimals: int = 2, *, sign: bool = False) -> str
     """Return a number as text, or a dash where there is none."""
     if value is None or math.isnan(value):
         return NOTHING
-    rounded = round(value, decimals) + 0.0  # no negative zero
-    return f"{rounded:{'+' if sign else ''}.{decimals}f}".replace("-", "−")
+    return f"{value:{'+' if sign else ''}z.{decimals}f}".replace("-", "−")
 
 
 def distance(value: float) -> str:
