@@ -12,7 +12,7 @@ from secateurs.paper._protocol import cast_votes
 
 
 def losses(name: str, folder: Path, n_members: int, n_keep: int, n_seeds: int) -> list[float]:
-    """Give the loss for each deal of the members, as a share of what COMEP reaches."""
+    """Return the loss for each deal of the members, as a share of what COMEP reaches."""
     bag = Bag(name, datasets.DATASETS[name].task, "dt", n_members, 0, 0)
     votes = cast_votes(bag, folder).validation
     whole = COMEP(n_keep).fit(votes).objective_
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--members", type=int, default=100)
     parser.add_argument("--keep", type=int, default=20)
-    parser.add_argument("--seeds", type=int, default=10, help="deals of the members a data set")
+    parser.add_argument("--seeds", type=int, default=10, help="deals of the members per data set")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print("| data set | mean loss | worst |\n| --- | --- | --- |")

@@ -26,7 +26,7 @@ class Row:
         return None
 
     def cells(self) -> list[str]:
-        """Give the row as text."""
+        """Return the row as text."""
         wanted = "–"
         if self.at_least is not None:
             wanted = f"≥ {self.at_least:g}"
