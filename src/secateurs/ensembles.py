@@ -5,8 +5,6 @@ see `secateurs.outputs._predictions`. A sliced ensemble is a plain object of the
 all of its attributes in agreement; it shares its members with the original, which stays unchanged.
 """
 
-from __future__ import annotations
-
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -83,7 +81,7 @@ class Ensemble(ABC):
             X = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
         return self._prepare(X)
 
-    def within(self, pipeline: Pipeline) -> Ensemble:
+    def within(self, pipeline: Pipeline) -> "Ensemble":
         """Return the same ensemble as the last step of a pipeline."""
         wrapped = copy.copy(self)
         wrapped.pipelines = (pipeline, *self.pipelines)

@@ -44,7 +44,7 @@ def store(tmp_path_factory):
 
 
 def made(name):
-    rounds = {"n_iterations": 5} if METHODS[name].most_rounds else {}
+    rounds = {"n_iterations": 5} if METHODS[name].facts.most_rounds else {}
     return make_pruner(name, keep=4, **rounds)
 
 

@@ -44,7 +44,7 @@ CASE = plain(40, 150, 3)
 
 
 def made(name, keep=4):
-    rounds = {"n_iterations": 5} if METHODS[name].most_rounds else {}
+    rounds = {"n_iterations": 5} if METHODS[name].facts.most_rounds else {}
     return make_pruner(name, keep=keep, **rounds)
 
 
@@ -335,7 +335,9 @@ def test_an_interrupt_ends_all_work(tmp_path):
         process.communicate()
 
 
-@pytest.mark.parametrize("name", [n for n, m in METHODS.items() if m.larger_is_better is not None])
+@pytest.mark.parametrize(
+    "name", [n for n, m in METHODS.items() if m.facts.larger_is_better is not None]
+)
 def test_whoever_searches_asks_at_every_step_whether_that_is_wanted(name, monkeypatch):
     monkeypatch.setattr("secateurs.pruners._sep._MOST_AT_ONCE", 0)  # a round at a time
     n_steps = getattr(made(name), "n_iterations", 4)  # rounds, or members kept

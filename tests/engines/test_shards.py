@@ -16,7 +16,7 @@ from cases import NAMED, cases_with_keep, make, plain
 from secateurs import COMEP, Votes, VoteStore
 from secateurs.distributed import limits
 from secateurs.engines import _shards
-from secateurs.engines._executors import ThreadEngine
+from secateurs.engines._executors import Engine
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(1 member|chance would|one class)")
 
@@ -163,7 +163,7 @@ def test_tables_counted_in_small_blocks_change_nothing(monkeypatch, shard, most_
 
 @both_ways
 def test_workers_with_several_threads_change_nothing(monkeypatch, tmp_path, shard):
-    monkeypatch.setattr(ThreadEngine, "n_threads", 3)
+    monkeypatch.setattr(Engine, "n_threads", 3)
     for n_members in (1, 2, 5, 23):
         for n_classes in (2, 3, 18):
             case = plain(n_members, 150, n_classes)

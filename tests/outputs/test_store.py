@@ -259,7 +259,7 @@ def fitted(pruner):
 
 
 def made(name):
-    rounds = {"n_iterations": 5} if METHODS[name].most_rounds else {}
+    rounds = {"n_iterations": 5} if METHODS[name].facts.most_rounds else {}
     pruner = make_pruner(name, keep=4, **rounds)
     return pruner.seed(3)
 

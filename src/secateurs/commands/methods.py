@@ -33,7 +33,7 @@ def _facts(method: Method) -> dict[str, Any]:
         "summary": method.summary,
         "criterion": method.criterion,
         "keeps": method.keeps,
-        "takes_missing": method.takes_missing,
+        "takes_missing": method.facts.takes_missing,
         "cost": method.cost,
         "citation": method.citation,
         "parameters": pruner().get_params(deep=False),

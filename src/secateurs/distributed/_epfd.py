@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
+from operator import attrgetter
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,13 +20,7 @@ from secateurs.engines._transport import Indices, vote_source
 from secateurs.exceptions import InputError
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import (
-    BasePruner,
-    SpreadPruner,
-    check_option,
-    is_whole,
-    resolve_keep,
-)
+from secateurs.pruners._base import BasePruner, SpreadPruner, check_option, is_whole, resolve_keep
 from secateurs.pruners._comep import COMEP, Progress
 from secateurs.pruners._selector import as_pruner
 from secateurs.search import Choice, tied_best
@@ -39,42 +34,24 @@ class GroupedPruner(SpreadPruner):
     """
 
     n_groups: Any
+    criterion: str | Callable[[Any, Indices], float]
     n_jobs: int | None
     random_state: Any
+
+    # These depend on the pruner applied to each group.
+    takes_missing = property(attrgetter("inner.takes_missing"))
+    may_keep_fewer = property(attrgetter("inner.may_keep_fewer"))
+    may_decide_size = property(attrgetter("inner.may_decide_size"))
+    larger_is_better = property(attrgetter("inner.larger_is_better"))
 
     @property
     @abstractmethod
     def inner(self) -> BasePruner:
         """The pruner applied to each group."""
 
-    @property
-    @abstractmethod
-    def _criterion(self) -> str | Callable[[Any, Indices], float]:
-        """What the results compete for."""
-
-    @property
-    def may_keep_fewer(self) -> bool:  # type: ignore[override]
-        """Whether the method may keep fewer members than it is asked to."""
-        return self.inner.may_keep_fewer
-
-    @property
-    def takes_missing(self) -> bool:  # type: ignore[override]
-        """Whether the method takes missing votes."""
-        return self.inner.takes_missing
-
-    @property
-    def larger_is_better(self) -> bool | None:  # type: ignore[override]
-        """Whether a larger objective is better."""
-        return self.inner.larger_is_better
-
-    @property
-    def may_decide_size(self) -> bool:  # type: ignore[override]
-        """Whether ``keep=None`` is allowed."""
-        return self.inner.may_decide_size
-
     def _check_parameters(self, votes: Votes | VoteStore) -> None:
-        if not callable(self._criterion):
-            check_option("criterion", self._criterion, ("accuracy", "objective"))
+        if not callable(self.criterion):
+            check_option("criterion", self.criterion, ("accuracy", "objective"))
         whole = is_whole(self.n_groups)
         if self.n_groups != "auto" and not (whole and 1 <= self.n_groups <= votes.n_members):
             raise InputError(
@@ -95,7 +72,7 @@ class GroupedPruner(SpreadPruner):
         groups = _deal(votes.n_members, n_groups, rng)
         seeds = [int(seed) for seed in rng.randint(2**31, size=n_groups + 1)]
         inner = clone(self.inner)  # without the votes of an earlier fit
-        asks_accuracy = isinstance(self._criterion, str) and self._criterion == "accuracy"
+        asks_accuracy = self.criterion == "accuracy"
 
         def job(name: str, members: Indices, seed: int) -> Job:
             return Job(name, inner.for_members(members), members, n_keep, seed, asks_accuracy)
@@ -141,20 +118,20 @@ class GroupedPruner(SpreadPruner):
     def _score(self, votes: Votes | VoteStore, result: Result) -> float:
         if result.accuracy is not None:
             return result.accuracy
-        if callable(self._criterion):
-            return float(self._criterion(votes, result.members))
+        if callable(self.criterion):
+            return float(self.criterion(votes, result.members))
         if result.objective is None:
             raise InputError(
                 f"{{criterion}} needs a pruner with an objective_; {type(self.inner).__name__} has "
                 "none. Give criterion='accuracy'.",
-                criterion=self._criterion,
+                criterion=self.criterion,
             )
         if self.larger_is_better is None:
             name = type(self.inner).__name__
             raise InputError(
                 f"{{criterion}} needs to know which objective_ is better. Set "
                 f"{name}.larger_is_better to True or False, or give criterion='accuracy'.",
-                criterion=self._criterion,
+                criterion=self.criterion,
             )
         return result.objective if self.larger_is_better else -result.objective
 
@@ -196,8 +173,6 @@ class EPFD(GroupedPruner):
 
     Attributes
     ----------
-    member_indices_ : ndarray of shape (n_kept,)
-        The kept members, in the order they were chosen.
     scores_ : ndarray of shape (n_kept,)
         The pruner's score of each step.
     objective_ : float
@@ -210,12 +185,8 @@ class EPFD(GroupedPruner):
         The criterion of each candidate; −∞ for one that does not compete.
     winner_ : int
         Index of the candidate taken.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    member_indices_, support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------
@@ -264,10 +235,6 @@ class EPFD(GroupedPruner):
         """The pruner applied to each group."""
         return as_pruner(self.pruner)
 
-    @property
-    def _criterion(self) -> str | Callable[[Votes, Indices], float]:
-        return self.criterion
-
     def with_keep(self, keep: Any) -> Self:
         """Return an unfitted copy with this keep."""
         return clone(self).set_params(pruner=self.inner.with_keep(keep))
@@ -301,26 +268,14 @@ class DOMEP(GroupedPruner):
 
     Attributes
     ----------
-    member_indices_ : ndarray of shape (n_kept,)
-        The kept members, in the order they were chosen.
     scores_ : ndarray of shape (n_kept,)
         TDAS of the first 1, 2, … members.
     objective_ : float
         TDAS of the kept members.
-    groups_ : list of ndarray
-        The members of each group.
-    candidates_ : list of ndarray
-        The members kept in each group; the last entry is the result of the second round.
-    candidate_scores_ : ndarray of shape (n_groups + 1,)
-        TDAS of each candidate; −∞ for one that does not compete.
-    winner_ : int
-        Index of the candidate taken.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    groups_, candidates_, candidate_scores_, winner_
+        As for `EPFD`; candidates compete for the largest TDAS.
+    member_indices_, support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------
@@ -339,6 +294,8 @@ class DOMEP(GroupedPruner):
     >>> DOMEP(keep=2, n_groups=1, diversity_weight=0.3).fit(votes, [0, 0, 1, 1]).member_indices_
     array([0, 2])
     """
+
+    criterion = "objective"
 
     def __init__(  # noqa: PLR0917
         self,
@@ -360,10 +317,6 @@ class DOMEP(GroupedPruner):
     def inner(self) -> COMEP:
         """The pruner applied to each group."""
         return COMEP(self.keep, self.diversity_weight, self.start, random_state=self.random_state)
-
-    @property
-    def _criterion(self) -> str:
-        return "objective"
 
 
 def _deal(n_members: int, n_groups: int, rng: np.random.RandomState) -> list[Indices]:

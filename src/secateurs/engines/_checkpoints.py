@@ -5,6 +5,8 @@ import json
 import shutil
 import warnings
 import zlib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,20 +47,16 @@ class Checkpoints:
 
     def get(self, name: str) -> Any:
         """Return a finished part, or None."""
-        if self._folder is None:
-            return None
-        try:
-            return json.loads((self._folder / f"{name}.json").read_text())
-        except (OSError, ValueError):  # not there, or torn by a machine that went down
-            return None
+        return self._read(f"{name}.json", lambda file: json.loads(file.read_text()))
 
     def get_array(self, name: str) -> NDArray[np.float64] | None:
         """Return a finished array, or None."""
-        if self._folder is None:
-            return None
+        return self._read(f"{name}.npy", partial(np.load, allow_pickle=False))
+
+    def _read(self, name: str, load: Callable[[Path], Any]) -> Any:
         try:
-            return np.load(self._folder / f"{name}.npy", allow_pickle=False)
-        except (OSError, ValueError, EOFError):
+            return None if self._folder is None else load(self._folder / name)
+        except (OSError, ValueError, EOFError):  # not there, or torn by a machine that went down
             return None
 
     def put(self, name: str, value: Any) -> None:

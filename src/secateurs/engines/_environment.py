@@ -1,7 +1,5 @@
 """The environment that work runs in: versions, machine and threads, for bug reports."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

@@ -21,6 +21,7 @@ from joblib.parallel import get_active_backend
 from secateurs import __version__
 from secateurs.engines._failures import (
     FileFlag,
+    ThreadFlag,
     dask_task_is_cancelled,
     explained,
     scheduler_answers,
@@ -33,14 +34,31 @@ _POLL_SECONDS = 1.0
 
 
 class Engine:
-    """Where tasks run; this class serves any executor of which nothing else is known."""
+    """Where tasks run; by itself it serves any executor of which nothing else is known.
 
-    shares_memory = False
-    is_local = False
-    flag: Callable[[], bool] | None = None  # whether the result of a task is no longer wanted
+    Parameters
+    ----------
+    executor : Executor
+        Gets the tasks.
+    flag : FileFlag or ThreadFlag, optional
+        Raised once the results of tasks are no longer wanted.
+    is_local : bool
+        Whether workers are on this machine: votes are shared through a memory map.
+    shares_memory : bool
+        Whether workers are threads of this process: nothing needs to be sent.
+    """
 
-    def __init__(self, executor: Executor) -> None:
-        self.executor = executor
+    n_threads = 1  # that a task may use
+
+    def __init__(
+        self,
+        executor: Executor,
+        flag: FileFlag | ThreadFlag | None = None,
+        is_local: bool = False,
+        shares_memory: bool = False,
+    ) -> None:
+        self.executor, self.flag = executor, flag
+        self.is_local, self.shares_memory = is_local, shares_memory
         self._run = os.urandom(8)
         self._n_held = 0
 
@@ -49,18 +67,12 @@ class Engine:
         """Number of workers; each holds a shard."""
         return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
 
-    @property
-    def n_threads(self) -> int:
-        """Number of threads that a task may use."""
-        return 1
-
     def start(self) -> None:
         """Make sure that there is a worker."""
 
     def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
         """Start a task."""
-        task = _Task(__version__, function, self.flag)
-        return self.executor.submit(task, *args)
+        return self.executor.submit(_Task(__version__, function, self.flag), *args)
 
     def hold(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return a handle of a value that workers make once, keep, and make again if lost."""
@@ -69,62 +81,18 @@ class Engine:
 
     def stop(self) -> None:
         """Raise the flag."""
+        if self.flag is not None:
+            self.flag.set()
 
     def check(self, idle_seconds: float) -> None:
         """Raise an error if no worker is left."""
 
     def close(self) -> None:
         """Release everything that belongs to the run."""
-
-
-class InlineEngine(Engine):
-    """The calling thread itself."""
-
-    shares_memory = is_local = True
-    n_workers = 1
-
-    def __init__(self) -> None:
-        super().__init__(_Inline())
-
-    def close(self) -> None:
-        """Release the values held."""
-        _release_held()
-
-
-class ThreadEngine(Engine):
-    """Threads of this process: nothing needs to be sent."""
-
-    shares_memory = is_local = True
-
-    def __init__(self, executor: Executor) -> None:
-        super().__init__(executor)
-        self._event = threading.Event()
-        self.flag = self._event.is_set
-
-    def stop(self) -> None:
-        """Raise the flag."""
-        self._event.set()
-
-    def close(self) -> None:
-        """Release the values held."""
-        _release_held()
-
-
-class ProcessEngine(Engine):
-    """Processes of this machine: votes are shared through a memory map."""
-
-    is_local = True
-    flag: FileFlag
-
-    def __init__(self, executor: Executor) -> None:
-        super().__init__(executor)
-        self.flag = FileFlag.new()
-
-    def stop(self) -> None:
-        """Raise the flag."""
-        self.flag.set()
-
-    close = stop
+        self.stop()
+        if self.shares_memory:
+            with _held_lock:
+                _held.clear()
 
 
 class DaskEngine(Engine):
@@ -143,7 +111,7 @@ class DaskEngine(Engine):
         return max(1, len(self.client.nthreads()))
 
     @property
-    def n_threads(self) -> int:
+    def n_threads(self) -> int:  # type: ignore[override]
         """Number of threads per worker, the smallest if they differ."""
         return min(self.client.nthreads().values(), default=1)
 
@@ -205,16 +173,18 @@ class DaskEngine(Engine):
 
 
 def engine_for(executor: Any) -> Engine:
-    """Return the engine for an executor, recognised without importing Dask."""
+    """Return the engine for an executor, recognised without importing Dask; None works inline."""
+    if executor is None:
+        return Engine(_Inline(), is_local=True, shares_memory=True)
     home = type(executor).__module__.split(".")
     if home[0] == "distributed" and hasattr(executor, "get_executor"):
         return DaskEngine(executor)
     if home[0] == "distributed" and hasattr(executor, "_client"):
         return DaskEngine(executor._client, **executor._kwargs)
     if isinstance(executor, ThreadPoolExecutor):
-        return ThreadEngine(executor)
+        return Engine(executor, ThreadFlag(), is_local=True, shares_memory=True)
     if isinstance(executor, ProcessPoolExecutor) or "loky" in home:
-        return ProcessEngine(executor)
+        return Engine(executor, FileFlag.new(), is_local=True)
     if isinstance(executor, Executor):
         return Engine(executor)
     raise InputError(
@@ -353,13 +323,10 @@ def _made(recipe: _Recipe) -> Any:
         return _held[key]
 
 
-def _release_held() -> None:
-    with _held_lock:
-        _held.clear()
-
-
 class _Inline(Executor):
     """Run each task in the calling thread as it is submitted."""
+
+    _max_workers = 1
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         future: Future[Any] = Future()

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager
@@ -66,6 +67,12 @@ def _explanation(error: Exception) -> ExecutorError | None:
             f"A worker cannot run this task ({cause_of(error)}). Install {_SAME_VERSION}."
         )
     return None
+
+
+class ThreadFlag(threading.Event):
+    """A flag that all threads of a process see."""
+
+    __call__ = threading.Event.is_set
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Limits of distributed runs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

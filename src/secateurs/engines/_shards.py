@@ -6,18 +6,20 @@ rows; the counts add up. Shards have no state: what one worker loses, any other 
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs._labels import MemberIndices
 from secateurs.engines._checkpoints import Checkpoints
-from secateurs.engines._executors import Engine, InlineEngine, engine_for, gather, running
+from secateurs.engines._executors import Engine, engine_for, gather, running
 from secateurs.engines._limits import limits
 from secateurs.engines._transport import Indices, VoteSlice, VoteSource, vote_source
 from secateurs.measures._pair import Floats, pair_matrix
@@ -29,13 +31,22 @@ from secateurs.outputs._votes import Votes, empty_tables, table_blocks
 _SENT_CELLS = 1 << 22  # cells of joint counts per message
 
 
-class Shards(Protocol):
-    """What the objective needs of votes in shards."""
+class Shards(ABC):
+    """Votes in shards, held by workers."""
 
+    def __init__(self, source: VoteSource, engine: Engine, held: list[Any]) -> None:
+        self._votes, self._engine, self._held = source.votes, engine, held
+
+    def _apply(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        engine = self._engine
+        return gather(engine, [engine.submit(function, held, *args) for held in self._held])
+
+    @abstractmethod
     def profile(self) -> tuple[Profile, NDArray[np.int64]]:
         """Return the members' profile, and their counts by vote and true label."""
 
-    def rows(self, members: Sequence[int], objective: "ShardedTDAS") -> Floats:
+    @abstractmethod
+    def rows(self, members: MemberIndices, objective: "ShardedTDAS") -> Floats:
         """Return TDAC of some members to all."""
 
 
@@ -45,24 +56,14 @@ class ShardedTDAS(TDAS):
     def __init__(self, votes: Votes | VoteStore, diversity_weight: float, shards: Shards) -> None:
         self._votes = votes  # type: ignore[assignment]
         self._shards = shards
-        profile, self._truth_counts = shards.profile()
-        self._begin(diversity_weight, profile)
+        self._begin(diversity_weight, *shards.profile())
         self._kept: Checkpoints | None = None
         self._kept_at = time.monotonic()
         self._steps: list[tuple[int, float]] = []
         self._ahead: list[tuple[int, float]] = []
 
-    @property
-    def truth_counts(self) -> NDArray[np.int64]:
-        """Samples by vote and true label: (members, classes, classes)."""
-        return self._truth_counts
-
-    def rows(self, members: Sequence[int] | slice) -> Floats:
-        """Return TDAC of some members to all: (members, all members)."""
-        chosen = range(self.n_members)[members] if isinstance(members, slice) else members
-        values = self._shards.rows(chosen, self)
-        values[np.arange(len(chosen)), chosen] = 0.0
-        return values
+    def _rows(self, members: MemberIndices) -> Floats:
+        return self._shards.rows(members, self)
 
     def matrix(self) -> Floats:
         """Return TDAC of all pairs, in the order of computation of one machine."""
@@ -112,33 +113,20 @@ class ShardedTDAS(TDAS):
             self._kept.clear()
 
 
-class _HeldShards:
-    """Shards held by workers, to all of which the same function is applied."""
-
-    _engine: Engine
-    _held: list[Any]
-
-    def _apply(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        engine = self._engine
-        return gather(engine, [engine.submit(function, held, *args) for held in self._held])
-
-
-class MemberShards(_HeldShards):
+class MemberShards(Shards):
     """Shards of members: a step sends one member's votes and receives distances."""
 
     def __init__(self, source: VoteSource, engine: Engine, diversity_weight: float) -> None:
-        self._votes, self._engine = source.votes, engine
-        n_shards = max(1, min(engine.n_workers, self._votes.n_members // 2))
-        runs = np.array_split(np.arange(self._votes.n_members), n_shards)
+        n_members = source.votes.n_members
+        n_shards = max(1, min(engine.n_workers, n_members // 2))
+        runs = np.array_split(np.arange(n_members), n_shards)
         pieces = [_pieces(source, run, engine.n_threads) for run in runs]
         self._members = [np.concatenate([p.members for p in shard]) for shard in pieces]
-        self._held = [
-            engine.hold(_member_shard, [p.found for p in shard], diversity_weight)
-            for shard in pieces
-        ]
+        found = [[p.found for p in shard] for shard in pieces]
+        held = [engine.hold(_member_shard, shard, diversity_weight) for shard in found]
+        super().__init__(source, engine, held)
 
     def profile(self) -> tuple[Profile, NDArray[np.int64]]:
-        """Return the members' profile, and their counts by vote and true label."""
         n_members, n_classes = self._votes.n_members, self._votes.n_classes
         sizes = np.empty((n_members, n_classes), dtype=np.int64)
         truth = empty_tables(n_members, n_classes)
@@ -147,8 +135,7 @@ class MemberShards(_HeldShards):
             sizes[members], truth[members] = own_sizes, own_truth
         return Profile.of(sizes, truth), truth
 
-    def rows(self, members: Sequence[int], objective: ShardedTDAS) -> Floats:
-        """Return TDAC of some members to all."""
+    def rows(self, members: MemberIndices, objective: ShardedTDAS) -> Floats:
         chosen = replace(self._votes.take(members), y=None, names=None)
         values = np.empty((len(members), self._votes.n_members))
         profile = objective.profile.take(members)
@@ -158,26 +145,24 @@ class MemberShards(_HeldShards):
         return values
 
 
-class RowShards(_HeldShards):
+class RowShards(Shards):
     """Shards of rows: a step receives counts of all members against one, and adds them up."""
 
     def __init__(self, source: VoteSource, engine: Engine) -> None:
-        self._votes, self._engine = source.votes, engine
-        n_words = -(-self._votes.n_samples // WORD_BITS)
+        n_words = -(-source.votes.n_samples // WORD_BITS)
         runs = np.array_split(np.arange(n_words), min(n_words, engine.n_workers))
         samples = [slice(int(run[0]) * WORD_BITS, int(run[-1] + 1) * WORD_BITS) for run in runs]
-        self._held = [engine.hold(_row_shard, *_row_piece(source, run)) for run in samples]
+        held = [engine.hold(_row_shard, *_row_piece(source, run)) for run in samples]
+        super().__init__(source, engine, held)
 
     def profile(self) -> tuple[Profile, NDArray[np.int64]]:
-        """Return the members' profile, and their counts by vote and true label."""
         counted = self._apply(_counts_of_rows)
         truth = empty_tables(self._votes.n_members, self._votes.n_classes)
         truth[...] = sum(part for _, part in counted)
         sizes: Any = sum(part for part, _ in counted)
         return Profile.of(sizes, truth), truth
 
-    def rows(self, members: Sequence[int], objective: ShardedTDAS) -> Floats:
-        """Return TDAC of some members to all."""
+    def rows(self, members: MemberIndices, objective: ShardedTDAS) -> Floats:
         values = np.empty((len(members), self._votes.n_members))
         own = objective.profile.take(members)
         for block in table_blocks(self._votes, 0, len(members), _SENT_CELLS):
@@ -195,7 +180,7 @@ def sharded_tdas(
     votes: Votes | VoteStore, diversity_weight: float, executor: Any, shard: str
 ) -> Iterator[ShardedTDAS]:
     """Yield TDAS spread over an executor's workers; without one, read a store tile by tile."""
-    engine = InlineEngine() if executor is None else engine_for(executor)
+    engine = engine_for(executor)
     with running(engine), vote_source(votes, engine) as source:
         by_rows = shard == "rows" or (shard == "auto" and _rows_are_cheaper(votes, engine))
         shards: Shards = (
@@ -307,7 +292,7 @@ def _counts_of_rows(votes: Votes) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _pair_counts(
-    votes: Votes, members: Sequence[int], block: slice, n_threads: int
+    votes: Votes, members: MemberIndices, block: slice, n_threads: int
 ) -> tuple[NDArray[np.int32], tuple[int, ...]]:
     """Return counts of label pairs, and the axes that restore their layout."""
     cuts = np.linspace(block.start, block.stop, n_threads + 1).astype(int).tolist()

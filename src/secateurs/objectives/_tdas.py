@@ -45,6 +45,11 @@ class TDAS:
     diversity_weight : float
         λ: 0 for relevance alone, 1 for diversity alone.
 
+    Attributes
+    ----------
+    truth_counts : ndarray of shape (n_members, n_classes, n_classes)
+        Number of samples by vote and true label.
+
     References
     ----------
     .. [1] Bian et al. "Ensemble pruning based on objection maximization with a general
@@ -61,11 +66,11 @@ class TDAS:
 
     def __init__(self, votes: Votes, diversity_weight: float) -> None:
         self._votes = votes
-        self._begin(diversity_weight, Profile.of(votes.sizes, votes.truth_counts))
+        profile = Profile.of(votes.sizes, votes.truth_counts)
+        self._begin(diversity_weight, profile, votes.truth_counts)
 
-    def _begin(self, diversity_weight: float, profile: Profile) -> None:
-        self._weight = diversity_weight
-        self.profile = profile
+    def _begin(self, weight: float, profile: Profile, truth_counts: NDArray[np.int64]) -> None:
+        self._weight, self.profile, self.truth_counts = weight, profile, truth_counts
         self._sums = np.zeros(self.n_members)
         self.value = 0.0
 
@@ -80,11 +85,6 @@ class TDAS:
         return self._votes.sizes
 
     @property
-    def truth_counts(self) -> NDArray[np.int64]:
-        """Number of samples by vote and true label: (members, classes, classes)."""
-        return self._votes.truth_counts
-
-    @property
     def relevance(self) -> Floats:
         """Normalised mutual information of each member with the true labels."""
         return self.profile.relevance
@@ -92,9 +92,12 @@ class TDAS:
     def rows(self, members: Sequence[int] | slice) -> Floats:
         """Return the TDAC of some members to all: (members, all members)."""
         chosen = np.arange(self.n_members)[members] if isinstance(members, slice) else members
-        values = self.rows_of(self._votes.take(chosen), self.profile.take(chosen))
+        values = self._rows(chosen)
         values[np.arange(len(chosen)), chosen] = 0.0
         return values
+
+    def _rows(self, members: MemberIndices) -> Floats:
+        return self.rows_of(self._votes.take(members), self.profile.take(members))
 
     def rows_of(self, others: Votes, profile: Profile) -> Floats:
         """Return the TDAC of members held elsewhere to all here: (others, members)."""

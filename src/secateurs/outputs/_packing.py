@@ -125,10 +125,7 @@ class Planes(Packing):
     counts_cells_first = True
 
     def __init__(
-        self,
-        planes: NDArray[np.uint64],
-        n_samples: int,
-        sizes: NDArray[np.int64] | None = None,
+        self, planes: NDArray[np.uint64], n_samples: int, sizes: NDArray[np.int64] | None = None
     ) -> None:
         self.cells, self.n_samples, self.n_classes = planes, n_samples, planes.shape[1] + 1
         if sizes is not None:

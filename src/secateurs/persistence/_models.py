@@ -1,7 +1,5 @@
 """Save models, load them, and inspect model files of unknown origin."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

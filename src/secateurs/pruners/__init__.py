@@ -1,7 +1,5 @@
 """Pruning methods, one file each; the registry in ``secateurs._methods`` lists them."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from secateurs._methods import METHODS

@@ -53,11 +53,22 @@ class BasePruner(SelectorMixin, BaseEstimator):
         Direction of ``objective_``, if there is one.
     most_rounds : int or None
         Largest ``n_iterations`` where methods are compared.
+    member_indices_ : ndarray of shape (n_kept,)
+        The kept members, in the order they were chosen.
+    scores_ : ndarray of shape (n_kept,)
+        The method's score of each step.
+    support_ : ndarray of shape (n_members,)
+        Mask of the kept members.
+    classes_ : ndarray of shape (n_classes,)
+        The labels found.
+    n_features_in_ : int
+        Number of members.
 
     Notes
     -----
-    For methods of the package the registry, ``secateurs._methods``, declares these attributes; a
-    class of your own sets them itself. Where parameters matter, they are properties.
+    What a method does is declared for methods of the package by the registry,
+    ``secateurs._methods``; a class of your own sets these attributes itself. Where parameters
+    matter, they are properties. `fit` sets those that end in an underscore.
     """
 
     needs_y: bool = True
@@ -72,7 +83,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         method = method_of(cls)
-        for name, value in method.facts.items() if method else ():
+        for name, value in method.declared.items() if method else ():
             if not isinstance(getattr(cls, name), property):
                 setattr(cls, name, value)
 

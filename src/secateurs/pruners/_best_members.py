@@ -1,7 +1,5 @@
 """Best members: what people do by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from secateurs.outputs._votes import Votes
@@ -23,12 +21,8 @@ class BestMembersPruner(BasePruner):
         The kept members, the most accurate first.
     scores_ : ndarray of shape (n_kept,)
         Their accuracies.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------

@@ -21,13 +21,7 @@ from secateurs.objectives._bounds import tdas_upper_bound
 from secateurs.outputs._folds import held_out_accuracy, split_votes
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import (
-    SpreadPruner,
-    check_fraction,
-    check_option,
-    in_memory,
-    is_whole,
-)
+from secateurs.pruners._base import SpreadPruner, check_fraction, check_option, in_memory, is_whole
 from secateurs.search import Choice, best_member, greedy_forward, ranking, swap_search, tied_best
 
 Progress = Callable[[int, int, float | None], None]
@@ -71,8 +65,6 @@ class COMEP(SpreadPruner):
 
     Attributes
     ----------
-    member_indices_ : ndarray of shape (n_kept,)
-        The kept members, in the order they were chosen.
     scores_ : ndarray of shape (n_kept,)
         TDAS of the first 1, 2, … members.
     objective_ : float
@@ -87,21 +79,12 @@ class COMEP(SpreadPruner):
         The weight used.
     relevance_ : ndarray of shape (n_members,)
         Normalised mutual information of each member with the true labels.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    member_indices_, support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------
     DOMEP : COMEP in groups of members: approximate, faster on very large ensembles.
-    EPFD : Groups around any pruner.
-
-    See Also
-    --------
-    DOMEP : COMEP in groups of members, for very large ensembles.
     EPFD : Any method in groups of members.
 
     References

@@ -1,7 +1,5 @@
 """DREP: diversity regularised ensemble pruning."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -39,18 +37,12 @@ class DREP(BasePruner):
 
     Attributes
     ----------
-    member_indices_ : ndarray of shape (n_kept,)
-        The kept members, in the order they were chosen.
     scores_ : ndarray of shape (n_kept,)
         Error rate of the vote after each step.
     objective_ : float
         Error rate of the kept members' vote.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    member_indices_, support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------

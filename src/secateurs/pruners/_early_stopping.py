@@ -1,7 +1,5 @@
 """Early stopping: keep the members built first."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from secateurs.outputs._votes import Votes
@@ -25,12 +23,8 @@ class EarlyStoppingPruner(BasePruner):
         The kept members: 0, 1, 2, …
     scores_ : ndarray of shape (n_kept,)
         Zeros: nothing is compared.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------

@@ -1,7 +1,5 @@
 """Kappa pruning: keep the pairs of members that agree the least."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,16 +22,10 @@ class KappaPruner(BasePruner):
 
     Attributes
     ----------
-    member_indices_ : ndarray of shape (n_kept,)
-        The kept members, in the order they were chosen.
     scores_ : ndarray of shape (n_kept,)
         κ of the pair that brought each member in.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    member_indices_, support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------

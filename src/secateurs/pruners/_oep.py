@@ -1,7 +1,5 @@
 """OEP: order all members by the vote, keep the best prefix."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from secateurs.objectives import VoteError
@@ -21,18 +19,12 @@ class OEP(BasePruner):
 
     Attributes
     ----------
-    member_indices_ : ndarray of shape (n_kept,)
-        The kept members, in the order they were chosen.
     scores_ : ndarray of shape (n_kept,)
         Error rate of the vote after each step.
     objective_ : float
         Error rate of the kept members' vote.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    member_indices_, support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------

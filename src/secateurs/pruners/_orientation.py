@@ -1,7 +1,5 @@
 """Orientation ordering: keep the members that point where the ensemble falls short."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any
@@ -35,12 +33,8 @@ class OrientationOrderingPruner(BasePruner):
         Their angles to the reference, in radians.
     angles_ : ndarray of shape (n_members,)
         The angles of all members.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     Notes
     -----

@@ -1,7 +1,5 @@
 """PEP: Pareto ensemble pruning, fewer errors and fewer members at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,12 +49,8 @@ class PEP(RandomSearchPruner):
         only if it has fewer errors.
     n_iter_ : int
         Number of rounds made.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------
@@ -105,11 +99,11 @@ class _Solution:
     worth: int
     size: int
 
-    def covers(self, other: _Solution) -> bool:
+    def covers(self, other: "_Solution") -> bool:
         """Return whether this one is at least as good in both respects."""
         return self.worth >= other.worth and self.size <= other.size
 
-    def beats(self, other: _Solution) -> bool:
+    def beats(self, other: "_Solution") -> bool:
         """Return whether this one is at least as good in both respects, and better in one."""
         return self.covers(other) and (self.worth, -self.size) != (other.worth, -other.size)
 

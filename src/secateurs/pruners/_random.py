@@ -1,7 +1,5 @@
 """Random members: the floor that a method must beat."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -27,12 +25,8 @@ class RandomPruner(BasePruner):
         The kept members, in the order drawn.
     scores_ : ndarray of shape (n_kept,)
         Zeros: nothing is compared.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------

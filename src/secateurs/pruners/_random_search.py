@@ -1,7 +1,5 @@
 """Base class and helpers of searches by random flips."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -20,10 +18,7 @@ class RandomSearchPruner(BasePruner):
     """Base class of `SEP` and `PEP`."""
 
     def __init__(
-        self,
-        keep: int | float | None = None,
-        n_iterations: Any = "auto",
-        random_state: Any = None,
+        self, keep: int | float | None = None, n_iterations: Any = "auto", random_state: Any = None
     ) -> None:
         self.keep = keep
         self.n_iterations = n_iterations

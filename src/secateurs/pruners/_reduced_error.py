@@ -1,7 +1,5 @@
 """Reduced-error pruning: add the member that helps the vote the most."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -33,12 +31,8 @@ class ReducedErrorPruner(BasePruner):
         Error rate of the vote after each step.
     objective_ : float
         Error rate of the kept members' vote.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------

@@ -1,7 +1,5 @@
 """Any scikit-learn selector as a pruner."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np
@@ -37,12 +35,8 @@ class SelectorPruner(BasePruner):
         The selector's objective, if it has one; larger is better.
     selector_ : object
         The fitted selector.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     Examples
     --------

@@ -1,7 +1,5 @@
 """SEP: random search for a sub-ensemble with fewer errors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from secateurs import search
@@ -45,12 +43,8 @@ class SEP(RandomSearchPruner):
         Error rate of the kept members' vote.
     n_iter_ : int
         Number of rounds made.
-    support_ : ndarray of shape (n_members,)
-        Mask of the kept members.
-    classes_ : ndarray of shape (n_classes,)
-        The labels found.
-    n_features_in_ : int
-        Number of members.
+    support_, classes_, n_features_in_
+        As for all pruners, see `BasePruner`.
 
     See Also
     --------
