@@ -69,7 +69,8 @@ class GroupedPruner(SpreadPruner):
         callback: Progress | None = None,
     ) -> Choice:
         n_groups = self.resolve_n_groups(votes.n_members, n_keep)
-        groups = _deal(votes.n_members, n_groups, rng)
+        # Of n members in m groups: n mod m of ⌈n/m⌉, the rest of ⌊n/m⌋.
+        groups = list(map(np.sort, np.array_split(rng.permutation(votes.n_members), n_groups)))
         seeds = [int(seed) for seed in rng.randint(2**31, size=n_groups + 1)]
         inner = clone(self.inner)  # without the votes of an earlier fit
         asks_accuracy = self.criterion == "accuracy"
@@ -317,8 +318,3 @@ class DOMEP(GroupedPruner):
     def inner(self) -> COMEP:
         """The pruner applied to each group."""
         return COMEP(self.keep, self.diversity_weight, self.start, random_state=self.random_state)
-
-
-def _deal(n_members: int, n_groups: int, rng: np.random.RandomState) -> list[Indices]:
-    """Split members into random groups: n mod m of ⌈n/m⌉, the rest of ⌊n/m⌋, each sorted."""
-    return [np.sort(group) for group in np.array_split(rng.permutation(n_members), n_groups)]

@@ -36,16 +36,8 @@ _POLL_SECONDS = 1.0
 class Engine:
     """Where tasks run; by itself it serves any executor of which nothing else is known.
 
-    Parameters
-    ----------
-    executor : Executor
-        Gets the tasks.
-    flag : FileFlag or ThreadFlag, optional
-        Raised once the results of tasks are no longer wanted.
-    is_local : bool
-        Whether workers are on this machine: votes are shared through a memory map.
-    shares_memory : bool
-        Whether workers are threads of this process: nothing needs to be sent.
+    The flag is raised once results are no longer wanted. Votes reach local workers through a memory
+    map, and need not be sent at all to workers that share the memory of this process.
     """
 
     n_threads = 1  # that a task may use

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from secateurs._labels import MemberIndices
 from secateurs.engines._checkpoints import Checkpoints
 from secateurs.engines._executors import Engine, engine_for, gather, running
 from secateurs.engines._limits import limits
-from secateurs.engines._transport import Indices, VoteSlice, VoteSource, vote_source
+from secateurs.engines._transport import Indices, VoteSource, vote_source
 from secateurs.measures._pair import Floats, pair_matrix
 from secateurs.objectives import TDAS, Profile
 from secateurs.outputs._pair_kernels import WORD_BITS
@@ -122,8 +123,8 @@ class MemberShards(Shards):
         runs = np.array_split(np.arange(n_members), n_shards)
         pieces = [_pieces(source, run, engine.n_threads) for run in runs]
         self._members = [np.concatenate([p.members for p in shard]) for shard in pieces]
-        found = [[p.found for p in shard] for shard in pieces]
-        held = [engine.hold(_member_shard, shard, diversity_weight) for shard in found]
+        loads = [[p.load for p in shard] for shard in pieces]
+        held = [engine.hold(_member_shard, shard, diversity_weight) for shard in loads]
         super().__init__(source, engine, held)
 
     def profile(self) -> tuple[Profile, NDArray[np.int64]]:
@@ -202,23 +203,11 @@ def _rows_are_cheaper(votes: Votes | VoteStore, engine: Engine) -> bool:
     return n_workers > 1 and by_rows < by_members
 
 
-class _Tile(NamedTuple):
-    """Rows of members in a tile of a store, read through a memory map."""
-
-    store: VoteStore
-    tile: int
-    rows: slice
-
-    def load(self) -> Votes:
-        """Return the votes, without a copy."""
-        return self.store.mapped(self.tile, self.rows)
-
-
 class _Piece(NamedTuple):
-    """Members stored next to each other, and where a worker finds their votes."""
+    """Members stored next to each other, and how a worker loads their votes."""
 
     members: Indices
-    found: VoteSlice | _Tile
+    load: Callable[[], Votes]
 
 
 def _pieces(source: VoteSource, places: Indices, n_threads: int) -> list[_Piece]:
@@ -226,13 +215,14 @@ def _pieces(source: VoteSource, places: Indices, n_threads: int) -> list[_Piece]
     runs = np.array_split(places, max(1, min(n_threads, len(places) // 2)))
     store = source.votes
     if isinstance(store, Votes):
-        return [_Piece(run, source.slice(run)) for run in runs]
+        return [_Piece(run, source.slice(run).load) for run in runs]
     pieces = []
     for run in runs:
         for tile in np.unique(run // store.tile_members):
             within = run[run // store.tile_members == tile] % store.tile_members
             rows = slice(int(within[0]), int(within[-1]) + 1)
-            pieces.append(_Piece(store.members_of(tile)[rows], _Tile(store, int(tile), rows)))
+            mapped = partial(store.mapped, int(tile), rows)
+            pieces.append(_Piece(store.members_of(tile)[rows], mapped))
     return pieces
 
 
@@ -260,8 +250,8 @@ class _PieceTDAS(NamedTuple):
         return cls(TDAS(several, diversity_weight), slice(votes.n_members))
 
 
-def _member_shard(found: Sequence[VoteSlice | _Tile], diversity_weight: float) -> list[_PieceTDAS]:
-    return [_PieceTDAS.of(piece.load(), diversity_weight) for piece in found]
+def _member_shard(loads: Sequence[Callable[[], Votes]], weight: float) -> list[_PieceTDAS]:
+    return [_PieceTDAS.of(load(), weight) for load in loads]
 
 
 def _counts_of_members(shard: list[_PieceTDAS]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -59,14 +59,11 @@ def vote_source(votes: Votes | VoteStore, engine: Engine | None) -> Iterator[Vot
         with TemporaryDirectory(prefix="secateurs-", ignore_cleanup_errors=on_windows) as folder:
             yield VoteSource(VoteStore.scratch(Path(folder) / "votes", votes), is_sent=False)
     else:
-        _refuse_large(votes)
+        if votes.nbytes > limits.sent_bytes:
+            raise InputError(
+                f"These votes take {votes.nbytes / 1e6:,.1f} MB; at most "
+                f"{limits.sent_bytes / 1e6:g} MB are sent to workers elsewhere "
+                "(secateurs.distributed.limits.sent_bytes). Write them to storage that all workers "
+                "share (VoteStore.from_votes) and fit on that."
+            )
         yield VoteSource(votes, is_sent=True)
-
-
-def _refuse_large(votes: Votes) -> None:
-    if votes.nbytes > limits.sent_bytes:
-        raise InputError(
-            f"These votes take {votes.nbytes / 1e6:,.1f} MB; at most {limits.sent_bytes / 1e6:g} "
-            "MB are sent to workers elsewhere (secateurs.distributed.limits.sent_bytes). Write "
-            "them to storage that all workers share (VoteStore.from_votes) and fit on that."
-        )

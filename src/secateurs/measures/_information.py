@@ -193,14 +193,9 @@ def multi_information(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> M
         fraction = len(rows) / len(codes)
         within_alone += fraction * entropy_of(Votes.encode(rows).sizes).sum()
         within_together += fraction * _row_entropy(rows)
-    redundancy = alone - together
-    conditional = within_alone - within_together
-    return MultiInformation(
-        float(together - within_together),
-        float(alone - within_alone),
-        float(redundancy),
-        float(conditional),
-    )
+    relevancy, redundancy = alone - within_alone, alone - together
+    parts = (together - within_together, relevancy, redundancy, within_alone - within_together)
+    return MultiInformation(*map(float, parts))
 
 
 def pairwise_interaction(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:

@@ -20,23 +20,11 @@ _BLOCK_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Columns:
-    """A table of labels, samples × members.
-
-    Attributes
-    ----------
-    n_samples, n_members : int
-        Its shape.
-    read : callable
-        Returns the columns of some members.
-    names : sequence of str or None
-        Names of the members.
-    has_missing : bool
-        Whether votes are missing.
-    """
+    """A table of labels, samples × members."""
 
     n_samples: int
     n_members: int
-    read: Callable[[NDArray[np.intp]], Array]
+    read: Callable[[NDArray[np.intp]], Array]  # returns the columns of some members
     names: Sequence[str] | None = None
     has_missing: bool = False
 

@@ -25,25 +25,13 @@ Taken = NDArray[np.intp] | slice
 
 
 class Packing(Protocol):
-    """Coded votes of many members, and what can be counted of them.
+    """Coded votes of many members, and what can be counted of them."""
 
-    Attributes
-    ----------
-    cells : ndarray
-        What is held: members along the first axis, samples along the last.
-    n_samples, n_classes : int
-        Number of samples and of classes.
-    samples_per_cell : int
-        Number of samples that an entry of `cells` holds.
-    counts_cells_first : bool
-        Whether joint counts lie in memory cell by cell rather than pair by pair.
-    """
-
-    cells: Array
+    cells: Array  # what is held: members along the first axis, samples along the last
     n_samples: int
     n_classes: int
     samples_per_cell: ClassVar[int]
-    counts_cells_first: ClassVar[bool]
+    counts_cells_first: ClassVar[bool]  # whether joint counts lie cell by cell, not pair by pair
 
     @property
     def n_members(self) -> int:

@@ -32,6 +32,7 @@ from secateurs.outputs._votes import Votes, table_blocks
 from secateurs.persistence._files import write_array
 
 _TILE_BYTES = 64 << 20
+_STORED = ("id", "n_members", "n_samples", "tile_members", "has_missing")  # of meta.json
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,13 +181,9 @@ class VoteStore(Tiles):
             read_array(folder, meta, name)
         return cls(
             path=folder,
-            id=meta["id"],
-            n_members=meta["n_members"],
-            n_samples=meta["n_samples"],
-            tile_members=meta["tile_members"],
-            has_missing=meta["has_missing"],
             classes=np.asarray(read_array(folder, meta, "classes")),
             content=meta.get("content"),
+            **{name: meta[name] for name in _STORED},
         )
 
     @classmethod

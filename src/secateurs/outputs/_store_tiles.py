@@ -160,15 +160,13 @@ class Tiles:
     def _write_packed(self, members: MemberIndices, packed: Packing) -> None:
         tile = int(self._places[members[0]]) // self.tile_members
         file = self._tile_path(tile)
-        with writing(self.path, self._progress):
+        n_tiles = self.n_tiles
+        with writing(self.path, lambda: f"{n_tiles - len(self.missing)} of {n_tiles} tiles are"):
             for torn in self.path.glob(f".*-{file.name}"):  # left by a crash
                 torn.unlink()
             write_array(file, packed.cells)
             line = {"tile": tile, "crc32": [zlib.crc32(cells) for cells in packed.cells]}
             append_line(self.path / LOG, json.dumps(line, separators=(",", ":")))
-
-    def _progress(self) -> str:
-        return f"{self.n_tiles - len(self.missing)} of {self.n_tiles} tiles are"
 
     def _cells(self, tile: int, rows: slice = slice(None)) -> Array:
         """Map the packed votes of a tile's members, and check them."""

@@ -115,20 +115,8 @@ def _tree_faults(tree: Any) -> Iterator[str]:
         yield "a tree splits on a feature it does not have"
     if tree.value.shape != (tree.node_count, tree.n_outputs, tree.max_n_classes):
         yield "a tree has values of a wrong shape"
-    if tree.max_depth != _depth(parents, children, tree.node_count):
+    if tree.max_depth != tree.compute_node_depths().max() - 1:  # the root has depth 1
         yield "a tree is not as deep as it says"  # decision_path allocates by max_depth
-
-
-def _depth(parents: NDArray[np.intp], children: NDArray[np.intp], n_nodes: int) -> int:
-    """Return the depth of the deepest node, doubling the stride towards the root each round."""
-    above = np.zeros(n_nodes, dtype=np.intp)
-    above[children] = np.tile(parents, 2)
-    steps = np.ones(n_nodes, dtype=np.intp)
-    steps[0] = 0
-    while above.any():
-        steps += steps[above]
-        above = above[above]
-    return int(steps.max())
 
 
 def _owner_faults(owner: Any) -> Iterator[str]:

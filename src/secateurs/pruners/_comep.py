@@ -177,7 +177,8 @@ class COMEP(SpreadPruner):
             members, scores = self.grow(objective, n_keep, rng, callback)
             if self.refine:
                 members = swap_search(objective, members)
-                scores = _prefix_values(objective, members)
+                distances = np.tril(objective.rows(members)[:, members], -1)
+                scores = np.cumsum(distances.sum(axis=1))
             objective.finish()
         self.diversity_weight_ = float(weight)
         self.__dict__.pop("_upper_bound", None)
@@ -270,10 +271,6 @@ def _from_every_start(objective: TDAS, n_keep: int) -> Choice:
         sums[runs, members[step]] = -np.inf
     best = int(np.argmax(tied_best(scores[-1])))
     return Choice(members[:, best].tolist(), scores[:, best])
-
-
-def _prefix_values(objective: TDAS, members: Sequence[int]) -> Floats:
-    return np.cumsum(np.tril(objective.rows(members)[:, members], -1).sum(axis=1))
 
 
 def _warn_of_poor_members(truth_counts: NDArray[np.int64], members: Sequence[int]) -> None:
