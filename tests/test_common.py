@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from cases import KINDS, Case, cases, make, plain
 from checks import broken_checks, quick
 from secateurs import COMEP, EPFD, Votes, make_pruner
 from secateurs._methods import METHODS
+from secateurs.pruners import BasePruner
 
 NAMES = tuple(METHODS)
 BY_MEMBER_ORDER = (
@@ -254,9 +256,13 @@ def test_every_parameter_and_attribute_is_documented(name):
     text = inspect.getdoc(type(pruner))
     for parameter in pruner.get_params():
         assert f"\n{parameter} : " in text
+    described_in = {}
+    for names, other in re.findall(r"\n([\w, ]+)\n    As for .*`(BasePruner|EPFD)`", text):
+        kind = EPFD if other == "EPFD" else BasePruner
+        described_in |= dict.fromkeys(names.split(", "), inspect.getdoc(kind))
     for attribute in vars(pruner):
         if attribute.endswith("_") and not attribute.startswith("_"):
-            assert f"\n{attribute} : " in text
+            assert f"\n{attribute} : " in described_in.get(attribute, text)
 
 
 def test_short_names_are_those_of_the_paper():

@@ -24,14 +24,8 @@ from secateurs.persistence._files import write_file
 class Checkpoints:
     """Finished parts of one run, by name; nothing is kept for votes in memory.
 
-    A run is identified by everything that decides its result: only the same run continues.
-
-    Parameters
-    ----------
-    votes : Votes or VoteStore
-        The votes of the run.
-    *identity : object
-        What else decides the result.
+    A run is identified by everything that decides its result, the votes and ``identity``: only the
+    same run continues.
     """
 
     def __init__(self, votes: Votes | VoteStore, *identity: Any) -> None:

@@ -282,13 +282,11 @@ def _sealed(
     return (run_sealed, dumps((task, args[len(held) :])), *held)
 
 
-@contextmanager
-def _silence_size_warning() -> Iterator[None]:
+def _silence_size_warning() -> Any:
     """Keep Dask from warning about large tasks: `limits` decides what is too large."""
     import dask
 
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-        yield
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
 
 
 @dataclass(frozen=True)

@@ -244,15 +244,9 @@ def _walk_tree(ensemble: Ensemble, X: NDArray[np.float32], member: int, codes: A
             f"Member {member} sees features that X, with {X.shape[1]}, does not have. Fit the "
             "ensemble again, or get a new copy of its file."
         )
-    _tree_kernels.walk_tree(
-        X.ravel(),
-        X.shape[1],
-        seen.astype(np.uint32),
-        thresholds,
-        children.astype(np.uint32).ravel(),
-        _leaf_codes(ensemble, member, codes),
-        codes,
-    )
+    splits = (seen.astype(np.uint32), thresholds, children.astype(np.uint32).ravel())
+    leaf_codes = _leaf_codes(ensemble, member, codes)
+    _tree_kernels.walk_tree(X.ravel(), X.shape[1], *splits, leaf_codes, codes)
 
 
 def _apply_tree(ensemble: Ensemble, X: Any, member: int, codes: Array) -> None:

@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.ensemble import (
-    BaggingClassifier,
-    ExtraTreesClassifier,
-    RandomForestClassifier,
-    VotingClassifier,
-)
+from sklearn import ensemble as kinds
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree._tree import Tree
@@ -39,7 +34,7 @@ _LEAST_ROWS = 100
 _TIE = 1e-6  # top two classes closer than this: either label is right
 _TOLERANCE = 1e-5  # of probabilities, which the runtimes sum in single precision
 
-_FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
+_FORESTS = (kinds.RandomForestClassifier, kinds.ExtraTreesClassifier)
 _NEIGHBOURS = (KNeighborsClassifier, RadiusNeighborsClassifier)
 _KEEP = "Keep the model as .skops"
 
@@ -99,14 +94,14 @@ def export(
     runtime = FORMATS[target.suffix.lower()]
     sidecar = target.with_name(f"{target.name}.json")
     refuse_existing((target, sidecar), force)
-    modules = runtime.modules()
+    runtime.check_installed()
     rows = _check_rows(model, X_check)
     runtime.refuse(model, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from the converter's calls of scikit-learn
         try:
-            content = runtime.convert(model, modules)
-            found = runtime.predict(content, model, rows.to_numpy(), modules)
+            content = runtime.convert(model)
+            found = runtime.predict(content, model, rows.to_numpy())
         except Exception as error:
             raise UnsupportedEnsembleError(
                 f"{type(model).__name__} cannot be written as {target.suffix}: {cause_of(error)}. "
@@ -137,12 +132,12 @@ class _Runtime:
     extra: str
     packages: tuple[str, ...]
     refuse: Callable[[Any, pd.DataFrame], None]
-    convert: Callable[[Any, dict[str, Any]], bytes]
-    predict: Callable[[bytes, Any, NDArray[np.float32], dict[str, Any]], _Predictions]
+    convert: Callable[[Any], bytes]
+    predict: Callable[[bytes, Any, NDArray[np.float32]], _Predictions]
 
-    def modules(self) -> dict[str, Any]:
-        doing = f"writing .{self.extra}"
-        return {package: import_extra(package, self.extra, doing) for package in self.packages}
+    def check_installed(self) -> None:
+        for package in self.packages:
+            import_extra(package, self.extra, f"writing .{self.extra}")
 
 
 def _check_rows(model: Any, X_check: ArrayLike) -> pd.DataFrame:
@@ -231,7 +226,7 @@ def _compare(expected: _Predictions, found: _Predictions, target: Path) -> dict[
 
 def _refuse_onnx(model: Any, rows: pd.DataFrame) -> None:
     """Refuse what the converter is known to convert wrongly without an error."""
-    if not hasattr(model, "predict_proba") and not isinstance(_last(model), VotingClassifier):
+    if not hasattr(model, "predict_proba") and not isinstance(_last(model), kinds.VotingClassifier):
         _refuse(model, ".onnx", "it has no predict_proba to compare")
     things = reachable(model)
     instead = "Export it as .treelite" if isinstance(model, _FORESTS) else _KEEP
@@ -243,7 +238,7 @@ def _refuse_onnx(model: Any, rows: pd.DataFrame) -> None:
         reason = "{X_check} has missing values, which ONNX loses"
         _refuse(model, ".onnx", reason, instead, X_check=...)
     for bagging in things:
-        if not isinstance(bagging, BaggingClassifier) or not hasattr(bagging, "estimators_"):
+        if not isinstance(bagging, kinds.BaggingClassifier) or not hasattr(bagging, "estimators_"):
             continue
         for member in bagging.estimators_:
             if not hasattr(member, "predict_proba"):
@@ -281,15 +276,15 @@ def _knows_missing(tree: Any) -> bool:
 def onnx_bytes(model: Any) -> bytes:
     """Return a model as the content of an ONNX file, without comparing predictions."""
     runtime = FORMATS[".onnx"]
-    modules = runtime.modules()
+    runtime.check_installed()
     runtime.refuse(model, pd.DataFrame())  # no rows: only what the model itself is refused for
-    return runtime.convert(model, modules)
+    return runtime.convert(model)
 
 
-def _to_onnx(model: Any, modules: dict[str, Any]) -> bytes:
+def _to_onnx(model: Any) -> bytes:
     types = import_module("skl2onnx.common.data_types")
     twin = _repaired(model)
-    graph = modules["skl2onnx"].convert_sklearn(
+    graph = import_module("skl2onnx").convert_sklearn(
         twin,
         name=type(model).__name__,
         initial_types=[("X", types.FloatTensorType([None, model.n_features_in_]))],
@@ -300,20 +295,18 @@ def _to_onnx(model: Any, modules: dict[str, Any]) -> bytes:
 
 def _repaired(model: Any) -> Any:
     """Return a model, with any Voting in it copied into the form that the converter takes."""
-    if not any(isinstance(thing, VotingClassifier) for thing in reachable(model)):
+    if not any(isinstance(thing, kinds.VotingClassifier) for thing in reachable(model)):
         return model
     twin = copy.deepcopy(model)
     for voting in reachable(twin):
-        if isinstance(voting, VotingClassifier):
+        if isinstance(voting, kinds.VotingClassifier):
             voting.flatten_transform = False
             voting.weights = None if voting.weights is None else np.asarray(voting.weights)
     return twin
 
 
-def _run_onnx(
-    content: bytes, model: Any, values: NDArray[np.float32], modules: dict[str, Any]
-) -> _Predictions:
-    runtime = modules["onnxruntime"]
+def _run_onnx(content: bytes, model: Any, values: NDArray[np.float32]) -> _Predictions:
+    runtime = import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 3  # errors
     session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
@@ -321,14 +314,12 @@ def _run_onnx(
     return _Predictions(labels, shares if hasattr(model, "predict_proba") else None)
 
 
-def _to_treelite(model: Any, modules: dict[str, Any]) -> bytes:
-    return modules["treelite"].sklearn.import_model(model).serialize_bytes()
+def _to_treelite(model: Any) -> bytes:
+    return import_module("treelite").sklearn.import_model(model).serialize_bytes()
 
 
-def _run_treelite(
-    content: bytes, model: Any, values: NDArray[np.float32], modules: dict[str, Any]
-) -> _Predictions:
-    treelite = modules["treelite"]
+def _run_treelite(content: bytes, model: Any, values: NDArray[np.float32]) -> _Predictions:
+    treelite = import_module("treelite")
     shares = treelite.gtil.predict(treelite.Model.deserialize_bytes(content), values)
     shares = shares.reshape(len(values), -1)
     return _Predictions(model.classes_[shares.argmax(axis=1)], shares)

@@ -315,21 +315,9 @@ def in_memory(votes: Votes | VoteStore) -> Votes:
 
 
 def resolve_keep(keep: Any, n_members: int, may_decide: bool = False) -> int | None:
-    """Return ``keep`` as a number of members.
+    """Return ``keep`` as a number of members, or None where the method may decide and is to.
 
-    Parameters
-    ----------
-    keep : int, float or None
-        A count up to ``n_members``, a fraction in (0, 1] (``max(1, round(fraction · n))``), or
-        None where the method decides its own size.
-    n_members : int
-        Size of the ensemble.
-    may_decide : bool
-        Whether None is allowed.
-
-    Returns
-    -------
-    int or None
+    A fraction of n members is ``max(1, round(fraction · n))``.
     """
     allowed = f"Give a count up to {n_members}, or a fraction in (0, 1]"
     allowed += ", or None to let the method decide." if may_decide else "."
