@@ -174,8 +174,6 @@ class EPFD(GroupedPruner):
 
     Attributes
     ----------
-    scores_ : ndarray of shape (n_kept,)
-        The pruner's score of each step.
     objective_ : float
         The pruner's objective, where it has one.
     groups_ : list of ndarray
@@ -186,7 +184,7 @@ class EPFD(GroupedPruner):
         The criterion of each candidate; −∞ for one that does not compete.
     winner_ : int
         Index of the candidate taken.
-    member_indices_, support_, classes_, n_features_in_
+    member_indices_, scores_, support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
     See Also

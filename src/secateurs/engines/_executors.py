@@ -13,7 +13,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from joblib.parallel import get_active_backend
@@ -33,26 +33,17 @@ from secateurs.search import interruptible
 _POLL_SECONDS = 1.0
 
 
+@dataclass(eq=False)
 class Engine:
-    """Where tasks run; by itself it serves any executor of which nothing else is known.
+    """Where tasks run; by itself it serves any executor of which nothing else is known."""
 
-    The flag is raised once results are no longer wanted. Votes reach local workers through a memory
-    map, and need not be sent at all to workers that share the memory of this process.
-    """
-
+    executor: Executor
+    flag: FileFlag | ThreadFlag | None = None  # raised once results are no longer wanted
+    is_local: bool = False  # votes reach workers through a memory map
+    shares_memory: bool = False  # votes need not be sent at all
+    _run: bytes = field(default_factory=lambda: os.urandom(8), init=False)
+    _n_held: int = field(default=0, init=False)
     n_threads = 1  # that a task may use
-
-    def __init__(
-        self,
-        executor: Executor,
-        flag: FileFlag | ThreadFlag | None = None,
-        is_local: bool = False,
-        shares_memory: bool = False,
-    ) -> None:
-        self.executor, self.flag = executor, flag
-        self.is_local, self.shares_memory = is_local, shares_memory
-        self._run = os.urandom(8)
-        self._n_held = 0
 
     @property
     def n_workers(self) -> int:

@@ -27,7 +27,7 @@ from secateurs.measures._pair import Floats, pair_matrix
 from secateurs.objectives import TDAS, Profile
 from secateurs.outputs._pair_kernels import WORD_BITS
 from secateurs.outputs._store import VoteStore
-from secateurs.outputs._votes import Votes, empty_tables, table_blocks
+from secateurs.outputs._votes import Votes, empty_tables
 
 _SENT_CELLS = 1 << 22  # cells of joint counts per message
 
@@ -166,7 +166,7 @@ class RowShards(Shards):
     def rows(self, members: MemberIndices, objective: ShardedTDAS) -> Floats:
         values = np.empty((len(members), self._votes.n_members))
         own = objective.profile.take(members)
-        for block in table_blocks(self._votes, 0, len(members), _SENT_CELLS):
+        for block in self._votes.member_blocks(0, len(members), _SENT_CELLS):
             counted = self._apply(_pair_counts, members, block, self._engine.n_threads)
             tables: Any = sum(counts.astype(np.int64) for counts, _ in counted)
             axes = counted[0][1]
@@ -237,21 +237,17 @@ def _row_piece(source: VoteSource, samples: slice) -> tuple[Votes | VoteStore, s
 # What runs on workers.
 
 
-class _PieceTDAS(NamedTuple):
-    """TDAS of a piece of members."""
+_PieceTDAS = tuple[TDAS, slice]  # of a piece of members, without the double of a single one
 
-    objective: TDAS
-    own: slice  # without the double of a single member
 
-    @classmethod
-    def of(cls, votes: Votes, diversity_weight: float) -> "_PieceTDAS":
-        """Prepare; a single member is doubled, because NumPy sums a single table differently."""
-        several = votes.take([0, 0]) if votes.n_members == 1 else votes
-        return cls(TDAS(several, diversity_weight), slice(votes.n_members))
+def _piece_tdas(votes: Votes, weight: float) -> _PieceTDAS:
+    """Prepare TDAS; a single member is doubled, because NumPy sums a single table differently."""
+    several = votes.take([0, 0]) if votes.n_members == 1 else votes
+    return TDAS(several, weight), slice(votes.n_members)
 
 
 def _member_shard(loads: Sequence[Callable[[], Votes]], weight: float) -> list[_PieceTDAS]:
-    return [_PieceTDAS.of(load(), weight) for load in loads]
+    return [_piece_tdas(load(), weight) for load in loads]
 
 
 def _counts_of_members(shard: list[_PieceTDAS]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -261,7 +257,8 @@ def _counts_of_members(shard: list[_PieceTDAS]) -> tuple[NDArray[np.int64], NDAr
 
 def _distances(shard: list[_PieceTDAS], chosen: Votes, profile: Profile, n_threads: int) -> Floats:
     def of_piece(held: _PieceTDAS) -> Floats:
-        return held.objective.rows_of(chosen, profile)[:, held.own]
+        objective, own = held
+        return objective.rows_of(chosen, profile)[:, own]
 
     return np.concatenate(_in_threads(of_piece, shard, n_threads), axis=1)
 

@@ -17,15 +17,16 @@ from secateurs.measures._pairwise import disagreement
 from secateurs.outputs._votes import Votes
 
 
-def _n_right(votes: Votes) -> Counts:
-    """Count the members that are right on each sample (lₙ)."""
-    return votes.oracle.tally()[:, 0].astype(np.int64)
+def _rights(votes: ArrayLike | Votes, y: ArrayLike | None) -> tuple[Counts, int, int]:
+    """Return the number of members that are right on each sample (lₙ), T and N."""
+    voted = as_complete_votes(votes, y)
+    return voted.oracle.tally()[:, 0].astype(np.int64), voted.n_members, voted.n_samples
 
 
-def _failures(votes: Votes) -> Floats:
-    """Return the fraction of samples on which exactly i members are wrong, for i = 0 … T."""
-    wrong = votes.n_members - _n_right(votes)
-    return np.bincount(wrong, minlength=votes.n_members + 1) / votes.n_samples
+def _failures(votes: ArrayLike | Votes, y: ArrayLike | None) -> tuple[Floats, int]:
+    """Return the fraction of samples on which exactly i members are wrong, for i = 0 … T; and T."""
+    right, n_members, n_samples = _rights(votes, y)
+    return np.bincount(n_members - right, minlength=n_members + 1) / n_samples, n_members
 
 
 def kohavi_wolpert(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
@@ -48,9 +49,8 @@ def kohavi_wolpert(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> floa
     >>> kohavi_wolpert([[0, 1], [1, 1]], [0, 1])
     0.125
     """
-    voted = as_complete_votes(votes, y)
-    right, n_members = _n_right(voted), voted.n_members
-    return float((right * (n_members - right)).sum() / (voted.n_samples * n_members**2))
+    right, n_members, n_samples = _rights(votes, y)
+    return float((right * (n_members - right)).sum() / (n_samples * n_members**2))
 
 
 def label_kohavi_wolpert(votes: ArrayLike | Votes) -> float:
@@ -94,9 +94,8 @@ def interrater_agreement(votes: ArrayLike | Votes, y: ArrayLike | None = None) -
     >>> interrater_agreement([[0, 1], [1, 1], [0, 0]], [0, 1, 1])
     0.3333333333333333
     """
-    voted = as_complete_votes(votes, y)
-    right, n_members = _n_right(voted), voted.n_members
-    n_votes, n_right = voted.n_samples * n_members, int(right.sum())
+    right, n_members, n_samples = _rights(votes, y)
+    n_votes, n_right = n_samples * n_members, int(right.sum())
     spread = int((right * (n_members - right)).sum())
     by_chance = (n_members - 1) * n_right * (n_votes - n_right)
     return 1.0 if by_chance == 0 else (by_chance - spread * n_votes) / by_chance
@@ -152,12 +151,11 @@ def kuncheva_entropy(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> fl
     >>> kuncheva_entropy([[0, 1], [1, 1]], [0, 1])
     0.5
     """
-    voted = as_complete_votes(votes, y)
-    right, n_members = _n_right(voted), voted.n_members
+    right, n_members, n_samples = _rights(votes, y)
     if n_members == 1:
         return 0.0
     smaller = np.minimum(right, n_members - right).sum()
-    return float(smaller / (voted.n_samples * (n_members - math.ceil(n_members / 2))))
+    return float(smaller / (n_samples * (n_members - math.ceil(n_members / 2))))
 
 
 def vote_entropy(votes: ArrayLike | Votes, base: float = math.e, normalise: bool = False) -> float:
@@ -217,8 +215,8 @@ def difficulty(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
     >>> difficulty([[0, 0], [1, 1]], [0, 0])
     0.25
     """
-    voted = as_complete_votes(votes, y)
-    return float(np.var(_n_right(voted) / voted.n_members))
+    right, n_members, _ = _rights(votes, y)
+    return float(np.var(right / n_members))
 
 
 def generalised_diversity(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
@@ -238,9 +236,8 @@ def generalised_diversity(votes: ArrayLike | Votes, y: ArrayLike | None = None) 
     >>> generalised_diversity([[0, 1], [1, 0]], [0, 0])
     1.0
     """
-    voted = as_complete_votes(votes, y)
-    n_members = voted.n_members
-    failed, wrong = _failures(voted), np.arange(n_members + 1)
+    failed, n_members = _failures(votes, y)
+    wrong = np.arange(n_members + 1)
     one = (wrong / n_members * failed).sum()
     if n_members == 1 or one == 0:
         return 0.0
@@ -264,12 +261,10 @@ def coincident_failure(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> 
     >>> coincident_failure([[0, 1], [1, 0]], [0, 0])
     1.0
     """
-    voted = as_complete_votes(votes, y)
-    n_members = voted.n_members
-    failed = _failures(voted)[1:]
+    every, n_members = _failures(votes, y)
+    failed, wrong = every[1:], np.arange(1, n_members + 1)
     if n_members == 1 or failed.sum() == 0:
         return 0.0
-    wrong = np.arange(1, n_members + 1)
     return float(((n_members - wrong) / (n_members - 1) * failed).sum() / failed.sum())
 
 
@@ -319,7 +314,7 @@ def loss_ambiguity(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Loss
     """
     voted = as_complete_votes(votes, y)
     vote_right = voted.is_right()
-    fraction_right = _n_right(voted) / voted.n_members
+    fraction_right = voted.oracle.tally()[:, 0] / voted.n_members
     good = float(np.where(vote_right, 1 - fraction_right, 0.0).mean())
     bad = float(np.where(vote_right, 0.0, fraction_right).mean())
     return LossAmbiguity(float(vote_right.mean() - fraction_right.mean()), good, bad)
@@ -365,9 +360,9 @@ def c_bound(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float | Non
     >>> c_bound([[0, 0, 1], [0, 1, 0]], [0, 0])
     0.0
     """
-    voted = as_complete_votes(votes, y)
-    margins = 2 * _n_right(voted) - voted.n_members
+    right, n_members, n_samples = _rights(votes, y)
+    margins = 2 * right - n_members
     if margins.sum() <= 0:
         return None
-    of_squares = voted.n_samples * int((margins**2).sum())  # beyond 64 bits where votes are many
+    of_squares = n_samples * int((margins**2).sum())  # beyond 64 bits where votes are many
     return float(1 - int(margins.sum()) ** 2 / of_squares)

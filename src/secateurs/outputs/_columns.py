@@ -83,8 +83,7 @@ def columns_of_parquet(file: Path, y: ArrayLike | None) -> tuple[Columns, ArrayL
         if isinstance(y, str) and y not in every:
             raise InputError(f"has no column {y!r}. It has: {', '.join(every[:8])}.")
         truth = opened.read(columns=[y])[0].to_numpy() if isinstance(y, str) else y
-    truth_column = y if isinstance(y, str) else None
-    names = [name for name in every if name != truth_column]
+    names = [name for name in every if not (isinstance(y, str) and name == y)]
 
     def read(members: NDArray[np.intp]) -> Array:
         with reading(file):

@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ class Packing(Protocol):
     n_samples: int
     n_classes: int
     samples_per_cell: ClassVar[int]
+    _count_outcomes: ClassVar[Any]  # the kernel of `outcome_counts`
     counts_cells_first: ClassVar[bool]  # whether joint counts lie cell by cell, not pair by pair
 
     @property
@@ -74,6 +75,9 @@ class Packing(Protocol):
 
         ``outcomes[c, n]`` is what a vote for class c on sample n leads to, below ``n_outcomes``.
         """
+        counts = np.zeros((self.n_members, n_outcomes), dtype=np.int64)
+        self._count_outcomes(self.cells, outcomes, counts)
+        return counts
 
     def is_right(self, truth: Self, n_classes: int) -> NDArray[np.bool_]:
         """Mark the samples on which the vote of all members is the label of one, the truth."""
@@ -111,6 +115,7 @@ class Planes(Packing):
 
     samples_per_cell = _pair_kernels.WORD_BITS
     counts_cells_first = True
+    _count_outcomes = staticmethod(_vote_kernels.plane_outcomes)
 
     def __init__(
         self, planes: NDArray[np.uint64], n_samples: int, sizes: NDArray[np.int64] | None = None
@@ -176,11 +181,6 @@ class Planes(Packing):
         _pair_kernels.complete_tables(self.sizes, other.sizes, tables)
         return tables
 
-    def outcome_counts(self, outcomes: Array, n_outcomes: int) -> NDArray[np.int64]:
-        counts = np.zeros((self.n_members, n_outcomes), dtype=np.int64)
-        _vote_kernels.plane_outcomes(self.cells, outcomes, counts)
-        return counts
-
     def is_right(self, truth: Self, n_classes: int) -> NDArray[np.bool_]:
         right = np.empty(self.cells.shape[2], dtype=np.uint64)
         known = truth.cells[0]
@@ -202,6 +202,7 @@ class Codes(Packing):
 
     samples_per_cell = 1
     counts_cells_first = False
+    _count_outcomes = staticmethod(_vote_kernels.code_outcomes)
 
     def __init__(self, codes: Array, n_classes: int) -> None:
         self.cells, self.n_samples, self.n_classes = codes, codes.shape[1], n_classes
@@ -232,11 +233,6 @@ class Codes(Packing):
         tables = np.zeros(shape, dtype=np.int64) if buffer is None else buffer.zeros(shape)
         _pair_kernels.joint_codes(self.cells, other.cells, tables)
         return tables
-
-    def outcome_counts(self, outcomes: Array, n_outcomes: int) -> NDArray[np.int64]:
-        counts = np.zeros((self.n_members, n_outcomes), dtype=np.int64)
-        _vote_kernels.code_outcomes(self.cells, outcomes, counts)
-        return counts
 
     def is_right(self, truth: Self, n_classes: int) -> NDArray[np.bool_]:
         tally = np.zeros((self.n_samples, n_classes), dtype=np.int32)

@@ -35,24 +35,20 @@ class Predictions(Ensemble):
         self._probabilities = _probabilities(table)
         self.soft = self._probabilities is not None
         if self._probabilities is not None:
-            n_classes = self._probabilities.shape[2]
             codes = self._probabilities.argmax(axis=2).T
-            self.votes = Votes.from_codes(codes, np.arange(n_classes))
+            self.votes = Votes.from_codes(codes, np.arange(self._probabilities.shape[2]))
         else:
             self.votes = Votes.encode(table)
         super().__init__(table, range(self.votes.n_members), self.votes.classes)
 
     @property
     def names(self) -> list[str]:
-        """Names of the members."""
         return super().names if self.votes.names is None else self.votes.names.tolist()
 
     def codes(self, X: Any, member: int) -> Array:
-        """Return a member's votes on some rows of the table."""
         return self.votes.codes([member])[0][X]
 
     def contribution(self, X: Any, member: int) -> NDArray[np.float64]:
-        """Return what a member adds to the vote on some rows of the table."""
         if self._probabilities is not None:
             return self._probabilities[X, member].astype(float)
         return one_hot(self.codes(X, member), len(self.classes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -28,7 +28,7 @@ from secateurs.outputs._store_files import (
     writing,
 )
 from secateurs.outputs._store_tiles import Tiles
-from secateurs.outputs._votes import Votes, table_blocks
+from secateurs.outputs._votes import Votes
 from secateurs.persistence._files import write_array
 
 _TILE_BYTES = 64 << 20
@@ -359,18 +359,8 @@ class VoteStore(Tiles):
         """Mark the samples on which the vote of some members is right."""
         return self.take(members).is_right()
 
-    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
-        """Cut the members from one on into slices whose tables against n_rows are small."""
-        return table_blocks(self, first, n_rows)
-
     def _votes(self, packed: Packing, members: NDArray[np.intp]) -> Votes:
         packed.freeze()
         names = self.names
         taken = None if names is None else names[members]
         return Votes(packed, self.classes, self.y, taken, self.has_missing)
-
-    def __repr__(self) -> str:
-        return (
-            f"VoteStore({self.n_samples} samples, {self.n_members} members, "
-            f"{self.n_classes} classes)"
-        )

@@ -29,11 +29,12 @@ from secateurs.outputs._store_files import (
     read_log,
     writing,
 )
+from secateurs.outputs._votes import VoteTable
 from secateurs.persistence._files import write_array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tiles:
+class Tiles(VoteTable):
     """Tiles of a store, and the order in which members lie in them."""
 
     path: Path
@@ -44,11 +45,6 @@ class Tiles:
     has_missing: bool
     classes: Array
     verified: bool = True
-
-    @property
-    def n_classes(self) -> int:
-        """Number of distinct labels."""
-        return len(self.classes)
 
     @property
     def n_codes(self) -> int:

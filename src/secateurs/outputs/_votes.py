@@ -29,8 +29,34 @@ _MOST_TABLE_CELLS = 1 << 18  # cells of joint counts held at once: 2 MB, near th
 _BUFFER = CountBuffer()
 
 
+class VoteTable:
+    """What votes in memory and votes in a folder have in common."""
+
+    n_samples: int
+    n_members: int
+    classes: Array
+    has_missing: bool
+
+    @property
+    def n_classes(self) -> int:
+        """Number of distinct labels."""
+        return len(self.classes)
+
+    def member_blocks(
+        self, first: int = 0, n_rows: int = 1, most_cells: int = _MOST_TABLE_CELLS
+    ) -> Iterator[slice]:
+        """Cut the members from one on into slices whose tables against n_rows are small."""
+        step = max(1, most_cells // (n_rows * (self.n_classes + self.has_missing) ** 2))
+        for start in range(first, self.n_members, step):
+            yield slice(start, min(self.n_members, start + step))
+
+    def __repr__(self) -> str:
+        shape = f"{self.n_samples} samples, {self.n_members} members, {self.n_classes} classes"
+        return f"{type(self).__name__}({shape})"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Votes:
+class Votes(VoteTable):
     """Labels that members give to samples, and the true labels beside them.
 
     Made by `encode`, and never changed. Labels of any kind are coded by their place among the
@@ -152,19 +178,14 @@ class Votes:
         return votes if y is None else votes.with_labels(y)
 
     @property
-    def n_samples(self) -> int:
+    def n_samples(self) -> int:  # type: ignore[override]
         """Number of samples."""
         return self.packed.n_samples
 
     @property
-    def n_members(self) -> int:
+    def n_members(self) -> int:  # type: ignore[override]
         """Number of members."""
         return self.packed.n_members
-
-    @property
-    def n_classes(self) -> int:
-        """Number of distinct labels."""
-        return len(self.classes)
 
     @property
     def nbytes(self) -> int:
@@ -229,10 +250,6 @@ class Votes:
         Returns an array (others, block, classes, classes) that lasts until the thread asks again.
         """
         return self._voted(others.packed.joint_counts(self._taken(block), _BUFFER))
-
-    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
-        """Cut the members from one on into slices whose tables against n_rows are small."""
-        return table_blocks(self, first, n_rows)
 
     def tally(self, members: MemberIndices | None = None) -> NDArray[np.int32]:
         """Count the votes that each class gets: (samples, classes)."""
@@ -329,21 +346,6 @@ class Votes:
         packed.freeze()
         y = None if self.y is None else code_column(self.classes[self.y][:, None], classes)
         return replace(self, packed=packed, classes=classes, y=y, has_missing=has_missing)
-
-    def __repr__(self) -> str:
-        return (
-            f"Votes({self.n_samples} samples, {self.n_members} members, {self.n_classes} classes)"
-        )
-
-
-def table_blocks(
-    votes: Any, first: int = 0, n_rows: int = 1, most_cells: int = _MOST_TABLE_CELLS
-) -> Iterator[slice]:
-    """Cut the members from one on into slices whose tables against n_rows are small."""
-    n_codes = votes.n_classes + votes.has_missing
-    step = max(1, most_cells // (n_rows * n_codes**2))
-    for start in range(first, votes.n_members, step):
-        yield slice(start, min(votes.n_members, start + step))
 
 
 def empty_tables(n_members: int, n_classes: int) -> NDArray[np.int64]:

@@ -198,9 +198,8 @@ def _compare(expected: _Predictions, found: _Predictions, target: Path) -> dict[
     """Return the results of the comparison, or raise a ParityError."""
     n_rows = len(expected.labels)
     has_shares = found.shares is not None
-    if found.labels.shape != (n_rows,) or (
-        has_shares and found.shares.shape != expected.shares.shape
-    ):
+    shares_fit = not has_shares or found.shares.shape == expected.shares.shape
+    if found.labels.shape != (n_rows,) or not shares_fit:
         raise ParityError(
             f"{target.name} would give labels of shape {found.labels.shape} for {n_rows} rows. "
             f"Nothing was written. {_KEEP}."

@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 
 from secateurs.exceptions import InputError, UntrustedFileError
 
@@ -157,10 +158,8 @@ class SchemaCheck:
     def _check_array(self, file: str, scalar: bool) -> None:
         """Compare the claimed size of an array with its bytes."""
         with self.archive.open(file) as handle:
-            old = np.lib.format.read_magic(handle) == (1, 0)
-            read = (
-                np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-            )
+            old = npy.read_magic(handle) == (1, 0)
+            read = npy.read_array_header_1_0 if old else npy.read_array_header_2_0
             shape, _, dtype = read(handle)
             n_bytes = self.archive.getinfo(file).file_size - handle.tell()
         n_values = prod(shape)

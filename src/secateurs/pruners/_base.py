@@ -224,7 +224,10 @@ class BasePruner(SelectorMixin, BaseEstimator):
         if isinstance(votes, (Votes, VoteStore)):
             held = votes if self._takes_store else in_memory(votes)
             coded = held if y is None else held.with_labels(y)
-            self._check_members(coded, reset)
+            frame = np.empty((0, coded.n_members))
+            validate_data(self, frame, skip_check_array=True, reset=reset)
+            if reset and coded.names is not None:
+                self.feature_names_in_ = coded.names
         else:
             coded = Votes.encode(votes, y)
             validate_data(self, votes, skip_check_array=True, reset=reset)
@@ -234,12 +237,6 @@ class BasePruner(SelectorMixin, BaseEstimator):
                 "Give the true label of each sample."
             )
         return coded
-
-    def _check_members(self, votes: Votes | VoteStore, reset: bool) -> None:
-        frame = np.empty((0, votes.n_members))
-        validate_data(self, frame, skip_check_array=True, reset=reset)
-        if reset and votes.names is not None:
-            self.feature_names_in_ = votes.names
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

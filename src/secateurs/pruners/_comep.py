@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -229,16 +229,13 @@ class COMEP(SpreadPruner):
         return greedy_forward(objective, n_keep, objective.resume(first)[:n_keep], settle=tell)
 
 
-@contextmanager
 def _objective(
     votes: Votes | VoteStore, weight: float, executor: Any, shard: str
-) -> Iterator[TDAS]:
-    """Yield the objective, here or spread over workers."""
+) -> AbstractContextManager[TDAS]:
+    """Return the objective, here or spread over workers, to be used in a `with`."""
     if executor is None and (isinstance(votes, Votes) or votes.nbytes <= limits.held_bytes):
-        yield TDAS(in_memory(votes), weight)
-    else:
-        with sharded_tdas(votes, weight, executor, shard) as objective:
-            yield objective
+        return nullcontext(TDAS(in_memory(votes), weight))
+    return sharded_tdas(votes, weight, executor, shard)
 
 
 def _mean_distances(objective: TDAS) -> Floats:
