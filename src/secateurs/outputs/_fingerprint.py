@@ -53,10 +53,5 @@ def _parts(value: Any, above: set[int]) -> Iterator[Any]:
         yield from (np.asarray(array) for array in value.get_arrays())
     elif not callable(value) or hasattr(value, "predict"):
         yield type(value).__qualname__
-        yield from _parts(_state(value), above)
-
-
-def _state(value: Any) -> Any:
-    """Return the attributes of an object, or what it is pickled by."""
-    state = value.__getstate__() if hasattr(value, "__getstate__") else None
-    return getattr(value, "__dict__", None) if state is None else state
+        state = value.__getstate__()  # its attributes, or what it is pickled by
+        yield from _parts(getattr(value, "__dict__", None) if state is None else state, above)
