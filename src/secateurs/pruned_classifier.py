@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_method_params,
+    _estimator_has,
     _num_samples,
     check_is_fitted,
     column_or_1d,
@@ -26,13 +27,6 @@ from secateurs.outputs._folds import shuffled_by_class
 from secateurs.pruners import COMEP
 from secateurs.pruners._base import is_number
 from secateurs.pruning import prune
-
-
-def _fitted_has(name: str) -> Any:
-    def check(pruned: PrunedClassifier) -> bool:
-        return hasattr(getattr(pruned, "estimator_", pruned.estimator), name)
-
-    return check
 
 
 class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -146,7 +140,7 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
-    @available_if(_fitted_has("predict_proba"))
+    @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict probabilities with the pruned ensemble."""
         check_is_fitted(self)

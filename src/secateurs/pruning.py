@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -358,14 +358,9 @@ def _best_method(votes: Votes, keep: int | float, rng: np.random.RandomState) ->
     """Return the method that does best on rows held out."""
     n_keep = resolve_keep(keep, votes.n_members)
     parts = split_votes(votes, rng)
-    scores = []
-    for name, parameters in _CANDIDATES:
-        method = make_pruner(name, keep=n_keep, **parameters)
-        if votes.has_missing and not method.takes_missing:
-            continue
 
-        def choose(part: Votes, method: BasePruner = method) -> Sequence[int]:
-            return clone(method).fit(part).member_indices_.tolist()
+    def accuracy(method: BasePruner) -> float:
+        return held_out_accuracy(parts, lambda part: clone(method).fit(part).member_indices_)
 
-        scores.append((held_out_accuracy(parts, choose), method))
-    return max(scores, key=lambda pair: pair[0])[1]
+    methods = [make_pruner(name, keep=n_keep, **parameters) for name, parameters in _CANDIDATES]
+    return max((m for m in methods if m.takes_missing or not votes.has_missing), key=accuracy)

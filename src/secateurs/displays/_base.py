@@ -19,14 +19,44 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6
 DASHES = ("-", "--", ":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1)))
 
 
-class Display(ABC):
-    """Base class of displays, which store numbers and draw them any number of times.
+class Drawn(ABC):
+    """Numbers that can be drawn any number of times.
 
-    A display implements ``_of`` and ``plot``.
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        What they are drawn on.
     """
 
     ax_: Any
     figure_: Any
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        Display
+            The object itself.
+        """
+
+    def _begin(self, ax: Any, **figure: Any) -> Any:
+        """Set up the axes: those given, or those of a new figure."""
+        if ax is None:
+            pyplot = import_extra("matplotlib.pyplot", "plot", "drawing")
+            ax = pyplot.subplots(layout="constrained", **figure)[1]
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
+class Display(Drawn):
+    """Base class of displays of results, which implement ``_of`` and ``plot``."""
 
     @classmethod
     def from_estimator(
@@ -77,11 +107,8 @@ class Display(ABC):
         votes: Any,
         y: ArrayLike,
         *,
-        pruner: str | BasePruner = "comep",
-        keep: int | float | None = None,
         votes_test: Any = None,
         y_test: ArrayLike | None = None,
-        random_state: Any = None,
         ax: Any = None,
         **parameters: Any,
     ) -> Self:
@@ -93,17 +120,17 @@ class Display(ABC):
             Labels (samples × members) or probabilities (samples × members × classes).
         y : array-like of shape (n_samples,)
             The true labels.
-        pruner, keep, random_state, ax, **parameters
-            As for `from_estimator`.
         votes_test, y_test : array-like, optional
             Predictions on rows to judge on; without them, cross-fitting.
+        ax, **parameters
+            As for `from_estimator`: ``pruner``, ``keep``, ``random_state``, and the method's own.
 
         Returns
         -------
         Display
         """
-        pruning = prune(votes, None, y, pruner, keep, random_state=random_state, **parameters)
-        return cls.from_result(pruning, votes_test, y_test, ax=ax)
+        test = {"X_test": votes_test, "y_test": y_test}
+        return cls.from_estimator(votes, None, y, **test, ax=ax, **parameters)
 
     @classmethod
     def from_result(
@@ -138,29 +165,6 @@ class Display(ABC):
     @abstractmethod
     def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """Compute what is drawn; rows go to `evaluation_of`."""
-
-    @abstractmethod
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        Display
-            The object itself.
-        """
-
-    def _begin(self, ax: Any) -> Any:
-        """Set up the axes: those given, or new ones."""
-        if ax is None:
-            pyplot = import_extra("matplotlib.pyplot", "plot", "drawing")
-            ax = pyplot.subplots(layout="constrained")[1]
-        self.ax_, self.figure_ = ax, ax.figure
-        return ax
 
 
 def pruning_of(result: Pruning | Comparison) -> Pruning:

@@ -6,33 +6,28 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from secateurs._text import listed
-from secateurs.exceptions import InputError, import_extra
+from secateurs.displays._base import Drawn
+from secateurs.exceptions import InputError
 from secateurs.statistics import Pairwise, nemenyi, wilcoxon_holm
 
 _TESTS: dict[str, Callable[..., Pairwise]] = {"nemenyi": nemenyi, "wilcoxon-holm": wilcoxon_holm}
 _STEP = 0.30  # between lines of text, in units of the diagram; the axis lies at 0, above all else
 
 
-class CriticalDifferenceDisplay:
+class CriticalDifferenceDisplay(Drawn):
     """Critical-difference diagram [1]_ of methods compared over data sets.
 
     Methods stand at their average ranks, the best to the left. A bar joins methods of which no two
     differ significantly.
 
-    Create it with `from_scores`; the constructor takes the numbers to draw.
+    Create it with `from_scores`, which draws it on ``ax_`` of ``figure_``; the constructor takes
+    the numbers to draw.
 
     Parameters
     ----------
     pairs : Pairwise
         Outcome of `secateurs.statistics.nemenyi` or `secateurs.statistics.wilcoxon_holm` (of all
         pairs).
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes it is drawn on.
-    figure_ : matplotlib Figure
-        The figure they belong to.
 
     References
     ----------
@@ -77,21 +72,10 @@ class CriticalDifferenceDisplay:
         return cls(_TESTS[test](scores, alpha=alpha)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> CriticalDifferenceDisplay:
-        """Draw the diagram.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        CriticalDifferenceDisplay
-            The object itself.
-        """
-        self.ax_ = _new_axes(len(self.pairs.ranks)) if ax is None else ax
-        self.figure_ = self.ax_.figure
-        bars = _stack(self._spans())
+        """Draw; see `Display.plot`."""
+        self._begin(ax, figsize=(6.0, 1.2 + 0.14 * len(self.pairs.ranks)))
+        ranks = self.pairs.ranks
+        bars = _stack([(ranks[run[0]], ranks[run[-1]]) for run in self.pairs.alike()])
         below = _STEP * (1 + 0.5 * max((level for _, _, level in bars), default=0))
         self._draw_axis()
         for first, last, level in bars:
@@ -100,10 +84,6 @@ class CriticalDifferenceDisplay:
         self._draw_names(below)
         self._draw_critical_difference()
         return self
-
-    def _spans(self) -> list[tuple[float, float]]:
-        ranks = self.pairs.ranks
-        return [(ranks[run[0]], ranks[run[-1]]) for run in self.pairs.alike()]
 
     def _draw_axis(self) -> None:
         n_methods = len(self.pairs.ranks)
@@ -154,8 +134,3 @@ def _stack(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float, int
         ends[level : level + 1] = [last]
         placed.append((first, last, level))
     return placed
-
-
-def _new_axes(n_methods: int) -> Any:
-    pyplot = import_extra("matplotlib.pyplot", "plot", "drawing")
-    return pyplot.subplots(figsize=(6.0, 1.2 + 0.14 * n_methods), layout="constrained")[1]

@@ -111,18 +111,11 @@ def _milliseconds(problem: Problem, pruner: BasePruner, X: Any) -> dict[str, Fig
     return figures
 
 
-class _Format(NamedTuple):
-    """How to write a model, and from what size on it is not written just for a figure."""
-
-    write: Callable[[Any], bytes]
-    most_bytes: int  # of the pickle
-    most_members: float = np.inf
-
-
-# At these limits each takes about a second; all figures together, about two.
-_FORMATS = {
-    "megabytes as .skops": _Format(dump_skops, 40_000_000),
-    "megabytes as .onnx": _Format(onnx_bytes, 8_000_000, 100),
+# What writes a model, and up to what size of its pickle and number of members it does so just for
+# a figure: at these limits each takes about a second; all figures together, about two.
+_FORMATS: dict[str, tuple[Callable[[Any], bytes], int, float]] = {
+    "megabytes as .skops": (dump_skops, 40_000_000, np.inf),
+    "megabytes as .onnx": (onnx_bytes, 8_000_000, 100),
 }
 _written: "WeakKeyDictionary[BasePruner, dict[str, Figure]]" = WeakKeyDictionary()
 
@@ -136,21 +129,22 @@ def _file_sizes(problem: Problem, pruner: BasePruner, n_bytes: Sequence[int]) ->
         n_members = map(len, _members(pruner))
         both = list(zip(_models(problem, pruner), n_members, n_bytes, strict=True))
         found = {}
-        for name, written in _FORMATS.items():
-            before, after = (_megabytes(written, *facts) for facts in both)
+        for name in _FORMATS:
+            before, after = (_megabytes(name, *facts) for facts in both)
             if not np.isnan(after):
                 found[name] = Figure(before, after)
         _written[pruner] = found
     return _written[pruner]
 
 
-def _megabytes(written: _Format, model: Any, n_members: int, n_bytes: int) -> float:
-    if n_bytes > written.most_bytes or n_members > written.most_members:
+def _megabytes(name: str, model: Any, n_members: int, n_bytes: int) -> float:
+    write, most_bytes, most_members = _FORMATS[name]
+    if n_bytes > most_bytes or n_members > most_members:
         return np.nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about how converters call scikit-learn
         try:
-            return len(written.write(model)) / 1e6
+            return len(write(model)) / 1e6
         except Exception:  # the format does not hold such a model, or its extra is not installed
             return np.nan
 

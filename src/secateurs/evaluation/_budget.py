@@ -1,7 +1,5 @@
 """The number of members that meets a budget, and how size and latency are measured."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from collections.abc import Callable, Sequence

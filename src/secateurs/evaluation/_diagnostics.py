@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.evaluation._curves import score
-from secateurs.evaluation._rows import VotedRows
+from secateurs.evaluation._rows import Floats, VotedRows
 from secateurs.measures import kappa, nvi
 from secateurs.measures._pair import ratio
 from secateurs.outputs._votes import Votes
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_IN_HEATMAP = 512
@@ -140,9 +139,6 @@ def selection_steps(votes: Votes, members: Sequence[int], scores: Sequence[float
     after = right_by_size(votes, [order[: n + 1] for n in range(len(order))]) / votes.n_samples
     alone = own_accuracy(votes)[order]
     apart = nvi.matrix(votes.take(order))
-    steps = []
-    for n, member in enumerate(order):
-        distance = float(apart[n, :n].mean()) if n else float("nan")
-        figures = float(scores[n]), float(after[n]), float(alone[n])
-        steps.append(Step(int(member), *figures, distance))
-    return steps
+    distance = [np.nan, *(apart[n, :n].mean() for n in range(1, len(order)))]
+    lines = zip(order, scores, after, alone, distance, strict=True)
+    return [Step(int(member), *map(float, figures)) for member, *figures in lines]

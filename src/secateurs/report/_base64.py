@@ -16,19 +16,7 @@ _BITS = (1, 2, 4, 8, 16)
 
 
 def pack(values: NDArray[Any], n_codes: int | None = None) -> dict[str, Any]:
-    """Pack floats, or codes below ``n_codes`` in as few bits as possible.
-
-    Parameters
-    ----------
-    values : ndarray
-        Numbers, of any shape.
-    n_codes : int, optional
-        Number of codes. By default, values are packed as 64-bit floats.
-
-    Returns
-    -------
-    dict
-        ``bits`` (64 means floats), ``shape``, ``deflated`` and ``base64``.
+    """Pack codes below ``n_codes`` in as few bits as possible; without it, floats in 64 bits.
 
     Examples
     --------

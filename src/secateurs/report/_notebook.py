@@ -24,21 +24,18 @@ def pruning_html(problem: Problem, pruner: BasePruner) -> str:
 
     across = 4 + (_WIDTH - 8) * (sizes - sizes[0]) / max(1, sizes[-1] - sizes[0])
     points = [f"{x:.1f},{height(y):.1f}" for x, y in zip(across, curve, strict=True)]
-    return (
-        environment()
-        .get_template("pruning.html")
-        .render(
-            lines={
-                "ensemble": type(ensemble.model).__name__,
-                "method": repr(pruner),
-                "members": f"{len(order)} of {ensemble.n_members}",
-                "vote of the kept, rows chosen on": f"{curve[-1]:.4f} (all members: {whole:.4f})",
-                "kept, in order of choice": ", ".join([*names, "…"][: len(order)]),
-            },
-            width=_WIDTH,
-            height=_HEIGHT,
-            whole=f"{height(whole):.1f}",
-            points=" ".join(points),
-            range=f"{low:.3f} to {high:.3f}",
-        )
+    template = environment().get_template("pruning.html")
+    return template.render(
+        lines={
+            "ensemble": type(ensemble.model).__name__,
+            "method": repr(pruner),
+            "members": f"{len(order)} of {ensemble.n_members}",
+            "vote of the kept, rows chosen on": f"{curve[-1]:.4f} (all members: {whole:.4f})",
+            "kept, in order of choice": ", ".join([*names, "…"][: len(order)]),
+        },
+        width=_WIDTH,
+        height=_HEIGHT,
+        whole=f"{height(whole):.1f}",
+        points=" ".join(points),
+        range=f"{low:.3f} to {high:.3f}",
     )

@@ -50,23 +50,9 @@ def document(
 ) -> str:
     """Render a template that extends ``document.html``: a page that needs nothing but itself.
 
-    Parameters
-    ----------
-    template : str
-        Name of a template of the package. It fills the block ``body``.
-    title : str
-        Title of the page.
-    package : str
-        Package whose folder ``templates`` has the template.
-    script, style : str
-        JavaScript and CSS of this page, besides what all pages share.
-    **values
-        Values for the template, escaped there unless they are `Markup` or a `Table`.
-
-    Returns
-    -------
-    str
-        The page. Its content security policy allows these scripts and no others.
+    The template stands in the folder ``templates`` of the package and fills the block ``body``.
+    Script and style come after those of all pages; the page's content security policy allows these
+    scripts and no others. Values are escaped unless they are `Markup` or a `Table`.
 
     Examples
     --------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -161,8 +162,7 @@ def wilcoxon_holm(scores: Any, control: Any = None, alpha: float = 0.05) -> Pair
         )
     pairs = [
         (place, other)
-        for place in range(len(names))
-        for other in range(place + 1, len(names))
+        for place, other in combinations(range(len(names)), 2)
         if control is None or control in (names[place], names[other])
     ]
     p_values, leads = np.full((len(names),) * 2, np.nan), np.zeros((len(names),) * 2)

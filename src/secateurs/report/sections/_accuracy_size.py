@@ -67,12 +67,10 @@ def diversity_weight(pruner: BasePruner) -> float | None:
 
 def _is_followed(pruner: BasePruner, live: COMEP) -> bool:
     """Return whether a method is the COMEP that the page runs, up to a weight of the grid."""
-    if not (isinstance(pruner, COMEP) and is_live(pruner)):
+    if not (isinstance(pruner, COMEP) and is_live(pruner) and pruner.start == live.start):
         return False
     chance = pruner.random_state == live.random_state or live.start != "random"
-    return (
-        pruner.start == live.start and chance and weight_of(pruner) in weight_grid(weight_of(live))
-    )
+    return chance and weight_of(pruner) in weight_grid(weight_of(live))
 
 
 def view(data: Plain) -> Plain:

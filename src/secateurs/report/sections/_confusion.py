@@ -54,11 +54,7 @@ def view(data: Plain) -> Plain:
     """Return the matrices of all members, of the kept ones, and of the change."""
     own = data["confusion"]
     whole, kept = own["whole"], own["kept"]
-    change = [
-        [after - before for before, after in zip(*rows, strict=True)]
-        for rows in zip(whole, kept, strict=True)
-    ]
-    n_rows = own["rows"]
+    change, n_rows = np.subtract(kept, whole).tolist(), own["rows"]
     return {
         "labels": [own["labels"][place] for place in own["classes"]],
         "matrices": {

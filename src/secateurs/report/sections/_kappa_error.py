@@ -25,22 +25,20 @@ def facts(subject: Subject) -> Plain:
     front = np.flatnonzero(pairs.front)
     front = front[np.lexsort((pairs.error[front], pairs.kappa[front]))]
 
-    def points(places: NDArray[np.intp]) -> list[list[float]]:
-        return np.stack([pairs.kappa[places], pairs.error[places]], axis=1).round(5).tolist()
+    points = np.stack([pairs.kappa, pairs.error], axis=1).round(5)
 
     def mean(places: NDArray[np.intp]) -> list[float] | None:
         values = pairs.kappa[places], pairs.error[places]
         return [float(one.mean()) for one in values] if len(places) else None
 
     everything, kept = np.arange(len(among)), np.flatnonzero(among)
-
     return {
         "kappa_error": {
             "n_pairs": len(among),
-            "kept": points(kept[:_MOST_PAIRS]),
-            "others": points(others),
-            "front": points(front),
-            "front_pairs": np.stack([pairs.first, pairs.second], axis=1)[front].tolist(),
+            "kept": points[kept[:_MOST_PAIRS]],
+            "others": points[others],
+            "front": points[front],
+            "front_pairs": np.stack([pairs.first, pairs.second], axis=1)[front],
             "mean": mean(everything),
             "mean_kept": mean(kept),
         }

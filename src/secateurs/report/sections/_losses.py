@@ -55,18 +55,15 @@ def view(data: Plain) -> Plain:
     """Return the totals and the tables."""
     own = data["losses"]
     by_class, by_share = own["by_class"], own["by_share"]
-    shares = [f"{100 * low:.0f} % to {100 * high:.0f} %" for low, high in pairwise(own["shares"])]
+    names = [f"{100 * low:.0f} % to {100 * high:.0f} %" for low, high in pairwise(own["shares"])]
+    shares = _lines(names, by_share)
     classes = sorted(_lines(own["labels"], by_class), key=lambda line: (-line[2], line[3]))
     return {
         "lost": sum(by_class["lost"]),
         "won": sum(by_class["won"]),
         "tables": [
             _table("true class", classes, "By class, most lost first"),
-            _table(
-                "members right",
-                _lines(shares, by_share),
-                "By the share of all members that are right",
-            ),
+            _table("members right", shares, "By the share of all members that are right"),
         ],
     }
 

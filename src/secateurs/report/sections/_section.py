@@ -25,12 +25,7 @@ Plain = dict[str, Any]
 class Subject:
     """A choice to report, with what several sections need of it, worked out once.
 
-    Parameters
-    ----------
-    featured : Featured
-        The choice, among others.
-    command : sequence of str, optional
-        The beginning of the command line that makes such a choice.
+    ``command`` is the beginning of the command line that makes such a choice.
     """
 
     def __init__(self, featured: Featured, command: Sequence[str] | None = None) -> None:

@@ -24,9 +24,9 @@ def facts(subject: Subject) -> Plain:
             "relevance": _base64.pack(TDAS(subject.votes, 0.0).relevance),
             "held_out": [curve.own.right.tolist() for curve in found.curves],
             "held_out_labels": [curve.labels.right.tolist() for curve in found.curves],
-            "accuracy": found.accuracy.tolist(),
-            "half_width": found.half_width.tolist(),
-            "overlap": found.overlap.tolist(),
+            "accuracy": found.accuracy,
+            "half_width": found.half_width,
+            "overlap": found.overlap,
         }
     }
 
