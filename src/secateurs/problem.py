@@ -81,22 +81,23 @@ class Problem:
         """
         if isinstance(ensemble, Problem):
             return ensemble.with_test(X_test, y_test)
-        known = _as_ensemble(ensemble)
+        if not isinstance(ensemble, Ensemble):
+            ensemble = Predictions(ensemble) if is_table(ensemble) else as_ensemble(ensemble)
         if y is None:
             raise InputError(
                 "{y} is missing. Give the true labels of the rows to choose on.", y=...
             )
-        if X is None and not isinstance(known, Predictions):
+        if X is None and not isinstance(ensemble, Predictions):
             raise InputError(
                 "{X} is missing. Give the rows to choose on; only predictions do without.", X=...
             )
-        test = _check_test(known, X_test, y_test)
-        if isinstance(known, Predictions):
-            known.prepare(X)  # refuses any X
-            votes = known.votes.with_labels(y)
+        test = _check_test(ensemble, X_test, y_test)
+        if isinstance(ensemble, Predictions):
+            ensemble.prepare(X)  # refuses any X
+            votes = ensemble.votes.with_labels(y)
         else:
-            votes = votes_of(known, X, y, oob, n_jobs)
-            if not oob and looks_trained_on(known, votes):
+            votes = votes_of(ensemble, X, y, oob, n_jobs)
+            if not oob and looks_trained_on(ensemble, votes):
                 warnings.warn(
                     SecateursWarning(
                         "These look like the rows the ensemble was trained on, on which nearly "
@@ -106,7 +107,7 @@ class Problem:
                     ),
                     stacklevel=3,
                 )
-        return cls(known, votes, X, *test, oob, n_jobs, row_hashes(X))
+        return cls(ensemble, votes, X, *test, oob, n_jobs, row_hashes(X))
 
     def with_test(self, X_test: Any, y_test: ArrayLike | None) -> Problem:
         """Return the problem with these rows to test on; with neither, as it is."""
@@ -170,12 +171,6 @@ def row_hashes(X: Any) -> NDArray[np.uint64] | None:
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         values = values.astype(np.float64, copy=False)  # equal numbers of any type hash alike
     return np.asarray(pd.util.hash_pandas_object(pd.DataFrame(values), index=False))
-
-
-def _as_ensemble(ensemble: Any) -> Ensemble:
-    if isinstance(ensemble, Ensemble):
-        return ensemble
-    return Predictions(ensemble) if is_table(ensemble) else as_ensemble(ensemble)
 
 
 def _check_test(

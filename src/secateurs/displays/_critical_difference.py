@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from secateurs._text import listed
 from secateurs.displays._base import Drawn
-from secateurs.exceptions import InputError
+from secateurs.pruners._base import check_option
 from secateurs.statistics import Pairwise, nemenyi, wilcoxon_holm
 
 _TESTS: dict[str, Callable[..., Pairwise]] = {"nemenyi": nemenyi, "wilcoxon-holm": wilcoxon_holm}
@@ -67,8 +66,7 @@ class CriticalDifferenceDisplay(Drawn):
         -------
         CriticalDifferenceDisplay
         """
-        if test not in _TESTS:
-            raise InputError(f"{{test}} is unknown. Give one of: {listed(_TESTS)}.", test=test)
+        check_option("test", test, _TESTS)
         return cls(_TESTS[test](scores, alpha=alpha)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> CriticalDifferenceDisplay:

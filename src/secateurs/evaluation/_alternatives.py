@@ -116,10 +116,7 @@ def live_pruner(evaluation: Evaluation, pruner: BasePruner) -> COMEP:
 
 
 def named_pruners(
-    methods: str | Iterable[str | BasePruner],
-    votes: Votes,
-    diversity_weight: Any,
-    seed: int,
+    methods: str | Iterable[str | BasePruner], votes: Votes, diversity_weight: Any, seed: int
 ) -> tuple[dict[str, BasePruner], list[str]]:
     """Return the methods to compare by their labels, with the floor, and notes.
 

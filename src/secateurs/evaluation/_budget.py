@@ -106,9 +106,10 @@ class Sizes:
 
     def held_out_curve(self, vote: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return sizes, the last one being all members, and their accuracy on rows held out."""
-        n_members = self.problem.n_members
-        nested = self.pruner.is_nested
-        sizes = np.arange(1, n_members + 1) if nested else _spread_sizes(n_members)
+        n_members, nested = self.problem.n_members, self.pruner.is_nested
+        sizes = np.arange(1, n_members + 1)
+        if not nested:  # a search for each: about twenty, denser at the start
+            sizes = np.unique(np.geomspace(1, n_members, 20).round().astype(np.intp))
         right = np.zeros(len(sizes), dtype=np.int64)
         problem = self.problem.without_rows()  # not even test rows: cross-fit
         if vote == "auto":
@@ -194,8 +195,3 @@ def _seconds(predict: Callable[[Any], Any], rows: Any, warm: bool) -> float:
     start = time.perf_counter()
     predict(rows)
     return time.perf_counter() - start
-
-
-def _spread_sizes(n_members: int) -> NDArray[np.intp]:
-    """Return about twenty sizes, for methods that need a search for each; denser at the start."""
-    return np.unique(np.geomspace(1, n_members, 20).round().astype(np.intp))

@@ -132,14 +132,9 @@ def friedman(scores: Any) -> Friedman:
     degrees = n_methods - 1, (n_methods - 1) * (n_sets - 1)
     apart = statistic >= largest * (1 - 1e-12)  # the same order on every data set
     f_statistic = np.inf if apart else (n_sets - 1) * statistic / (largest - statistic)
-    return Friedman(
-        n_sets,
-        n_methods,
-        statistic,
-        float(stats.chi2.sf(statistic, degrees[0])),
-        float(f_statistic),
-        float(stats.f.sf(f_statistic, *degrees)),
-    )
+    p_value, f_p_value = stats.chi2.sf(statistic, degrees[0]), stats.f.sf(f_statistic, *degrees)
+    tests = statistic, float(p_value), float(f_statistic), float(f_p_value)
+    return Friedman(n_sets, n_methods, *tests)
 
 
 def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> float:

@@ -67,9 +67,8 @@ class Subject:
     @cached_property
     def live(self) -> COMEP | None:
         """The COMEP that the page runs itself; None where there are too many members."""
-        if self.votes.n_members > MOST_LIVE:
-            return None
-        return live_pruner(self.evaluation, self.pruner)
+        too_many = self.votes.n_members > MOST_LIVE
+        return None if too_many else live_pruner(self.evaluation, self.pruner)
 
 
 @dataclass(frozen=True)
