@@ -1,4 +1,4 @@
-"""Exceptions raised by secateurs; each class has the exit code of the command line."""
+"""Exceptions raised by secateurs; each class has exit code and error code of the command line."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,6 +55,8 @@ class SecateursError(_Message):
     ----------
     exit_code : int
         Exit code of the command line when this exception reaches it.
+    code : str
+        What is wrong, as ``--json`` prints it.
     parameter : str or None
         The parameter that the message is about: the first one given.
 
@@ -69,6 +71,7 @@ class SecateursError(_Message):
     """
 
     exit_code = 1
+    code = "input.unusable"
 
 
 class InputError(SecateursError, ValueError):
@@ -81,36 +84,42 @@ class UnsupportedEnsembleError(SecateursError, TypeError):
     """The model is of a kind that cannot be treated as asked; the message says why."""
 
     exit_code = 3
+    code = "input.unsupported_ensemble"
 
 
 class UntrustedFileError(SecateursError):
     """A file was refused for safety, before anything in it could do harm."""
 
     exit_code = 4
+    code = "safety.refused"
 
 
 class BudgetError(SecateursError, ValueError):
     """No set of members meets the budget."""
 
     exit_code = 5
+    code = "budget.not_met"
 
 
 class ParityError(SecateursError):
     """An exported model disagrees with the one it was made from; nothing was written."""
 
     exit_code = 6
+    code = "parity.differs"
 
 
 class MissingExtraError(SecateursError, ImportError):
     """A package that is only installed on request is missing."""
 
     exit_code = 7
+    code = "extra.missing"
 
 
 class ExecutorError(SecateursError, RuntimeError):
     """The workers of an executor or cluster failed: there are none, or they were lost."""
 
     exit_code = 8
+    code = "workers.failed"
 
 
 def import_extra(module: str, extra: str, doing: str) -> Any:

@@ -29,10 +29,10 @@ def test_the_form_of_the_table_does_not_matter(desk, known, name):
     frame.to_csv("val.csv.gz", index=False)
     frame[sorted(frame.columns)].to_csv("shuffled.csv", index=False)
     frame.to_csv("bom.csv", index=False, encoding="utf-8-sig")
-    rows = read_rows(desk / name, known, TARGET)
-    assert rows.X.columns.tolist() == FEATURES
-    assert rows.X.to_numpy().tolist() == X.to_numpy().tolist()
-    assert rows.y.tolist() == y.tolist()
+    found_X, found_y = read_rows(desk / name, known, TARGET)
+    assert found_X.columns.tolist() == FEATURES
+    assert found_X.to_numpy().tolist() == X.to_numpy().tolist()
+    assert found_y.tolist() == y.tolist()
 
 
 def test_columns_that_are_no_features_can_be_left_out(desk, known):
@@ -42,8 +42,8 @@ def test_columns_that_are_no_features_can_be_left_out(desk, known):
         Refusal, match=r"unknown to the model: id\. Leave them out with: --ignore id"
     ):
         read_rows(desk / "with-id.csv", known, TARGET)
-    rows = read_rows(desk / "with-id.csv", known, TARGET, ["id"])
-    assert rows.X.columns.tolist() == FEATURES
+    found, _ = read_rows(desk / "with-id.csv", known, TARGET, ["id"])
+    assert found.columns.tolist() == FEATURES
 
 
 def test_a_class_may_be_called_as_gaps_are(desk):
@@ -51,7 +51,8 @@ def test_a_class_may_be_called_as_gaps_are(desk):
     named = np.select([y == "left", y == "stays"], ["NA", "None"], "nan")
     model = RandomForestClassifier(3, random_state=0).fit(X, named)
     X.assign(y=named).to_csv("rows.csv", index=False)
-    assert read_rows(desk / "rows.csv", as_ensemble(model), "y").y.tolist() == named.tolist()
+    _, found = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    assert found.tolist() == named.tolist()
 
 
 @pytest.mark.parametrize(
@@ -88,9 +89,9 @@ def test_a_model_without_names_takes_columns_in_their_order(desk):
     X, y = make_rows(60, 0)
     model = BaggingClassifier(n_estimators=3, random_state=0).fit(X.to_numpy(), y)
     X.assign(y=y).to_csv("rows.csv", index=False)
-    rows = read_rows(desk / "rows.csv", as_ensemble(model), "y")
-    assert isinstance(rows.X, np.ndarray)
-    assert rows.X.tolist() == X.to_numpy().tolist()
+    found, _ = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    assert isinstance(found, np.ndarray)
+    assert found.tolist() == X.to_numpy().tolist()
 
 
 def test_gaps_reach_a_model_that_takes_them(desk):
@@ -98,8 +99,8 @@ def test_gaps_reach_a_model_that_takes_them(desk):
     X.loc[::7, "age"] = np.nan
     model = RandomForestClassifier(3, random_state=0).fit(X, y)
     X.assign(y=y).to_csv("rows.csv", index=False)
-    rows = read_rows(desk / "rows.csv", as_ensemble(model), "y")
-    assert rows.X["age"].isna().tolist() == X["age"].isna().tolist()
+    found, _ = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    assert found["age"].isna().tolist() == X["age"].isna().tolist()
 
 
 def test_the_first_bytes_tell_the_format(desk):

@@ -8,28 +8,9 @@ from typing import Any
 import click
 
 from secateurs._text import one_line
-from secateurs.exceptions import (
-    BudgetError,
-    ExecutorError,
-    InputError,
-    MissingExtraError,
-    ParityError,
-    SecateursError,
-    UnsupportedEnsembleError,
-    UntrustedFileError,
-)
+from secateurs.exceptions import InputError, SecateursError
 
-INTERRUPTED = 130
 _LONGEST = 1000  # letters in a line: names from files may be of any length
-_CODES: tuple[tuple[type[BaseException], str], ...] = (
-    (UnsupportedEnsembleError, "input.unsupported_ensemble"),
-    (UntrustedFileError, "safety.refused"),
-    (BudgetError, "budget.not_met"),
-    (ParityError, "parity.differs"),
-    (MissingExtraError, "extra.missing"),
-    (ExecutorError, "workers.failed"),
-    (SecateursError, "input.unusable"),
-)
 
 
 class Refusal(InputError):  # noqa: N818
@@ -110,12 +91,6 @@ def short_line(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def _from_library(error: Any) -> Failure:
-    code = getattr(error, "code", None)
-    code = code or next(code for kind, code in _CODES if isinstance(error, kind))
-    return Failure(error.exit_code, code, short_line(str(error)))
-
-
 def _from_click(error: Any) -> Failure:
     context, text = getattr(error, "ctx", None), one_line(error.format_message())
     if context is not None:
@@ -129,12 +104,12 @@ def _from_system(error: Any) -> Failure:
     return Failure(3, "input.file", short_line(f"{where}{error.strerror or error}"))
 
 
-_STOPPED = Failure(INTERRUPTED, "interrupted", "interrupted. Run the same command to resume.")
+_STOPPED = Failure(130, "interrupted", "interrupted. Run the same command to resume.")
 _TOO_LARGE = Failure(3, "input.too_large", "not enough memory. Give a smaller model or fewer rows.")
 _MEANINGS: tuple[tuple[Any, Callable[[Any], Failure]], ...] = (
     ((KeyboardInterrupt, click.Abort), lambda _: _STOPPED),
     (click.ClickException, _from_click),
-    (SecateursError, _from_library),
+    (SecateursError, lambda error: Failure(error.exit_code, error.code, short_line(str(error)))),
     (MemoryError, lambda _: _TOO_LARGE),
     (OSError, _from_system),
     # Refused by scikit-learn, or by NumPy.

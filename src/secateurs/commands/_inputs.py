@@ -109,12 +109,11 @@ def _model(files: Files, trust: Trust, out: Output) -> Inputs:
     assert files.data is not None
     assert files.target is not None
     ensemble = _as_ensemble(files.model, load_model(files.model, trust))
-    rows = read_rows(files.data, ensemble, files.target, files.ignore)
-    check_counts(files.data, rows.y, ensemble.classes, out)
+    X, y = read_rows(files.data, ensemble, files.target, files.ignore)
+    check_counts(files.data, y, ensemble.classes, out)
     if files.test is None:
-        return Inputs(ensemble, *rows)
-    test = read_rows(files.test, ensemble, files.target, files.ignore)
-    return Inputs(ensemble, *rows, *test)
+        return Inputs(ensemble, X, y)
+    return Inputs(ensemble, X, y, *read_rows(files.test, ensemble, files.target, files.ignore))
 
 
 def _as_ensemble(path: Path, model: Any) -> Any:

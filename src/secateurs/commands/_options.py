@@ -5,7 +5,7 @@ import difflib
 import functools
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,28 +95,28 @@ class Name(click.ParamType):  # type: ignore[type-arg]
     ----------
     kind : str
         What the names are of.
-    names : callable
-        Returns the names, each with a line of help.
+    names : mapping of str to str
+        The names, each with a line of help.
     """
 
     name = "NAME"
 
-    def __init__(self, kind: str, names: Callable[[], dict[str, str]]) -> None:
+    def __init__(self, kind: str, names: Mapping[str, str]) -> None:
         self.kind = kind
         self.names = names
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
         """Return the name in lower case, or fail with suggestions."""
         key = value.lower()
-        if key not in self.names():
-            self.fail(f"{value!r} is not a {self.kind}.{suggest(key, self.names())}")
+        if key not in self.names:
+            self.fail(f"{value!r} is not a {self.kind}.{suggest(key, self.names)}")
         return key
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         """Return the names that start with what was typed."""
         return [
             CompletionItem(name, help=text)
-            for name, text in self.names().items()
+            for name, text in self.names.items()
             if name.startswith(incomplete.lower())
         ]
 
@@ -130,21 +130,16 @@ def suggest(value: str, names: Iterable[str]) -> str:
     return f" Give one of: {', '.join(known)}."
 
 
-def _methods() -> dict[str, str]:
-    return {name: method.summary for name, method in METHODS.items()}
-
-
-def _methods_and_auto() -> dict[str, str]:
-    return {**_methods(), "auto": "the method that does best on held-out rows"}
-
-
+_SUMMARIES = {name: method.summary for name, method in METHODS.items()}
 PATH = click.Path(path_type=Path)
 KEEP = Keep()
 SIZE = Quantity("SIZE", _BYTES, "5MB or 800kB", shown="")  # type: ignore[arg-type]
 LATENCY = Quantity("LATENCY", _SECONDS, "2ms or 0.5s", shown="ms")
 WEIGHT = Weight()
-METHOD = Name("method", _methods)
-METHOD_OR_AUTO = Name("method", _methods_and_auto)
+METHOD = Name("method", _SUMMARIES)
+METHOD_OR_AUTO = Name(
+    "method", {**_SUMMARIES, "auto": "the method that does best on held-out rows"}
+)
 
 
 class Option(click.Option):
@@ -163,6 +158,10 @@ class Option(click.Option):
 
 
 option = functools.partial(click.option, cls=Option)
+file_option = functools.partial(option, type=PATH, metavar="FILE")
+IGNORE = option(
+    "--ignore", multiple=True, metavar="COL", help="Column that is not a feature; repeatable."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -299,39 +298,20 @@ FILES = bundled(
     click.argument("model", type=PATH, required=False),
     click.argument("data", type=PATH, required=False),
     option("-t", "--target", metavar="COL", help="Column with the true labels."),
-    option(
-        "--ignore",
-        multiple=True,
-        metavar="COL",
-        help="Column that is not a feature; repeatable.",
-    ),
-    option(
+    IGNORE,
+    file_option(
         "--predictions",
-        type=PATH,
-        metavar="FILE",
         help="Predictions instead of MODEL and DATA: one column of labels per member (.csv, "
         ".parquet, .npy), or .npz with votes or probabilities (rows × members × classes), y, "
         "classes, names.",
     ),
-    option(
-        "--labels",
-        type=PATH,
-        metavar="FILE",
-        help="True labels of the predictions, if in a separate file.",
-    ),
-    option(
+    file_option("--labels", help="True labels of the predictions, if in a separate file."),
+    file_option(
         "--test",
-        type=PATH,
-        metavar="FILE",
         help="Rows (or predictions) used neither for training nor for choosing, to measure on. "
         "Default: 5-fold cross-fitting on the rows to choose on.",
     ),
-    option(
-        "--test-labels",
-        type=PATH,
-        metavar="FILE",
-        help="True labels of --test, if in a separate file.",
-    ),
+    file_option("--test-labels", help="True labels of --test, if in a separate file."),
 )
 
 N_JOBS = option(

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from secateurs.commands._errors import Refusal
-from secateurs.commands._rows import as_classes
-from secateurs.commands._tables import kind_of, read_arrays, read_table, require_columns, shown
+from secateurs.commands._rows import as_classes, refuse_gaps
+from secateurs.commands._tables import kind_of, read_table, require_columns, shown
 from secateurs.exceptions import reading
 
 
@@ -86,10 +86,16 @@ def _from_arrays(path: Path) -> Predicted:
 
 
 def _label_arrays(path: Path) -> dict[str, Any]:
-    """Read arrays that can hold labels: numbers, truth values or text."""
+    """Read the arrays of an .npz file, or the votes of an .npy file; all hold numbers or text."""
     import numpy as np
 
-    arrays = read_arrays(path)
+    with reading(path):
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            arrays = {"votes": found}
+        else:
+            with found:
+                arrays = dict(found)
     for name, array in arrays.items():
         if array.dtype.kind == "S":
             with reading(path):
@@ -113,18 +119,8 @@ def _from_table(
     if members.shape[1] == 0:
         raise Refusal("no_members", f"{path} has no column except the target. Give one per member.")
     for name in (*members.columns, *wanted):
-        _refuse_gaps(path, name, frame[name].to_numpy())
+        refuse_gaps(f"{path}, column {name!r}", frame[name].tolist())
     return Predicted(path, members, frame[wanted[0]].to_numpy() if wanted else None)
-
-
-def _refuse_gaps(path: Path, column: str, texts: Any) -> None:
-    empty = texts == ""
-    if empty.any():
-        raise Refusal(
-            "missing_label",
-            f"{path}, column {column!r}, row {int(empty.argmax()) + 1} is empty. Give a label, or "
-            "drop the row.",
-        )
 
 
 def _read_labels(path: Path, target: str | None) -> Any:
@@ -145,7 +141,7 @@ def _read_labels(path: Path, target: str | None) -> Any:
             )
         require_columns(path, frame, [target])
         column = target
-    _refuse_gaps(path, column, frame[column].to_numpy())
+    refuse_gaps(f"{path}, column {column!r}", frame[column].tolist())
     return frame[column].to_numpy()
 
 
@@ -185,7 +181,8 @@ def _same_coding(found: Predicted, labels: Path) -> Predicted:
             f"no prediction in {found.path} matches a true label in {labels}: predicted are "
             f"{shown(predicted, 5)}, true are {shown(true, 5)}. Give both in the same coding.",
         )
-    return replace(found, table=_framed(votes, found.names), y=y)
+    table = votes if found.names is None else pd.DataFrame(votes, columns=found.names)
+    return replace(found, table=table, y=y)
 
 
 def _with_places(found: Predicted, labels: Path) -> Predicted:
@@ -238,9 +235,3 @@ def _check_whole(found: Predicted, votes: Any, y: Any, labels: Path) -> None:
                 f"{path}{column}, row {row + 1}: {values[row, place]:g} is not a label. "
                 "Give classes; put probabilities (rows × members × classes) into an .npz file.",
             )
-
-
-def _framed(votes: Any, names: list[str] | None) -> Any:
-    import pandas as pd
-
-    return votes if names is None else pd.DataFrame(votes, columns=names)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from secateurs._text import one_line
 from secateurs.commands._errors import Refusal
@@ -13,21 +13,16 @@ from secateurs.commands._tables import read_table, require_columns, shown
 _FEW_ROWS = 5  # of a class
 
 
-class LabelledRows(NamedTuple):
-    """Rows of a table in the form a model takes, and their true labels."""
-
-    X: Any
-    y: Any
-
-
-def read_rows(path: Path, ensemble: Any, target: str, ignore: Sequence[str] = ()) -> LabelledRows:
-    """Read a table, and match it with the model's features and classes."""
+def read_rows(
+    path: Path, ensemble: Any, target: str, ignore: Sequence[str] = ()
+) -> tuple[Any, Any]:
+    """Read rows in the form a model takes, and their true labels as its classes."""
     frame = read_table(path, as_text=[target])
     require_columns(path, frame, [target, *ignore])
     y = as_classes(frame[target].tolist(), ensemble.classes, f"{path}, column {target!r}")
     X = _matched(path, frame.drop(columns=[target, *ignore]), ensemble)
     _try_some(path, X, ensemble)
-    return LabelledRows(X, y)
+    return X, y
 
 
 def check_counts(path: Path, y: Any, classes: Any, out: Output) -> None:
@@ -53,14 +48,11 @@ def as_classes(texts: Sequence[str], classes: Any, where: str) -> Any:
     """Return the classes of a model that the text of labels stands for."""
     import numpy as np
 
-    known = _spellings(classes)
-    numbers = classes.dtype.kind in "biuf"
-    codes = {text: known.get(_number(text) if numbers else text) for text in set(texts)}
-    if "" in codes and codes[""] is None:
-        raise Refusal(
-            "missing_label",
-            f"{where}, row {texts.index('') + 1} is empty. Give a label, or drop the row.",
-        )
+    spell: Any = _number if classes.dtype.kind in "biuf" else str
+    known = {spell(str(label)): code for code, label in enumerate(classes.tolist())}
+    codes = {text: known.get(spell(text)) for text in set(texts)}
+    if codes.get("", 0) is None:
+        refuse_gaps(where, texts)
     foreign = [text for text, code in codes.items() if code is None]
     if foreign:
         first = min(texts.index(text) for text in foreign)
@@ -72,16 +64,17 @@ def as_classes(texts: Sequence[str], classes: Any, where: str) -> Any:
     return classes[np.array([codes[text] for text in texts])]
 
 
-def _spellings(classes: Any) -> dict[object, int]:
-    if classes.dtype.kind in "biuf":
-        return {float(label): code for code, label in enumerate(classes.tolist())}
-    return {str(label): code for code, label in enumerate(classes.tolist())}
+def refuse_gaps(where: str, texts: Sequence[str]) -> None:
+    """Refuse an empty label."""
+    if "" in texts:
+        row = texts.index("") + 1
+        text = f"{where}, row {row} is empty. Give a label, or drop the row."
+        raise Refusal("missing_label", text)
 
 
 def _number(text: str) -> float | None:
-    words = {"true": 1.0, "false": 0.0}
     try:
-        return words[text.strip().lower()] if text.strip().lower() in words else float(text)
+        return float({"true": "1", "false": "0"}.get(text.strip().lower(), text))
     except ValueError:
         return None
 
@@ -165,11 +158,17 @@ def _numbers(path: Path, frame: Any) -> Any:
 
 def _try_some(path: Path, X: Any, ensemble: Any) -> None:
     """Let every member predict the rows most likely to fail, before any work."""
+    import numpy as np
+    import pandas as pd
+
     from secateurs.outputs._collect import collect_votes
 
-    gaps = _gaps(X)
+    frame = pd.DataFrame(X)
+    gaps = frame.isna().to_numpy()
     row = int(gaps.any(axis=1).argmax())
-    some = sorted({0, row, _largest(X)})
+    numbers = frame.select_dtypes("number").to_numpy(dtype=float, na_value=0.0)
+    farthest = int(np.abs(numbers).max(axis=1).argmax()) if numbers.size else 0  # from 0
+    some = sorted({0, row, farthest})
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the real call will repeat them
@@ -185,18 +184,3 @@ def _try_some(path: Path, X: Any, ensemble: Any) -> None:
         raise Refusal(
             "prediction", f"the model cannot predict the rows of {path}: {one_line(str(error))}"
         ) from error
-
-
-def _gaps(X: Any) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(X).isna().to_numpy()
-
-
-def _largest(X: Any) -> int:
-    """Return the row with the number farthest from 0."""
-    import numpy as np
-    import pandas as pd
-
-    numbers = pd.DataFrame(X).select_dtypes("number").to_numpy(dtype=float, na_value=0.0)
-    return int(np.abs(numbers).max(axis=1).argmax()) if numbers.size else 0

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import io
 import re
 import warnings
 import zlib
@@ -70,18 +69,6 @@ def read_table(path: Path, as_text: Sequence[str] | None = ()) -> "pd.DataFrame"
     return frame
 
 
-def read_arrays(path: Path) -> dict[str, Any]:
-    """Read an .npz file, or an .npy file (whose array is called votes)."""
-    import numpy as np
-
-    with reading(path):
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.ndarray):
-            return {"votes": found}
-        with found:
-            return {name: found[name] for name in found.files}
-
-
 def require_columns(path: Path, frame: "pd.DataFrame", names: Sequence[str]) -> None:
     """Refuse a table that lacks a column, and suggest a similar one."""
     import difflib
@@ -120,8 +107,6 @@ def about(path: Path | str) -> Iterator[None]:
 def _csv(path: Path, kind: str, as_text: Sequence[str] | None) -> "pd.DataFrame":
     import pandas as pd
 
-    names = _header(path, kind)
-    _check_header(path, names)
     plain: dict[str, Any] = {"dtype": str, "na_filter": False}
     settings: dict[str, Any] = {
         "encoding": "utf-8-sig",
@@ -130,6 +115,7 @@ def _csv(path: Path, kind: str, as_text: Sequence[str] | None) -> "pd.DataFrame"
         "low_memory": False,
     }
     try:
+        names = _header(path, kind)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             if as_text is None:
@@ -139,31 +125,25 @@ def _csv(path: Path, kind: str, as_text: Sequence[str] | None) -> "pd.DataFrame"
                 frame[name] = pd.read_csv(path, usecols=[name], **settings, **plain)[name]
             return frame
     except pd.errors.ParserWarning as error:
-        raise _ragged(path, ", a line has too many fields") from error
-    except pd.errors.ParserError as error:
-        found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error))
-        if found is None:
-            raise _unreadable(path, error) from error
-        raise _ragged(path, f", line {found[1]} has {found[2]} fields") from error
+        raise _ragged(path, "a line has too many fields") from error
     except UnicodeDecodeError as error:
-        raise _not_utf8(path) from error
-    except (OSError, EOFError, ValueError, OverflowError, zlib.error) as error:
-        raise _unreadable(path, error) from error
+        raise Refusal("encoding", f"{path} is not UTF-8 text. Save it as UTF-8.") from error
+    except SecateursError:
+        raise
+    except (OSError, EOFError, ValueError, OverflowError, csv.Error, zlib.error) as error:
+        if found := re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error)):
+            raise _ragged(path, f"line {found[1]} has {found[2]} fields") from error
+        text = f"{path} cannot be read: {one_line(str(error))}. It is damaged."
+        raise Refusal("unreadable", text) from error
 
 
 def _header(path: Path, kind: str) -> list[str]:
-    """Read the column names as they are; pandas would rename duplicates."""
-    opener = gzip.open if kind == "gzip" else open
-    try:
-        with (
-            opener(path, "rb") as handle,
-            io.TextIOWrapper(handle, "utf-8-sig", newline="") as text,
-        ):
-            return next((row for row in csv.reader(text) if row), [])
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path) from error
-    except (OSError, EOFError, csv.Error, zlib.error) as error:
-        raise _unreadable(path, error) from error
+    """Read and check the column names as they are; pandas would rename duplicates."""
+    opener: Any = gzip.open if kind == "gzip" else open
+    with opener(path, "rt", encoding="utf-8-sig", newline="") as text:
+        names = next((row for row in csv.reader(text) if row), [])
+    _check_header(path, names)
+    return names
 
 
 def _check_header(path: Path, names: Sequence[str]) -> None:
@@ -192,16 +172,8 @@ def _check_header(path: Path, names: Sequence[str]) -> None:
 
 
 def _ragged(path: Path, where: str) -> Refusal:
-    text = f"{path}{where}, more than there are column names. Quote cells that contain commas."
+    text = f"{path}, {where}, more than there are column names. Quote cells that contain commas."
     return Refusal("ragged", text)
-
-
-def _not_utf8(path: Path) -> Refusal:
-    return Refusal("encoding", f"{path} is not UTF-8 text. Save it as UTF-8.")
-
-
-def _unreadable(path: Path, error: Exception) -> Refusal:
-    return Refusal("unreadable", f"{path} cannot be read: {one_line(str(error))}. It is damaged.")
 
 
 def _parquet(path: Path, as_text: Sequence[str] | None) -> "pd.DataFrame":

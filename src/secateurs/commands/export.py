@@ -8,7 +8,7 @@ import click
 
 from secateurs._text import columns
 from secateurs.commands._inputs import load_model
-from secateurs.commands._options import FORCE, PATH, Trust, common, option, trusting
+from secateurs.commands._options import FORCE, IGNORE, PATH, Trust, common, option, trusting
 from secateurs.commands._output import Output
 from secateurs.commands._rows import check_names
 from secateurs.commands._tables import read_table, require_columns, require_file
@@ -26,7 +26,7 @@ from secateurs.commands._tables import read_table, require_columns, require_file
     help="Table of at least 100 rows to compare predictions on.",
 )
 @option("-t", "--target", metavar="COL", help="Column with the true labels, left out.")
-@option("--ignore", multiple=True, metavar="COL", help="Column that is not a feature; repeatable.")
+@IGNORE
 @FORCE
 @trusting("--max-bytes")
 @common

@@ -24,7 +24,7 @@ def plan_names() -> list[str]:
 @click.command()
 @option(
     "--only",
-    type=Name("table or figure", lambda: dict.fromkeys(plan_names(), "")),
+    type=Name("table or figure", dict.fromkeys(plan_names(), "")),
     multiple=True,
     help="Table or figure to reproduce, such as table-dt; repeatable. Default: all.",
 )
