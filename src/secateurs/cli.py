@@ -54,17 +54,12 @@ class Secateurs(click.Group):
         try:
             code = super().main(args=given, **settings)
         except Exception as error:
-            sys.exit(_end(error, given))
+            if "--debug" in given:
+                traceback.print_exception(error)
+            found = failure(error)
+            print_failure(found, "--json" in given)
+            sys.exit(found.exit_code)
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def _end(error: Exception, given: Sequence[str]) -> int:
-    """Print why a command failed, and return the exit code."""
-    if "--debug" in given:
-        traceback.print_exception(error)
-    found = failure(error)
-    print_failure(found, "--json" in given)
-    return found.exit_code
 
 
 def _never_fail_to_print() -> None:

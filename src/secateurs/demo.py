@@ -47,7 +47,6 @@ class Demo:
 def run(
     folder: Path,
     n_trees: int = 300,
-    sizes: tuple[int, ...] = SIZES,
     callback: Callable[[int, int, str], object] | None = None,
 ) -> Demo:
     """Train a forest, compare all methods, and write the best result and a report.
@@ -59,8 +58,6 @@ def run(
         overwritten, other files are not.
     n_trees : int, default=300
         Number of trees in the forest.
-    sizes : tuple of int, default=(10, 30)
-        Numbers of members to keep.
     callback : callable(done, total, name), optional
         Progress callback.
 
@@ -75,6 +72,7 @@ def run(
     from secateurs import COMEP, all_pruners
     from secateurs.comparison import compare
     from secateurs.persistence import save
+    from secateurs.persistence._files import write_file
     from secateurs.report import report_data, write_report
 
     _take(folder)
@@ -88,7 +86,7 @@ def run(
         X_choose,
         y_choose,
         [*all_pruners(), COMEP(diversity_weight=_LOW_WEIGHT)],
-        sizes,
+        SIZES,
         X_test=X_test,
         y_test=y_test,
         random_state=SEED,
@@ -97,7 +95,8 @@ def run(
     pruning = comparison.pruning()
     save(forest, folder / "forest.skops", force=True)
     for name, rows, labels in (("choose", X_choose, y_choose), ("test", X_test, y_test)):
-        _write_rows(folder / f"{name}.csv", rows, labels)
+        table = rows.assign(**{TARGET: labels}).to_csv(index=False, lineterminator="\n")
+        write_file(folder / f"{name}.csv", table.encode())
     pruning.save(folder / "small.skops", force=True)
     data = report_data(comparison, command=command_of(folder))
     write_report(data, folder / "report.html", force=True)
@@ -119,10 +118,3 @@ def _take(folder: Path) -> None:
         raise InputError(f"{folder / foreign[0]} is not from a demo. Give another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _MARK).touch()
-
-
-def _write_rows(path: Path, rows: Any, labels: Any) -> None:
-    from secateurs.persistence._files import write_file
-
-    table = rows.assign(**{TARGET: labels})
-    write_file(path, table.to_csv(index=False, lineterminator="\n").encode())

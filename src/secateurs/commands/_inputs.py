@@ -49,7 +49,12 @@ def read_inputs(files: Files, trust: Trust, out: Output) -> Inputs:
 
 def check_files(files: Files) -> None:
     """Refuse files that do not go together or do not exist, before anything is loaded."""
-    _check_usage(files)
+    if files.predictions is None:
+        _check_model_usage(files)
+    elif files.model is not None:
+        raise click.UsageError("--predictions replaces MODEL and DATA. Give one or the other.")
+    elif files.test_labels is not None and files.test is None:
+        raise click.UsageError("--test-labels needs --test.")
     for path in files.paths.values():
         require_file(path)
 
@@ -86,13 +91,7 @@ def load_model(path: Path, trust: Trust) -> Any:
             ) from None
 
 
-def _check_usage(files: Files) -> None:
-    if files.predictions is not None:
-        if files.model is not None:
-            raise click.UsageError("--predictions replaces MODEL and DATA. Give one or the other.")
-        if files.test_labels is not None and files.test is None:
-            raise click.UsageError("--test-labels needs --test.")
-        return
+def _check_model_usage(files: Files) -> None:
     for name in ("model", "data"):
         if getattr(files, name) is None:
             raise click.UsageError(f"Missing argument {name.upper()!r}, or --predictions FILE.")

@@ -191,11 +191,7 @@ class Files:
     @property
     def paths(self) -> dict[str, Path]:
         """The files that are given, by their names in the command."""
-        return {
-            field.name: value
-            for field in dataclasses.fields(self)
-            if isinstance(value := getattr(self, field.name), Path)
-        }
+        return {name: value for name, value in vars(self).items() if isinstance(value, Path)}
 
     @functools.cached_property
     def hashes(self) -> dict[str, dict[str, str]]:

@@ -97,11 +97,8 @@ class Output:
         """
         if self.as_json or self.quiet:
             yield lambda *_: None
-        elif sys.stderr.isatty():
-            with _bar(label) as report:
-                yield report
         else:
-            with _lines(label) as report:
+            with (_bar if sys.stderr.isatty() else _lines)(label) as report:
                 yield report
 
 

@@ -83,8 +83,7 @@ def _matched(path: Path, frame: Any, ensemble: Any) -> Any:
     """Return the features in the model's order, as numbers where it takes nothing else."""
     names, n_features = _features(ensemble)
     if names is not None:
-        check_names(path, list(frame.columns), names)
-        frame = frame[names]
+        frame = in_order(path, frame, names)
     elif n_features is not None and n_features != frame.shape[1]:
         raise Refusal(
             "feature_count",
@@ -113,11 +112,11 @@ def _takes_text(ensemble: Any) -> bool:
     return bool(ensemble.pipelines) or any(hasattr(member, "steps") for member in ensemble.members)
 
 
-def check_names(path: Path, found: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse a table that lacks features of the model, or has other columns."""
-    there, known = set(found), set(names)
+def in_order(path: Path, frame: Any, names: list[str]) -> Any:
+    """Return the model's features in its order; refuse a table without some, or with others."""
+    there, known = set(frame.columns), set(names)
     missing = [name for name in names if name not in there]
-    foreign = [name for name in found if name not in known]
+    foreign = [name for name in frame.columns if name not in known]
     if missing:
         also = f" Columns unknown to the model: {shown(foreign, 5)}." if foreign else ""
         raise Refusal(
@@ -130,6 +129,7 @@ def check_names(path: Path, found: Sequence[str], names: Sequence[str]) -> None:
             f"{path} has columns unknown to the model: {shown(foreign, 5)}. Leave them out with: "
             f"{options}",
         )
+    return frame[names]
 
 
 def _numbers(path: Path, frame: Any) -> Any:

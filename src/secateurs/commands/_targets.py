@@ -1,6 +1,6 @@
 """Files that a command writes: checked before any work, written completely or not at all."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -65,13 +65,13 @@ class Targets:
             raise Refusal("same_file", f"{twice[0]} would be written twice. Give another name.")
         refuse_existing(self.paths, self.force)
 
-    def pages(self, make: Callable[[], dict[str, Any]]) -> dict[Path, bytes]:
-        """Return the contents of the report and of the file of figures, if they are wanted."""
+    def pages(self, result: Any, *rows: Any, **settings: Any) -> dict[Path, bytes]:
+        """Return the contents of the wanted pages about a result, from `report_data`."""
         if self.report is None and self.run is None:
             return {}
-        from secateurs.report import render
+        from secateurs.report import render, report_data
 
-        data = make()
+        data = report_data(result, *rows, **settings)
         contents = {}
         if self.report is not None:
             contents[self.report] = render(data).encode()

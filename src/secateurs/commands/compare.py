@@ -89,7 +89,10 @@ def compare(
     found = _compare(inputs, methods or tuple(METHODS), keep or _SIZES, method, out)
     board = limits.apply(found.leaderboard())
     with out.progress("writing"):
-        _write(found, board, files, targets)
+        contents = targets.pages(found, command=files.command)
+        if targets.output is not None:
+            contents[targets.output] = board.to_csv(index=False, lineterminator="\n").encode()
+        write_all(contents)
     for note in found.notes:
         out.note(note)
     from secateurs.comparison import board_lines
@@ -127,18 +130,6 @@ def _compare(
             random_state=method.random_state,
             callback=lambda done, total, _: report(done, total),
         )
-
-
-def _write(found: Any, board: Any, files: Files, targets: Targets) -> None:
-    def figures() -> Any:
-        from secateurs.report import report_data
-
-        return report_data(found, command=files.command)
-
-    contents = targets.pages(figures)
-    if targets.output is not None:
-        contents[targets.output] = board.to_csv(index=False, lineterminator="\n").encode()
-    write_all(contents)
 
 
 def as_text(lines: list[dict[str, Any]]) -> str:

@@ -27,22 +27,18 @@ def convert(out: Output, source: Path, output: Path, force: bool, trust: Trust) 
     from secateurs.persistence import save
     from secateurs.persistence._files import refuse_existing
 
-    refuse_existing((output, output.with_suffix(".json")), force)
+    written = (output, output.with_suffix(".json"))
+    refuse_existing(written, force)
     with out.progress("reading the model"):
         model = load_model(source, trust)
     with out.progress("writing the model"):
         save(model, output, force=force, trust_types=trust.trust_types)
-    sizes = [path.stat().st_size for path in (source, output)]
-    out.result(
-        {
-            "wrote": [str(output), str(output.with_suffix(".json"))],
-            "model": type(model).__name__,
-            "bytes_before": sizes[0],
-            "bytes_after": sizes[1],
-        },
-        columns(
-            ("file", "bytes"),
-            [(str(path), f"{size:,}") for path, size in zip((source, output), sizes, strict=True)],
-        ),
-    )
-    out.note(f"wrote {output}, {output.with_suffix('.json')}")
+    facts = {
+        "wrote": [str(path) for path in written],
+        "model": type(model).__name__,
+        "bytes_before": source.stat().st_size,
+        "bytes_after": output.stat().st_size,
+    }
+    rows = [(str(source), f"{facts['bytes_before']:,}"), (str(output), f"{facts['bytes_after']:,}")]
+    out.result(facts, columns(("file", "bytes"), rows))
+    out.note(f"wrote {', '.join(map(str, written))}")

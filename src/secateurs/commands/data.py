@@ -33,10 +33,12 @@ def list_sets(out: Output, data_dir: Path | None) -> None:
     """List the data sets, and where each comes from."""
     from secateurs.paper.datasets import status
 
-    rows = status(existing(data_dir))
+    check_folder(data_dir)
+    rows = status(data_dir)
     headings = ("name", "paper name", "source", "rows", "features", "classes")
     lines = [
-        (row["name"], row["paper_name"], row["source"], *(_count(row[key]) for key in headings[3:]))
+        [row["name"], row["paper_name"], row["source"]]
+        + ["" if row[key] is None else f"{row[key]:,}" for key in headings[3:]]
         for row in rows
     ]
     out.result({"datasets": rows}, columns(headings, lines, left=3))
@@ -49,8 +51,10 @@ def verify_sets(out: Output, data_dir: Path | None) -> None:
     """Compare the files in the folder with their checksums."""
     from secateurs.paper.datasets import verify
 
+    folder = _given(data_dir)
+    check_folder(folder)
     with out.progress("reading the data sets"):
-        rows = verify(_given(data_dir))
+        rows = verify(folder)
     wrong = [row["name"] for row in rows if row["state"] == "another file"]
     if wrong:
         raise Refusal(
@@ -75,7 +79,7 @@ def fetch_sets(out: Output, names: tuple[str, ...], data_dir: Path | None) -> No
     """
     from secateurs.paper.datasets import DATASETS, fetch
 
-    target = _given(data_dir, must_exist=False)
+    target = _given(data_dir)
     for name in names:
         if name not in DATASETS:
             raise Refusal("no_dataset", f"{name!r} is not a data set.{suggest(name, DATASETS)}")
@@ -88,20 +92,13 @@ def fetch_sets(out: Output, names: tuple[str, ...], data_dir: Path | None) -> No
     out.result({"datasets": rows}, columns(("name", "source", "file"), lines, left=3))
 
 
-def _count(number: int | None) -> str:
-    return "" if number is None else f"{number:,}"
-
-
-def _given(data_dir: Path | None, must_exist: bool = True) -> Path:
+def _given(data_dir: Path | None) -> Path:
     if data_dir is None:
         raise click.UsageError("Which folder? Give --data DIR, or set SECATEURS_DATA.")
-    found = existing(data_dir) if must_exist else data_dir
-    assert found is not None
-    return found
+    return data_dir
 
 
-def existing(data_dir: Path | None) -> Path | None:
-    """Return the folder; refuse a path that is not one."""
+def check_folder(data_dir: Path | None) -> None:
+    """Refuse a path that is not a folder."""
     if data_dir is not None and not data_dir.is_dir():
         raise Refusal("no_folder", f"{data_dir} is not a folder. Give one with NAME.csv.gz files.")
-    return data_dir

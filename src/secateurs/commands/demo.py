@@ -2,7 +2,6 @@
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -35,7 +34,7 @@ def demo(out: Output, output: Path, trees: int) -> None:
     Takes about a minute; needs neither data nor network.
     """
     from secateurs.comparison import board_lines
-    from secateurs.demo import run
+    from secateurs.demo import command_of, run
 
     out.note(f"A forest of {trees} trees on handwritten digits, pruned with every method.")
     with out.progress("training and pruning") as report:
@@ -43,7 +42,10 @@ def demo(out: Output, output: Path, trees: int) -> None:
     lines = board_lines(made.comparison.leaderboard())
     method, size = made.comparison.best
     wrote = [str(path) for path in made.paths]
-    next_command = _next(made, size)
+    words = [*command_of(output), "--keep", str(size)]
+    if (output / "forest-pruned.skops").exists():
+        words.append("--force")
+    next_command = shlex.join(words)
     for note in made.comparison.notes:
         out.note(note)
     out.result(
@@ -56,13 +58,3 @@ def demo(out: Output, output: Path, trees: int) -> None:
     out.note(f"{output / 'small.skops'} has {n_kept} of the trees, chosen by {method}.")
     out.note(f"open: {output / 'report.html'}")
     out.note(f"next: {next_command}")
-
-
-def _next(made: Any, size: int) -> str:
-    """Return a command that prunes the same forest, for the user to run and change."""
-    from secateurs.demo import command_of
-
-    words = [*command_of(made.folder), "--keep", str(size)]
-    if (made.folder / "forest-pruned.skops").exists():
-        words.append("--force")
-    return shlex.join(words)

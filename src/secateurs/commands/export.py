@@ -10,7 +10,7 @@ from secateurs._text import columns
 from secateurs.commands._inputs import load_model
 from secateurs.commands._options import FORCE, IGNORE, PATH, Trust, common, option, trusting
 from secateurs.commands._output import Output
-from secateurs.commands._rows import check_names
+from secateurs.commands._rows import in_order
 from secateurs.commands._tables import read_table, require_columns, require_file
 
 
@@ -73,10 +73,7 @@ def _features(path: Path, model: Any, left_out: list[str]) -> Any:
     require_columns(path, frame, left_out)
     frame = frame.drop(columns=left_out)
     names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return frame
-    check_names(path, list(frame.columns), list(names))
-    return frame[list(names)]
+    return frame if names is None else in_order(path, frame, list(names))
 
 
 def _lines(output: Path, check: dict[str, Any]) -> list[tuple[str, str]]:

@@ -27,7 +27,10 @@ def methods(out: Output, name: str | None) -> None:
 
 
 def _facts(method: Method) -> dict[str, Any]:
+    import inspect
+
     pruner = method.load()
+    ahead, *_sections = inspect.cleandoc(pruner.__doc__ or "").split("\n\nParameters\n")
     return {
         "class": f"secateurs.{method.pruner}",
         "summary": method.summary,
@@ -37,15 +40,8 @@ def _facts(method: Method) -> dict[str, Any]:
         "cost": method.cost,
         "citation": method.citation,
         "parameters": pruner().get_params(deep=False),
-        "description": _description(pruner),
+        "description": ahead.replace(" [1]_", ""),
     }
-
-
-def _description(pruner: type) -> str:
-    """Return the docstring's text ahead of its sections."""
-    import inspect
-
-    return inspect.cleandoc(pruner.__doc__ or "").split("\n\nParameters\n")[0].replace(" [1]_", "")
 
 
 def _text(name: str, facts: dict[str, Any]) -> str:

@@ -168,13 +168,8 @@ def _write(pruning: Any, inputs: Inputs, files: Files, targets: Targets, trust: 
     """Write what was asked for; report and figures are made before anything is written."""
     from secateurs.persistence import save
 
-    def figures() -> Any:
-        from secateurs.report import report_data
-
-        rows = (inputs.X_test, inputs.y_test)
-        return report_data(pruning, *rows, X=inputs.X, command=files.command)
-
-    contents = targets.pages(figures)
+    rows = (inputs.X_test, inputs.y_test)
+    contents = targets.pages(pruning, *rows, X=inputs.X, command=files.command)
     provenance = pruning.provenance() | {"inputs": files.hashes}
     if targets.output is not None and inputs.X is None:
         contents[targets.output] = (to_json(provenance) + "\n").encode()

@@ -12,7 +12,7 @@ from secateurs.commands._errors import Refusal
 from secateurs.commands._options import N_JOBS, PATH, RANDOM_STATE, Name, common, option
 from secateurs.commands._output import Output
 from secateurs.commands._settings import cluster, scheduler_option
-from secateurs.commands.data import DATA_DIR, existing
+from secateurs.commands.data import DATA_DIR, check_folder
 
 
 def plan_names() -> list[str]:
@@ -68,14 +68,14 @@ def reproduce(
     \b
     secateurs reproduce --quick --only table-dt -o results
     """  # noqa: D301
-    existing(data_dir)
+    check_folder(data_dir)
     if output.exists() and not output.is_dir():
         raise Refusal("no_folder", f"{output} is not a folder. Give another one.")
     from secateurs.paper import PLANS, load_plan
     from secateurs.paper import reproduce as run_plans
 
     if dry_run:
-        counts = {name: _n_cells(load_plan(name, quick)) for name in only or PLANS}
+        counts = {name: len(set(load_plan(name, quick).cells(0))) for name in only or PLANS}
         rows = [(name, f"{count:,}") for name, count in counts.items()]
         out.result({"cells": counts}, columns(("", "measurements"), rows))
         return
@@ -98,19 +98,11 @@ def reproduce(
         "missing": {item.dataset: item.reason for item in outcome.missing},
         "claims": {claim.claim: claim.verdict for claim in outcome.claims},
         "page": str(output / "index.html"),
-        "tables": _files(output / "tables"),
-        "figures": _files(output / "figures"),
     }
+    for kind in ("tables", "figures"):
+        facts[kind] = sorted(map(str, (output / kind).glob("*")))
     out.result(facts, _text(facts))
     _note_missing(out, outcome.missing, quick)
-
-
-def _n_cells(plan: Any) -> int:
-    return len(set(plan.cells(0)))
-
-
-def _files(folder: Path) -> list[str]:
-    return sorted(map(str, folder.glob("*")))
 
 
 def _text(facts: dict[str, Any]) -> str:
