@@ -4,7 +4,6 @@ Run it with ``make demo`` or ``secateurs demo``.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,42 +13,18 @@ SIZES, SEED = (10, 30), 0
 TARGET = "digit"
 _LOW_WEIGHT = 0.2  # of diversity, next to the paper's 0.5
 _MARK = ".secateurs-demo"  # file that marks the folder of a demo
-_FILES = (
+FILES = (
     *("forest.skops", "forest.json", "choose.csv", "test.csv"),
     *("small.skops", "small.json", "report.html"),
 )
-
-
-@dataclass(frozen=True)
-class Demo:
-    """The results of a demo.
-
-    Attributes
-    ----------
-    folder : Path
-        Folder with its files.
-    comparison : Comparison
-        All methods at all sizes.
-    pruning : Pruning
-        The pruning that is saved.
-    """
-
-    folder: Path
-    comparison: Any
-    pruning: Any
-
-    @property
-    def paths(self) -> list[Path]:
-        """The files that were written."""
-        return [self.folder / name for name in _FILES]
 
 
 def run(
     folder: Path,
     n_trees: int = 300,
     callback: Callable[[int, int, str], object] | None = None,
-) -> Demo:
-    """Train a forest, compare all methods, and write the best result and a report.
+) -> tuple[Any, Any]:
+    """Train a forest, compare all methods, and write the best result and a report: all of `FILES`.
 
     Parameters
     ----------
@@ -63,7 +38,10 @@ def run(
 
     Returns
     -------
-    Demo
+    comparison : Comparison
+        All methods at all sizes.
+    pruning : Pruning
+        The pruning that is saved.
     """
     from sklearn.datasets import load_digits
     from sklearn.ensemble import RandomForestClassifier
@@ -100,7 +78,7 @@ def run(
     pruning.save(folder / "small.skops", force=True)
     data = report_data(comparison, command=command_of(folder))
     write_report(data, folder / "report.html", force=True)
-    return Demo(folder, comparison, pruning)
+    return comparison, pruning
 
 
 def command_of(folder: Path) -> list[str]:
@@ -113,7 +91,7 @@ def _take(folder: Path) -> None:
     """Create the folder; refuse one with files that are not from a demo."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is not a folder. Give another one.")
-    foreign = [name for name in _FILES if (folder / name).exists()]
+    foreign = [name for name in FILES if (folder / name).exists()]
     if foreign and not (folder / _MARK).is_file():
         raise InputError(f"{folder / foreign[0]} is not from a demo. Give another folder.")
     folder.mkdir(parents=True, exist_ok=True)

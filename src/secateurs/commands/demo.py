@@ -34,19 +34,19 @@ def demo(out: Output, output: Path, trees: int) -> None:
     Takes about a minute; needs neither data nor network.
     """
     from secateurs.comparison import board_lines
-    from secateurs.demo import command_of, run
+    from secateurs.demo import FILES, command_of, run
 
     out.note(f"A forest of {trees} trees on handwritten digits, pruned with every method.")
     with out.progress("training and pruning") as report:
-        made = run(output, trees, callback=lambda done, total, _: report(done, total))
-    lines = board_lines(made.comparison.leaderboard())
-    method, size = made.comparison.best
-    wrote = [str(path) for path in made.paths]
+        found, pruning = run(output, trees, callback=lambda done, total, _: report(done, total))
+    lines = board_lines(found.leaderboard())
+    method, size = found.best
+    wrote = [str(output / name) for name in FILES]
     words = [*command_of(output), "--keep", str(size)]
     if (output / "forest-pruned.skops").exists():
         words.append("--force")
     next_command = shlex.join(words)
-    for note in made.comparison.notes:
+    for note in found.notes:
         out.note(note)
     out.result(
         {"leaderboard": lines, "best": [method, size], "wrote": wrote, "next": next_command},
@@ -54,7 +54,7 @@ def demo(out: Output, output: Path, trees: int) -> None:
     )
     out.note("* marks results that no other one beats in both accuracy and size.")
     out.note("One data set and one split prove little: the best method differs between data sets.")
-    n_kept = len(made.pruning.member_indices)
+    n_kept = len(pruning.member_indices)
     out.note(f"{output / 'small.skops'} has {n_kept} of the trees, chosen by {method}.")
     out.note(f"open: {output / 'report.html'}")
     out.note(f"next: {next_command}")

@@ -193,15 +193,12 @@ def _as_data(pruning: Any, rows: str, figures: Figures, targets: Targets) -> dic
         "n_members_before": pruning.ensemble.n_members,
         "measured_on": rows,
         "figures": {
-            name: {"full": figure.before, "pruned": figure.after, **_interval(figure)}
+            name: {"full": figure.before, "pruned": figure.after}
+            | ({"interval": [figure.low, figure.high]} if math.isfinite(figure.low) else {})
             for name, figure in figures.items()
         },
         "wrote": [str(path) for path in targets.paths],
     }
-
-
-def _interval(figure: Any) -> dict[str, Any]:
-    return {"interval": [figure.low, figure.high]} if math.isfinite(figure.low) else {}
 
 
 def _as_text(pruning: Any, figures: Figures) -> str:
@@ -233,13 +230,10 @@ def _cells(name: str, figure: Any) -> tuple[str, ...]:
 
 def _suggest_export(out: Output, files: Files, targets: Targets, inputs: Inputs) -> None:
     tested = inputs.y_test is not None and len(inputs.y_test) >= _ENOUGH_TO_CHECK
-    if targets.output is None or not (tested or len(inputs.y) >= _ENOUGH_TO_CHECK):
-        return
-    if targets.output.suffix == ".skops":
-        words = ["secateurs", "export", str(targets.output)]
-        words += ["-o", str(targets.output.with_suffix(".onnx"))]
-        words += ["--check", str(files.test if tested else files.data)]
-        words += ["--target", str(files.target)]
+    enough = tested or len(inputs.y) >= _ENOUGH_TO_CHECK
+    if enough and targets.output is not None and targets.output.suffix == ".skops":
+        words = ["secateurs", "export", targets.output, "-o", targets.output.with_suffix(".onnx")]
+        words += ["--check", files.test if tested else files.data, "--target", files.target]
         for name in files.ignore:
             words += ["--ignore", name]
-        out.note(f"next: {shlex.join(words)}")
+        out.note(f"next: {shlex.join(map(str, words))}")
