@@ -57,6 +57,14 @@ def frame_of(plan, measure, seed=0):
     return as_frame(rows)
 
 
+def key_of(cell):
+    """A unique name of a cell."""
+    return (
+        f"{cell.kind}/{cell.bag.key}/{cell.method}/{cell.variant}"
+        f"/keep{cell.keep}/weight{cell.diversity_weight:g}"
+    )
+
+
 def noise(*parts):
     """A number between 0 and 1 that depends on the parts alone."""
     text = "/".join(map(str, parts)).encode()
@@ -65,8 +73,9 @@ def noise(*parts):
 
 def noisy(cell):
     """Some accuracy for any cell of the kind "prune", with times."""
-    value = 0.7 + 0.2 * noise(cell.dataset, cell.learner) + 0.05 * noise(cell.key)
-    times = {"seconds": 0.1 + noise(cell.key), "path_seconds": 0.05 + noise(cell.key, "path")}
+    value = 0.7 + 0.2 * noise(cell.dataset, cell.learner) + 0.05 * noise(key_of(cell))
+    key = key_of(cell)
+    times = {"seconds": 0.1 + noise(key), "path_seconds": 0.05 + noise(key, "path")}
     return {"accuracy": round(value, 4), **times}
 
 
@@ -97,7 +106,7 @@ def race(cell, factor=2.0):
 def growth(cell):
     """Accuracy that grows with size."""
     sizes = list(range(1, cell.n_members + 1))
-    top = 0.9 + 0.02 * noise(cell.key)
+    top = 0.9 + 0.02 * noise(key_of(cell))
     return {"sizes": sizes, "accuracies": [top - 0.2 / size for size in sizes]}
 
 

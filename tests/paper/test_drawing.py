@@ -6,16 +6,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from made_up_results import (
-    combinations,
-    frame_of,
-    growth,
-    noisy,
-    pictures_of,
-    race,
-    small,
-    timed,
-)
+from made_up_results import combinations, frame_of, growth, noisy, pictures_of, race, small, timed
 from matplotlib.figure import Figure
 
 from secateurs import _methods

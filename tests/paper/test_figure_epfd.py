@@ -1,7 +1,7 @@
 """Methods and their distributed versions: pairs, and the claims on accuracy and time."""
 
 import pytest
-from made_up_results import claims_of, frame_of, noise, small
+from made_up_results import claims_of, frame_of, key_of, noise, small
 from scipy import stats
 
 from secateurs.paper._figure_epfd import epfd_pairs
@@ -34,7 +34,7 @@ def epfd(cell, gain=0.0, saving=2.0, pep=3.0):
     if cell.variant == "library":
         return {"accuracy": 0.8 + jitter, "seconds": 1.0}
     factor = pep if cell.method == "pep" else saving
-    accuracy = 0.8 + jitter + gain / 100 + 0.001 * noise(cell.key)
+    accuracy = 0.8 + jitter + gain / 100 + 0.001 * noise(key_of(cell))
     return {"accuracy": accuracy, "seconds": 2.0, "path_seconds": 1.0 / factor}
 
 

@@ -1,7 +1,7 @@
 """Accuracy against λ: curves, and the claims on a mix of criteria and on the best λ."""
 
 import numpy as np
-from made_up_results import claims_of, frame_of, noise, row_of, small
+from made_up_results import claims_of, frame_of, key_of, noise, row_of, small
 
 from secateurs.paper._figure_lambda import LambdaCurve, lambda_curves
 
@@ -55,12 +55,13 @@ def test_a_mix_must_beat_both_ends():
 
 def test_the_best_weight_belongs_to_the_data_when_sizes_agree():
     def hill(cell, peak):
-        jitter = 0.001 * noise(cell.key)
+        jitter = 0.001 * noise(key_of(cell))
         return 0.8 - 0.1 * abs(cell.diversity_weight - peak(cell)) + jitter
 
     same = claims_of("figure-lambda", lambda c: hill(c, lambda _: 0.3))["weight"]
     assert same.verdict == "holds"
     by_size = claims_of("figure-lambda", lambda c: hill(c, lambda cell: cell.keep / 10))["weight"]
     assert by_size.verdict == "does not hold"
-    flat = claims_of("figure-lambda", lambda c: 0.8 + 0.001 * (c.fold + 1) * noise(c.key))["weight"]
-    assert flat.numbers["against"] + flat.numbers["for"] < 3
+    flat = claims_of("figure-lambda", lambda c: 0.8 + 0.001 * (c.fold + 1) * noise(key_of(c)))
+    numbers = flat["weight"].numbers
+    assert numbers["against"] + numbers["for"] < 3

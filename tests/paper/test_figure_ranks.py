@@ -4,7 +4,7 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from made_up_results import frame_of, judged, noise, noisy, plan_of, row_of
+from made_up_results import frame_of, judged, key_of, noise, noisy, plan_of, row_of
 
 from secateurs.paper._accuracy_tables import make_table
 from secateurs.paper._drawing import render
@@ -55,7 +55,7 @@ def judge_table(lift, sets=SETS, folds=(0, 1, 2, 3, 4)):
 
     def measure(cell):
         level = 0.7 + 0.1 * noise(cell.dataset) + 0.02 * noise(cell.dataset, cell.fold)
-        return level + 0.01 * lift.get(cell.method, 0.0) + 0.002 * noise(cell.key)
+        return level + 0.01 * lift.get(cell.method, 0.0) + 0.002 * noise(key_of(cell))
 
     frame = frame_of(plan, measure)
     return judged([plan], frame)
@@ -97,7 +97,7 @@ def test_losses_on_single_data_sets_count_as_well():
     def measure(cell):
         sign = 1 if SETS.index(cell.dataset) % 2 else -1
         lead = 0.02 * sign * (cell.method == "domep")
-        return 0.8 + lead + 0.002 * noise(cell.key)
+        return 0.8 + lead + 0.002 * noise(key_of(cell))
 
     frame = frame_of(plan, measure)
     claim = judged([plan], frame)["not-worse"]

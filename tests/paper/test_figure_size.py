@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from made_up_results import frame_of, growth, noise, plan_of, small, timed
+from made_up_results import frame_of, growth, key_of, noise, plan_of, small, timed
 
 from secateurs.paper._figure_scale import timings
 from secateurs.paper._figure_size import method_curves
@@ -13,7 +13,7 @@ def test_size_curves_are_means_over_folds():
     frame = frame_of(plan, growth)
     (curve,) = method_curves(plan, frame)
     assert curve.sizes.tolist() == [1, 2, 3, 4, 5, 6]
-    tops = [0.9 + 0.02 * noise(cell.key) for cell in plan.cells()]
+    tops = [0.9 + 0.02 * noise(key_of(cell)) for cell in plan.cells()]
     assert curve.accuracy[1] == pytest.approx(100 * (np.mean(tops) - 0.1))
 
 

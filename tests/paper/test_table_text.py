@@ -10,6 +10,7 @@ from made_up_results import (
     PRINTED_RANKS,
     as_printed,
     frame_of,
+    key_of,
     noise,
     noisy,
     plan_of,
@@ -65,7 +66,7 @@ def test_markdown_has_as_many_cells_in_every_line_of_a_table():
 def test_latex_has_bold_marks_rules_and_nothing_unescaped():
     plan = plan_of("table-dt", [row_of("50 % & a_b #1 {x} ~^\\")])
     lift = {"oo": 0.1, "kl": -0.1}
-    frame = frame_of(plan, lambda c: 0.8 + 0.001 * noise(c.key) + lift.get(c.method, 0.0))
+    frame = frame_of(plan, lambda c: 0.8 + 0.001 * noise(key_of(c)) + lift.get(c.method, 0.0))
     text = as_latex(sheet_of(plan, frame))
     assert r"50 \% \& a\_b \#1 \{x\} \textasciitilde{}\textasciicircum{}\textbackslash{}" in text
     assert text.count(r"\toprule") == text.count(r"\bottomrule") == 1

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from secateurs._text import NOTHING
-from secateurs.paper._accuracy_tables import AccuracyTable, Entry, TableRow, column_name
+from secateurs.paper._accuracy_tables import AccuracyTable, Entry, TableRow
 from secateurs.paper._printed import CONTROL, PAPER_METHODS, label
 from secateurs.paper._table_text import BOLD, PLAIN, Grid, Sheet, csv_text, distance, number
 from secateurs.statistics import WinTieLoss
@@ -27,17 +27,10 @@ _CSV_HEADINGS = (
 def accuracy_sheet(table: AccuracyTable) -> Sheet:
     """Return a table with legend, comparison and remarks, ready to be written."""
     lines = (_csv_line(table, row, column) for row in table.rows for column in table.columns)
-    notes = {"Not like the paper": list(map(str, table.mismatches())), "Missing": table.notes()}
-    return Sheet(
-        table.name,
-        table.title,
-        table.caption,
-        _main_grid(table),
-        csv_text(_CSV_HEADINGS, lines),
-        _LEGEND,
-        _comparison_grid(table),
-        {heading: remarks for heading, remarks in notes.items() if remarks},
-    )
+    found = {"Not like the paper": list(map(str, table.mismatches())), "Missing": table.notes()}
+    notes = {heading: remarks for heading, remarks in found.items() if remarks}
+    names, text = (table.name, table.title, table.caption), csv_text(_CSV_HEADINGS, lines)
+    return Sheet(*names, _main_grid(table), text, _LEGEND, _comparison_grid(table), notes)
 
 
 def _main_grid(table: AccuracyTable) -> Grid:
@@ -48,7 +41,7 @@ def _main_grid(table: AccuracyTable) -> Grid:
         ("t-test (W/T/L)", *_counts(columns, table.win_tie_loss)),
         ("Average rank", *_ranks(columns, table.ranks)),
     ]
-    return Grid.of_blocks(("Data set", *map(column_name, columns)), [rows, totals])
+    return Grid.of_blocks(("Data set", *map(label, columns)), [rows, totals])
 
 
 def _comparison_grid(table: AccuracyTable) -> Grid | None:
@@ -96,7 +89,7 @@ def _csv_line(table: AccuracyTable, row: TableRow, column: str) -> tuple[Any, ..
     paper = (entry.paper.mean, entry.paper.std, entry.paper.mark) if entry.paper else (None,) * 3
     return (
         *(table.name, row.name, source.dataset, source.reading, source.learner),
-        *(source.established, column_name(column), len(entry.folds), entry.mean, entry.std),
+        *(source.established, label(column), len(entry.folds), entry.mean, entry.std),
         *(entry.bold, entry.mark, entry.test.p_value if entry.test else None, *paper),
         *(entry.difference, row.deviations(column), table.ranks.get(column)),
         None if column == CONTROL else str(table.win_tie_loss(column)),

@@ -63,8 +63,8 @@ class Entry:
     @property
     def std(self) -> float:
         """Standard deviation over folds, that of a sample as in the paper."""
-        few = len(self.folds) < 2
-        return float("nan") if few else float(np.std(list(self.folds.values()), ddof=1))
+        several = len(self.folds) > 1
+        return float(np.std(list(self.folds.values()), ddof=1)) if several else float("nan")
 
     def __str__(self) -> str:
         return f"{self.mean:.2f}±{number(self.std)}{self.mark}" if self.folds else NOTHING
@@ -277,12 +277,9 @@ def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) 
 
 def _columns(plan: Plan) -> tuple[str, ...]:
     floors = [method for method in FLOORS if method in plan.methods]
+    methods = [method for method in plan.methods if method not in FLOORS]
     others = [
-        f"{method}/{variant}"
-        for variant in plan.variants
-        if variant != "library"
-        for method in plan.methods
-        if method not in FLOORS
+        f"{m}/{variant}" for variant in plan.variants if variant != "library" for m in methods
     ]
     return (*PAPER_METHODS, *floors, *others)
 
@@ -353,7 +350,7 @@ def _missing(table: AccuracyTable, row: TableRow) -> str:
         return ""
     if len(set(counts.values())) == 1:
         return f"{row.name}: {counts[CONTROL]} of {row.n_folds} folds."
-    short = ", ".join(f"{column_name(c)} {counts[c]}" for c in gaps)
+    short = ", ".join(f"{label(c)} {counts[c]}" for c in gaps)
     ranked = "" if row.is_ranked else " It takes no part in ranks."
     return f"{row.name}: incomplete, folds of {row.n_folds}: {short}.{ranked}"
 
@@ -363,9 +360,3 @@ def all_scores(tables: Sequence[AccuracyTable], *, paper: bool = False) -> pd.Da
     parts = {table.title: table.paper_scores if paper else table.scores for table in tables}
     filled = {title: part for title, part in parts.items() if len(part)}
     return pd.concat(filled) if filled else _scores({})
-
-
-def column_name(column: str) -> str:
-    """Return the heading of a column."""
-    method, _, variant = column.partition("/")
-    return label(method, variant or "library")

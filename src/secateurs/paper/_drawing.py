@@ -18,12 +18,11 @@ from secateurs.paper._printed import OURS, label
 
 COLUMN = 3.5  # inches, the width of a column of the paper
 DPI = 200
-BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"  # Okabe and Ito's
-SKY, AMBER, GREY, BLACK = "#56B4E9", "#E69F00", "#7f7f7f", "#000000"
 _COLOURS = {
-    **{"blue": BLUE, "orange": ORANGE, "green": GREEN, "purple": PURPLE},
-    **{"sky": SKY, "amber": AMBER, "grey": GREY, "black": BLACK},
-}
+    **{"blue": "#0072B2", "orange": "#D55E00", "green": "#009E73", "purple": "#CC79A7"},
+    **{"sky": "#56B4E9", "amber": "#E69F00", "grey": "#7f7f7f", "black": "#000000"},
+}  # Okabe and Ito's, and grey
+BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER, GREY, BLACK = _COLOURS.values()
 _STYLE = Path(str(files("secateurs.paper") / "templates" / "figures.mplstyle"))
 # Without a date or a version, equal figures are equal files.
 _METADATA: dict[str, dict[str, Any]] = {

@@ -11,7 +11,6 @@ import pandas as pd
 from secateurs._text import listed, signed
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
-from secateurs.paper._drawing import PaperFigure, Picture, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_by_row, where
@@ -21,7 +20,7 @@ _PAIRS = "pairs of a data set and a method"
 
 
 @dataclass(frozen=True, eq=False)
-class EpfdPair(RowSeries):
+class EpfdPair(look.RowSeries):
     """A method and its distributed version on one data set.
 
     Attributes
@@ -46,8 +45,8 @@ class EpfdPair(RowSeries):
     @property
     def test(self) -> PairedTest | None:
         """Paired t-test of the distributed version against the method itself."""
-        few = len(self.accuracy) < 2
-        return None if few else paired_t_test(self.epfd_accuracy, self.accuracy)
+        several = len(self.accuracy) > 1
+        return paired_t_test(self.epfd_accuracy, self.accuracy) if several else None
 
     @property
     def difference(self) -> float:
@@ -155,14 +154,14 @@ def _by_method(pairs: Sequence[EpfdPair], values: Sequence[float]) -> dict[str, 
     return found
 
 
-def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[Picture]:
+def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
     """Return a figure per row: accuracy above, time below."""
     headings = (
         *("method", "accuracy", "with EPFD", "difference", "seconds"),
         *("with EPFD, one machine", "a machine for each group"),
     )
     return [
-        Picture(
+        look.Picture(
             name,
             plan.name,
             f"Each method and its EPFD version: {row}",
@@ -181,7 +180,7 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[Picture]:
             partial(_draw, mine),
             3.6,
         )
-        for row, name, mine in by_row("epfd", pairs)
+        for row, name, mine in look.by_row("epfd", pairs)
     ]
 
 
@@ -212,7 +211,7 @@ def _draw(pairs: Sequence[EpfdPair], figure: Any) -> None:
     look.legend_below(figure, below, 3)
 
 
-FIGURE = PaperFigure(
+FIGURE = look.PaperFigure(
     "figure-epfd",
     epfd_pairs,
     epfd_pictures,

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from secateurs._text import listed, signed
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
-from secateurs.paper._drawing import PaperFigure, Picture, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._results import results_by_row, where
 from secateurs.statistics import paired_t_test
 
 
 @dataclass(frozen=True, eq=False)
-class LambdaCurve(RowSeries):
+class LambdaCurve(look.RowSeries):
     """Test accuracy of COMEP against λ, on one data set and for one size.
 
     Attributes
@@ -133,10 +132,10 @@ def judge_weight(curves: Sequence[LambdaCurve]) -> Finding:
     )
 
 
-def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[Picture]:
+def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[look.Picture]:
     """Return a figure per row: chosen weights above, all weights below."""
     return [
-        Picture(
+        look.Picture(
             name,
             plan.name,
             f"Accuracy against λ: {row}",
@@ -148,7 +147,7 @@ def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[Picture]:
             partial(_draw, mine),
             4.0,
         )
-        for row, name, mine in by_row("lambda", curves)
+        for row, name, mine in look.by_row("lambda", curves)
     ]
 
 
@@ -184,4 +183,6 @@ def _draw(curves: Sequence[LambdaCurve], figure: Any) -> None:
     look.legend_below(figure, below, 4)
 
 
-FIGURE = PaperFigure("figure-lambda", lambda_curves, lambda_pictures, (judge_mix, judge_weight))
+FIGURE = look.PaperFigure(
+    "figure-lambda", lambda_curves, lambda_pictures, (judge_mix, judge_weight)
+)

@@ -13,7 +13,6 @@ from scipy import stats
 from secateurs._text import signed
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import ALPHA, Finding, claim, weigh
-from secateurs.paper._drawing import PaperFigure, Picture, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import READING_NAMES
 from secateurs.paper._results import results_by_row, where
@@ -22,7 +21,7 @@ from secateurs.statistics import format_p
 
 
 @dataclass(frozen=True, eq=False)
-class Correlation(RowSeries):
+class Correlation(look.RowSeries):
     """Objective and accuracy of all combinations of a number of members.
 
     Attributes
@@ -96,14 +95,14 @@ def judge_objective(found: Sequence[Correlation]) -> Finding:
     )
 
 
-def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[Picture]:
+def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[look.Picture]:
     """Return a figure per row, with a panel per size of combinations."""
     headings = (
         *("members", "folds", "combinations a fold", "r, test accuracy", "p"),
         *("r by fold, lowest", "r by fold, highest", "r, validation accuracy"),
     )
     return [
-        Picture(
+        look.Picture(
             name,
             plan.name,
             f"Objective against accuracy: {row}, {READING_NAMES[mine[0].source.reading]}",
@@ -115,7 +114,7 @@ def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[Picture
             partial(_draw, mine),
             2.2 * len(mine),
         )
-        for row, name, mine in by_row("objective", found)
+        for row, name, mine in look.by_row("objective", found)
     ]
 
 
@@ -149,4 +148,4 @@ def _draw(found: Sequence[Correlation], figure: Any) -> None:
     panels[-1].set_xlabel("objective (TDAS on the validation rows)")
 
 
-FIGURE = PaperFigure("figure-objective", correlations, objective_pictures, (judge_objective,))
+FIGURE = look.PaperFigure("figure-objective", correlations, objective_pictures, (judge_objective,))

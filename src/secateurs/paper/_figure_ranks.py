@@ -12,7 +12,6 @@ from secateurs.displays._critical_difference import CriticalDifferenceDisplay
 from secateurs.paper import _drawing as look
 from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
 from secateurs.paper._claims import ALPHA, FAILS, HOLDS, UNKNOWN, Finding, claim
-from secateurs.paper._drawing import Picture
 from secateurs.paper._printed import CONTROL, OURS, PAPER_METHODS, label
 
 _NAMES = [label(method) for method in PAPER_METHODS]
@@ -109,30 +108,24 @@ def judge_superior(tables: Sequence[AccuracyTable]) -> Finding:
     return Finding(verdict, f"{told}.", numbers)
 
 
-def rank_pictures(tables: Sequence[AccuracyTable]) -> list[Picture]:
+def rank_pictures(tables: Sequence[AccuracyTable]) -> list[look.Picture]:
     """Return the figures of ranks: over all tables, then per table."""
-    pictures = []
+    groups = [(t.name, t.title.lower(), t.name, t.scores, t.paper_scores) for t in tables]
     if len(tables) > 1:
-        sides = _sides(all_scores(tables), all_scores(tables, paper=True))
-        pictures += _of_scores("all", "all tables", "tables", sides)
-        if sides:
-            pictures.append(_sums(tables))
-    for table in tables:
-        sides = _sides(table.scores, table.paper_scores)
-        pictures += _of_scores(table.name, table.title.lower(), table.name, sides)
+        scores = all_scores(tables), all_scores(tables, paper=True)
+        groups.insert(0, ("all", "all tables", "tables", *scores))
+    pictures = []
+    for name, title, group, ours, paper in groups:
+        if not ours.empty:
+            sides = {"ours": ours} | ({} if paper.empty else {"the paper's": paper})
+            pictures += _of_scores(name, title, group, sides)
+            pictures += [_sums(tables)] if name == "all" else []
     return pictures
 
 
-def _sides(ours: pd.DataFrame, paper: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the scores that can be ranked, ours first; none where ours cannot."""
-    if ours.empty:
-        return {}
-    return {"ours": ours} | ({} if paper.empty else {"the paper's": paper})
-
-
-def _of_scores(name: str, title: str, group: str, sides: dict[str, pd.DataFrame]) -> list[Picture]:
-    if not sides:
-        return []
+def _of_scores(
+    name: str, title: str, group: str, sides: dict[str, pd.DataFrame]
+) -> list[look.Picture]:
     tests = {side: stats.nemenyi(scores) for side, scores in sides.items()}
     headings = ("method", *(f"average rank, {side}" for side in tests))
     rows = tuple((m, *(float(test.ranks[m]) for test in tests.values())) for m in _NAMES)
@@ -145,7 +138,7 @@ def _of_scores(name: str, title: str, group: str, sides: dict[str, pd.DataFrame]
          ". A bar joins methods of which no two differ by Nemenyi's test at 5 %."),
     )  # fmt: skip
     return [
-        Picture(
+        look.Picture(
             *(f"{kind}-{name}", group, f"{heading}: {title}", f"Average ranks ({counted}){told}"),
             *(headings, rows, partial(draw, tests), height),
         )
@@ -176,7 +169,7 @@ def _draw_diagrams(tests: dict[str, Any], figure: Any) -> None:
         panel.set_title(f"{side}: {panel.get_title()}")
 
 
-def _sums(tables: Sequence[AccuracyTable]) -> Picture:
+def _sums(tables: Sequence[AccuracyTable]) -> look.Picture:
     sides = {
         side: {
             table.title: stats.aggregated_ranks(scores)
@@ -196,7 +189,7 @@ def _sums(tables: Sequence[AccuracyTable]) -> Picture:
     )
     draw = partial(_draw_sums, sides, [table.title for table in tables])
     title = "Aggregated ranks"
-    return Picture("aggregated-ranks", "tables", title, caption, headings, rows, draw, 2.6)
+    return look.Picture("aggregated-ranks", "tables", title, caption, headings, rows, draw, 2.6)
 
 
 def _draw_sums(sides: dict[str, dict[str, pd.Series]], titles: Sequence[str], figure: Any) -> None:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from secateurs.paper import _drawing as look
-from secateurs.paper._drawing import PaperFigure, Picture
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_of
@@ -33,7 +32,7 @@ def timings(plan: Plan, frame: pd.DataFrame) -> list[Timing]:
     return sorted(found, key=lambda timing: (plan.methods.index(timing.method), timing.d, timing.n))
 
 
-def scale_pictures(plan: Plan, times: Sequence[Timing]) -> list[Picture]:
+def scale_pictures(plan: Plan, times: Sequence[Timing]) -> list[look.Picture]:
     """Return one figure: against members on the left, against rows on the right."""
     if not times:
         return []
@@ -46,7 +45,7 @@ def scale_pictures(plan: Plan, times: Sequence[Timing]) -> list[Picture]:
     )
     draw = partial(_draw, times, n, d)
     title = "Time against members and rows"
-    return [Picture("scale", plan.name, title, caption, headings, rows, draw, 2.9)]
+    return [look.Picture("scale", plan.name, title, caption, headings, rows, draw, 2.9)]
 
 
 def _draw(times: Sequence[Timing], n: int, d: int, figure: Any) -> None:
@@ -70,4 +69,4 @@ def _draw(times: Sequence[Timing], n: int, d: int, figure: Any) -> None:
     look.legend_below(figure, left, 4)
 
 
-FIGURE = PaperFigure("figure-scale", timings, scale_pictures)
+FIGURE = look.PaperFigure("figure-scale", timings, scale_pictures)

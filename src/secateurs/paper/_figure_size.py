@@ -10,14 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from secateurs.paper import _drawing as look
-from secateurs.paper._drawing import PaperFigure, Picture, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_by_row, where
 
 
 @dataclass(frozen=True, eq=False)
-class MethodCurve(RowSeries):
+class MethodCurve(look.RowSeries):
     """Test accuracy of a method per number of members kept; in per cent, mean over folds."""
 
     method: str
@@ -38,14 +37,14 @@ def method_curves(plan: Plan, frame: pd.DataFrame) -> list[MethodCurve]:
     return curves
 
 
-def size_pictures(plan: Plan, curves: Sequence[MethodCurve]) -> list[Picture]:
+def size_pictures(plan: Plan, curves: Sequence[MethodCurve]) -> list[look.Picture]:
     """Return a figure per row, with a line per method."""
     pictures = []
-    for row, name, mine in by_row("size", curves):
+    for row, name, mine in look.by_row("size", curves):
         sizes = mine[0].sizes
         few = _some_places(len(sizes), 9)
         pictures.append(
-            Picture(
+            look.Picture(
                 name,
                 plan.name,
                 f"Accuracy against size: {row}",
@@ -81,4 +80,4 @@ def _some_places(n_sizes: int, n_places: int) -> NDArray[np.intp]:
     return np.unique(np.geomspace(1, n_sizes, n_places).round().astype(int)) - 1
 
 
-FIGURE = PaperFigure("figure-size", method_curves, size_pictures)
+FIGURE = look.PaperFigure("figure-size", method_curves, size_pictures)

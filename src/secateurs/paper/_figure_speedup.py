@@ -11,13 +11,12 @@ from scipy.stats import mannwhitneyu
 
 from secateurs.paper import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
-from secateurs.paper._drawing import PaperFigure, Picture, RowSeries
 from secateurs.paper._plan import Plan
 from secateurs.paper._results import results_by_row
 
 
 @dataclass(frozen=True, eq=False)
-class SpeedUp(RowSeries):
+class SpeedUp(look.RowSeries):
     """Times of COMEP and DOMEP on the same votes.
 
     Attributes
@@ -98,7 +97,7 @@ def judge_faster(races: Sequence[SpeedUp]) -> Finding:
     )
 
 
-def speedup_pictures(plan: Plan, races: Sequence[SpeedUp]) -> list[Picture]:
+def speedup_pictures(plan: Plan, races: Sequence[SpeedUp]) -> list[look.Picture]:
     """Return one figure: speed-up on the left, efficiency on the right."""
     if not races:
         return []
@@ -124,7 +123,7 @@ def speedup_pictures(plan: Plan, races: Sequence[SpeedUp]) -> list[Picture]:
     draw = partial(_draw, races, names)
     height = 1.3 + 0.28 * len(names)
     title = "Speed-up and efficiency of DOMEP with two and three workers"
-    return [Picture("speedup", plan.name, title, caption, headings, rows, draw, height)]
+    return [look.Picture("speedup", plan.name, title, caption, headings, rows, draw, height)]
 
 
 def _draw(races: Sequence[SpeedUp], names: Sequence[str], figure: Any) -> None:
@@ -148,4 +147,4 @@ def _draw(races: Sequence[SpeedUp], names: Sequence[str], figure: Any) -> None:
     look.legend_below(figure, panels[0], 2)
 
 
-FIGURE = PaperFigure("figure-speedup", speed_ups, speedup_pictures, (judge_faster,))
+FIGURE = look.PaperFigure("figure-speedup", speed_ups, speedup_pictures, (judge_faster,))

@@ -1,7 +1,5 @@
 """Data sets that are drawn by their published definitions: ringnorm, waveform, waveform_noise."""
 
-from collections.abc import Callable, Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,8 +45,4 @@ def waveform_noise(n_rows: int, rng: np.random.Generator) -> Drawn:
     return np.hstack([X, rng.standard_normal((n_rows, 19))]), y
 
 
-GENERATORS: Mapping[str, Callable[[int, np.random.Generator], Drawn]] = {
-    "ringnorm": ringnorm,
-    "waveform": waveform,
-    "waveform_noise": waveform_noise,
-}
+GENERATORS = {draw.__name__: draw for draw in (ringnorm, waveform, waveform_noise)}

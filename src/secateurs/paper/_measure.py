@@ -45,16 +45,10 @@ class Measurer:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # weak spots of methods, see their docstrings
             found = measure_kind(cell)
-        voted = self._voted
-        return found | {
-            "n_train": voted.n_train,
-            "n_validation": voted.validation.n_samples,
-            "n_test": voted.test.n_samples,
-            "n_classes": voted.n_classes,
-            "source": voted.source,
-            "train_seconds": voted.train_seconds,
-            "vote_seconds": voted.vote_seconds,
-        }
+        voted, facts = self._voted, ("n_classes", "source", "train_seconds", "vote_seconds")
+        sizes = {"n_validation": voted.validation.n_samples, "n_test": voted.test.n_samples}
+        rest = {name: getattr(voted, name) for name in facts}
+        return found | {"n_train": voted.n_train, **sizes, **rest}
 
     def _prune(self, cell: Cell) -> Fields:
         members, times = self._chosen(cell)

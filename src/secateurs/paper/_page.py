@@ -114,12 +114,8 @@ def _anchor(title: str) -> str:
 
 
 def _picture(picture: Picture, svg: bytes) -> dict[str, Any]:
-    return {
-        "title": picture.title,
-        "caption": picture.caption,
-        "data": base64.b64encode(svg).decode(),
-        "numbers": Table(picture.headings, picture.rows, picture.title),
-    }
+    numbers = Table(picture.headings, picture.rows, picture.title)
+    return vars(picture) | {"data": base64.b64encode(svg).decode(), "numbers": numbers}
 
 
 def _gaps(contents: Contents) -> list[str]:

@@ -93,9 +93,8 @@ class Cell:
     Examples
     --------
     >>> from secateurs.paper._plan import Cell
-    >>> cell = Cell("prune", "iono", "binary", "dt", 100, 20, 0.5, "comep", "library", 0, 0)
-    >>> cell.key
-    'prune/iono-binary-dt-100-fold0-seed0/comep/library/keep20/weight0.5'
+    >>> Cell("prune", "iono", "binary", "dt", 100, 20, 0.5, "comep", "library", 0, 0).bag.key
+    'iono-binary-dt-100-fold0-seed0'
     """
 
     kind: str
@@ -114,14 +113,6 @@ class Cell:
     def bag(self) -> Bag:
         """What is trained for this cell."""
         return Bag(self.dataset, self.reading, self.learner, self.n_members, self.fold, self.seed)
-
-    @property
-    def key(self) -> str:
-        """A unique name."""
-        return (
-            f"{self.kind}/{self.bag.key}/{self.method}/{self.variant}"
-            f"/keep{self.keep}/weight{self.diversity_weight:g}"
-        )
 
 
 CELL_FIELDS = tuple(field.name for field in fields(Cell))
@@ -309,18 +300,14 @@ def read_plan(path: Path | Traversable, quick: bool = False) -> Plan:
     with reading(Path(str(path))):
         content = tomllib.loads(path.read_text("utf-8"))
         short = content.pop("quick", {})
-        if quick:
-            content |= short
-        return _plan(path.name.removesuffix(".toml"), content, quick)
-
-
-def _plan(name: str, content: dict[str, Any], quick: bool) -> Plan:
-    known = {item.name for item in fields(Plan)} - {"name", "quick"}
-    if unknown := set(content) - known:
-        raise InputError(f"has unknown settings {_sorted(unknown)}. Known: {_sorted(known)}.")
-    rows = tuple(PaperRow(**_tuples(row)) for row in content.pop("rows"))
-    plan = Plan(name=name, rows=rows, quick=quick, **_tuples(content))
-    _check(plan)
+        content |= short if quick else {}
+        known = {item.name for item in fields(Plan)} - {"name", "quick"}
+        if unknown := set(content) - known:
+            raise InputError(f"has unknown settings {_sorted(unknown)}. Known: {_sorted(known)}.")
+        rows = tuple(PaperRow(**_tuples(row)) for row in content.pop("rows"))
+        name = path.name.removesuffix(".toml")
+        plan = Plan(name=name, rows=rows, quick=quick, **_tuples(content))
+        _check(plan)
     return plan
 
 

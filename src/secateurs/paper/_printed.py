@@ -99,14 +99,15 @@ def reason_for(table: str, row: str, methods: Iterable[str]) -> str:
     return " ".join(reason for of, reason in named if not of or asked & of)
 
 
-def label(method: str, variant: str = "library") -> str:
-    """Return the name of a method as the paper prints it.
+def label(column: str) -> str:
+    """Return the name of a method as the paper prints it; ``method/variant`` names the variant.
 
     Examples
     --------
     >>> from secateurs.paper._printed import label
-    >>> label("kp"), label("kp", "authors")
+    >>> label("kp"), label("kp/authors")
     ('KP', 'KP (authors)')
     """
+    method, _, variant = column.partition("/")
     name = NAMES.get(method, method)
-    return name if variant == "library" else f"{name} ({variant})"
+    return f"{name} ({variant})" if variant else name

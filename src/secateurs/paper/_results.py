@@ -131,10 +131,7 @@ def results_by_row(plan: Plan, frame: pd.DataFrame) -> Iterator[tuple[str, Paper
 
 def where(frame: pd.DataFrame, **values: Any) -> pd.DataFrame:
     """Return the rows of a frame that have these values."""
-    chosen = np.ones(len(frame), dtype=bool)
-    for name, value in values.items():
-        chosen &= (frame[name] == value).to_numpy()
-    return frame[chosen]
+    return frame[np.logical_and.reduce([frame[name] == value for name, value in values.items()])]
 
 
 def _ends_torn(handle: int) -> bool:

@@ -235,13 +235,10 @@ class _Progress:
         self._tell()
 
     def _tell(self) -> None:
-        if self._callback is None:
-            return
-        left = None
-        if self._cost_done:
-            pace = (time.perf_counter() - self._start) / self._cost_done
-            left = max(0.0, pace * self._cost_left)
-        self._callback(self._n_there + self.n_run, self._total, left)
+        if self._callback is not None:
+            spent = time.perf_counter() - self._start
+            left = max(0.0, spent / self._cost_done * self._cost_left) if self._cost_done else None
+            self._callback(self._n_there + self.n_run, self._total, left)
 
 
 def _work(tasks: Sequence[Task], n_jobs: int | None, executor: Any, progress: _Progress) -> None:
@@ -283,32 +280,28 @@ def find_sources(
     count as missing too.
     """
     sources, missing = {}, []
-    for name, users in _users(plans).items():
+    for name in _names(plans):
         source, reason = _source(name, data_dir)
         if source is not None:
             sources[name] = source
         else:
-            missing.append(_missing(name, users, reason))
+            missing.append(_missing(name, plans, reason))
     whole = [load_plan(plan.name) for plan in plans if plan.quick and plan.name in PLANS]
-    for name, users in _users(whole).items():
+    for name in _names(whole):
         if name in datasets.DATASETS and datasets.find(name, data_dir) in (None, "OpenML"):
             reason = f"Left out of the short form. {datasets.how_to_get(name)}"
-            missing.append(_missing(name, users, reason))
+            missing.append(_missing(name, whole, reason))
     return sources, missing
 
 
-def _users(plans: Iterable[Plan]) -> dict[str, list[tuple[str, str]]]:
-    """Return the rows and plans that need each data set."""
-    users: dict[str, list[tuple[str, str]]] = {}
-    for plan in plans:
-        for row in plan.rows:
-            users.setdefault(row.dataset, []).append((row.paper_name, plan.name))
-    return users
+def _names(plans: Iterable[Plan]) -> dict[str, None]:
+    return dict.fromkeys(row.dataset for plan in plans for row in plan.rows)
 
 
-def _missing(name: str, users: list[tuple[str, str]], reason: str) -> Missing:
-    rows, plans = (tuple(dict.fromkeys(part)) for part in zip(*users, strict=True))
-    return Missing(name, rows, plans, reason)
+def _missing(name: str, plans: Iterable[Plan], reason: str) -> Missing:
+    users = [(r.paper_name, plan.name) for plan in plans for r in plan.rows if r.dataset == name]
+    rows, wanted_by = (tuple(dict.fromkeys(part)) for part in zip(*users, strict=True))
+    return Missing(name, rows, wanted_by, reason)
 
 
 def _source(name: str, data_dir: Path | None) -> tuple[str | None, str]:
@@ -335,8 +328,7 @@ def _mark(folder: Path) -> str:
 
 def _check_versions(out_dir: Path) -> None:
     """Refuse to mix results of different versions of the libraries that make them."""
-    names = ("numpy", "scikit-learn")
-    versions = {"secateurs": __version__} | {name: version(name) for name in names}
+    versions = {"secateurs": __version__, **{n: version(n) for n in ("numpy", "scikit-learn")}}
     path = out_dir / "versions.json"
     if not path.is_file():
         write_json(path, versions)

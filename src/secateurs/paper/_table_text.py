@@ -6,7 +6,10 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from secateurs._text import NOTHING, columns
 
@@ -78,38 +81,17 @@ def distance(value: float) -> str:
 
 def as_text(sheet: Sheet) -> str:
     """Return a sheet to be read in a terminal."""
-    parts = [f"{sheet.title}\n{sheet.caption}\n", _aligned(sheet.grid)]
-    if sheet.legend:
-        parts.append("".join(f"{line}\n" for line in ("* is the best of a row.", *sheet.legend)))
-    if sheet.comparison:
-        parts.append(f"Ours and the paper's\n\n{_aligned(sheet.comparison)}")
-    for heading, lines in sheet.notes.items():
-        parts.append(f"{heading}\n" + "".join(f"- {line}\n" for line in lines))
-    return "\n".join(parts)
+    return _templates().get_template("sheet.txt").render(sheet=sheet)
 
 
 def as_markdown(sheet: Sheet) -> str:
     """Return a sheet as Markdown."""
-    parts = [f"## {_pipe(sheet.title)}\n\n{_pipe(sheet.caption)}\n", _piped(sheet.grid)]
-    if sheet.legend:
-        parts.append("".join(f"{line}  \n" for line in sheet.legend))
-    if sheet.comparison:
-        parts += ["### Ours and the paper's\n", _piped(sheet.comparison)]
-    for heading, lines in sheet.notes.items():
-        parts.append(f"### {heading}\n\n" + "".join(f"- {_pipe(line)}\n" for line in lines))
-    return "\n".join(parts)
+    return _templates().get_template("sheet.md").render(sheet=sheet)
 
 
 def as_latex(sheet: Sheet) -> str:
     """Return a sheet as LaTeX; it needs the package booktabs."""
-    parts = ["% Needs \\usepackage{booktabs}.\n"] if sheet.legend else []
-    parts.append(_tabular(sheet.grid, f"{sheet.title}. {sheet.caption}", sheet.name))
-    if sheet.comparison:
-        caption = f"{sheet.title}: ours and the paper's."
-        parts.append(_tabular(sheet.comparison, caption, f"{sheet.name}-paper"))
-    for lines in sheet.notes.values():
-        parts += [f"% {' '.join(line.split())}\n" for line in lines]
-    return "\n".join(parts)
+    return _templates().get_template("sheet.tex").render(sheet=sheet)
 
 
 def csv_text(headings: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
@@ -129,41 +111,34 @@ def _csv_cell(value: Any) -> Any:
     return f"{value:.6f}" if isinstance(value, float) else value
 
 
+@cache
+def _templates() -> Environment:
+    """Return the templates of text; their marks leave braces to LaTeX."""
+    made = Environment(
+        *("<%", "%>", "<<", ">>"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        loader=PackageLoader("secateurs.paper"),
+    )
+    made.filters |= {"aligned": _aligned, "pipe": _pipe, "tex": _tex}
+    return made
+
+
 def _aligned(grid: Grid) -> str:
     lines = [[t.replace(BOLD, "").replace(PLAIN, "*") for t in line] for line in grid.lines]
     heading, *shown = columns(grid.headings, lines).splitlines()
     rule = "-" * max(map(len, (heading, *shown)))
     for place in sorted({0, *grid.rules}, reverse=True):
         shown.insert(place, rule)
-    return "".join(f"{line}\n" for line in (heading, *shown))
-
-
-def _piped(grid: Grid) -> str:
-    ruler = ["---", *["---:"] * (len(grid.headings) - 1)]
-    lines = [grid.headings, ruler, *grid.lines]
-    return "".join(f"| {' | '.join(_pipe(text) for text in line)} |\n" for line in lines)
+    return "\n".join((heading, *shown))
 
 
 def _pipe(text: str) -> str:
     """Keep foreign names from breaking a table of Markdown or becoming HTML."""
     text = text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
     return text.replace(BOLD, "**").replace(PLAIN, "**")
-
-
-def _tabular(grid: Grid, caption: str, name: str) -> str:
-    lines = [f"{' & '.join(_tex(text) for text in line)} \\\\" for line in grid.lines]
-    for place in sorted(grid.rules, reverse=True):
-        lines.insert(place, "\\midrule")
-    return "\n".join(
-        [
-            "\\begin{table*}\n\\centering\n\\scriptsize\n\\setlength{\\tabcolsep}{2pt}",
-            f"\\caption{{{_tex(caption)}}}\\label{{tab:{name}}}",
-            f"\\begin{{tabular}}{{l{'c' * (len(grid.headings) - 1)}}}\n\\toprule",
-            f"{' & '.join(_tex(text) for text in grid.headings)} \\\\\n\\midrule",
-            *lines,
-            "\\bottomrule\n\\end{tabular}\n\\end{table*}\n",
-        ]
-    )
 
 
 def _tex(text: str) -> str:
