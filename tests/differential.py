@@ -118,7 +118,7 @@ def try_one(seed, folder):
     name = str(rng.choice(list(METHODS)))
     method = METHODS[name]
     mask = None
-    if method.takes_missing and rng.random() < 0.3:
+    if method.facts.takes_missing and rng.random() < 0.3:
         mask = rng.random((n_samples, n_members)) < rng.choice([0.1, 0.5])
         mask[rng.integers(n_samples, size=n_members), np.arange(n_members)] = False
         mask = mask if mask.any() else None

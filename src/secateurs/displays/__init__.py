@@ -5,13 +5,12 @@ true labels) or ``from_result`` (a `secateurs.Pruning` or `secateurs.Comparison`
 axes as ``ax_`` and its figure as ``figure_``; ``plot(ax=…)`` draws it again without computing.
 """
 
+from secateurs.displays._accuracy_size import AccuracySizeDisplay
 from secateurs.displays._critical_difference import CriticalDifferenceDisplay
-from secateurs.displays._held_out import AccuracySizeDisplay, DiversityWeightDisplay
-from secateurs.displays._members import (
-    KappaErrorDisplay,
-    PairwiseHeatmapDisplay,
-    SelectionOrderDisplay,
-)
+from secateurs.displays._diversity_weight import DiversityWeightDisplay
+from secateurs.displays._kappa_error import KappaErrorDisplay
+from secateurs.displays._pairwise_heatmap import PairwiseHeatmapDisplay
+from secateurs.displays._selection_order import SelectionOrderDisplay
 
 __all__ = [
     "AccuracySizeDisplay",

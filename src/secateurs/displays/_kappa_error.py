@@ -1,0 +1,61 @@
+"""Agreement and error of pairs of members."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from secateurs.comparison import Comparison
+from secateurs.displays._base import COLOURS, Display, pruning_of
+from secateurs.evaluation._diagnostics import KappaError, kappa_error
+from secateurs.pruning import Pruning
+
+
+class KappaErrorDisplay(Display):
+    """κ–error diagram [1]_: every pair of members, by agreement and mean error.
+
+    Create it with `from_estimator`, `from_predictions` or `from_result`, which draw it on ``ax_``
+    of ``figure_``; the constructor takes the numbers to draw.
+
+    Parameters
+    ----------
+    pairs : KappaError
+        κ and mean error of all pairs, on the rows chosen on.
+    kept : sequence of int
+        The members kept.
+
+    References
+    ----------
+    .. [1] Margineantu and Dietterich. "Pruning adaptive boosting". ICML 1997.
+
+    Examples
+    --------
+    >>> from secateurs.displays import KappaErrorDisplay
+    >>> votes = [[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, 0, 1]]
+    >>> display = KappaErrorDisplay.from_predictions(votes, [0, 0, 1, 1], keep=2)
+    >>> display.pairs.error
+    array([0.25 , 0.125, 0.375])
+    """
+
+    def __init__(self, pairs: KappaError, kept: Sequence[int]) -> None:
+        self.pairs = pairs
+        self.kept = kept
+
+    @classmethod
+    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
+        """Compare all pairs on the rows chosen on."""
+        pruning = pruning_of(result)
+        return cls(kappa_error(pruning.votes), pruning.member_indices.tolist())
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; see `Display.plot`."""
+        axes = self._begin(ax)
+        kept = self.pairs.among(self.kept)
+        front = self.pairs.front
+        for which, colour, label in ((~kept, "0.8", "other pairs"), (kept, COLOURS[0], "kept")):
+            points = self.pairs.kappa[which], self.pairs.error[which]
+            axes.scatter(*points, s=8, color=colour, linewidths=0, label=label)
+        order = self.pairs.kappa[front].argsort()
+        line = self.pairs.kappa[front][order], self.pairs.error[front][order]
+        axes.plot(*line, color="black", linewidth=1, label="no pair is better in both")
+        axes.set(xlabel="κ: agreement beyond chance", ylabel="mean error of the two")
+        axes.legend(fontsize="small")
+        return self

@@ -1,0 +1,61 @@
+"""Distances between all pairs of members."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from secateurs.comparison import Comparison
+from secateurs.displays._base import COLOURS, Display, pruning_of
+from secateurs.evaluation._diagnostics import PairDistances, pair_distances
+from secateurs.pruning import Pruning
+
+
+class PairwiseHeatmapDisplay(Display):
+    """Normalised variation of information of all pairs of members, in the order of clusters.
+
+    Create it with `from_estimator`, `from_predictions` or `from_result`, which draw it on ``ax_``
+    of ``figure_``; the constructor takes the numbers to draw.
+
+    Parameters
+    ----------
+    pairs : PairDistances
+        The distances on the rows chosen on, and the order of the members.
+    kept : sequence of int
+        The members kept, marked by ticks at the edge.
+
+    Examples
+    --------
+    >>> from secateurs.displays import PairwiseHeatmapDisplay
+    >>> votes = [[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, 0, 1]]
+    >>> display = PairwiseHeatmapDisplay.from_predictions(votes, [0, 0, 1, 1], keep=2)
+    >>> display.pairs.values[0].round(3)
+    array([0.   , 1.   , 0.792])
+    """
+
+    def __init__(self, pairs: PairDistances, kept: Sequence[int]) -> None:
+        self.pairs = pairs
+        self.kept = kept
+
+    @classmethod
+    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
+        """Compare all pairs on the rows chosen on."""
+        pruning = pruning_of(result)
+        kept = pruning.member_indices.tolist()
+        return cls(pair_distances(pruning.votes, kept), kept)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; see `Display.plot`. Colours span the 1st to the 99th percentile."""
+        axes = self._begin(ax)
+        pairs = self.pairs
+        values = np.array(pairs.values)
+        np.fill_diagonal(values, np.nan)
+        shown = values[np.ix_(pairs.order, pairs.order)]
+        image = axes.imshow(shown, cmap="cividis", vmin=pairs.low, vmax=pairs.high)
+        self.figure_.colorbar(image, ax=axes, label="normalised variation of information")
+        ticks = np.flatnonzero(np.isin(pairs.members[pairs.order], self.kept))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_ticks(ticks, labels=[""] * len(ticks))
+        axes.tick_params(color=COLOURS[1], length=5, width=1.5)
+        axes.set(xlabel="members by clusters; ticks: kept")
+        return self
