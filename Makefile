@@ -54,14 +54,15 @@ tests: $(VENV)/.tested
 uncompiled: $(VENV)/.tested
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet tests/outputs/test_kernels.py
 
-# The oldest versions that pyproject.toml allows, in an environment of their own.
+# The oldest versions that pyproject.toml allows, in an environment of their own; two versions of numba must not
+# share compiled kernels.
 $(VENV)-oldest/.tested: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet --editable '.[test]' $(OLDEST)
 	@touch $@
 
 oldest: $(VENV)-oldest/.tested
-	$(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal
+	NUMBA_CACHE_DIR=$(abspath $(VENV)-oldest)/numba $(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal
 
 reproduce-quick: $(VENV)/.drawing
 	$(BIN)/secateurs reproduce --quick -j 2 -o reproduction-quick

@@ -271,6 +271,7 @@ def test_a_fingerprint_outlives_a_file_and_predicting(name):
     collect_votes(model, X)
     again = pickle.loads(pickle.dumps(model))
     assert fingerprint(as_ensemble(again), X.copy()) == fingerprint(as_ensemble(model), X) == first
+    assert fingerprint(as_ensemble(model), np.asfortranarray(X)) == first
 
 
 @pytest.mark.parametrize("name", ["forest", "bagging", "soft voting", "boosting", "dict"])

@@ -24,7 +24,8 @@ def fingerprint(ensemble: Ensemble, rows: Any) -> str:
     """
     known = [(ensemble.classes, ensemble.features(i)) for i in range(ensemble.n_members)]
     parts = [joblib.hash(part) for part in _parts((known, list(ensemble.members)), set())]
-    return joblib.hash([joblib.hash(rows, coerce_mmap=True), *parts])
+    table = np.ascontiguousarray(rows) if isinstance(rows, np.ndarray) else rows
+    return joblib.hash([joblib.hash(table), *parts])
 
 
 def _parts(value: Any, above: set[int]) -> Iterator[Any]:
@@ -33,11 +34,11 @@ def _parts(value: Any, above: set[int]) -> Iterator[Any]:
         return
     above = above | {id(value)}
     if isinstance(value, Tree):
-        yield from (getattr(value, name) for name in _TREE_ARRAYS)
+        yield from (np.ascontiguousarray(getattr(value, name)) for name in _TREE_ARRAYS)
     elif value is None or isinstance(value, (bool, int, float, complex, str, bytes, bytearray)):
         yield value
     elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O":
-        yield np.asarray(value)
+        yield np.ascontiguousarray(value)  # hashes depend on how an array lies in memory
     elif hasattr(value, "iloc") or issparse(value) or isinstance(value, memoryview):
         yield value
     elif isinstance(value, Mapping):
