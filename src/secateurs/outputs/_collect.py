@@ -173,8 +173,10 @@ def _collect_into(
         classes = ensemble.classes
         if y is not None:
             classes = merge_classes(classes, find_classes(as_column(y)))
-        labels = {"y": y, "names": ensemble.names}
-        store = VoteStore.create(path, *shape, classes, has_missing=oob, content=content, **labels)  # type: ignore[arg-type]
+        names = ensemble.names
+        store = VoteStore.create(
+            path, *shape, classes, y=y, names=names, has_missing=oob, content=content
+        )
     for members in store.missing:
         store.write_codes(members, codes(members.tolist()))
     return store

@@ -259,14 +259,17 @@ class Votes(VoteTable):
             _vote_kernels.tally_votes(self.codes([member]), 1, tally)
         return tally
 
-    def vote(self, members: MemberIndices | None = None) -> Array:
+    def vote(self, members: MemberIndices | None = None, silent: Any = None) -> Array:
         """Return the label with the most votes, per sample; ties go to the lowest class.
 
-        So does a sample without any vote.
+        So does a sample without any vote, unless ``silent`` gives its label.
         """
-        winner = np.empty(self.n_samples, dtype=np.intp)
-        _vote_kernels.winners(self.tally(members), winner)
-        return self.classes[winner]
+        tally, winner = self.tally(members), np.empty(self.n_samples, dtype=np.intp)
+        _vote_kernels.winners(tally, winner)
+        labels = self.classes[winner]
+        if silent is None or not self.has_missing:
+            return labels
+        return np.where(tally.any(axis=1), labels, silent)
 
     def is_right(self, members: MemberIndices | None = None) -> NDArray[np.bool_]:
         """Mark the samples on which the vote is right."""

@@ -169,12 +169,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         coded = self._encode(votes, None, reset=False)
-        labels = coded.vote(self.member_indices_)
-        if not coded.has_missing:
-            return labels
-        kept = coded.take(self.member_indices_)
-        silent = kept.tally().sum(axis=1) == 0
-        return np.where(silent, self.classes_[0], labels)
+        return coded.vote(self.member_indices_, silent=self.classes_[0])
 
     def score(self, votes: Any, y: ArrayLike) -> float:
         """Return the accuracy of the kept members' vote.
