@@ -10,6 +10,7 @@ import sys
 import tempfile
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,9 @@ def members_by_twin(name, votes, y, pruner, keep):
         "sep": lambda: naive.sep(votes, y, pruner.n_iterations, rng, keep),
         "oep": lambda: naive.oep(votes, y, keep),
         "pep": lambda: naive.pep(votes, y, pruner.n_iterations, rng, keep)[0],
+        "mdm": lambda: naive.margin_distance(
+            votes, y, keep, None if pruner.target == "moving" else Fraction(str(pruner.target))
+        ),
         "es": lambda: naive.early_stopping(len(votes[0]), keep),
         "random": lambda: naive.random_members(len(votes[0]), keep, rng),
         "best": lambda: naive.best_members(votes, y, keep),
@@ -132,6 +136,7 @@ def try_one(seed, folder):
         "diversity_weight": float(rng.choice([0, 0.3, 0.5, 1])),
         "start": ("spread", "relevance", "every", 0)[rng.integers(3 if name == "domep" else 4)],
         "n_groups": int(rng.integers(1, n_members + 1)),
+        "target": ("moving", 0.075, 0.3)[rng.integers(3)],
     }
     known = pruner.get_params()
     pruner.set_params(**{key: value for key, value in settled.items() if key in known})

@@ -685,6 +685,31 @@ def orientation_ordering(votes, y, keep=None):
     return order[: max(1, below_right_angle) if keep is None else keep]
 
 
+# Margin distance minimisation ---------------------------------------------------------
+
+
+def margin_distance(votes, y, keep, p=None):
+    """Greedily minimise |o - 1/T sum c_t|, o = (p, ..., p) (Martinez-Munoz et al. 2009).
+
+    Without a p it moves: 2 sqrt(2u) / T at step u.
+    """
+    size = len(votes[0])
+
+    def closeness(chosen, t):
+        members = [*chosen, t]
+        target = 2 * math.sqrt(2 * len(members)) / size if p is None else p
+        return -squared_margin_distance(votes, y, members, target)
+
+    return grow([], size, keep, closeness)
+
+
+def squared_margin_distance(votes, y, members, p):
+    """|o - 1/T sum c_t|^2, o = (p, ..., p), over the members; T is the number of all."""
+    signatures = [signature(votes, y, t) for t in members]
+    mean_signature = [Fraction(sum(column), len(votes[0])) for column in zip(*signatures)]
+    return sum((p - c) ** 2 for c in mean_signature)
+
+
 # Reduced-error pruning and DREP -------------------------------------------------------
 
 

@@ -178,6 +178,13 @@ METHODS = {
             style=Style("green", (2, 1), ">"),
         ),
         Method(
+            *("mdm", "pruners._margin_distance.MarginDistancePruner", "martinez2009"),
+            "Add the member that brings the margins closest to a small target",
+            "margins of the vote, all close to a small target",
+            f"n·k {_PAIRS}",
+            Facts(is_nested=True),
+        ),
+        Method(
             *("es", "pruners._early_stopping.EarlyStoppingPruner", "margineantu1997"),
             "Keep the members trained first",
             "the order of training",

@@ -36,6 +36,7 @@ TWINS = {
     "re": lambda v, y, k, seed: naive.reduced_error(v, y, k),
     "drep": lambda v, y, k, seed: naive.drep(v, y, 0.3, keep=k),
     "oep": lambda v, y, k, seed: naive.oep(v, y, k),
+    "mdm": lambda v, y, k, seed: naive.margin_distance(v, y, k),
     "best": lambda v, y, k, seed: naive.best_members(v, y, k),
     "es": lambda v, y, k, seed: naive.early_stopping(len(v[0]), k),
     "random": lambda v, y, k, seed: naive.random_members(len(v[0]), k, np.random.RandomState(seed)),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # for editors; a method that is missing here has no types, an
     from secateurs.pruners._early_stopping import EarlyStoppingPruner as EarlyStoppingPruner
     from secateurs.pruners._kappa import KappaPruner as KappaPruner
     from secateurs.pruners._kl import KLDivergencePruner as KLDivergencePruner
+    from secateurs.pruners._margin_distance import MarginDistancePruner as MarginDistancePruner
     from secateurs.pruners._oep import OEP as OEP
     from secateurs.pruners._orientation import (
         OrientationOrderingPruner as OrientationOrderingPruner,
