@@ -685,6 +685,29 @@ def orientation_ordering(votes, y, keep=None):
     return order[: max(1, below_right_angle) if keep is None else keep]
 
 
+# Boosting-based ordering --------------------------------------------------------------
+
+
+def boosting_order(votes, y, keep):
+    """Members by AdaBoost's weighted error, each once, and the errors (Martinez-Munoz 2007)."""
+    samples = range(len(y))
+    weights = [Fraction(1, len(y)) for _ in samples]
+    chosen, errors_then = [], []
+    while len(chosen) < keep:
+        rest = [t for t in all_members(votes) if t not in chosen]
+        error = {t: sum(weights[n] for n in samples if votes[n][t] != y[n]) for t in rest}
+        member = best({t: -error[t] for t in rest})
+        chosen.append(member)
+        errors_then.append(error[member])
+        if error[member] == 0 or error[member] >= Fraction(1, 2):
+            weights = [Fraction(1, len(y)) for _ in samples]
+            continue
+        for n in samples:
+            wrong = votes[n][member] != y[n]
+            weights[n] /= 2 * (error[member] if wrong else 1 - error[member])
+    return chosen, errors_then
+
+
 # Margin distance minimisation ---------------------------------------------------------
 
 

@@ -178,6 +178,13 @@ METHODS = {
             style=Style("green", (2, 1), ">"),
         ),
         Method(
+            *("boost", "pruners._boosting.BoostingPruner", "martinez2007"),
+            "Add the member with the fewest errors on samples weighted as by boosting",
+            "errors where the last member was wrong",
+            "n·k members over d rows",
+            Facts(is_nested=True),
+        ),
+        Method(
             *("mdm", "pruners._margin_distance.MarginDistancePruner", "martinez2009"),
             "Add the member that brings the margins closest to a small target",
             "margins of the vote, all close to a small target",
