@@ -94,9 +94,9 @@ def writing(output: str) -> Decorator:
     )
 
 
-def write_all(contents: Mapping[Path, bytes]) -> None:
+def write_all(contents: Mapping[Path, bytes], force: bool) -> None:
     """Write files, each completely or not at all."""
     from secateurs.persistence._files import write_file
 
     for path, content in contents.items():
-        write_file(path, content)
+        write_file(path, content, force=force)

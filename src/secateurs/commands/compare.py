@@ -92,7 +92,7 @@ def compare(
         contents = targets.pages(found, command=files.command)
         if targets.output is not None:
             contents[targets.output] = board.to_csv(index=False, lineterminator="\n").encode()
-        write_all(contents)
+        write_all(contents, targets.force)
     for note in found.notes:
         out.note(note)
     from secateurs.comparison import board_lines

@@ -181,7 +181,7 @@ def _write(pruning: Any, inputs: Inputs, files: Files, targets: Targets, trust: 
             force=targets.force,
             trust_types=trust.trust_types,
         )
-    write_all(contents)
+    write_all(contents, targets.force)
 
 
 def _as_data(pruning: Any, rows: str, figures: Figures, targets: Targets) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from secateurs.exceptions import InputError, cause_of
 
 
 @contextmanager
-def new_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
-    """Open a file under a temporary name; it gets its own once it is complete."""
+def new_file(path: Path, lasting: bool = True, force: bool = True) -> Iterator[IO[bytes]]:
+    """Open a file under a temporary name; it gets its own once it is complete, see `give_name`."""
     fresh = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
     try:
         with fresh.open("xb") as handle:
@@ -26,7 +26,7 @@ def new_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
             handle.flush()
             if lasting:
                 os.fsync(handle.fileno())
-        os.replace(fresh, path)
+        give_name(fresh, path, force)
         if lasting:
             sync_folder(path.parent)
     finally:
@@ -41,10 +41,40 @@ def write_array(path: Path, array: NDArray[Any], lasting: bool = True) -> None:
         handle.write(whole.data)
 
 
-def write_file(path: Path, content: bytes, lasting: bool = True) -> None:
-    """Write a file, replacing any of that name."""
-    with new_file(path, lasting) as handle:
+def write_file(path: Path, content: bytes, lasting: bool = True, force: bool = True) -> None:
+    """Write a file; one of that name is replaced if forced, and else stays."""
+    with new_file(path, lasting, force) as handle:
         handle.write(content)
+
+
+def give_name(fresh: Path, path: Path, force: bool) -> None:
+    """Let a complete file appear under its name; unless forced, only if no other file has it.
+
+    Of several processes that take one name without force, one succeeds.
+    """
+    if force:
+        os.replace(fresh, path)
+        return
+    try:
+        os.link(fresh, path)  # unlike a rename, it fails where the name is taken
+    except FileExistsError:
+        raise _taken(path) from None
+    except OSError:  # a file system without links: take the name first, for an instant empty
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            raise _taken(path) from None
+        try:
+            os.replace(fresh, path)
+        except BaseException:
+            path.unlink()
+            raise
+
+
+def _taken(path: Path) -> InputError:
+    return InputError(
+        f"{path} exists. Give another path, or {{force}} to overwrite it.", force=True
+    )
 
 
 def sync_folder(path: Path) -> None:
@@ -66,9 +96,7 @@ def refuse_existing(paths: Iterable[Path], force: bool) -> None:
         if path.is_dir():
             raise InputError(f"{path} is a folder. Give the path of a file.")
         if path.exists() and not force:
-            raise InputError(
-                f"{path} exists. Give another path, or {{force}} to overwrite it.", force=True
-            )
+            raise _taken(path)
 
 
 def write_with_sidecar(
@@ -76,9 +104,13 @@ def write_with_sidecar(
     content: bytes,
     sidecar: Path,
     record: dict[str, Any],
+    force: bool,
     check: Callable[[Path], object] | None = None,
 ) -> None:
-    """Write a file and its side-car after a check of the file; on failure, change nothing."""
+    """Write a file and its side-car after a check of the file; on failure, change nothing.
+
+    Both names are taken as by `give_name`.
+    """
     try:
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except (TypeError, ValueError) as error:
@@ -96,9 +128,9 @@ def write_with_sidecar(
         if check is not None:
             check(new[0])
         for place, fresh, spare in zip(places, new, old, strict=True):
-            if place.exists():
+            if force and place.exists():
                 shutil.copy2(place, spare)
-            os.replace(fresh, place)
+            give_name(fresh, place, force)
             placed.append((place, spare))
     except BaseException as error:
         for place, spare in placed:

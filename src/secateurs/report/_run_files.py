@@ -106,7 +106,7 @@ def _refuse_constant(name: str) -> None:
 def _write(text: str, path: Path, force: bool) -> Path:
     refuse_existing([path], force)
     try:
-        write_file(path, text.encode())
+        write_file(path, text.encode(), force=force)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {cause_of(error)}.") from error
     return path

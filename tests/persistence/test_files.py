@@ -1,0 +1,104 @@
+"""Files appear whole or not at all, and take no name that another file has."""
+
+import json
+import multiprocessing
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from sklearn.dummy import DummyClassifier
+
+from secateurs.exceptions import InputError
+from secateurs.persistence import save
+from secateurs.persistence._files import new_file, write_file
+
+
+def _refuse_links(source, target):
+    raise PermissionError("no links here")
+
+
+@pytest.fixture(params=["links", "no links"])
+def file_system(request, monkeypatch):
+    if request.param == "no links":
+        monkeypatch.setattr(os, "link", _refuse_links)
+
+
+def _save(path, strategy, link, ready, go, answers):
+    os.link = link  # a process of its own
+    model = DummyClassifier(strategy=strategy).fit([[0], [1], [2]], [0, 1, 1])
+    ready.release()
+    go.wait()
+    try:
+        save(model, path)
+    except InputError as error:
+        answers.put(str(error))
+    else:
+        answers.put(strategy)
+
+
+@pytest.mark.usefixtures("file_system")
+def test_of_processes_that_save_to_one_name_one_succeeds(tmp_path):
+    processes = multiprocessing.get_context("spawn")
+    path, strategies = tmp_path / "model.skops", ["prior", "stratified", "uniform"]
+    ready, go, answers = processes.Semaphore(0), processes.Event(), processes.Queue()
+    savers = [
+        processes.Process(target=_save, args=(path, strategy, os.link, ready, go, answers))
+        for strategy in strategies
+    ]
+    for saver in savers:
+        saver.start()
+    for _ in savers:
+        ready.acquire()
+    go.set()
+    found = sorted((answers.get() for _ in savers), key=strategies.__contains__)
+    for saver in savers:
+        saver.join()
+    taken = "exists. Give another path, or force=True to overwrite it."
+    assert all(line.startswith(str(tmp_path)) and line.endswith(taken) for line in found[:2])
+    assert found[2] in strategies
+    assert sorted(os.listdir(tmp_path)) == ["model.json", "model.skops"]
+    record = json.loads(path.with_suffix(".json").read_text())
+    assert record["sha256"] == sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.usefixtures("file_system")
+@pytest.mark.parametrize("force", [False, True])
+def test_a_name_taken_while_a_file_is_written_is_kept_unless_forced(tmp_path, force):
+    path = tmp_path / "report.html"
+
+    def write():
+        with new_file(path, force=force) as handle:
+            handle.write(b"second")
+            path.write_bytes(b"first")
+
+    if force:
+        write()
+    else:
+        with pytest.raises(InputError, match="exists. Give another path, or force=True"):
+            write()
+    assert path.read_bytes() == (b"second" if force else b"first")
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+@pytest.mark.usefixtures("file_system")
+def test_a_side_car_that_appears_in_between_stays_and_the_model_does_not(tmp_path, monkeypatch):
+    sidecar, read = tmp_path / "model.json", Path.open
+
+    def reopen(path, *arguments, **options):  # the file is read back before it gets its name
+        if arguments == ("rb",):
+            sidecar.write_text("another's")
+        return read(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", reopen)
+    with pytest.raises(InputError, match=r"model.json exists"):
+        save(DummyClassifier().fit([[0], [1]], [0, 1]), tmp_path / "model.skops")
+    assert os.listdir(tmp_path) == ["model.json"]
+    assert sidecar.read_text() == "another's"
+
+
+@pytest.mark.usefixtures("file_system")
+def test_a_file_gets_its_name_complete(tmp_path):
+    write_file(tmp_path / "a", b"all of it", force=False)
+    assert (tmp_path / "a").read_bytes() == b"all of it"
+    assert os.listdir(tmp_path) == ["a"]
