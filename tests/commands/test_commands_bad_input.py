@@ -305,7 +305,10 @@ def test_probabilities_that_do_not_sum_to_one_are_refused(desk):
             {"probabilities": np.full((9, 3, 2), 0.5), "y": votes_of(9) + 1},
             "to the model: 2",
         ),
-        ({"votes": np.array([["a", None]], dtype=object), "y": votes_of(1)}, "allow_pickle=False"),
+        (
+            {"votes": np.array([["a", None]], dtype=object), "y": votes_of(1)},
+            "array of Python objects",
+        ),
     ],
 )
 def test_arrays_that_are_no_predictions_are_refused(desk, arrays, message):

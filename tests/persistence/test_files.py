@@ -24,11 +24,10 @@ def file_system(request, monkeypatch):
         monkeypatch.setattr(os, "link", _refuse_links)
 
 
-def _save(path, strategy, link, ready, go, answers):
+def _save(path, strategy, link, start, answers):
     os.link = link  # a process of its own
     model = DummyClassifier(strategy=strategy).fit([[0], [1], [2]], [0, 1, 1])
-    ready.release()
-    go.wait()
+    start.wait()
     try:
         save(model, path)
     except InputError as error:
@@ -41,16 +40,13 @@ def _save(path, strategy, link, ready, go, answers):
 def test_of_processes_that_save_to_one_name_one_succeeds(tmp_path):
     processes = multiprocessing.get_context("spawn")
     path, strategies = tmp_path / "model.skops", ["prior", "stratified", "uniform"]
-    ready, go, answers = processes.Semaphore(0), processes.Event(), processes.Queue()
+    start, answers = processes.Barrier(len(strategies)), processes.Queue()
     savers = [
-        processes.Process(target=_save, args=(path, strategy, os.link, ready, go, answers))
+        processes.Process(target=_save, args=(path, strategy, os.link, start, answers))
         for strategy in strategies
     ]
     for saver in savers:
         saver.start()
-    for _ in savers:
-        ready.acquire()
-    go.set()
     found = sorted((answers.get() for _ in savers), key=strategies.__contains__)
     for saver in savers:
         saver.join()
@@ -75,7 +71,7 @@ def test_a_name_taken_while_a_file_is_written_is_kept_unless_forced(tmp_path, fo
     if force:
         write()
     else:
-        with pytest.raises(InputError, match="exists. Give another path, or force=True"):
+        with pytest.raises(InputError, match=r"exists\. Give another path, or force=True"):
             write()
     assert path.read_bytes() == (b"second" if force else b"first")
     assert os.listdir(tmp_path) == ["report.html"]

@@ -44,7 +44,7 @@ class Inputs(NamedTuple):
 def read_inputs(files: Files, trust: Trust, out: Output) -> Inputs:
     """Read and check everything that a pruning needs, before any work."""
     with out.progress("reading"):
-        return _predictions(files, out) if files.predictions else _model(files, trust, out)
+        return (_predictions if files.predictions else _model)(files, trust, out)
 
 
 def check_files(files: Files) -> None:
@@ -133,20 +133,21 @@ def _as_ensemble(path: Path, model: Any) -> Any:
     return ensemble
 
 
-def _predictions(files: Files, out: Output) -> Inputs:
+def _predictions(files: Files, trust: Trust, out: Output) -> Inputs:
     import numpy as np
 
     from secateurs.outputs._predictions import Predictions
 
     assert files.predictions is not None
-    found = read_predictions(files.predictions, files.target, files.labels, files.ignore)
+    limits = (files.ignore, trust.max_unpacked)
+    found = read_predictions(files.predictions, files.target, files.labels, *limits)
     with about(files.predictions):
         ensemble = Predictions(found.table)
     _check_members(files.predictions, ensemble.n_members)
     check_counts(files.predictions, found.y, np.unique(found.y), out)
     if files.test is None:
         return Inputs(ensemble, None, found.y)
-    test = read_predictions(files.test, files.target, files.test_labels, files.ignore)
+    test = read_predictions(files.test, files.target, files.test_labels, *limits)
     check_same_members(found, test)
     with about(files.test):
         Predictions(test.table)

@@ -278,7 +278,7 @@ def trusting(*old_names: str) -> Decorator:
             default="4GiB",
             show_default=True,
             aliases=old_names,
-            help="Maximum size of the unpacked model file.",
+            help="Maximum size of a model file or .npz file when unpacked.",
         ),
         option(
             "--allow-version-mismatch",

@@ -1,5 +1,6 @@
 """Predictions instead of a model: tables of labels, or arrays of labels or probabilities."""
 
+import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 from secateurs.commands._errors import Refusal
 from secateurs.commands._rows import as_classes, refuse_gaps
 from secateurs.commands._tables import kind_of, read_table, require_columns, shown
-from secateurs.exceptions import reading
+from secateurs.exceptions import UntrustedFileError, reading
+
+_EXACT_FLOATS = 2**53  # beyond, neighbouring integers share a float
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,20 @@ class Predicted:
 
 
 def read_predictions(
-    path: Path, target: str | None, labels: Path | None, ignore: tuple[str, ...] = ()
+    path: Path,
+    target: str | None,
+    labels: Path | None,
+    ignore: tuple[str, ...],
+    max_unpacked: float,
 ) -> Predicted:
     """Read predictions with their true labels, from the same file or another."""
     arrays = kind_of(path) in ("npy", "zip")
-    found = _from_arrays(path) if arrays else _from_table(path, target, labels, ignore)
+    if arrays:
+        found = _from_arrays(path, max_unpacked)
+    else:
+        found = _from_table(path, target, labels, ignore)
     if labels is not None:
-        found = replace(found, y=_read_labels(labels, target))
+        found = replace(found, y=_read_labels(labels, target, max_unpacked))
     if found.y is None:
         hint = "Add an array y" if arrays else "Name their column with --target"
         raise Refusal("no_labels", f"{path} has no true labels. {hint}, or give --labels.")
@@ -51,11 +61,11 @@ def check_same_members(first: Predicted, test: Predicted) -> None:
         raise Refusal("other_members", f"{test.path} {how}. Give predictions of the same members.")
 
 
-def _from_arrays(path: Path) -> Predicted:
+def _from_arrays(path: Path, max_unpacked: float) -> Predicted:
     import numpy as np
     import pandas as pd
 
-    arrays = _label_arrays(path)
+    arrays = _label_arrays(path, max_unpacked)
     given = [name for name in ("votes", "probabilities") if name in arrays]
     if len(given) != 1:
         raise Refusal(
@@ -85,11 +95,12 @@ def _from_arrays(path: Path) -> Predicted:
     return Predicted(path, table, y, arrays.get("classes"))
 
 
-def _label_arrays(path: Path) -> dict[str, Any]:
+def _label_arrays(path: Path, max_unpacked: float) -> dict[str, Any]:
     """Read the arrays of an .npz file, or the votes of an .npy file; all hold numbers or text."""
     import numpy as np
 
     with reading(path):
+        _check_sizes(path, max_unpacked)
         found = np.load(path, allow_pickle=False)
         if isinstance(found, np.ndarray):
             arrays = {"votes": found}
@@ -108,6 +119,28 @@ def _label_arrays(path: Path) -> dict[str, Any]:
     return arrays
 
 
+def _check_sizes(path: Path, max_unpacked: float) -> None:
+    """Refuse arrays that take more memory than allowed or than they have values for."""
+    from secateurs.persistence._files import check_array
+
+    with path.open("rb") as handle:
+        if not zipfile.is_zipfile(handle):
+            handle.seek(0)
+            check_array(handle, path.stat().st_size)
+            return
+        with zipfile.ZipFile(handle) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+            if unpacked > max_unpacked:
+                raise UntrustedFileError(
+                    f"unpacks to {unpacked} bytes, more than {{max_unpacked}}. Give a larger limit "
+                    "if you expect that.",
+                    max_unpacked=max_unpacked,
+                )
+            for entry in archive.infolist():
+                with archive.open(entry) as array:
+                    check_array(array, entry.file_size)
+
+
 def _from_table(
     path: Path, target: str | None, labels: Path | None, ignore: tuple[str, ...]
 ) -> Predicted:
@@ -123,9 +156,9 @@ def _from_table(
     return Predicted(path, members, frame[wanted[0]].to_numpy() if wanted else None)
 
 
-def _read_labels(path: Path, target: str | None) -> Any:
+def _read_labels(path: Path, target: str | None, max_unpacked: float) -> Any:
     if kind_of(path) in ("npy", "zip"):
-        arrays = _label_arrays(path)
+        arrays = _label_arrays(path, max_unpacked)
         y = arrays.get("y", arrays.get("votes"))
         if y is None or y.ndim != 1:
             raise Refusal("labels", f"{path} has no array y with one label per row. Give one.")
@@ -203,14 +236,39 @@ def _with_places(found: Predicted, labels: Path) -> Predicted:
 
 
 def _as_numbers(values: Any) -> Any:
-    """Return labels as numbers; None if some are not numbers."""
+    """Return labels as numbers; None if some are not numbers, or are written like no number.
+
+    01 and 1 are two labels, and so are integers beyond 2**53: as floats they would be one.
+    """
+    import numpy as np
     import pandas as pd
 
     if values.dtype.kind in "biuf":
         return values
     codes, distinct = pd.factorize(_as_text(values).ravel())
-    numbers = pd.to_numeric(pd.Series(distinct), errors="coerce")
-    return None if numbers.isna().any() else numbers.to_numpy()[codes].reshape(values.shape)
+    numbers = pd.to_numeric(pd.Series(distinct), errors="coerce").to_numpy(dtype=float)
+    if np.isnan(numbers).any():
+        return None
+    if (numbers == np.round(numbers)).all():  # others are refused, however they are written
+        exact = [_exact_number(text) for text in distinct]
+        if None in exact:
+            return None
+        numbers = np.array(exact)
+        if numbers.dtype.kind not in "iu" and max(map(abs, exact)) > _EXACT_FLOATS:  # type: ignore[arg-type]
+            return None
+    return numbers[codes].reshape(values.shape)
+
+
+def _exact_number(text: str) -> int | float | None:
+    """Return the number that Python writes as this text."""
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        if str(number) == text:
+            return number
+    return None
 
 
 def _as_text(values: Any) -> Any:

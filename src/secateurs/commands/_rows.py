@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -72,11 +73,13 @@ def refuse_gaps(where: str, texts: Sequence[str]) -> None:
         raise Refusal("missing_label", text)
 
 
-def _number(text: str) -> float | None:
+def _number(text: str) -> Decimal | None:
+    """Return text as an exact number: integers beyond 2**53 share floats."""
     try:
-        return float({"true": "1", "false": "0"}.get(text.strip().lower(), text))
-    except ValueError:
+        number = Decimal({"true": "1", "false": "0"}.get(text.strip().lower(), text))
+    except InvalidOperation:
         return None
+    return number if number.is_finite() else None
 
 
 def _matched(path: Path, frame: Any, ensemble: Any) -> Any:

@@ -113,7 +113,7 @@ def export(
         "classes": np.asarray(model.classes_).tolist(),
         "check": check,
     }
-    write_with_sidecar(target, content, sidecar, record, force)
+    write_with_sidecar(target, content, sidecar, record, force=force)
     return target
 
 

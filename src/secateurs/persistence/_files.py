@@ -6,11 +6,12 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.lib.format import header_data_from_array_1_0, write_array_header_1_0
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from secateurs.exceptions import InputError, cause_of
@@ -37,7 +38,7 @@ def write_array(path: Path, array: NDArray[Any], lasting: bool = True) -> None:
     """Write an array as `.npy`; unlike np.save, raise an error when the disk is full."""
     whole = np.ascontiguousarray(array)
     with new_file(path, lasting) as handle:
-        write_array_header_1_0(handle, header_data_from_array_1_0(whole))
+        npy.write_array_header_1_0(handle, npy.header_data_from_array_1_0(whole))
         handle.write(whole.data)
 
 
@@ -77,6 +78,27 @@ def _taken(path: Path) -> InputError:
     )
 
 
+def check_array(handle: IO[bytes], n_bytes: int) -> tuple[int, ...]:
+    """Return the shape that a `.npy` file of ``n_bytes`` claims; refuse one that is not its size.
+
+    NumPy takes as much memory as the claim says, before it reads any value.
+    """
+    old = npy.read_magic(handle) == (1, 0)
+    read = npy.read_array_header_1_0 if old else npy.read_array_header_2_0
+    shape, _, dtype = read(handle)
+    if dtype.hasobject:
+        raise InputError(
+            "has an array of Python objects, which only pickle reads. Write text with "
+            "array.astype(str), and numbers as numbers."
+        )
+    n_values, n_left = prod(shape), n_bytes - handle.tell()
+    if n_values * dtype.itemsize != n_left or n_values > n_left:
+        raise InputError(
+            f"has an array of shape {shape} and dtype {dtype} in {n_left} bytes. Write it again."
+        )
+    return shape
+
+
 def sync_folder(path: Path) -> None:
     """Make sure that new names in a folder survive a crash."""
     if os.name == "nt":  # folders cannot be opened there
@@ -104,6 +126,7 @@ def write_with_sidecar(
     content: bytes,
     sidecar: Path,
     record: dict[str, Any],
+    *,
     force: bool,
     check: Callable[[Path], object] | None = None,
 ) -> None:

@@ -121,7 +121,7 @@ def save(
         _build(file, tuple(trust_types), max(_MAX_BYTES, len(content)))
 
     record = describe(model, suffix[1:], content) | {"provenance": provenance}
-    write_with_sidecar(target, content, sidecar, record, force, check)
+    write_with_sidecar(target, content, sidecar, record, force=force, check=check)
     return target
 
 

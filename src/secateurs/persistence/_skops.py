@@ -8,13 +8,12 @@ import json
 import zipfile
 from dataclasses import dataclass, field
 from importlib import import_module
-from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 
 from secateurs.exceptions import InputError, UntrustedFileError
+from secateurs.persistence._files import check_array
 
 _MAX_ENTRIES = 500_000
 _MAX_SCHEMA = 256 << 20
@@ -158,13 +157,6 @@ class SchemaCheck:
     def _check_array(self, file: str, scalar: bool) -> None:
         """Compare the claimed size of an array with its bytes."""
         with self.archive.open(file) as handle:
-            old = npy.read_magic(handle) == (1, 0)
-            read = npy.read_array_header_1_0 if old else npy.read_array_header_2_0
-            shape, _, dtype = read(handle)
-            n_bytes = self.archive.getinfo(file).file_size - handle.tell()
-        n_values = prod(shape)
-        if n_values * dtype.itemsize != n_bytes or n_values > n_bytes or (scalar and shape):
-            raise InputError(
-                f"has an array of shape {shape} and dtype {dtype} in {n_bytes} bytes. Write it "
-                "again."
-            )
+            shape = check_array(handle, self.archive.getinfo(file).file_size)
+        if scalar and shape:
+            raise InputError(f"has an array of shape {shape} for a number. Write it again.")
