@@ -405,6 +405,24 @@ def test_sliced_voting_knows_the_names_and_weights_of_its_members(name):
             assert sliced.weights == weights_of(model)[members].tolist()
 
 
+@pytest.mark.parametrize(
+    ("options", "weights", "kept"),
+    [
+        ({"voting": "soft"}, [1, 0, 0, 2, 0], [1, 4]),
+        ({"voting": "soft"}, [1, 0, 2, -2, 0], [2, 3]),
+        ({}, [1, 0, 0, 2, 0], [2]),
+    ],
+)
+def test_members_without_a_say_are_not_kept_alone(options, weights, kept):
+    X, y, _ = data(labels="numbers")
+    model = voting(weights=weights, **options).fit(X, y)
+    with pytest.raises(InputError, match=r"kept, \[.*\], sum to 0\. Keep more, or drop the"):
+        as_ensemble(model).slice(kept)
+    assert set(as_ensemble(model).slice([0, *kept]).predict(X)) <= set(y)
+    model.weights = None
+    assert set(as_ensemble(model).slice(kept).predict(X)) <= set(y)
+
+
 def test_sliced_voting_can_be_fitted_again():
     X, y, further = data()
     sliced = as_ensemble(fitted("hard voting, one dropped")).slice([3, 1])

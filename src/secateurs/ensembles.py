@@ -264,6 +264,9 @@ class Voting(Ensemble):
         sliced.named_estimators_ = Bunch(**{name: member for (name, _), member in fitted})
         if self.weights is not None:
             sliced.weights = self.weights[list(members)].tolist()
+            if not any(sliced.weights) or (self.soft and sum(sliced.weights) == 0):
+                why = f"The weights of the members kept, {sliced.weights}, sum to 0"
+                raise InputError(f"{why}. Keep more, or drop the weights: voting.weights = None.")
         return sliced
 
 
