@@ -41,6 +41,7 @@ def members_by_twin(name, votes, y, pruner, keep):
         "sep": lambda: naive.sep(votes, y, pruner.n_iterations, rng, keep),
         "oep": lambda: naive.oep(votes, y, keep),
         "pep": lambda: naive.pep(votes, y, pruner.n_iterations, rng, keep)[0],
+        "cluster": lambda: naive.cluster_pruning(votes, y, keep)[0],
         "boost": lambda: naive.boosting_order(votes, y, keep)[0],
         "mdm": lambda: naive.margin_distance(
             votes, y, keep, None if pruner.target == "moving" else Fraction(str(pruner.target))

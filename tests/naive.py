@@ -708,6 +708,65 @@ def boosting_order(votes, y, keep):
     return chosen, errors_then
 
 
+# Clustering ---------------------------------------------------------------------------
+
+
+def member_distance(votes, y, i, j, representation):
+    """How far apart two members are, by what they are compared by (see ClusterPruner)."""
+    a, b = column(votes, i), column(votes, j)
+    if representation == "double_fault":
+        return 1 - double_fault(a, b, y)
+    if representation == "nvi":
+        return nvi(a, b)
+    if representation == "onehot":  # each different label differs in two places
+        return math.sqrt(2 * sum(1 for u, v in zip(a, b) if u != v))
+    if representation == "oracle":
+        return math.sqrt(oracle_disagreement(a, b, y) * len(y))
+    return disagreement(a, b)
+
+
+def merged_clusters(n_members, n_clusters, distance, linkage):
+    """Merge the two closest clusters, the lexicographically first of those that tie."""
+    clusters = [[t] for t in range(n_members)]
+    while len(clusters) > n_clusters:
+        apart = {}
+        for p, q in combinations(range(len(clusters)), 2):
+            between = [distance(i, j) for i in clusters[p] for j in clusters[q]]
+            joined = {"average": mean, "single": min, "complete": max}[linkage](between)
+            apart[p, q] = -joined
+        p, q = best(apart)
+        clusters[p] = sorted(clusters[p] + clusters.pop(q))
+        clusters.sort()
+    return clusters
+
+
+def cluster_pruning(votes, y, keep, how=("double_fault", "average", "accuracy")):
+    """One member of each cluster, and the clusters (Giacinto, Roli & Fumera 2000)."""
+    members = all_members(votes)
+    representation, linkage, representative = how
+
+    def distance(i, j):
+        return member_distance(votes, y, i, j, representation)
+
+    if keep is None:
+        runs = {}
+        for size in range(1, len(members) + 1):
+            runs[size] = cluster_pruning(votes, y, size, how)
+        return runs[best({k: -expected_errors(votes, y, run[0]) for k, run in runs.items()})]
+
+    def worth(t, cluster):
+        if representative == "accuracy":
+            return n_correct(votes, y, t)
+        if representative == "distant":
+            others = [s for s in members if s not in cluster]
+            return mean(distance(t, s) for s in others) if others else 0
+        inside = [s for s in cluster if s != t]
+        return -mean(distance(t, s) for s in inside) if inside else 0
+
+    clusters = merged_clusters(len(members), keep, distance, linkage)
+    return [best({t: worth(t, cluster) for t in cluster}) for cluster in clusters], clusters
+
+
 # Margin distance minimisation ---------------------------------------------------------
 
 

@@ -185,6 +185,14 @@ METHODS = {
             Facts(is_nested=True),
         ),
         Method(
+            *("cluster", "pruners._cluster.ClusterPruner", "giacinto2000"),
+            "Cluster members that are alike, and keep one of each cluster",
+            "clusters of members that fail together",
+            f"n²/2 {_PAIRS}",
+            Facts(),
+            decides="as many as vote best",
+        ),
+        Method(
             *("mdm", "pruners._margin_distance.MarginDistancePruner", "martinez2009"),
             "Add the member that brings the margins closest to a small target",
             "margins of the vote, all close to a small target",

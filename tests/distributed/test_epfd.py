@@ -36,6 +36,7 @@ TWINS = {
     "re": lambda v, y, k, seed: naive.reduced_error(v, y, k),
     "drep": lambda v, y, k, seed: naive.drep(v, y, 0.3, keep=k),
     "oep": lambda v, y, k, seed: naive.oep(v, y, k),
+    "cluster": lambda v, y, k, seed: naive.cluster_pruning(v, y, k)[0],
     "boost": lambda v, y, k, seed: naive.boosting_order(v, y, k)[0],
     "mdm": lambda v, y, k, seed: naive.margin_distance(v, y, k),
     "best": lambda v, y, k, seed: naive.best_members(v, y, k),

@@ -10,6 +10,7 @@ from secateurs.pruners._selector import SelectorPruner as SelectorPruner
 if TYPE_CHECKING:  # for editors; a method that is missing here has no types, and nothing else
     from secateurs.pruners._best_members import BestMembersPruner as BestMembersPruner
     from secateurs.pruners._boosting import BoostingPruner as BoostingPruner
+    from secateurs.pruners._cluster import ClusterPruner as ClusterPruner
     from secateurs.pruners._comep import COMEP as COMEP
     from secateurs.pruners._drep import DREP as DREP
     from secateurs.pruners._early_stopping import EarlyStoppingPruner as EarlyStoppingPruner
