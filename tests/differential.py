@@ -46,6 +46,8 @@ def members_by_twin(name, votes, y, pruner, keep):
         "mdm": lambda: naive.margin_distance(
             votes, y, keep, None if pruner.target == "moving" else Fraction(str(pruner.target))
         ),
+        "comp": lambda: naive.complementarity(votes, y, keep),
+        "uwa": lambda: naive.uncertainty_weighted(votes, y, keep),
         "es": lambda: naive.early_stopping(len(votes[0]), keep),
         "random": lambda: naive.random_members(len(votes[0]), keep, rng),
         "best": lambda: naive.best_members(votes, y, keep),

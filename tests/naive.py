@@ -792,6 +792,38 @@ def squared_margin_distance(votes, y, members, p):
     return sum((p - c) ** 2 for c in mean_signature)
 
 
+# Complementarity and uncertainty weighted accuracy ------------------------------------
+
+
+def complementarity(votes, y, keep):
+    """Add the member right most often where the vote is wrong (Martinez-Munoz & Suarez 2004)."""
+
+    def right_where_wrong(chosen, t):
+        wrong = [n for n, truth in enumerate(y) if vote(votes, chosen, n) != truth]
+        return sum(1 for n in wrong if votes[n][t] == y[n])
+
+    return grow(best_members(votes, y, 1), len(votes[0]), keep, right_where_wrong)
+
+
+def uncertainty_weighted(votes, y, keep):
+    """Add the member of largest uncertainty weighted accuracy (Partalas et al. 2010)."""
+
+    def accuracy(chosen, t):
+        total = Fraction(0)
+        for n, truth in enumerate(y):
+            n_true = share(votes[n][s] == truth for s in chosen)
+            n_false = 1 - n_true
+            member_is_right = votes[n][t] == truth
+            vote_is_right = vote(votes, chosen, n) == truth
+            if member_is_right:
+                total += n_false if vote_is_right else n_true
+            else:
+                total -= n_false if vote_is_right else n_true
+        return total
+
+    return grow(best_members(votes, y, 1), len(votes[0]), keep, accuracy)
+
+
 # Reduced-error pruning and DREP -------------------------------------------------------
 
 

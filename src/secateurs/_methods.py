@@ -200,6 +200,22 @@ METHODS = {
             Facts(is_nested=True),
         ),
         Method(
+            *("comp", "pruners._complementarity.ComplementarityPruner", "martinez2004"),
+            "Add the member that is right most often where the vote is wrong",
+            "samples that the vote gets wrong",
+            "n·k members over d rows",
+            Facts(is_nested=True, larger_is_better=False),
+            beside=None,
+        ),
+        Method(
+            *("uwa", "pruners._uncertainty_weighted.UncertaintyWeightedPruner", "partalas2010"),
+            "Add the member that is right where those chosen are split",
+            "samples on which the chosen members are split",
+            "n·k members over d rows",
+            Facts(is_nested=True, larger_is_better=False),
+            beside=None,
+        ),
+        Method(
             *("es", "pruners._early_stopping.EarlyStoppingPruner", "margineantu1997"),
             "Keep the members trained first",
             "the order of training",

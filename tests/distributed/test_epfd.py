@@ -39,6 +39,8 @@ TWINS = {
     "cluster": lambda v, y, k, seed: naive.cluster_pruning(v, y, k)[0],
     "boost": lambda v, y, k, seed: naive.boosting_order(v, y, k)[0],
     "mdm": lambda v, y, k, seed: naive.margin_distance(v, y, k),
+    "comp": lambda v, y, k, seed: naive.complementarity(v, y, k),
+    "uwa": lambda v, y, k, seed: naive.uncertainty_weighted(v, y, k),
     "best": lambda v, y, k, seed: naive.best_members(v, y, k),
     "es": lambda v, y, k, seed: naive.early_stopping(len(v[0]), k),
     "random": lambda v, y, k, seed: naive.random_members(len(v[0]), k, np.random.RandomState(seed)),

@@ -126,6 +126,20 @@ def test_outcomes_are_counted_alike_from_planes_and_codes(coded):
     assert (counts == expected).all()
 
 
+def test_weights_of_votes_are_added_up_alike_from_planes_and_codes(coded):
+    codes, _, n_classes = coded
+    weights = rng.integers(8, size=(n_classes, len(codes)))
+    weights[-1] = 0  # which has no plane
+    expected = [5 + weights[codes[:, member], np.arange(len(codes))].sum() for member in range(4)]
+    digits = bits_of((weights[:-1, None] >> np.arange(3)[:, None] & 1).astype(bool))
+    totals = np.full(4, 5)
+    _vote_kernels.plane_weights(packed(codes, n_classes), digits, totals)
+    assert totals.tolist() == expected
+    totals[:] = 5
+    _vote_kernels.code_weights(np.ascontiguousarray(codes.T), weights, totals)
+    assert totals.tolist() == expected
+
+
 def test_agreement_is_where_labels_are_equal(coded):
     codes, y, n_classes = coded
     agreed = np.zeros((4, 1, -(-len(codes) // 64)), dtype=np.uint64)

@@ -52,14 +52,18 @@ def classes(gaps, y):
     return sorted({label for row in gaps for label in row if label is not None} | set(y))
 
 
-def errors(gaps, y, members):
-    """Errors of the vote of those who have one; a tie, of all classes too, to the lowest."""
+def is_wrong(gaps, y, members):
+    """Where the vote of those who have one errs; a tie, of all classes too, to the lowest."""
     labels = classes(gaps, y)
     votes = [[row[t] for t in members] for row in gaps]
     winners = [
         max(labels, key=lambda c, row=row: (row.count(c), -labels.index(c))) for row in votes
     ]
-    return sum(winner != truth for winner, truth in zip(winners, y))
+    return [winner != truth for winner, truth in zip(winners, y)]
+
+
+def errors(gaps, y, members):
+    return sum(is_wrong(gaps, y, members))
 
 
 def expected_errors(gaps, y, members):
@@ -118,6 +122,40 @@ def test_votes_are_of_those_who_have_one(name, formula, drawn, data):
     pruner = make_pruner(name, keep=keep).fit(votes, y)
     assert pruner.member_indices_.tolist() == expected
     assert pruner.objective_ == pytest.approx(float(formula(gaps, y, expected)) / len(y))
+
+
+def n_right(gaps, y, t):
+    return sum(row[t] == truth for row, truth in zip(gaps, y))
+
+
+def complementarity(gaps, y, chosen, t):
+    wrong = is_wrong(gaps, y, chosen)
+    return sum(row[t] == truth and missed for row, truth, missed in zip(gaps, y, wrong))
+
+
+def uncertainty_weighted(gaps, y, chosen, t):
+    """Members without a vote are neither right nor wrong, chosen or not."""
+    total = 0
+    for row, truth, missed in zip(gaps, y, is_wrong(gaps, y, chosen)):
+        against = [row[s] for s in chosen if row[s] is not None and (row[s] == truth) == missed]
+        if row[t] is not None:
+            total += len(against) if row[t] == truth else -len(against)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("name", "formula"), [("comp", complementarity), ("uwa", uncertainty_weighted)]
+)
+@given(drawn=gapped(most_members=5, most_samples=30), data=st.data())
+def test_orderings_count_those_who_have_a_vote(name, formula, drawn, data):
+    votes, y, gaps = drawn
+    n_members = votes.shape[1]
+    keep = data.draw(st.integers(1, n_members))
+    first = naive.best({t: n_right(gaps, y, t) for t in range(n_members)})
+    expected = naive.grow([first], n_members, keep, lambda chosen, t: formula(gaps, y, chosen, t))
+    pruner = make_pruner(name, keep=keep).fit(votes, y)
+    assert pruner.member_indices_.tolist() == expected
+    assert pruner.objective_ == pytest.approx(errors(gaps, y, expected) / len(y))
 
 
 @given(gapped())

@@ -119,6 +119,21 @@ def test_appended_rows_give_what_all_rows_give(case, data):
     assert (votes.joint_counts([0]) == whole.joint_counts([0])).all()
 
 
+@given(cases(), st.data())
+def test_weights_of_votes_are_added_up(case, data):
+    packed = Votes.encode(case.votes).packed
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    low, high = sorted(data.draw(st.tuples(st.integers(-300, 300), st.integers(-300, 300))))
+    shape = (packed.n_classes, packed.n_samples)
+    weights = rng.integers(low, high + 1, size=shape).astype(np.int32)
+    kept = weights.copy()
+    expected = [
+        sum(int(weights[code, n]) for n, code in enumerate(codes)) for codes in packed.decode()
+    ]
+    assert packed.weighted_sums(weights).tolist() == expected
+    assert (weights == kept).all()
+
+
 def test_members_are_taken_in_the_order_asked_for():
     frame = pd.DataFrame({"ada": [0, 1], "bob": [1, 1], "cyd": [0, 0]})
     taken = Votes.encode(frame, [0, 1]).take([2, 0])

@@ -9,11 +9,21 @@ from typing import Any, Protocol
 
 from secateurs._labels import Array
 from secateurs.objectives._bounds import tdas_upper_bound
+from secateurs.objectives._complementarity import Complementarity, UncertaintyWeighted
 from secateurs.objectives._margin_distance import MarginDistance
 from secateurs.objectives._tdas import TDAS, Profile
 from secateurs.objectives._vote_error import VoteError
 
-__all__ = ["TDAS", "MarginDistance", "Objective", "Profile", "VoteError", "tdas_upper_bound"]
+__all__ = [
+    "TDAS",
+    "Complementarity",
+    "MarginDistance",
+    "Objective",
+    "Profile",
+    "UncertaintyWeighted",
+    "VoteError",
+    "tdas_upper_bound",
+]
 
 
 class Objective(Protocol):

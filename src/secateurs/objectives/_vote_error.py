@@ -75,6 +75,17 @@ class VoteError:
         _vote_kernels.tie_counts(self._tally, self._y, counts)
         return int(self._worth(counts))
 
+    @property
+    def tally(self) -> NDArray[np.int32]:
+        """Number of those chosen that vote for each class: (samples, classes)."""
+        return self._tally
+
+    def is_right(self) -> NDArray[np.bool_]:
+        """Mark the samples on which the vote is right; ties go to the lowest class."""
+        winner = np.empty(self._votes.n_samples, dtype=np.intp)
+        _vote_kernels.winners(self._tally, winner)
+        return winner == self._y
+
     def gains(self) -> Array:
         """Return minus the errors after adding each member, in units."""
         return self._worth(self._votes.packed.outcome_counts(self._outcomes()[0], self._n_outcomes))
@@ -185,9 +196,7 @@ class VoteError:
             ties = np.empty(self._votes.n_samples, dtype=np.intp)
             _vote_kernels.count_ties(self._tally, self._y, ties)
             return ties
-        winner = np.empty(self._votes.n_samples, dtype=np.intp)
-        _vote_kernels.winners(self._tally, winner)
-        return (winner == self._y).astype(np.intp)
+        return self.is_right().astype(np.intp)
 
     def _worth(self, counts: NDArray[np.int64]) -> Any:
         """Return minus the errors from counts of samples by number of tied classes."""

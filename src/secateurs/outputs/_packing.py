@@ -79,6 +79,12 @@ class Packing(Protocol):
         self._count_outcomes(self.cells, outcomes, counts)
         return counts
 
+    def weighted_sums(self, weights: Array) -> NDArray[np.int64]:
+        """Sum for each member the weights of its votes.
+
+        ``weights[c, n]``, an integer, is that of a vote for class c on sample n.
+        """
+
     def is_right(self, truth: Self, n_classes: int) -> NDArray[np.bool_]:
         """Mark the samples on which the vote of all members is the label of one, the truth."""
 
@@ -181,6 +187,18 @@ class Planes(Packing):
         _pair_kernels.complete_tables(self.sizes, other.sizes, tables)
         return tables
 
+    def weighted_sums(self, weights: Array) -> NDArray[np.int64]:
+        # A vote for the last class has no plane: weights are what the others have beyond it.
+        beyond = weights[:-1] - weights[-1]
+        least = beyond.min(axis=1)
+        beyond -= least[:, None]
+        n_digits = int(beyond.max(initial=0)).bit_length()
+        digits = bits_of((beyond[:, None] >> np.arange(n_digits)[:, None] & 1).astype(bool))
+        totals = np.full(self.n_members, weights[-1].sum(dtype=np.int64))
+        totals += self.sizes[:, :-1] @ least
+        _vote_kernels.plane_weights(self.cells, digits, totals)
+        return totals
+
     def is_right(self, truth: Self, n_classes: int) -> NDArray[np.bool_]:
         right = np.empty(self.cells.shape[2], dtype=np.uint64)
         known = truth.cells[0]
@@ -233,6 +251,11 @@ class Codes(Packing):
         tables = np.zeros(shape, dtype=np.int64) if buffer is None else buffer.zeros(shape)
         _pair_kernels.joint_codes(self.cells, other.cells, tables)
         return tables
+
+    def weighted_sums(self, weights: Array) -> NDArray[np.int64]:
+        totals = np.zeros(self.n_members, dtype=np.int64)
+        _vote_kernels.code_weights(self.cells, weights, totals)
+        return totals
 
     def is_right(self, truth: Self, n_classes: int) -> NDArray[np.bool_]:
         tally = np.zeros((self.n_samples, n_classes), dtype=np.int32)

@@ -224,6 +224,30 @@ def code_outcomes(codes, outcomes, counts):
 
 
 @njit(nogil=True, cache=True)
+def plane_weights(planes, digits, totals):
+    """Add to each member's total the weights of its votes, from planes.
+
+    ``digits`` (classes - 1, digits, words) has the weights by their binary digits: one plane of
+    each says on which samples it is set.
+    """
+    for member in range(planes.shape[0]):
+        for label in range(digits.shape[0]):
+            for digit in range(digits.shape[1]):
+                count = np.int64(joint_count(planes[member, label], digits[label, digit]))
+                totals[member] += count << digit
+
+
+@njit(nogil=True, cache=True)
+def code_weights(codes, weights, totals):
+    """Add to each member's total the weights (classes × samples) of its votes, from codes."""
+    for member in range(codes.shape[0]):
+        total = np.int64(0)
+        for sample in range(codes.shape[1]):
+            total += weights[codes[member, sample], sample]
+        totals[member] += total
+
+
+@njit(nogil=True, cache=True)
 def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa: PLR0917
     """Add or remove members, round by round, and undo rounds that are worth less than before.
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # for editors; a method that is missing here has no types, an
     from secateurs.pruners._boosting import BoostingPruner as BoostingPruner
     from secateurs.pruners._cluster import ClusterPruner as ClusterPruner
     from secateurs.pruners._comep import COMEP as COMEP
+    from secateurs.pruners._complementarity import ComplementarityPruner as ComplementarityPruner
     from secateurs.pruners._drep import DREP as DREP
     from secateurs.pruners._early_stopping import EarlyStoppingPruner as EarlyStoppingPruner
     from secateurs.pruners._kappa import KappaPruner as KappaPruner
@@ -25,6 +26,9 @@ if TYPE_CHECKING:  # for editors; a method that is missing here has no types, an
     from secateurs.pruners._random import RandomPruner as RandomPruner
     from secateurs.pruners._reduced_error import ReducedErrorPruner as ReducedErrorPruner
     from secateurs.pruners._sep import SEP as SEP
+    from secateurs.pruners._uncertainty_weighted import (
+        UncertaintyWeightedPruner as UncertaintyWeightedPruner,
+    )
 
 
 def all_pruners() -> dict[str, type[BasePruner]]:
