@@ -23,7 +23,12 @@ def refuses(message, call, *args, error=ValueError, **kwargs):
     ("votes", "y", "message"),
     [
         ([0, 1, 1], [0, 1, 1], r"votes has 1 dimension\(s\), shape=\(3,\); it must have 2"),
-        (np.zeros((2, 2, 2), int), [0, 1], "votes has 3 dimension"),
+        (
+            np.zeros((2, 2, 2), int),
+            [0, 1],
+            "probabilities .* not all 0 or more with a sum of 1",
+        ),
+        (np.zeros((2, 2, 2, 2), int), [0, 1], "votes has 4 dimension"),
         (5, [0], r"votes has 0 dimension\(s\)"),
         (np.zeros((0, 3), int), [], r"votes is empty: it has 0 sample\(s\) \(shape=\(0, 3\)\)"),
         (np.zeros((3, 0), int), [0, 1, 0], r"votes is empty: it has 0 feature\(s\)"),

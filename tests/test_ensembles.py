@@ -16,12 +16,12 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
+    AdaBoostRegressor,
     BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
-    RandomForestRegressor,
     StackingClassifier,
     VotingClassifier,
 )
@@ -589,10 +589,10 @@ REFUSED = {
         UnsupportedEnsembleError,
         "final estimator was trained on .* all members. Prune the list model.estimators_",
     ),
-    "a forest of regressors": (
-        lambda: fitted_on_rows(RandomForestRegressor(2)),
+    "boosted regressors": (
+        lambda: fitted_on_rows(AdaBoostRegressor()),
         UnsupportedEnsembleError,
-        "RandomForestRegressor is a regressor.* Give an ensemble of classifiers",
+        "AdaBoostRegressor cannot be pruned: it takes a weighted median",
     ),
     "two outputs": (
         lambda: two_outputs(forest(2)),
@@ -610,7 +610,7 @@ REFUSED = {
     "an unrelated object": (
         object,
         UnsupportedEnsembleError,
-        "object is not an ensemble .* Give one of: RandomForestClassifier",
+        "object is not an ensemble .* Give one of: a RandomForest",
     ),
     "a single classifier": (
         lambda: fitted_on_rows(LogisticRegression()),
@@ -620,7 +620,7 @@ REFUSED = {
     "a list with a regressor": (
         lambda: [fitted_on_rows(tree()), fitted_on_rows(DecisionTreeRegressor())],
         UnsupportedEnsembleError,
-        "Member 1, a DecisionTreeRegressor, is not a classifier. Give fitted classifiers",
+        "Member 1 is a regressor, and member 0 is not. Give classifiers only",
     ),
     "a list with an unfitted model": (
         lambda: [fitted_on_rows(tree()), tree()],
@@ -630,7 +630,7 @@ REFUSED = {
     "a list with something that cannot predict": (
         lambda: [fitted_on_rows(tree()), object()],
         UnsupportedEnsembleError,
-        "Member 1, a object, is not a classifier. Give fitted classifiers",
+        "Member 1, a object, has no predict. Give fitted models",
     ),
     "a list with a model of two outputs": (
         lambda: [fitted_on_rows(tree()), two_outputs(tree())],
@@ -642,8 +642,8 @@ REFUSED = {
         ValueError,
         "text .* numbers",
     ),
-    "an empty list": (list, InputError, "empty. Give at least one fitted classifier"),
-    "an empty dict": (dict, InputError, "empty. Give at least one fitted classifier"),
+    "an empty list": (list, InputError, "empty. Give at least one fitted model"),
+    "an empty dict": (dict, InputError, "empty. Give at least one fitted model"),
     "voting changed after fitting": (
         lambda: fitted_on_rows(voting()).set_params(oak="drop"),
         InputError,

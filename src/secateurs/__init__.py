@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from secateurs.distributed import DOMEP as DOMEP
     from secateurs.distributed import EPFD as EPFD
     from secateurs.engines._environment import show_versions as show_versions
+    from secateurs.outputs._collect import collect_scores as collect_scores
     from secateurs.outputs._collect import collect_votes as collect_votes
+    from secateurs.outputs._scores import Scores as Scores
     from secateurs.outputs._store import VoteStore as VoteStore
     from secateurs.outputs._votes import Votes as Votes
     from secateurs.paper import datasets as datasets
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
 # In the order of the flow. Each is loaded when it is first asked for.
 _HOMES = {
     "collect_votes": "secateurs.outputs._collect",
+    "collect_scores": "secateurs.outputs._collect",
     "Votes": "secateurs.outputs._votes",
+    "Scores": "secateurs.outputs._scores",
     "VoteStore": "secateurs.outputs._store",
     "measures": "secateurs.measures",
     **{method.pruner: method.home for method in METHODS.values()},

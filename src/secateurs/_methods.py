@@ -17,6 +17,7 @@ class Style(NamedTuple):
 class Facts:
     """What a method's class declares, see `secateurs.pruners.BasePruner`."""
 
+    outputs: tuple[str, ...] = ("labels",)
     needs_y: bool = True
     takes_missing: bool = True
     is_nested: bool = False  # with default parameters
@@ -75,6 +76,7 @@ class Method:
 
 
 _PAIRS = "pairs of members, each over d rows"
+_LABELS_OR_NUMBERS = ("labels", "numbers")
 _ROUNDS = "n² ln n rounds, at most 50,000, "
 
 METHODS = {
@@ -220,7 +222,7 @@ METHODS = {
             "Keep the members trained first",
             "the order of training",
             "nothing",
-            Facts(needs_y=False, is_nested=True),
+            Facts(outputs=_LABELS_OR_NUMBERS, needs_y=False, is_nested=True),
             beside=None,
             style=Style("amber", (1, 4), "p"),
         ),
@@ -229,7 +231,7 @@ METHODS = {
             "Keep random members, which every other method must beat",
             "nothing: the floor",
             "nothing",
-            Facts(needs_y=False, is_nested=True),
+            Facts(outputs=_LABELS_OR_NUMBERS, needs_y=False, is_nested=True),
             beside=10,
             is_floor=True,
             heading="Random",
@@ -240,7 +242,7 @@ METHODS = {
             "Keep the most accurate members",
             "accuracy of each member alone",
             "n members over d rows",
-            Facts(is_nested=True),
+            Facts(outputs=_LABELS_OR_NUMBERS, is_nested=True),
             beside=9,
             heading="Best",
             style=Style("black", (4, 4), "+"),

@@ -15,9 +15,11 @@ from sklearn.utils.validation import _num_samples
 from secateurs._labels import Array, as_labels
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
-from secateurs.outputs._collect import looks_trained_on, votes_of
+from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of
 from secateurs.outputs._predictions import Predictions, is_table
+from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
+from secateurs.pruners import BasePruner
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +32,9 @@ class Problem:
     ----------
     ensemble : Ensemble
         The ensemble, or `Predictions` where only its predictions are known.
-    votes : Votes
+    votes : Votes or Scores
         The members' votes on the rows to choose on, with the true labels; masked where a member
-        was trained on the row, if ``oob``.
+        was trained on the row, if ``oob``. Of regressors, the numbers that they predict.
     X : object
         The rows to choose on; None for predictions, and where the rows are not kept.
     X_test : object
@@ -55,7 +57,7 @@ class Problem:
     """
 
     ensemble: Ensemble
-    votes: Votes
+    votes: Any
     X: Any = None
     X_test: Any = None
     y_test: Array | None = None
@@ -94,7 +96,9 @@ class Problem:
         test = _check_test(ensemble, X_test, y_test)
         if isinstance(ensemble, Predictions):
             ensemble.prepare(X)  # refuses any X
-            votes = ensemble.votes.with_labels(y)
+            votes: Votes | Scores = ensemble.votes.with_labels(y)
+        elif ensemble.is_regression:
+            votes = scores_of(ensemble, X, y, oob, n_jobs)
         else:
             votes = votes_of(ensemble, X, y, oob, n_jobs)
             if not oob and looks_trained_on(ensemble, votes):
@@ -138,6 +142,11 @@ class Problem:
         return self.ensemble.n_members
 
     @property
+    def is_regression(self) -> bool:
+        """Whether members predict numbers rather than labels."""
+        return isinstance(self.votes, Scores)
+
+    @property
     def is_predictions(self) -> bool:
         """Whether only predictions are known, and no models."""
         return isinstance(self.ensemble, Predictions)
@@ -148,12 +157,37 @@ class Problem:
         return self.y_test is not None
 
     @cached_property
-    def test_votes(self) -> Votes:
-        """The members' votes on the rows to test on, with the true labels."""
+    def test_votes(self) -> Any:
+        """The members' votes, or numbers, on the rows to test on, with the truth."""
         assert self.y_test is not None
         if isinstance(self.X_test, Predictions):
             return self.X_test.votes.with_labels(self.y_test)
+        if self.is_regression:
+            return self.test_scores
         return votes_of(self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The members' probabilities, or numbers, on the rows to choose on, with the truth."""
+        if isinstance(self.votes, Scores):
+            return self.votes
+        y = self.votes.classes[self.votes.truth]
+        if isinstance(self.ensemble, Predictions):
+            return self.ensemble.scores.with_labels(y)
+        return scores_of(self.ensemble, self.X, y, self.oob, self.n_jobs)
+
+    @cached_property
+    def test_scores(self) -> Scores:
+        """The members' probabilities, or numbers, on the rows to test on, with the truth."""
+        assert self.y_test is not None
+        if isinstance(self.X_test, Predictions):
+            return self.X_test.scores.with_labels(self.y_test)
+        return scores_of(self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs)
+
+    def outputs_for(self, pruner: BasePruner) -> Votes | Scores:
+        """Return what a method chooses by: scores where it and the ensemble's own vote use them."""
+        uses_scores = "probabilities" in pruner.outputs and self.ensemble.soft
+        return self.scores if self.is_regression or uses_scores else self.votes
 
     @property
     def n_reused(self) -> int:

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs import _collect as collect
+from secateurs.outputs import _trees
 from secateurs.outputs._collect import collect_votes, votes_of
 from test_ensembles import (
     BOOTSTRAPPED,
@@ -269,7 +269,7 @@ def test_a_member_need_not_be_of_scikit_learn():
 @pytest.mark.parametrize("name", TAKE_MISSING)
 def test_rows_in_blocks_are_walked_as_at_once(monkeypatch, name, n_rows):
     X = data(missing=True)[2]
-    monkeypatch.setattr(collect, "_BLOCK_ROWS", n_rows)
+    monkeypatch.setattr(_trees, "_BLOCK_ROWS", n_rows)
     check_votes(fitted(name, missing=True), X)
     check_votes(fitted(name), sparse.csr_matrix(data()[2]), asked_with=data()[2])
 

@@ -1,9 +1,11 @@
-"""What members predict: votes, collected, coded, packed, counted and stored.
+"""What members predict: votes and scores, collected, coded, packed, counted and stored.
 
 ===================  =============================================================================
-`_collect`           `secateurs.collect_votes`: ask the members of a fitted ensemble
+`_collect`           `secateurs.collect_votes`, `secateurs.collect_scores`: ask the members of a
+                     fitted ensemble; `_trees` asks decision trees
 `_predictions`       an ensemble of which only predictions are known
 `_votes`             `secateurs.Votes`: votes in memory, and what is counted of them
+`_scores`            `secateurs.Scores`: probabilities or numbers; `_fixed_point` rounds them
 `_store`             `secateurs.VoteStore`: votes in a folder; `_store_tiles`, `_store_files` below
 `_columns`           tables of labels that are read some columns at a time
 `_checks` `_coding`  checks of votes and true labels; labels as codes

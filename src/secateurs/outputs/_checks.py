@@ -70,6 +70,31 @@ def as_column(y: Any, n_samples: int | None = None) -> Array:
     return column_or_1d(labels, warn=True)[:, None]
 
 
+def as_numbers(y: Any, n_samples: int) -> NDArray[np.float64]:
+    """Return true numbers, one per sample, in memory of their own."""
+    if np.ma.is_masked(y):
+        raise InputError("y has masked entries: true numbers cannot be missing. Drop those rows.")
+    try:
+        numbers = np.array(y, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"y holds {np.asarray(y).dtype} values, which are not numbers. The members predict "
+            "numbers; give the true ones."
+        ) from None
+    if numbers.ndim != 1 and numbers.shape[1:] != (1,):
+        raise InputError(
+            f"y has shape {numbers.shape}; it should be a 1d array with one true number per sample."
+        )
+    if len(numbers) != n_samples:
+        raise InputError(
+            f"scores has {n_samples} samples but y has {len(numbers)} numbers. "
+            "Give one true number per sample."
+        )
+    if not np.isfinite(numbers).all():
+        raise InputError("y holds NaN or inf. Drop those rows.")
+    return column_or_1d(numbers, warn=True)
+
+
 def fill_missing(votes: Any) -> Array:
     """Return masked votes with some label in place of the missing ones."""
     mask = np.ma.getmaskarray(votes)

@@ -1,32 +1,29 @@
-"""Collect the votes of a fitted ensemble: the label of every member for every row."""
+"""Collect what the members of a fitted ensemble predict: labels, probabilities, numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from sklearn.utils.validation import _num_samples, check_array, validate_data
+from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array, merge_classes
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs import _tree_kernels
 from secateurs.outputs._checks import as_column
 from secateurs.outputs._coding import check_number, code_dtype, find_classes, mark_missing
 from secateurs.outputs._fingerprint import fingerprint
+from secateurs.outputs._scores import ScoreFiller, Scores
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._store_files import StrPath
+from secateurs.outputs._trees import TreeWalk, answers_of_leaves, winners_of_leaves
 from secateurs.outputs._votes import Votes
 
 _TELLING = 0.05  # accuracy on rows seen minus that on others: more than chance
-_BLOCK_ROWS = 1 << 16  # rows walked at once: bounds the leaf indices held by a thread
 
 
 @overload
@@ -94,11 +91,12 @@ def collect_votes(
     (150, 10)
     """
     known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
+    refuse_numbers(known)
     if store is not None:
         return _collect_into(Path(store), known, _Questions(known, X, n_jobs), oob, y)
     if y is not None:
         raise InputError("y is kept in a store only; pruners take it in fit(votes, y).")
-    mask = _in_bag_mask(known, _num_samples(X)) if oob else None  # refuses before any work
+    mask = in_bag_mask(known, _num_samples(X)) if oob else None  # refuses before any work
     labels = known.classes[collect_codes(known, X, n_jobs).T]
     return labels if mask is None else np.ma.array(labels, mask=mask.T)
 
@@ -111,7 +109,8 @@ def votes_of(
     n_jobs: int | None = None,
 ) -> Votes:
     """Collect votes straight into their packed form."""
-    mask = _in_bag_mask(ensemble, _num_samples(X)) if oob else None
+    refuse_numbers(ensemble)
+    mask = in_bag_mask(ensemble, _num_samples(X)) if oob else None
     codes = collect_codes(ensemble, X, n_jobs)
     return Votes.from_codes(codes, ensemble.classes, y, mask, ensemble.names)
 
@@ -121,6 +120,61 @@ def collect_codes(ensemble: Ensemble, X: Any, n_jobs: int | None) -> Array:
     return _Questions(ensemble, X, n_jobs).codes(range(ensemble.n_members))
 
 
+def collect_scores(ensemble: Any, X: Any, *, oob: bool = False, n_jobs: int | None = None) -> Array:
+    """Collect the probabilities, or numbers, that every member predicts for every row.
+
+    Parameters
+    ----------
+    ensemble : object
+        As for `collect_votes`; regressors as well.
+    X : array-like of shape (n_samples, n_features)
+        The rows, as for the ensemble's own ``predict``.
+    oob : bool, default=False
+        Mask the values on rows that a member was trained on. X must be the training rows, in their
+        order, of a forest or bagging ensemble trained with bootstrap.
+    n_jobs : int or None, default=None
+        Number of threads used to collect scores.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_members, n_classes) or (n_samples, n_members)
+        Probabilities, in the order of the ensemble's ``classes_``, each off by at most 2⁻¹⁵; a
+        member without ``predict_proba`` has 1 for its label. Of regressors, what they predict,
+        off by less than 2⁻²⁹ of the largest absolute value. Masked where values are missing because
+        of ``oob``.
+
+    See Also
+    --------
+    collect_votes : Labels instead.
+    Scores : The same in fixed point, as pruners take it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from secateurs import collect_scores
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    >>> collect_scores(forest, X).shape
+    (150, 10, 3)
+    """
+    known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
+    return scores_of(known, X, None, oob, n_jobs).decode()
+
+
+def scores_of(
+    ensemble: Ensemble,
+    X: Any,
+    y: ArrayLike | None = None,
+    oob: bool = False,
+    n_jobs: int | None = None,
+) -> Scores:
+    """Collect scores straight into fixed point."""
+    mask = in_bag_mask(ensemble, _num_samples(X)) if oob else None
+    scores = _Questions(ensemble, X, n_jobs).scores(range(ensemble.n_members), mask)
+    return scores.finish(y, ensemble.names)
+
+
 class _Questions:
     """Rows that members are asked about, checked and converted once."""
 
@@ -128,23 +182,45 @@ class _Questions:
         check_number(ensemble.classes)
         self._ensemble, self._n_jobs = ensemble, n_jobs
         self.rows = ensemble.prepare(X)
-        self._walk = _tree_walk(ensemble, self.rows)
+        self._walk = TreeWalk(ensemble, self.rows)
         self.n_samples = _num_samples(self.rows)
 
     def codes(self, members: Sequence[int]) -> Array:
         """Return the votes of some members: (members, samples)."""
+        ensemble = self._ensemble
         shape = (len(members), self.n_samples)
-        codes = np.empty(shape, dtype=code_dtype(len(self._ensemble.classes)))
+        codes = np.empty(shape, dtype=code_dtype(len(ensemble.classes)))
+
+        def ask(member: int, row: Array) -> None:
+            if member in self._walk:
+                self._walk.fill(member, winners_of_leaves(ensemble, member, codes.dtype), row)
+            else:
+                row[:] = ensemble.codes(self.rows, member)
+
         Parallel(n_jobs=self._n_jobs, require="sharedmem")(
-            delayed(self._ask)(member, row) for member, row in zip(members, codes, strict=True)
+            delayed(ask)(member, row) for member, row in zip(members, codes, strict=True)
         )
         return codes
 
-    def _ask(self, member: int, codes: Array) -> None:
-        if self._walk is not None and _is_tree(self._ensemble.members[member]):
-            self._walk(member, codes)
-        else:
-            codes[:] = self._ensemble.codes(self.rows, member)
+    def scores(self, members: Sequence[int], mask: NDArray[np.bool_] | None = None) -> ScoreFiller:
+        """Return the scores of some members; masked on some rows (members, samples)."""
+        ensemble = self._ensemble
+        scores = ScoreFiller(len(members), self.n_samples, ensemble.classes)
+
+        def ask(place: int, member: int) -> None:
+            missing = None if mask is None else mask[place]
+            if member in self._walk:
+                answers = answers_of_leaves(ensemble, member)
+                scores.fill(place, answers, missing, self._walk.leaves(member))
+            elif ensemble.is_regression:
+                scores.fill(place, ensemble.numbers(self.rows, member), missing)
+            else:
+                scores.fill(place, ensemble.probabilities(self.rows, member), missing)
+
+        Parallel(n_jobs=self._n_jobs, require="sharedmem")(
+            delayed(ask)(place, member) for place, member in enumerate(members)
+        )
+        return scores
 
 
 def _collect_into(
@@ -158,7 +234,7 @@ def _collect_into(
         asked = store.places_of(ensemble.classes)[questions.codes(members)]
         if not oob:
             return asked
-        seen = _in_bag_mask(ensemble, questions.n_samples, members)
+        seen = in_bag_mask(ensemble, questions.n_samples, members)
         return mark_missing(asked, seen, store.n_classes)
 
     if path.exists():
@@ -202,68 +278,13 @@ def _with_same_labels(store: VoteStore, y: ArrayLike) -> VoteStore:
     return labelled
 
 
-def _is_tree(member: Any) -> bool:
-    return type(member) in (DecisionTreeClassifier, ExtraTreeClassifier)
-
-
-def _tree_walk(ensemble: Ensemble, X: Any) -> Callable[[int, Array], None] | None:
-    """Return a function that fills in the votes of a tree; None if there are no trees.
-
-    X is checked and converted once for all of them.
-    """
-    trees = {i: member for i, member in enumerate(ensemble.members) if _is_tree(member)}
-    if not trees:
-        return None
-    for index, tree in trees.items():
-        if ensemble.features(index) is None:  # else the ensemble has checked X as a whole
-            validate_data(tree, X, reset=False, skip_check_array=True)
-    allow_nan = all(tree.__sklearn_tags__().input_tags.allow_nan for tree in trees.values())
-    finite = "allow-nan" if allow_nan and not issparse(X) else True
-    floats = check_array(
-        X, dtype=np.float32, order="C", accept_sparse="csr", ensure_all_finite=finite
-    )
-    if issparse(floats) or np.isnan(floats).any():
-        return partial(_apply_tree, ensemble, floats)
-    return partial(_walk_tree, ensemble, floats)
-
-
-def _walk_tree(ensemble: Ensemble, X: NDArray[np.float32], member: int, codes: Array) -> None:
-    """Fill in a tree's votes: down to the leaf, and from the leaf to its class."""
-    tree = ensemble.members[member].tree_
-    nodes = np.arange(tree.node_count)
-    leaf = tree.children_left == -1
-    children = np.stack([tree.children_left, tree.children_right], axis=1)
-    children[leaf] = nodes[leaf, None]
-    # The largest float32 not above the threshold splits float32 values just as it does.
-    thresholds = tree.threshold.astype(np.float32)
-    above = thresholds > tree.threshold
-    thresholds[above] = np.nextafter(thresholds[above], np.float32(-np.inf))
-    features = ensemble.features(member)
-    seen = np.where(leaf, 0, tree.feature)
-    seen = seen if features is None else features[seen]
-    if seen.min() < 0 or seen.max() >= X.shape[1]:  # the kernel reads wherever it is told
+def refuse_numbers(ensemble: Ensemble) -> None:
+    """Refuse regressors where labels are needed."""
+    if ensemble.is_regression:
         raise InputError(
-            f"Member {member} sees features that X, with {X.shape[1]}, does not have. Fit the "
-            "ensemble again, or get a new copy of its file."
+            f"{type(ensemble.model).__name__} predicts numbers, which are not votes. Use "
+            "collect_scores, and methods that work with numbers."
         )
-    splits = (seen.astype(np.uint32), thresholds, children.astype(np.uint32).ravel())
-    leaf_codes = _leaf_codes(ensemble, member, codes)
-    _tree_kernels.walk_tree(X.ravel(), X.shape[1], *splits, leaf_codes, codes)
-
-
-def _apply_tree(ensemble: Ensemble, X: Any, member: int, codes: Array) -> None:
-    """Fill in a tree's votes by its own ``apply``, which handles sparse and missing values."""
-    leaf_codes = _leaf_codes(ensemble, member, codes)
-    tree = ensemble.members[member].tree_
-    for first in range(0, len(codes), _BLOCK_ROWS):
-        rows = slice(first, first + _BLOCK_ROWS)
-        codes[rows] = leaf_codes[tree.apply(ensemble.view(X[rows], member))]
-
-
-def _leaf_codes(ensemble: Ensemble, member: int, codes: Array) -> Array:
-    """Return the code of the class that each node of a tree votes for."""
-    winners = ensemble.members[member].tree_.value[:, 0, :].argmax(axis=1)
-    return ensemble.positions(member)[winners].astype(codes.dtype)
 
 
 def looks_trained_on(ensemble: Ensemble, votes: Votes) -> bool:
@@ -274,14 +295,14 @@ def looks_trained_on(ensemble: Ensemble, votes: Votes) -> bool:
     if getattr(ensemble.model, "_n_samples", None) != votes.n_samples:
         return False
     try:
-        seen = _in_bag_mask(ensemble, votes.n_samples)
+        seen = in_bag_mask(ensemble, votes.n_samples)
     except InputError:
         return False
     right = votes.oracle.packed.decode() == 0
     return bool(right[seen].mean() - right[~seen].mean() > _TELLING)
 
 
-def _in_bag_mask(
+def in_bag_mask(
     ensemble: Ensemble, n_samples: int, members: Sequence[int] | None = None
 ) -> NDArray[np.bool_]:
     """Mark the rows that members were trained on: (members, samples)."""

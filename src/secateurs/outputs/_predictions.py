@@ -1,6 +1,7 @@
 """Predictions instead of models: a table of labels, or probabilities of classes."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from secateurs._labels import Array, one_hot
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
+from secateurs.outputs._scores import ScoreFiller, Scores
 from secateurs.outputs._votes import Votes
 
 
@@ -40,6 +42,18 @@ class Predictions(Ensemble):
         else:
             self.votes = Votes.encode(table)
         super().__init__(table, range(self.votes.n_members), self.votes.classes)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The probabilities; 1 for the label of a member that has none."""
+        if self._probabilities is not None:
+            return Scores.encode(self._probabilities, classes=self.classes)
+        filler = ScoreFiller(self.n_members, self.votes.n_samples, self.classes)
+        for member in range(self.n_members):
+            codes = self.votes.codes([member])[0]
+            hot = one_hot(codes, len(self.classes))
+            filler.fill(member, hot, codes == len(self.classes))
+        return filler.finish(names=self.names)
 
     @property
     def names(self) -> list[str]:

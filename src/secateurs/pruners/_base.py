@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array
-from secateurs._methods import method_of, short_name
+from secateurs._methods import METHODS, method_of, short_name
+from secateurs._text import listed
 from secateurs.exceptions import InputError
+from secateurs.outputs._scores import Scores
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
 from secateurs.search import Choice
@@ -38,6 +41,9 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
     Attributes
     ----------
+    outputs : tuple of {"labels", "probabilities", "numbers"}
+        What it can work with. Probabilities are turned into labels for a method that cannot work
+        with them; numbers, of regressors, are refused.
     needs_y : bool
         Whether the method looks at the true labels.
     takes_missing : bool
@@ -71,6 +77,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
     matter, they are properties. `fit` sets those that end in an underscore.
     """
 
+    outputs: tuple[str, ...] = ("labels",)
     needs_y: bool = True
     takes_missing: bool = True
     is_nested: bool = False
@@ -120,9 +127,10 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        votes : array-like of shape (n_samples, n_members), Votes or VoteStore
+        votes : array-like of shape (n_samples, n_members), Votes, VoteStore or Scores
             The label that each member gives to each sample. Masked entries of a NumPy masked
-            array are missing votes.
+            array are missing votes. Or probabilities (samples × members × classes); or, for
+            methods of regression, numbers.
         y : array-like of shape (n_samples,)
             The true labels. Not needed with votes that hold them.
 
@@ -164,15 +172,17 @@ class BasePruner(SelectorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The label with the most votes; ties go to the lowest class, and samples on which no
-            kept member has a vote to the first of ``classes_``.
+            The label with the most votes, or with the largest mean probability; ties go to the
+            lowest class, and samples on which no kept member has a vote to the first of
+            ``classes_``. Of numbers, their mean; NaN where no kept member has one.
         """
         check_is_fitted(self)
         coded = self._encode(votes, None, reset=False)
-        return coded.vote(self.member_indices_, silent=self.classes_[0])
+        silent = self.classes_[0] if len(self.classes_) else None
+        return coded.vote(self.member_indices_, silent=silent)
 
     def score(self, votes: Any, y: ArrayLike) -> float:
-        """Return the accuracy of the kept members' vote.
+        """Return the accuracy of the kept members' vote; of numbers, the R² of their mean.
 
         Parameters
         ----------
@@ -184,10 +194,12 @@ class BasePruner(SelectorMixin, BaseEstimator):
         Returns
         -------
         float
-            Fraction of samples on which the vote is right.
+            Fraction of samples on which the vote is right, or R².
         """
         truth, predicted = np.asarray(y).ravel(), self.predict(votes)
         check_consistent_length(predicted, truth)
+        if len(self.classes_) == 0:
+            return float(r2_score(truth, predicted))
         return float(np.mean(predicted == truth))
 
     def _choose(self, votes: Any, *options: Any) -> Self:
@@ -215,14 +227,14 @@ class BasePruner(SelectorMixin, BaseEstimator):
         self.support_[self.member_indices_] = True
         return self
 
-    def _encode(self, votes: Any, y: ArrayLike | None, reset: bool) -> Votes | VoteStore:
-        if isinstance(votes, (Votes, VoteStore)):
+    def _encode(self, votes: Any, y: ArrayLike | None, reset: bool) -> Votes | VoteStore | Scores:
+        coded: Votes | VoteStore | Scores
+        if self._are_scores(votes, y, reset):
+            votes = self._readable(votes if isinstance(votes, Scores) else Scores.encode(votes))
+        if isinstance(votes, (Votes, VoteStore, Scores)):
             held = votes if self._takes_store else in_memory(votes)
             coded = held if y is None else held.with_labels(y)
-            frame = np.empty((0, coded.n_members))
-            validate_data(self, frame, skip_check_array=True, reset=reset)
-            if reset and coded.names is not None:
-                self.feature_names_in_ = coded.names
+            validate_data(self, _frame(coded), skip_check_array=True, reset=reset)
         else:
             coded = Votes.encode(votes, y)
             validate_data(self, votes, skip_check_array=True, reset=reset)
@@ -232,6 +244,32 @@ class BasePruner(SelectorMixin, BaseEstimator):
                 "Give the true label of each sample."
             )
         return coded
+
+    def _are_scores(self, votes: Any, y: Any, reset: bool) -> bool:
+        """Tell whether this is a table of probabilities, or one of numbers for a method of those.
+
+        A table of numbers is told from one of labels by a true or predicted number that is not
+        whole; after `fit`, by what `fit` got.
+        """
+        if isinstance(votes, Scores):
+            return True
+        if isinstance(votes, (Votes, VoteStore)):
+            return False
+        shape = votes.shape if hasattr(votes, "shape") else np.array(votes, dtype=object).shape
+        if len(shape) != 2 or "numbers" not in self.outputs:
+            return len(shape) == 3
+        return has_fractions(votes) or has_fractions(y) if reset else len(self.classes_) == 0
+
+    def _readable(self, scores: Scores) -> Votes | Scores:
+        """Return scores as the method can work with them."""
+        if ("numbers" if scores.is_numbers else "probabilities") in self.outputs:
+            return scores
+        if scores.is_numbers:
+            raise InputError(
+                f"{type(self).__name__} needs classes, and these are numbers. For regression use "
+                f"one of: {listed(methods_for_numbers())}."
+            )
+        return scores.votes
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -301,7 +339,27 @@ def label_of(pruner: BasePruner) -> str:
     return " ".join(words)
 
 
-def in_memory(votes: Votes | VoteStore) -> Votes:
+def _frame(votes: Votes | VoteStore | Scores) -> Any:
+    """Return an empty table with a column per member, by name where they have names."""
+    if votes.names is None:
+        return np.empty((0, votes.n_members))
+    import pandas as pd
+
+    return pd.DataFrame(columns=list(map(str, votes.names)))
+
+
+def methods_for_numbers() -> list[str]:
+    """Return the short names of the methods that work with numbers."""
+    return [name for name, method in METHODS.items() if "numbers" in method.facts.outputs]
+
+
+def has_fractions(values: Any) -> bool:
+    """Tell whether values are numbers that are not all whole."""
+    numbers = np.ma.getdata(values) if np.ma.isMaskedArray(values) else np.asarray(values)
+    return numbers.dtype.kind == "f" and bool((numbers != np.floor(numbers)).any())
+
+
+def in_memory(votes: Any) -> Any:
     """Return votes, loaded where they are in a store."""
     return votes.load() if isinstance(votes, VoteStore) else votes
 

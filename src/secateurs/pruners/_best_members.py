@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Choice, ranking
@@ -9,6 +10,8 @@ from secateurs.search import Choice, ranking
 
 class BestMembersPruner(BasePruner):
     """Keep the members that are right most often, whatever they have in common.
+
+    Of numbers, those with the smallest mean squared error.
 
     Parameters
     ----------
@@ -20,7 +23,7 @@ class BestMembersPruner(BasePruner):
     member_indices_ : ndarray of shape (n_kept,)
         The kept members, the most accurate first.
     scores_ : ndarray of shape (n_kept,)
-        Their accuracies.
+        Their accuracies; of numbers, their mean squared errors, negative.
     support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
@@ -40,7 +43,11 @@ class BestMembersPruner(BasePruner):
     def __init__(self, keep: int | float = 0.1) -> None:
         self.keep = keep
 
-    def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
+    def _select(self, votes: Votes | Scores, n_keep: int, rng: np.random.RandomState) -> Choice:
+        if isinstance(votes, Scores):
+            scores = -votes.squared_errors
+            best = ranking(scores)[:n_keep]
+            return Choice(best.tolist(), scores[best])
         accuracies = votes.n_right / votes.n_voted
         best = ranking(accuracies if votes.has_missing else votes.n_right)[:n_keep]
         return Choice(best.tolist(), accuracies[best])

@@ -1,0 +1,161 @@
+"""A fitted ensemble: its members, labels and features, what each predicts, and how to slice it."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from secateurs._labels import Array, one_hot, places_among
+from secateurs.exceptions import InputError, cause_of
+
+
+class Ensemble(ABC):
+    """A fitted ensemble.
+
+    Attributes
+    ----------
+    model : object
+        The ensemble as it was given.
+    members : sequence of fitted classifiers or regressors
+        Its members.
+    classes : ndarray of shape (n_classes,)
+        Its labels, sorted; empty for regressors.
+    weights : ndarray of shape (n_members,) or None
+        Weights of the members in its own vote.
+    soft : bool
+        Whether its own vote adds up probabilities, or numbers, rather than labels.
+    """
+
+    soft = False
+    coded = False  # whether members predict places among the classes instead of labels
+    weights: NDArray[np.float64] | None = None
+    pipelines: tuple[Pipeline, ...] = ()  # around the ensemble, the outermost first
+
+    def __init__(self, model: Any, members: Sequence[Any], classes: Array) -> None:
+        self.model, self.members, self.classes = model, members, classes
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return len(self.members)
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether members predict numbers rather than labels."""
+        return len(self.classes) == 0
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the members."""
+        return [f"member {index}" for index in range(self.n_members)]
+
+    def slice(self, members: Sequence[int]) -> Any:
+        """Return the same ensemble with some members only, in the order given."""
+        sliced = self._slice(members)
+        for pipeline in reversed(self.pipelines):
+            inner, sliced = sliced, copy.copy(pipeline)
+            sliced.steps = [*pipeline.steps[:-1], (pipeline.steps[-1][0], inner)]
+        return sliced
+
+    def prepare(self, X: Any) -> Any:
+        """Check and convert X once, for all members."""
+        for pipeline in self.pipelines:
+            X = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+        return self._prepare(X)
+
+    def within(self, pipeline: Pipeline) -> "Ensemble":
+        """Return the same ensemble as the last step of a pipeline."""
+        wrapped = copy.copy(self)
+        wrapped.pipelines = (pipeline, *self.pipelines)
+        return wrapped
+
+    @abstractmethod
+    def _slice(self, members: Sequence[int]) -> Any:
+        """Slice the ensemble itself."""
+
+    def _copy_with(self, members: Sequence[int]) -> Any:
+        """Return a copy of the model with some members only; its other attributes are kept."""
+        copied = copy.copy(self.model)
+        copied.estimators_ = [self.members[member] for member in members]
+        return copied
+
+    def _prepare(self, X: Any) -> Any:
+        return X
+
+    def features(self, member: int) -> NDArray[np.intp] | None:
+        """Return the columns of prepared X that a member sees; None for all."""
+        return None
+
+    def view(self, X: Any, member: int) -> Any:
+        """Return what a member sees of prepared X."""
+        features = self.features(member)
+        return X if features is None else X[:, features]
+
+    def positions(self, member: int) -> NDArray[np.intp]:
+        """Return the place among the ensemble's classes of each class of a member."""
+        return self._places(self.members[member].classes_, member)
+
+    def codes(self, X: Any, member: int) -> Array:
+        """Return a member's votes on prepared X, as places among the ensemble's classes."""
+        return self._places(self._ask(X, member, "predict"), member)
+
+    def _ask(self, X: Any, member: int, method: str) -> Any:
+        try:
+            return getattr(self.members[member], method)(self.view(X, member))
+        except (LookupError, AttributeError, ArithmeticError) as error:  # its state makes no sense
+            raise InputError(
+                f"{self._title(member)} cannot {method}: {cause_of(error)}. Fit it again."
+            ) from error
+
+    def _title(self, member: int) -> str:
+        return f"Member {member}, a {type(self.members[member]).__name__},"
+
+    def _places(self, labels: Any, member: int) -> NDArray[np.intp]:
+        known = np.arange(len(self.classes)) if self.coded else self.classes
+        return places_among(np.asarray(labels), known, self._title(member))
+
+    def numbers(self, X: Any, member: int) -> NDArray[np.float64]:
+        """Return a regressor's predictions on prepared X."""
+        answers = np.asarray(self._ask(X, member, "predict"), dtype=float)
+        if answers.ndim != 1 and answers.shape[1:] != (1,):
+            raise InputError(
+                f"{self._title(member)} predicts {answers.shape[1]} numbers per row; pruning needs "
+                "one. Fit a model per output."
+            )
+        return answers.ravel()
+
+    def probabilities(self, X: Any, member: int) -> NDArray[np.float64]:
+        """Return a member's probabilities on prepared X: (samples, classes).
+
+        A member without ``predict_proba`` has 1 for the label that it predicts.
+        """
+        if not hasattr(self.members[member], "predict_proba"):
+            return one_hot(self.codes(X, member), len(self.classes))
+        return self.spread(self._ask(X, member, "predict_proba"), member)
+
+    def spread(self, known: Any, member: int) -> NDArray[np.float64]:
+        """Return probabilities of a member's classes as those of the ensemble's."""
+        spread = np.zeros((len(known), len(self.classes)))
+        spread[:, self.positions(member)] = known
+        return spread
+
+    def contribution(self, X: Any, member: int) -> NDArray[np.float64]:
+        """Return what a member adds to the ensemble's own vote: (samples, classes)."""
+        weight = 1.0 if self.weights is None else float(self.weights[member])
+        if self._is_soft(member):
+            return weight * self.probabilities(X, member)
+        return weight * one_hot(self.codes(X, member), len(self.classes))
+
+    def _is_soft(self, member: int) -> bool:
+        return self.soft
+
+    def in_bag(self) -> list[NDArray[np.intp]]:
+        """Return the training rows that each member saw."""
+        raise InputError(
+            f"{type(self.model).__name__} keeps no record of the rows its members were trained on. "
+            "Out-of-bag votes need a forest or a bagging ensemble; otherwise hold rows out."
+        )

@@ -1,0 +1,213 @@
+"""The kinds of ensembles that can be sliced, each with all of its attributes in agreement."""
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_regressor
+from sklearn.ensemble import VotingRegressor
+from sklearn.utils import Bunch
+from sklearn.utils.validation import validate_data
+
+from secateurs._labels import merge_classes
+from secateurs.ensembles._base import Ensemble
+from secateurs.exceptions import InputError, UnsupportedEnsembleError
+
+_STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
+_NO_CLASSES = np.empty(0)
+
+
+class _Bootstrapped(Ensemble):
+    """Forests and bagging: a list of members, each trained on a sample of the rows."""
+
+    coded = True
+
+    def __init__(self, model: Any) -> None:
+        if getattr(model, "n_outputs_", 1) > 1:
+            raise UnsupportedEnsembleError(
+                f"{type(model).__name__} has {model.n_outputs_} outputs; pruning needs one label "
+                "per row. Fit one ensemble per output."
+            )
+        super().__init__(model, model.estimators_, getattr(model, "classes_", _NO_CLASSES))
+
+    def _slice(self, members: Sequence[int]) -> Any:
+        sliced = self._copy_with(members)
+        sliced.n_estimators = len(members)
+        for name in _STALE:
+            sliced.__dict__.pop(name, None)
+        return sliced
+
+    def in_bag(self) -> list[NDArray[np.intp]]:
+        rows = self.model.estimators_samples_
+        if not self.model.bootstrap and all(len(seen) == self.model._n_samples for seen in rows):
+            raise InputError(
+                f"{type(self.model).__name__} was trained with bootstrap=False: every member saw "
+                "every row, so there are no out-of-bag votes. Hold rows out, or use bootstrap=True."
+            )
+        return rows
+
+
+class Forest(_Bootstrapped):
+    """A random forest or extra trees: averages probabilities or numbers."""
+
+    soft = True
+
+    def _prepare(self, X: Any) -> Any:
+        return self.model._validate_X_predict(X)
+
+
+class Bagging(_Bootstrapped):
+    """Bagging: members may see some of the features."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.soft = self.is_regression or all(
+            hasattr(member, "predict_proba") for member in self.members
+        )
+
+    def _prepare(self, X: Any) -> Any:
+        checks = {"accept_sparse": ["csr", "csc"], "dtype": None, "ensure_all_finite": False}
+        return validate_data(self.model, X, reset=False, **checks)
+
+    def features(self, member: int) -> NDArray[np.intp] | None:
+        """Return the columns of prepared X that a member sees; None for all."""
+        features = np.asarray(self.model.estimators_features_[member])
+        return None if np.array_equal(features, np.arange(self.model.n_features_in_)) else features
+
+    def _is_soft(self, member: int) -> bool:
+        return hasattr(self.members[member], "predict_proba")  # as bagging does, one by one
+
+    def _slice(self, members: Sequence[int]) -> Any:
+        sliced = super()._slice(members)
+        sliced.estimators_features_ = [self.model.estimators_features_[m] for m in members]
+        if self._knows_seeds:
+            sliced._seeds = np.asarray(self.model._seeds)[list(members)]
+        else:
+            sliced.__dict__.pop("_seeds", None)  # better no record of rows than a wrong one
+        return sliced
+
+    @property
+    def _knows_seeds(self) -> bool:
+        """Whether there is a seed for each member; with warm_start only the last are kept."""
+        return len(self.model._seeds) == len(self.members)
+
+    def in_bag(self) -> list[NDArray[np.intp]]:
+        """Return the training rows that each member saw."""
+        if not self._knows_seeds:
+            raise InputError(
+                "This bagging ensemble was grown by warm_start and knows only the rows of its last "
+                "members. Fit it at once for out-of-bag votes, or hold rows out."
+            )
+        return super().in_bag()
+
+
+class Voting(Ensemble):
+    """Voting: named members with weights, by labels, by probabilities or by numbers."""
+
+    coded = True
+
+    def __init__(self, model: Any) -> None:
+        is_regression = isinstance(model, VotingRegressor)
+        classes = _NO_CLASSES if is_regression else model.le_.classes_
+        super().__init__(model, model.estimators_, classes)
+        self._kept = [pair for pair in model.estimators if pair[1] != "drop"]
+        if len(self._kept) != len(model.estimators_):
+            raise InputError(
+                f"The voting names {len(self._kept)} members but was fitted with "
+                f"{len(model.estimators_)}: it was changed afterwards. Fit it again."
+            )
+        self.soft = is_regression or model.voting == "soft"
+        if model.weights is not None:
+            self.weights = np.asarray(model._weights_not_none, dtype=float)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the members."""
+        return [name for name, _ in self._kept]
+
+    def _slice(self, members: Sequence[int]) -> Any:
+        sliced = self._copy_with(members)
+        sliced.estimators = [self._kept[member] for member in members]
+        fitted = zip(sliced.estimators, sliced.estimators_, strict=True)
+        sliced.named_estimators_ = Bunch(**{name: member for (name, _), member in fitted})
+        if self.weights is not None:
+            sliced.weights = self.weights[list(members)].tolist()
+            if not any(sliced.weights) or (self.soft and sum(sliced.weights) == 0):
+                why = f"The weights of the members kept, {sliced.weights}, sum to 0"
+                raise InputError(f"{why}. Keep more, or drop the weights: voting.weights = None.")
+        return sliced
+
+
+class Boosting(Ensemble):
+    """AdaBoost: weighted votes."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model, model.estimators_, model.classes_)
+        self.weights = np.asarray(model.estimator_weights_[: len(model.estimators_)], dtype=float)
+
+    def _prepare(self, X: Any) -> Any:
+        return self.model._check_X(X)
+
+    def _slice(self, members: Sequence[int]) -> Any:
+        sliced, chosen = self._copy_with(members), list(members)
+        sliced.estimator_weights_ = self.model.estimator_weights_[chosen]
+        sliced.estimator_errors_ = self.model.estimator_errors_[chosen]
+        sliced.n_estimators = len(chosen)
+        return sliced
+
+
+class Models(Ensemble):
+    """A list or dict of fitted classifiers, by plurality vote, or of regressors, by their mean."""
+
+    def __init__(self, model: Any) -> None:
+        members = list(model.values()) if isinstance(model, Mapping) else list(model)
+        for index, member in enumerate(members):
+            fault = _fault_of_member(member)
+            if fault is not None:
+                name = type(member).__name__
+                raise UnsupportedEnsembleError(f"Member {index}, a {name}, {fault}")
+        if not members:
+            raise InputError("The list of models is empty. Give at least one fitted model.")
+        are_regressors = [_is_regressor(member) for member in members]
+        if any(are_regressors) and not all(are_regressors):
+            raise UnsupportedEnsembleError(
+                f"Member {are_regressors.index(True)} is a regressor, and member "
+                f"{are_regressors.index(False)} is not. Give classifiers only, or regressors only."
+            )
+        self.soft = all(are_regressors)
+        known = [np.asarray(member.classes_) for member in members if not self.soft]
+        super().__init__(model, members, reduce(merge_classes, known) if known else _NO_CLASSES)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the members."""
+        return list(map(str, self.model)) if isinstance(self.model, Mapping) else super().names
+
+    def _slice(self, members: Sequence[int]) -> Any:
+        if isinstance(self.model, Mapping):
+            items = list(self.model.items())
+            return dict(items[member] for member in members)
+        return [self.members[member] for member in members]
+
+
+def _is_regressor(model: Any) -> bool:
+    return hasattr(model, "__sklearn_tags__") and is_regressor(model)
+
+
+def _fault_of_member(member: Any) -> str | None:
+    """Return why a model in a list cannot be used; None if it can."""
+    if not hasattr(member, "predict"):
+        return "has no predict. Give fitted models, or predictions (samples × members)."
+    if _is_regressor(member):
+        return None
+    if not hasattr(member, "classes_"):
+        return (
+            "has no classes_: it is not fitted, or does not predict labels. Fit it, or give "
+            "predictions (samples × members)."
+        )
+    if np.ndim(member.classes_[0]) > 0:
+        n_outputs = len(member.classes_)
+        return f"has {n_outputs} outputs; pruning needs one label per row. Fit a model per output."
+    return None

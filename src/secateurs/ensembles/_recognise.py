@@ -1,0 +1,102 @@
+"""Models of any kind as ensembles, and why some cannot be pruned."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn import ensemble as kinds
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from secateurs.ensembles._base import Ensemble
+from secateurs.ensembles._kinds import Bagging, Boosting, Forest, Models, Voting
+from secateurs.exceptions import InputError, UnsupportedEnsembleError
+
+_KNOWN = (
+    "a RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, AdaBoostClassifier, a "
+    "Pipeline or fitted search around one, a list or dict of fitted classifiers or of fitted "
+    "regressors, or predictions (samples × members)"
+)
+_FORESTS = (
+    kinds.RandomForestClassifier,
+    kinds.ExtraTreesClassifier,
+    kinds.RandomForestRegressor,
+    kinds.ExtraTreesRegressor,
+)
+_KINDS: tuple[tuple[Any, Any], ...] = (
+    (_FORESTS, Forest),
+    ((kinds.BaggingClassifier, kinds.BaggingRegressor), Bagging),
+    ((kinds.VotingClassifier, kinds.VotingRegressor), Voting),
+    (kinds.AdaBoostClassifier, Boosting),
+)
+
+
+_BOOSTED = (
+    kinds.GradientBoostingClassifier,
+    kinds.HistGradientBoostingClassifier,
+    kinds.GradientBoostingRegressor,
+    kinds.HistGradientBoostingRegressor,
+)
+
+
+def as_ensemble(model: Any) -> Ensemble:
+    """Return a model as an `Ensemble`.
+
+    Parameters
+    ----------
+    model : object
+        A fitted scikit-learn ensemble, a pipeline or fitted search around one, or a list or dict of
+        fitted classifiers, or of fitted regressors.
+
+    Returns
+    -------
+    Ensemble
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from secateurs.ensembles import as_ensemble
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(*load_iris(return_X_y=True))
+    >>> as_ensemble(forest).slice([2, 7]).n_estimators
+    2
+    """
+    if isinstance(model, FrozenEstimator):
+        return as_ensemble(model.estimator)
+    if isinstance(model, (GridSearchCV, RandomizedSearchCV)) or hasattr(model, "best_estimator_"):
+        check_is_fitted(model)
+        if not hasattr(model, "best_estimator_"):
+            raise InputError("The search has no best_estimator_. Run it with refit=True.")
+        return as_ensemble(model.best_estimator_)
+    if isinstance(model, (list, tuple, Mapping)):
+        return Models(model)
+    if isinstance(model, Pipeline):
+        return as_ensemble(model.steps[-1][1]).within(model)
+    for known, kind in _KINDS:
+        if isinstance(model, known):
+            check_is_fitted(model)
+            return kind(model)
+    raise UnsupportedEnsembleError(f"{type(model).__name__} {_fault_of_model(model)}")
+
+
+def _fault_of_model(model: Any) -> str:
+    """Return why a model of no known kind cannot be pruned, and a way out."""
+    if isinstance(model, _BOOSTED):
+        count = "n_estimators" if hasattr(model, "n_estimators") else "max_iter"
+        return (
+            "cannot be pruned: its trees are increments of a score, each meant to follow those "
+            f"before, not models with answers of their own. Train fewer: {count}, or early "
+            "stopping."
+        )
+    if isinstance(model, (kinds.StackingClassifier, kinds.StackingRegressor)):
+        return (
+            "cannot be sliced: its final estimator was trained on the outputs of all members. "
+            "Prune the list model.estimators_, then fit a stacking of those kept."
+        )
+    if isinstance(model, kinds.AdaBoostRegressor):
+        return (
+            "cannot be pruned: it takes a weighted median of its members. Prune the list "
+            "model.estimators_, which is averaged."
+        )
+    return f"is not an ensemble that can be pruned. Give one of: {_KNOWN}."

@@ -1,0 +1,394 @@
+"""Scores: probabilities or numbers that an ensemble's members predict, in fixed point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secateurs._labels import Array, MemberIndices, as_labels, merge_classes
+from secateurs.exceptions import InputError
+from secateurs.outputs._checks import as_column, as_numbers, check_table, names_of
+from secateurs.outputs._coding import check_number, code_column, find_classes
+from secateurs.outputs._fixed_point import (
+    PROBABILITY_BITS,
+    coarsen,
+    fixed_numbers,
+    fixed_probabilities,
+    missing_of,
+)
+from secateurs.outputs._votes import Votes
+
+_ONE = 1 << PROBABILITY_BITS
+_SUM_BITS = 62  # of a sum of products of errors, in 64 bits
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores:
+    """Probabilities of classes, or numbers, that members predict, and the truth beside them.
+
+    Made by `encode`, and never changed. Values are kept as integers, so that sums over rows are
+    exact: batches, shards and machines give the same members.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (n_members, n_components, n_samples)
+        The values as integers; the smallest of their type stands for a missing one.
+        Probabilities take 16 bits, rounded to steps of 2⁻¹⁴: one component per class, of two
+        classes the second only. Numbers have one component of 32 bits, rounded down.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted; empty for numbers.
+    y : ndarray of shape (n_samples,) or None
+        The true labels, coded, or the true numbers.
+    names : ndarray of shape (n_members,) or None
+        Names of the members.
+    has_missing : bool
+        Whether values are missing.
+    exponent : int
+        A cell of 1 stands for ``2.0**-exponent``. For numbers it follows from the largest one,
+        which takes 30 bits.
+
+    See Also
+    --------
+    Votes : Labels instead of probabilities or numbers.
+    collect_scores : Collect the scores of a fitted ensemble.
+
+    Notes
+    -----
+    A probability is off by at most 2⁻¹⁵, a number by less than 2⁻²⁹ of the largest absolute one.
+
+    Examples
+    --------
+    >>> from secateurs import Scores
+    >>> Scores.encode([[[0.2, 0.8], [0.5, 0.5]], [[0.9, 0.1], [1, 0]]], y=[1, 0])
+    Scores(2 samples, 2 members, 2 classes)
+    >>> Scores.encode([[2.5, 3.0], [1.0, 0.5]], y=[2.0, 1.0])
+    Scores(2 samples, 2 members)
+    """
+
+    cells: Array
+    classes: Array
+    y: Array | None = None
+    names: NDArray[np.object_] | None = None
+    has_missing: bool = False
+    exponent: int = PROBABILITY_BITS
+
+    @classmethod
+    def encode(cls, scores: Any, y: ArrayLike | None = None, classes: Any = None) -> Scores:
+        """Code a table of probabilities or numbers.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples, n_members, n_classes) or (n_samples, n_members)
+            Probabilities, which sum to 1, or numbers; masked where a member has none.
+        y : array-like of shape (n_samples,), optional
+            The true labels, or the true numbers.
+        classes : array-like of shape (n_classes,), optional
+            The labels in the order of the probabilities; by default 0, 1, 2, …
+
+        Returns
+        -------
+        Scores
+        """
+        table = np.ma.asanyarray(scores)
+        check_table(table[:, :, 0] if table.ndim == 3 else table, None)
+        is_probabilities = table.ndim == 3
+        values, mask = np.ma.getdata(table), None
+        if np.ma.is_masked(table):
+            masked: Array = np.asarray(np.ma.getmaskarray(table))
+            mask = np.asarray(masked.any(axis=2) if is_probabilities else masked).T
+        labels = _labels_of(table.shape[2], classes) if is_probabilities else np.empty(0)
+        order = np.argsort(labels, kind="stable")
+        into = ScoreFiller(table.shape[1], table.shape[0], labels[order])
+        for member in range(table.shape[1]):
+            answers = values[:, member][:, order] if is_probabilities else values[:, member]
+            into.fill(member, answers, None if mask is None else mask[member])
+        return into.finish(y, names_of(scores))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.cells.shape[2]
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return self.cells.shape[0]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for numbers."""
+        return len(self.classes)
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether these are numbers, of regressors, rather than probabilities."""
+        return self.n_classes == 0
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes that the values take."""
+        return self.cells.nbytes
+
+    @property
+    def truth(self) -> Array:
+        """The true labels, coded, or the true numbers; an error if there are none."""
+        if self.y is None:
+            raise InputError("These scores have no true values. Give Scores.encode(scores, y).")
+        return self.y
+
+    @property
+    def n_voted(self) -> NDArray[np.int64]:
+        """Number of samples that each member has a value for."""
+        if not self.has_missing:
+            return np.full(self.n_members, self.n_samples)
+        return np.array([np.count_nonzero(~self.is_missing(m)) for m in range(self.n_members)])
+
+    @cached_property
+    def votes(self) -> Votes:
+        """The labels with the largest probabilities, the lowest class of those that tie."""
+        if self.is_numbers:
+            raise InputError("Numbers are not votes: these are scores of regressors.")
+        codes = np.empty((self.n_members, self.n_samples), dtype=np.uint16)
+        for member, row in enumerate(codes):
+            row[:] = self._spread(self.cells[member]).argmax(axis=0)
+        mask = None
+        if self.has_missing:
+            mask = np.stack([self.is_missing(member) for member in range(self.n_members)])
+        votes = Votes.from_codes(codes, self.classes, None, mask, self.names)
+        return votes if self.y is None else votes.with_labels(self.classes[self.y])
+
+    @cached_property
+    def squared_errors(self) -> NDArray[np.float64]:
+        """Mean squared error of each member; of probabilities, summed over the classes."""
+        errors = np.empty(self.n_members)
+        truth = self.truth if self.is_numbers else np.eye(self.n_classes)[self.truth]
+        for member in range(self.n_members):
+            present = ~self.is_missing(member)
+            off = (self.values(member) - truth)[present]
+            errors[member] = (off**2).sum() / max(1, np.count_nonzero(present))
+        return errors
+
+    def is_missing(self, member: int) -> NDArray[np.bool_]:
+        """Mark the samples that a member has no value for."""
+        return self.cells[member, 0] == missing_of(self.cells)
+
+    def values(self, member: int) -> NDArray[np.float64]:
+        """Return a member's values: (samples, classes), or (samples,) for numbers.
+
+        They are 0 where they are missing.
+        """
+        cells = np.where(self.is_missing(member), 0, self.cells[member])
+        if self.is_numbers:
+            return np.ldexp(cells[0].astype(float), -self.exponent)
+        spread = self._spread(cells) / _ONE
+        if self.has_missing:
+            spread[:, self.is_missing(member)] = 0.0
+        return spread.T
+
+    def decode(self) -> Array:
+        """Return all values: (samples, members, classes), or (samples, members) for numbers.
+
+        Probabilities are 32-bit floats, which hold the steps of 2⁻¹⁴ exactly; missing values are
+        masked.
+        """
+        shape = (self.n_samples, self.n_members) + (() if self.is_numbers else (self.n_classes,))
+        table = np.empty(shape, dtype=np.float64 if self.is_numbers else np.float32)
+        for member in range(self.n_members):
+            table[:, member] = self.values(member)
+        if not self.has_missing:
+            return table
+        mask = np.zeros(shape, dtype=bool)
+        for member in range(self.n_members):
+            mask[self.is_missing(member), member] = True
+        return np.ma.array(table, mask=mask)
+
+    def average(
+        self, members: MemberIndices | None = None, weights: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Return the mean of some members' values: (samples, classes), or (samples,) for numbers.
+
+        It is over the members that have a value; where none has, probabilities are 0 and numbers
+        NaN.
+        """
+        chosen = np.arange(self.n_members) if members is None else np.asarray(members)
+        shares = np.ones(len(chosen)) if weights is None else np.asarray(weights, dtype=float)
+        total = np.zeros((self.n_samples, *(() if self.is_numbers else (self.n_classes,))))
+        n_present = np.zeros(self.n_samples)
+        for member, share in zip(chosen.tolist(), shares, strict=True):
+            total += share * self.values(member)
+            n_present += share * ~self.is_missing(member)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = (total.T / n_present).T
+        if not self.is_numbers:
+            mean[n_present == 0] = 0.0
+        return mean
+
+    def vote(self, members: MemberIndices | None = None, silent: Any = None) -> Array:
+        """Return the label with the largest mean probability, or the mean number, per sample.
+
+        Ties go to the lowest class. A sample without any value gets ``silent``, NaN for numbers.
+        """
+        mean = self.average(members)
+        if self.is_numbers:
+            return mean
+        labels = self.classes[mean.argmax(axis=1)]
+        return labels if silent is None else np.where(mean.any(axis=1), labels, silent)
+
+    def take(self, members: MemberIndices) -> Scores:
+        """Return the scores of some members, in the order given."""
+        chosen = np.asarray(members, dtype=np.intp)
+        names = None if self.names is None else self.names[chosen]
+        return replace(self, cells=_frozen(self.cells[chosen]), names=names)
+
+    def rows(self, samples: NDArray[np.intp] | slice) -> Scores:
+        """Return the scores on some samples."""
+        y = None if self.y is None else _frozen(self.y[samples])
+        return replace(self, cells=_frozen(np.ascontiguousarray(self.cells[..., samples])), y=y)
+
+    def with_labels(self, y: ArrayLike) -> Scores:
+        """Return the same scores with these true labels or numbers, in place of any they have."""
+        if self.is_numbers:
+            return replace(self, y=_frozen(as_numbers(y, self.n_samples)))
+        truth = as_column(y, self.n_samples)
+        moved = self._recoded(merge_classes(self.classes, find_classes(truth)))
+        return replace(moved, y=code_column(truth, moved.classes))
+
+    def append(self, scores: Scores) -> Scores:
+        """Return these scores followed by further samples, as if all were encoded at once."""
+        if scores.is_numbers != self.is_numbers:
+            raise InputError("Probabilities and numbers do not mix. Give batches of one kind.")
+        if scores.n_members != self.n_members:
+            raise InputError(
+                f"The further scores are of {scores.n_members} members, the earlier ones of "
+                f"{self.n_members}. Give the same members, in the same order."
+            )
+        if (scores.y is None) != (self.y is None):
+            raise InputError("Give true values with all batches of scores, or with none.")
+        classes = self.classes if self.is_numbers else merge_classes(self.classes, scores.classes)
+        exponent = min(self.exponent, scores.exponent)
+        both = [part._recoded(classes)._with_exponent(exponent) for part in (self, scores)]
+        truths = [part.y for part in both if part.y is not None]
+        return replace(
+            both[0],
+            cells=_frozen(np.concatenate([part.cells for part in both], axis=2)),
+            y=_frozen(np.concatenate(truths)) if truths else None,
+            has_missing=self.has_missing or scores.has_missing,
+        )
+
+    def _with_exponent(self, exponent: int) -> Scores:
+        cells = coarsen(self.cells, self.exponent - exponent)
+        return replace(self, cells=cells, exponent=exponent)
+
+    def _recoded(self, classes: Array) -> Scores:
+        """Return the same probabilities among more classes."""
+        if len(classes) == self.n_classes:
+            return replace(self, classes=classes)
+        into = ScoreFiller(self.n_members, self.n_samples, classes)
+        places = np.searchsorted(classes, self.classes)
+        for member, cells in enumerate(into.cells):
+            cells[:] = 0
+            spread = self._spread(self.cells[member])
+            if len(classes) == 2:  # of which these have one
+                cells[0] = spread[0] if places[0] == 1 else _ONE - spread[0]
+            else:
+                cells[places] = spread
+            cells[:, self.is_missing(member)] = missing_of(cells)
+        y = self.y
+        if y is not None:
+            y = code_column(self.classes[y][:, None], classes)
+        return replace(self, cells=_frozen(into.cells), classes=classes, y=y)
+
+    def _spread(self, cells: Array) -> Array:
+        """Return a component per class for one member; what is missing is without meaning."""
+        if self.n_classes != 2:
+            return cells
+        return np.concatenate([_ONE - cells, cells])
+
+    def __repr__(self) -> str:
+        classes = "" if self.is_numbers else f", {self.n_classes} classes"
+        return f"Scores({self.n_samples} samples, {self.n_members} members{classes})"
+
+
+class ScoreFiller:
+    """Scores in the making: cells that are filled in member by member, by any thread.
+
+    Parameters
+    ----------
+    n_members, n_samples : int
+        The shape.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted; empty for numbers.
+    """
+
+    def __init__(self, n_members: int, n_samples: int, classes: Array) -> None:
+        check_number(classes)
+        self.classes, self._has_missing = classes, False
+        n_components = 1 if len(classes) in (0, 2) else len(classes)
+        kind = np.int16 if len(classes) else np.int32
+        self.cells: Array = np.empty((n_members, n_components, n_samples), dtype=kind)
+        self._exponents = np.full(n_members, PROBABILITY_BITS)
+
+    def fill(
+        self,
+        member: int,
+        answers: Any,
+        missing: NDArray[np.bool_] | None = None,
+        leaves: NDArray[np.uint32] | None = None,
+    ) -> None:
+        """Fill in a member's answers: (samples, classes), or (samples,) for numbers.
+
+        With ``leaves``, the answers are of leaves, and each sample takes those of its leaf.
+        """
+        whose = f"Member {member}"
+        if missing is not None and leaves is None:
+            answers = np.array(answers, dtype=float)
+            answers[missing] = answers[~missing][:1] if (~missing).any() else self._neutral
+        if len(self.classes):
+            fixed: Array = fixed_probabilities(answers, whose)
+        else:
+            column, self._exponents[member] = fixed_numbers(answers, whose)
+            fixed = column[None, :]
+        if leaves is None:
+            self.cells[member] = fixed
+        else:
+            np.take(fixed, leaves, axis=1, out=self.cells[member])
+        if missing is not None and missing.any():
+            self._has_missing = True
+            self.cells[member][:, missing] = missing_of(self.cells)
+
+    @property
+    def _neutral(self) -> Any:
+        n_classes = len(self.classes)
+        return np.eye(n_classes)[0] if n_classes else 0.0
+
+    def finish(self, y: ArrayLike | None = None, names: Any = None) -> Scores:
+        """Return the scores, after all members have been filled in."""
+        exponent = int(self._exponents.min())
+        for member in np.flatnonzero(self._exponents > exponent):
+            by = int(self._exponents[member]) - exponent
+            self.cells[member] = coarsen(self.cells[member], by)
+        named = None if names is None else np.array(names, dtype=object)
+        scores = Scores(_frozen(self.cells), self.classes, None, named, self._has_missing, exponent)
+        return scores if y is None else scores.with_labels(y)
+
+
+def _labels_of(n_classes: int, classes: Any) -> Array:
+    """Return the labels of probabilities, in the order of their columns."""
+    if classes is None:
+        return np.arange(n_classes)
+    labels = as_labels(classes, "classes")
+    if labels.shape != (n_classes,) or len(np.unique(labels)) < n_classes:
+        raise InputError(
+            f"classes has shape {labels.shape}, but there are probabilities of {n_classes} "
+            "classes. Give one label for each, all different."
+        )
+    return labels
+
+
+def _frozen(values: Array) -> Array:
+    values.flags.writeable = False
+    return values

@@ -1,0 +1,109 @@
+"""Decision trees, asked by way of their leaves: the rows are checked once for all of them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn import tree as kinds
+from sklearn.utils.validation import check_array, validate_data
+
+from secateurs._labels import Array
+from secateurs.ensembles import Ensemble
+from secateurs.exceptions import InputError
+from secateurs.outputs import _tree_kernels
+
+_BLOCK_ROWS = 1 << 16  # rows walked at once: bounds the leaf indices held by a thread
+_TREES = (
+    kinds.DecisionTreeClassifier,
+    kinds.ExtraTreeClassifier,
+    kinds.DecisionTreeRegressor,
+    kinds.ExtraTreeRegressor,
+)
+
+
+class TreeWalk:
+    """Sends rows down the trees of an ensemble; members that are not trees are not in it.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        The ensemble.
+    X : array-like or sparse matrix
+        The rows, as the ensemble prepares them.
+    """
+
+    def __init__(self, ensemble: Ensemble, X: Any) -> None:
+        trees = {i: m for i, m in enumerate(ensemble.members) if type(m) in _TREES}
+        self._ensemble, self._trees = ensemble, trees
+        if not trees:
+            return
+        for index, tree in trees.items():
+            if ensemble.features(index) is None:  # else the ensemble has checked X as a whole
+                validate_data(tree, X, reset=False, skip_check_array=True)
+        allow_nan = all(tree.__sklearn_tags__().input_tags.allow_nan for tree in trees.values())
+        finite = "allow-nan" if allow_nan and not issparse(X) else True
+        self._X = check_array(
+            X, dtype=np.float32, order="C", accept_sparse="csr", ensure_all_finite=finite
+        )
+        # Sparse and missing values are left to the trees' own ``apply``.
+        self._compiled = not issparse(self._X) and not np.isnan(self._X).any()
+
+    def __contains__(self, member: int) -> bool:
+        return member in self._trees
+
+    def fill(self, member: int, table: Array, out: Array) -> None:
+        """Fill in, for each row, what a table with an entry per node has for the row's leaf."""
+        if self._compiled:
+            _walk(self._ensemble, self._X, member, table, out)
+            return
+        tree = self._trees[member].tree_
+        for first in range(0, len(out), _BLOCK_ROWS):
+            rows = slice(first, first + _BLOCK_ROWS)
+            out[rows] = table[tree.apply(self._ensemble.view(self._X[rows], member))]
+
+    def leaves(self, member: int) -> NDArray[np.uint32]:
+        """Return the node that each row ends in."""
+        found = np.empty(self._X.shape[0], dtype=np.uint32)
+        n_nodes = self._trees[member].tree_.node_count
+        self.fill(member, np.arange(n_nodes, dtype=np.uint32), found)
+        return found
+
+
+def winners_of_leaves(ensemble: Ensemble, member: int, dtype: Any) -> Array:
+    """Return the code of the class that each node of a tree votes for."""
+    winners = ensemble.members[member].tree_.value[:, 0, :].argmax(axis=1)
+    return ensemble.positions(member)[winners].astype(dtype)
+
+
+def answers_of_leaves(ensemble: Ensemble, member: int) -> NDArray[np.float64]:
+    """Return what each node of a tree predicts: (nodes, classes), or (nodes,) for numbers."""
+    values = ensemble.members[member].tree_.value[:, 0, :]
+    if ensemble.is_regression:
+        return values[:, 0]
+    return ensemble.spread(values, member)
+
+
+def _walk(
+    ensemble: Ensemble, X: NDArray[np.float32], member: int, table: Array, out: Array
+) -> None:
+    """Send rows down a tree, in compiled code."""
+    tree = ensemble.members[member].tree_
+    nodes = np.arange(tree.node_count)
+    leaf = tree.children_left == -1
+    children = np.stack([tree.children_left, tree.children_right], axis=1)
+    children[leaf] = nodes[leaf, None]
+    # The largest float32 not above the threshold splits float32 values just as it does.
+    thresholds = tree.threshold.astype(np.float32)
+    above = thresholds > tree.threshold
+    thresholds[above] = np.nextafter(thresholds[above], np.float32(-np.inf))
+    features = ensemble.features(member)
+    seen = np.where(leaf, 0, tree.feature)
+    seen = seen if features is None else features[seen]
+    if seen.min() < 0 or seen.max() >= X.shape[1]:  # the kernel reads wherever it is told
+        raise InputError(
+            f"Member {member} sees features that X, with {X.shape[1]}, does not have. Fit the "
+            "ensemble again, or get a new copy of its file."
+        )
+    splits = (seen.astype(np.uint32), thresholds, children.astype(np.uint32).ravel())
+    _tree_kernels.walk_tree(X.ravel(), X.shape[1], *splits, table, out)
