@@ -18,6 +18,7 @@ import pandas as pd
 from sklearn.base import clone
 
 import naive
+import naive_orderings
 from cases import KINDS, make
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner, measures
 from secateurs._methods import METHODS
@@ -43,11 +44,12 @@ def members_by_twin(name, votes, y, pruner, keep):
         "pep": lambda: naive.pep(votes, y, pruner.n_iterations, rng, keep)[0],
         "cluster": lambda: naive.cluster_pruning(votes, y, keep)[0],
         "boost": lambda: naive.boosting_order(votes, y, keep)[0],
-        "mdm": lambda: naive.margin_distance(
+        "mdm": lambda: naive_orderings.margin_distance(
             votes, y, keep, None if pruner.target == "moving" else Fraction(str(pruner.target))
         ),
-        "comp": lambda: naive.complementarity(votes, y, keep),
-        "uwa": lambda: naive.uncertainty_weighted(votes, y, keep),
+        "comp": lambda: naive_orderings.complementarity(votes, y, keep),
+        "uwa": lambda: naive_orderings.uncertainty_weighted(votes, y, keep),
+        "epic": lambda: naive_orderings.contribution_ordering(votes, y, keep),
         "es": lambda: naive.early_stopping(len(votes[0]), keep),
         "random": lambda: naive.random_members(len(votes[0]), keep, rng),
         "best": lambda: naive.best_members(votes, y, keep),

@@ -2,6 +2,7 @@
 
 The tests take their expected answers from here. Nothing is shared with the library, nothing is
 kept between steps, and what is rational stays a Fraction, so most answers can be compared with ==.
+`naive_orderings` has more methods.
 
 `votes[n][t]` is the label that member t gives sample n, `y[n]` the true label. `members` are
 columns of `votes`. `proba[n][t][c]` is member t's probability of class c on sample n.
@@ -765,63 +766,6 @@ def cluster_pruning(votes, y, keep, how=("double_fault", "average", "accuracy"))
 
     clusters = merged_clusters(len(members), keep, distance, linkage)
     return [best({t: worth(t, cluster) for t in cluster}) for cluster in clusters], clusters
-
-
-# Margin distance minimisation ---------------------------------------------------------
-
-
-def margin_distance(votes, y, keep, p=None):
-    """Greedily minimise |o - 1/T sum c_t|, o = (p, ..., p) (Martinez-Munoz et al. 2009).
-
-    Without a p it moves: 2 sqrt(2u) / T at step u.
-    """
-    size = len(votes[0])
-
-    def closeness(chosen, t):
-        members = [*chosen, t]
-        target = 2 * math.sqrt(2 * len(members)) / size if p is None else p
-        return -squared_margin_distance(votes, y, members, target)
-
-    return grow([], size, keep, closeness)
-
-
-def squared_margin_distance(votes, y, members, p):
-    """|o - 1/T sum c_t|^2, o = (p, ..., p), over the members; T is the number of all."""
-    signatures = [signature(votes, y, t) for t in members]
-    mean_signature = [Fraction(sum(column), len(votes[0])) for column in zip(*signatures)]
-    return sum((p - c) ** 2 for c in mean_signature)
-
-
-# Complementarity and uncertainty weighted accuracy ------------------------------------
-
-
-def complementarity(votes, y, keep):
-    """Add the member right most often where the vote is wrong (Martinez-Munoz & Suarez 2004)."""
-
-    def right_where_wrong(chosen, t):
-        wrong = [n for n, truth in enumerate(y) if vote(votes, chosen, n) != truth]
-        return sum(1 for n in wrong if votes[n][t] == y[n])
-
-    return grow(best_members(votes, y, 1), len(votes[0]), keep, right_where_wrong)
-
-
-def uncertainty_weighted(votes, y, keep):
-    """Add the member of largest uncertainty weighted accuracy (Partalas et al. 2010)."""
-
-    def accuracy(chosen, t):
-        total = Fraction(0)
-        for n, truth in enumerate(y):
-            n_true = share(votes[n][s] == truth for s in chosen)
-            n_false = 1 - n_true
-            member_is_right = votes[n][t] == truth
-            vote_is_right = vote(votes, chosen, n) == truth
-            if member_is_right:
-                total += n_false if vote_is_right else n_true
-            else:
-                total -= n_false if vote_is_right else n_true
-        return total
-
-    return grow(best_members(votes, y, 1), len(votes[0]), keep, accuracy)
 
 
 # Reduced-error pruning and DREP -------------------------------------------------------

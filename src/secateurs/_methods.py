@@ -218,6 +218,14 @@ METHODS = {
             beside=None,
         ),
         Method(
+            *("epic", "pruners._contribution.ContributionPruner", "lu2010"),
+            "Order members by what their votes contribute to that of the ensemble",
+            "contributions to the vote of the ensemble",
+            "n members over d rows",
+            Facts(is_nested=True),
+            beside=None,
+        ),
+        Method(
             *("es", "pruners._early_stopping.EarlyStoppingPruner", "margineantu1997"),
             "Keep the members trained first",
             "the order of training",

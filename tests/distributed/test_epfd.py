@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import naive
+import naive_orderings
 from cases import cases_with_keep, plain
 from checks import broken_checks
 from secateurs import COMEP, DOMEP, EPFD, KLDivergencePruner, Votes, all_pruners, make_pruner, prune
@@ -38,9 +39,10 @@ TWINS = {
     "oep": lambda v, y, k, seed: naive.oep(v, y, k),
     "cluster": lambda v, y, k, seed: naive.cluster_pruning(v, y, k)[0],
     "boost": lambda v, y, k, seed: naive.boosting_order(v, y, k)[0],
-    "mdm": lambda v, y, k, seed: naive.margin_distance(v, y, k),
-    "comp": lambda v, y, k, seed: naive.complementarity(v, y, k),
-    "uwa": lambda v, y, k, seed: naive.uncertainty_weighted(v, y, k),
+    "mdm": lambda v, y, k, seed: naive_orderings.margin_distance(v, y, k),
+    "comp": lambda v, y, k, seed: naive_orderings.complementarity(v, y, k),
+    "uwa": lambda v, y, k, seed: naive_orderings.uncertainty_weighted(v, y, k),
+    "epic": lambda v, y, k, seed: naive_orderings.contribution_ordering(v, y, k),
     "best": lambda v, y, k, seed: naive.best_members(v, y, k),
     "es": lambda v, y, k, seed: naive.early_stopping(len(v[0]), k),
     "random": lambda v, y, k, seed: naive.random_members(len(v[0]), k, np.random.RandomState(seed)),

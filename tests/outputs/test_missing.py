@@ -158,6 +158,25 @@ def test_orderings_count_those_who_have_a_vote(name, formula, drawn, data):
     assert pruner.objective_ == pytest.approx(errors(gaps, y, expected) / len(y))
 
 
+@given(gapped(most_samples=30))
+def test_a_missing_vote_contributes_nothing(drawn):
+    votes, y, gaps = drawn
+    labels, expected = classes(gaps, y), [0] * votes.shape[1]
+    for row, truth in zip(gaps, y):
+        counts = [row.count(label) for label in labels]
+        v_max, v_sec = sorted([0, *counts])[:-3:-1]
+        majority = labels[counts.index(v_max)]
+        for t, label in enumerate(row):
+            if label is None:
+                continue
+            if label != truth:
+                expected[t] += row.count(truth) - row.count(label) - v_max
+            else:
+                expected[t] += v_sec if label == majority else 2 * v_max - row.count(label)
+    pruner = make_pruner("epic", keep=1.0).fit(votes, y)
+    assert pruner.contributions_.tolist() == expected
+
+
 @given(gapped())
 def test_the_best_members_are_right_most_often_where_they_vote(drawn):
     votes, y, gaps = drawn

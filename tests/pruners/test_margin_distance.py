@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
+import naive_orderings
 from cases import D1, D2, E1, E2, cases_with_keep, plain
 from secateurs import MarginDistancePruner
 
@@ -23,7 +24,7 @@ def distances(case, chosen, target):
     for step in range(1, len(chosen) + 1):
         moving = 2 * math.sqrt(2 * step) / case.n_members
         p = moving if target is None else target
-        found.append(naive.squared_margin_distance(case.votes, case.y, chosen[:step], p))
+        found.append(naive_orderings.squared_margin_distance(case.votes, case.y, chosen[:step], p))
     return np.sqrt(np.array(found, dtype=float))
 
 
@@ -31,7 +32,7 @@ def distances(case, chosen, target):
 def test_chooses_as_the_paper_does(drawn, target):
     case, keep = drawn
     pruner = MarginDistancePruner(keep, target).fit(case.votes, case.y)
-    chosen = naive.margin_distance(case.votes, case.y, keep, TARGETS[target])
+    chosen = naive_orderings.margin_distance(case.votes, case.y, keep, TARGETS[target])
     assert pruner.member_indices_.tolist() == chosen
     assert pruner.scores_ == pytest.approx(distances(case, chosen, TARGETS[target]), abs=1e-9)
 
@@ -62,7 +63,7 @@ def test_the_first_distance_worked_out_by_hand():
 def test_chooses_among_many_as_the_paper_does(target):
     case = plain(30, 65, 3)
     pruner = MarginDistancePruner(9, target).fit(case.votes, case.y)
-    expected = naive.margin_distance(case.votes, case.y, 9, TARGETS[target])
+    expected = naive_orderings.margin_distance(case.votes, case.y, 9, TARGETS[target])
     assert pruner.member_indices_.tolist() == expected
 
 
@@ -74,8 +75,8 @@ def test_a_decimal_target_ties_as_it_is_written():
     votes = [[int(n not in samples) for samples in right] for n in range(20)]
     pruner = MarginDistancePruner(2, 0.075).fit(votes, [0] * 20)
     assert pruner.member_indices_.tolist() == [2, 0]
-    assert naive.margin_distance(votes, [0] * 20, 2, Fraction(3, 40)) == [2, 0]
-    assert naive.margin_distance(votes, [0] * 20, 2, Fraction(0.075)) == [2, 1]
+    assert naive_orderings.margin_distance(votes, [0] * 20, 2, Fraction(3, 40)) == [2, 0]
+    assert naive_orderings.margin_distance(votes, [0] * 20, 2, Fraction(0.075)) == [2, 1]
 
 
 def test_a_missing_vote_is_neither_right_nor_wrong():

@@ -193,7 +193,9 @@ class Planes(Packing):
         least = beyond.min(axis=1)
         beyond -= least[:, None]
         n_digits = int(beyond.max(initial=0)).bit_length()
-        digits = bits_of((beyond[:, None] >> np.arange(n_digits)[:, None] & 1).astype(bool))
+        digits = np.empty((len(beyond), n_digits, self.cells.shape[2]), dtype=np.uint64)
+        for digit in range(n_digits):
+            digits[:, digit] = bits_of((beyond >> digit & 1).astype(bool))
         totals = np.full(self.n_members, weights[-1].sum(dtype=np.int64))
         totals += self.sizes[:, :-1] @ least
         _vote_kernels.plane_weights(self.cells, digits, totals)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # for editors; a method that is missing here has no types, an
     from secateurs.pruners._cluster import ClusterPruner as ClusterPruner
     from secateurs.pruners._comep import COMEP as COMEP
     from secateurs.pruners._complementarity import ComplementarityPruner as ComplementarityPruner
+    from secateurs.pruners._contribution import ContributionPruner as ContributionPruner
     from secateurs.pruners._drep import DREP as DREP
     from secateurs.pruners._early_stopping import EarlyStoppingPruner as EarlyStoppingPruner
     from secateurs.pruners._kappa import KappaPruner as KappaPruner
