@@ -52,9 +52,10 @@ def fixed_numbers(values: Any, whose: str) -> tuple[NDArray[np.int32], int]:
     floats = np.asarray(values, dtype=float)
     bad = ~np.isfinite(floats)
     if bad.any():
+        value = float(floats[bad][0])
         raise InputError(
-            f"{whose} holds {float(floats[bad][0])}: numbers must be finite. Drop those rows, or "
-            "mask them."
+            f"{whose} holds {'NaN' if np.isnan(value) else value}: numbers must be finite. Drop "
+            "those rows, or mask them."
         )
     exponent = exponent_for(float(np.abs(floats).max(initial=0.0)))
     return np.floor(np.ldexp(floats, exponent)).astype(np.int32), exponent

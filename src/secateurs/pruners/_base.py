@@ -354,9 +354,11 @@ def methods_for_numbers() -> list[str]:
 
 
 def has_fractions(values: Any) -> bool:
-    """Tell whether values are numbers that are not all whole."""
+    """Tell whether some values are finite numbers that are not whole."""
     numbers = np.ma.getdata(values) if np.ma.isMaskedArray(values) else np.asarray(values)
-    return numbers.dtype.kind == "f" and bool((numbers != np.floor(numbers)).any())
+    if numbers.dtype.kind != "f":
+        return False
+    return bool((np.isfinite(numbers) & (numbers != np.floor(numbers))).any())
 
 
 def in_memory(votes: Any) -> Any:
