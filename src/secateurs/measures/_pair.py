@@ -81,12 +81,18 @@ class PairMeasure:
         voted = self._prepare(votes, y)
         if voted.n_members == 1:
             return float(self._rows(voted, slice(0, 1), slice(0, 1))[0, 0])
-        total = 0.0
-        for rows, others in _pair_blocks(voted):
+        total = sum(float(values[pairs].sum()) for _, _, values, pairs in self.blocks(voted))
+        return total / (voted.n_members * (voted.n_members - 1) / 2)
+
+    def blocks(self, votes: Votes) -> Iterator[tuple[slice, slice, Floats, NDArray[np.bool_]]]:
+        """Yield the measure of all pairs in blocks: members, others, values, and which are i < j.
+
+        The pairs i < j of a member come in the order of (i, j).
+        """
+        for rows, others in _pair_blocks(votes):
             first = np.arange(rows.start, rows.stop)[:, None]
             second = np.arange(others.start, others.stop)
-            total += float(self._rows(voted, rows, others)[second > first].sum())
-        return total / (voted.n_members * (voted.n_members - 1) / 2)
+            yield rows, others, self._rows(votes, rows, others), second > first
 
     def of_counts(self, **tables: Counts) -> Floats:
         """Apply the formula to tables of counts, given by the names of its arguments."""

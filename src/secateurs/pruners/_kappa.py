@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.measures import kappa
+from secateurs.measures._pair import Floats
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
-from secateurs.search import Choice, ranking
+from secateurs.search import TIE, Choice, ranking
 
 
 class KappaPruner(BasePruner):
@@ -50,27 +51,37 @@ class KappaPruner(BasePruner):
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
         if votes.n_members == 1:
             return Choice([0], [1.0])
-        values = kappa.matrix(votes)
-        # The first n_keep - 1 members form at most that many pairs; one more brings the last.
-        first, second = _lowest_pairs(values, 1 + (n_keep - 1) * (n_keep - 2) // 2)
+        values, partners = _lowest_pairs(votes)
+        members = np.arange(votes.n_members)
+        order = np.lexsort((np.maximum(partners, members), np.minimum(partners, members)))
         chosen: dict[int, float] = {}
-        for pair in zip(first.tolist(), second.tolist(), strict=True):
-            for member in pair:
+        for member in order[ranking(-values[order])].tolist():
+            for one in sorted((member, int(partners[member]))):
                 if len(chosen) < n_keep:
-                    chosen.setdefault(member, float(values[pair]))
+                    chosen.setdefault(one, float(values[member]))
         return Choice(list(chosen), list(chosen.values()))
 
 
-def _lowest_pairs(
-    values: NDArray[np.float64], n_pairs: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the ``n_pairs`` pairs i < j of lowest value, or more, sorted; ties by (i, j)."""
-    upper = np.triu_indices(len(values), k=1)
-    flat = values[upper]
-    if n_pairs < len(flat):
-        limit = np.partition(flat, n_pairs - 1)[n_pairs - 1]
-        low = np.flatnonzero(flat <= limit + 1e-9)  # wider than a tie, so that none is cut
-    else:
-        low = np.arange(len(flat))
-    order = low[ranking(-flat[low])]
-    return upper[0][order], upper[1][order]
+def _lowest_pairs(votes: Votes) -> tuple[Floats, NDArray[np.intp]]:
+    """Return the lowest κ of each member with another, and which: of ties the first pair (i, j).
+
+    A member is brought in by the first of its pairs, so no others are needed.
+    """
+    values = np.full(votes.n_members, np.inf)
+    partners = np.zeros(votes.n_members, dtype=np.intp)
+
+    def lower(members: slice, others: slice, found: Floats) -> None:
+        """Take what is lower than the values so far; ``found`` has a row for each member."""
+        least = found.min(axis=1)
+        place = np.argmax(found <= least[:, None] + TIE, axis=1)  # κ is at most 1
+        value = found[np.arange(len(found)), place]
+        held = values[members]
+        better = value < held - TIE
+        values[members] = np.where(better, value, held)
+        partners[members] = np.where(better, others.start + place, partners[members])
+
+    for rows, others, block, pairs in kappa.blocks(votes):
+        found = np.where(pairs, block, np.inf)
+        lower(others, rows, found.T)  # pairs in which a member is the second come first
+        lower(rows, others, found)
+    return values, partners
