@@ -15,8 +15,24 @@ def cell(method, fold=0):
     return Cell("prune", "iris", "multiclass", "dt", 10, 3, 0.5, method, "library", fold, 0)
 
 
+MEASURED = {
+    **{"accuracy": 0.5, "validation_accuracy": 1, "objective": 0.25, "seconds": 0.1},
+    **{"n_kept": 3, "members": [4, 0, 9], "n_train": 90, "n_validation": 30, "n_test": 30},
+    **{"n_classes": 3, "source": "scikit-learn", "train_seconds": 0.5, "vote_seconds": 0.0},
+}
+OTHER_KINDS = {
+    "combination": {"size": 2, "points": [[0.5, 1, 0.25], [0.5, 0.5, 0.5]]},
+    "size": {"sizes": [1, 2], "accuracies": [0.5, 1.0]},
+    "speedup": {
+        **{"workers": 2, "n_groups": 2, "seconds_comep": [0.5], "seconds_domep": [0.5, 0.25]},
+        **{"seconds_path": [1]},
+    },
+    "scale": {"n": 100, "d": 1000, "seconds": 0.5},
+}
+
+
 def row(method, fold=0, **fields):
-    return asdict(cell(method, fold)) | fields
+    return asdict(cell(method, fold)) | MEASURED | fields
 
 
 def test_a_row_of_results_gives_its_cell_back(tmp_path):
@@ -53,6 +69,34 @@ def test_lines_that_are_no_rows_are_passed_over(tmp_path):
     path.write_bytes(b'[1, 2]\n\n"text"\n{"kind": "prune"}\n\xff\xfe\n')
     append_result(path, row("re"))
     assert read_results(path) == [row("re")]
+
+
+@pytest.mark.parametrize("kind", ["prune", *OTHER_KINDS])
+def test_every_kind_of_row_is_read_whole_and_not_with_a_value_of_another_type(tmp_path, kind):
+    path = tmp_path / "bag.jsonl"
+    whole = row("re", kind=kind, path_seconds=0.5, **OTHER_KINDS.get(kind, {}))
+    if kind != "prune":
+        whole = {name: whole[name] for name in whole if name != "members"}
+    append_result(path, whole)
+    assert read_results(path) == [whole]
+    needed = (set(whole) - set(MEASURED)) | set(OTHER_KINDS.get(kind, MEASURED))
+    needed |= {"source", "n_train", "n_validation", "n_test", "n_classes", "train_seconds"}
+    for name in sorted(needed):
+        for other in (None, True, [], {}, [True], [[1, 2]], "", "text", "\ud800", 10**400):
+            if type(other) is str and type(whole[name]) is str and other.isprintable():
+                continue
+            path.write_text(json.dumps(whole | {name: other}) + "\n")
+            assert read_results(path) == [], (name, other)
+        path.write_text(json.dumps({one: whole[one] for one in whole if one != name}) + "\n")
+        assert len(read_results(path)) == (name == "path_seconds")  # which some rows lack
+
+
+@pytest.mark.parametrize("text", ["NaN", "1e999", "[" * 100_000, "9" * 5000], ids=len)
+def test_numbers_that_json_cannot_have_are_passed_over(tmp_path, text):
+    path = tmp_path / "bag.jsonl"
+    line = json.dumps(row("re", accuracy=0.125))
+    path.write_text(line.replace("0.125", text) + "\n" + line + "\n")
+    assert read_results(path) == [row("re", accuracy=0.125)]
 
 
 def test_numbers_that_are_none_are_never_written(tmp_path):

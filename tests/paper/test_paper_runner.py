@@ -146,6 +146,39 @@ def test_a_torn_row_is_run_again(tmp_path):
     assert untimed(tmp_path) == expected
 
 
+def test_rows_with_values_of_other_types_are_run_again(tmp_path):
+    run([made()], tmp_path)
+    expected = untimed(tmp_path)
+    chance = random.Random(0)
+    others = (None, True, "text", [], {}, {"a": []}, "\ud800")
+    whole = {path: path.read_text("utf-8") for path in (tmp_path / RESULTS).glob("*.jsonl")}
+    for _ in range(40):
+        path = chance.choice(sorted(whole))
+        lines = whole[path].splitlines()
+        place = chance.randrange(len(lines))
+        values = json.loads(lines[place])
+        name = chance.choice(sorted(values))
+        other = chance.choice([one for one in others if type(one) is not type(values[name])])
+        lines[place] = json.dumps(values | {name: other})
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+        make_contents([made()], load_results(tmp_path))
+        assert run([made()], tmp_path).n_run == 1
+        assert untimed(tmp_path) == expected
+        path.write_text(whole[path], "utf-8")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"{}", b"[1]", b"7", b'{"numpy": 2}', b"\xff"])
+def test_damaged_versions_are_named_with_the_way_out(tmp_path, content):
+    run([made(methods=("re",))], tmp_path)
+    (tmp_path / "versions.json").write_bytes(content)
+    (tmp_path / RESULTS / ".folder").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"versions\.json is damaged: .* Delete it if") as caught:
+        run([made(methods=("re",))], tmp_path)
+    assert "\n" not in str(caught.value)
+    (tmp_path / "versions.json").unlink()
+    assert run([made(methods=("re",))], tmp_path).n_run == 0
+
+
 def test_missing_data_is_told_and_the_rest_is_run(tmp_path):
     ames = PaperRow("Ames", "ames", "binary", "dt", False)
     outcome = run([made(rows=(ames, made().rows[0]))], tmp_path)

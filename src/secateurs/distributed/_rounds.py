@@ -4,7 +4,6 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,12 +13,11 @@ from numpy.typing import NDArray
 
 from secateurs.engines._checkpoints import Checkpoints
 from secateurs.engines._executors import Engine, gather
-from secateurs.engines._failures import explained, joblib_flag
+from secateurs.engines._failures import explained, joblib_flag, wanted
 from secateurs.engines._transport import Indices, VoteSlice, VoteSource
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.pruners._comep import Progress
-from secateurs.search import interruptible
 
 _QUICK_BYTES = 1 << 24  # votes up to this size are read group by group, without a thread
 _TASKS_PER_WORKER = 8  # at least, where there are enough groups; each costs messages
@@ -76,7 +74,7 @@ class Rounds:
 
     def prune(self, jobs: Sequence[Job]) -> list[Result]:
         """Return a result per group, in order; those of an earlier run are read."""
-        results = [_from_dict(self.checkpoints.get(job.name)) for job in jobs]
+        results = [_kept(self.checkpoints.get(job.name), job) for job in jobs]
         for result in results:
             if result is not None:
                 self.progress.add(result)
@@ -133,7 +131,7 @@ class Rounds:
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
         with explained(), joblib_flag() as unwanted:
             numbered = (
-                delayed(_numbered)(place, unwanted, self.source.slice(job.members), job)
+                delayed(wanted)(unwanted, _numbered, place, self.source.slice(job.members), job)
                 for place, job in enumerate(jobs)
             )
             results = parallel(numbered)
@@ -150,11 +148,8 @@ def _prune_all(task: Sequence[tuple[VoteSlice, Job]]) -> list[Result]:
     return [_prune(group.load(), job) for group, job in task]
 
 
-def _numbered(
-    place: int, unwanted: Callable[[], bool] | None, group: VoteSlice, job: Job
-) -> tuple[int, Result]:
-    with nullcontext() if unwanted is None else interruptible(unwanted):
-        return place, _prune(group.load(), job)
+def _numbered(place: int, group: VoteSlice, job: Job) -> tuple[int, Result]:
+    return place, _prune(group.load(), job)
 
 
 def _prune(votes: Votes, job: Job) -> Result:
@@ -175,8 +170,11 @@ def _as_dict(result: Result) -> dict[str, Any]:
     return {**result._asdict(), **lists}
 
 
-def _from_dict(kept: dict[str, Any] | None) -> Result | None:
-    if kept is None:
+def _kept(found: dict[str, Any] | None, job: Job) -> Result | None:
+    """Return the result of a checkpoint, if it keeps members of this group."""
+    if found is None:
         return None
-    members, scores = np.array(kept["members"], dtype=np.intp), np.array(kept["scores"])
-    return Result(**{**kept, "members": members, "scores": scores})
+    members, scores = np.array(found["members"], dtype=np.intp), np.array(found["scores"])
+    if not np.isin(members, job.members).all():
+        return None
+    return Result(**{**found, "members": members, "scores": scores})

@@ -1,12 +1,11 @@
 """Checkpoints of long runs, kept beside the vote store: the next run continues from there."""
 
+import hashlib
 import io
 import json
 import shutil
 import warnings
 import zlib
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,8 @@ class Checkpoints:
     """Finished parts of one run, by name; nothing is kept for votes in memory.
 
     A run is identified by everything that decides its result, the votes and ``identity``: only the
-    same run continues.
+    same run continues. A file starts with a checksum of its content, its run and its name: one
+    that is damaged, or belongs elsewhere, counts as not there.
     """
 
     def __init__(self, votes: Votes | VoteStore, *identity: Any) -> None:
@@ -41,17 +41,22 @@ class Checkpoints:
 
     def get(self, name: str) -> Any:
         """Return a finished part, or None."""
-        return self._read(f"{name}.json", lambda file: json.loads(file.read_text()))
+        content = self._read(f"{name}.json")
+        return None if content is None else json.loads(content)
 
     def get_array(self, name: str) -> NDArray[np.float64] | None:
         """Return a finished array, or None."""
-        return self._read(f"{name}.npy", partial(np.load, allow_pickle=False))
+        content = self._read(f"{name}.npy")
+        return None if content is None else np.load(io.BytesIO(content), allow_pickle=False)
 
-    def _read(self, name: str, load: Callable[[Path], Any]) -> Any:
-        try:
-            return None if self._folder is None else load(self._folder / name)
-        except (OSError, ValueError, EOFError):  # not there, or torn by a machine that went down
+    def _read(self, name: str) -> bytes | None:
+        if self._folder is None:
             return None
+        try:
+            checksum, _, content = (self._folder / name).read_bytes().partition(b"\n")
+        except OSError:  # most often not there
+            return None
+        return content if checksum == _checksum(self._folder / name, content) else None
 
     def put(self, name: str, value: Any) -> None:
         """Write a finished part."""
@@ -71,7 +76,8 @@ class Checkpoints:
             self._folder.mkdir(parents=True, exist_ok=True)
             # Not synced to disk: that would take longer than a step, and helps only against a
             # machine that goes down, not against a process that is stopped.
-            write_file(self._folder / name, content, lasting=False)
+            checksum = _checksum(self._folder / name, content)
+            write_file(self._folder / name, checksum + b"\n" + content, lasting=False)
         except OSError as error:
             _warn(f"in {self._folder} ({error.strerror})")
             self._folder = None
@@ -80,6 +86,11 @@ class Checkpoints:
         """Delete the checkpoints of a run that is done."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _checksum(path: Path, content: bytes) -> bytes:
+    known = b"%s/%s " % (path.parent.name.encode(), path.name.encode())
+    return hashlib.sha256(known + content).hexdigest().encode()
 
 
 def _warn(why: str) -> None:

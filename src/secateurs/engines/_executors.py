@@ -25,10 +25,10 @@ from secateurs.engines._failures import (
     dask_task_is_cancelled,
     explained,
     scheduler_answers,
+    wanted,
 )
 from secateurs.engines._limits import limits
 from secateurs.exceptions import ExecutorError, InputError
-from secateurs.search import interruptible
 
 _POLL_SECONDS = 1.0
 
@@ -241,10 +241,7 @@ class _Task:
                 "same version on all workers."
             )
         made = [_made(arg) if isinstance(arg, _Recipe) else arg for arg in args]
-        if self.unwanted is None:
-            return self.function(*made)
-        with interruptible(self.unwanted):
-            return self.function(*made)
+        return wanted(self.unwanted, self.function, *made)
 
 
 def _sealed(

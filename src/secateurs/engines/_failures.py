@@ -1,33 +1,39 @@
 """How work ends before it is done: failures of workers, and flags that stop running tasks."""
 
 import os
+import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from joblib.parallel import get_active_backend
 
 from secateurs import __version__
 from secateurs.exceptions import ExecutorError, SecateursError, cause_of
+from secateurs.search import interruptible
 
 _SAME_VERSION = f"secateurs {__version__} on all workers"
 _LOCAL_BACKENDS = ("LokyBackend", "MultiprocessingBackend", "ThreadingBackend", "SequentialBackend")
+_RUN_AGAIN = "Run again; a Dask cluster goes on with the workers that are left."
+_POLL_SECONDS = 1.0
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Turn failures of workers into a one-line ExecutorError; errors of tasks pass unchanged."""
+def explained(way_out: str = _RUN_AGAIN, **parameters: Any) -> Iterator[None]:
+    """Turn failures of workers into a one-line ExecutorError; errors of tasks pass unchanged.
+
+    ``way_out`` says what to do when a process of this machine was killed, and may name parameters.
+    """
     try:
         yield
     except BrokenExecutor as error:
-        raise ExecutorError(
-            f"A worker process died ({cause_of(error)}): killed, or out of memory. Run again; "
-            "a Dask cluster goes on with the workers that are left."
-        ) from error
+        raise worker_died(error, way_out, **parameters) from error
     except CancelledError as error:
         raise ExecutorError("The tasks were cancelled: the scheduler is lost.") from error
     except Exception as error:
@@ -35,6 +41,17 @@ def explained() -> Iterator[None]:
         if explanation is None:
             raise
         raise explanation from error
+
+
+def worker_died(
+    error: BrokenExecutor, way_out: str = _RUN_AGAIN, **parameters: Any
+) -> ExecutorError:
+    """Return what to say of a process of this machine that has ended before its task."""
+    return ExecutorError(
+        f"A worker process died ({type(error).__name__}): the system has killed it, most likely "
+        f"because memory ran out. {way_out}",
+        **parameters,
+    )
 
 
 @contextmanager
@@ -80,6 +97,7 @@ class FileFlag:
     """A flag that all processes of a machine see: raised once its file is gone."""
 
     path: Path
+    owner: int = field(default_factory=os.getpid)  # the process that wants results
 
     @classmethod
     def new(cls) -> "FileFlag":
@@ -94,6 +112,50 @@ class FileFlag:
 
     def __call__(self) -> bool:
         return not self.path.exists()
+
+    def follow_owner(self) -> None:
+        """Let this process end with its owner, which may be killed and then raises no flag."""
+        if self.owner not in (os.getpid(), *_followed):
+            _followed.add(self.owner)
+            threading.Thread(target=self._end_with_owner, daemon=True).start()
+
+    def _end_with_owner(self) -> None:
+        _wait_for_end(self.owner)
+        self.set()
+        os._exit(1)
+
+
+_followed: set[int] = set()
+
+
+def _wait_for_end(process: int) -> None:
+    """Return once a process has ended: the parent of this one, or another of the same user."""
+    if sys.platform == "win32":
+        import _winapi
+
+        handle = _winapi.OpenProcess(_winapi.SYNCHRONIZE, False, process)
+        _winapi.WaitForSingleObject(handle, _winapi.INFINITE)
+        return
+    parent = os.getppid()
+    try:
+        while os.getppid() == parent:
+            os.kill(process, 0)  # only asks whether it is there
+            time.sleep(_POLL_SECONDS)
+    except ProcessLookupError:
+        pass
+
+
+def wanted(flag: Callable[[], bool] | None, function: Callable[..., Any], *args: Any) -> Any:
+    """Run a task that stops once its flag is raised, in a process that ends with the flag's owner.
+
+    For workers; without a flag, the task simply runs.
+    """
+    if flag is None:
+        return function(*args)
+    if isinstance(flag, FileFlag):
+        flag.follow_owner()
+    with interruptible(flag):
+        return function(*args)
 
 
 def dask_task_is_cancelled() -> bool:

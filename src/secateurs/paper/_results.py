@@ -1,17 +1,18 @@
 """The results store: a folder of files, one per bag, one line of JSON per cell.
 
 A line is appended by a single write and forced to disk, so that a run that is killed at any moment
-leaves whole lines and at most one torn one. A torn line is not valid JSON: it is skipped, and its
-cell is run again.
+leaves whole lines and at most one torn one. A line that is torn, or not what the runner writes, is
+skipped, and its cell is run again.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ import pandas as pd
 from secateurs._text import plain
 from secateurs.exceptions import InputError
 from secateurs.paper._plan import CELL_FIELDS, Cell, PaperRow, Plan
-from secateurs.persistence._files import write_file
+from secateurs.persistence._files import naming, write_file
 
 RESULTS = "results"
 _COLUMNS = (
@@ -27,6 +28,27 @@ _COLUMNS = (
     *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
     *("n_train", "n_validation", "n_test", "n_classes", "source"),
 )
+# The fields of a line and their types, by kind of cell: a list of one type has one or more values,
+# a tuple as many as it names.
+_COMMON = {
+    **get_type_hints(Cell),
+    **dict.fromkeys(("n_train", "n_validation", "n_test", "n_classes"), int),
+    **{"source": str, "train_seconds": float, "vote_seconds": float},
+}
+_FIELDS: dict[Any, dict[str, Any]] = {
+    "prune": {
+        **dict.fromkeys(("accuracy", "validation_accuracy", "objective", "seconds"), float),
+        **{"n_kept": int, "members": [int]},
+    },
+    "combination": {"size": int, "points": [(float, float, float)]},
+    "size": {"sizes": [int], "accuracies": [float]},
+    "speedup": {
+        **{"workers": int, "n_groups": int},
+        **{f"seconds_{side}": [float] for side in ("comep", "domep", "path")},
+    },
+    "scale": {"n": int, "d": int, "seconds": float},
+}
+_OPTIONAL = {"path_seconds": float}
 _APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 Result = dict[str, Any]  # the fields of a cell, and what was measured
@@ -39,10 +61,11 @@ def append_result(path: Path, result: Result) -> None:
     try:
         if _ends_torn(handle):
             line = b"\n" + line  # the torn line stays behind on a line of its own
-        written = os.write(handle, line)
-        if written != len(line):
-            raise InputError(f"{path} took {written} of {len(line)} bytes: the disk is full.")
-        os.fsync(handle)
+        with naming(path):
+            written = os.write(handle, line)
+            if written != len(line):
+                raise InputError(f"{path} took {written} of {len(line)} bytes: the disk is full.")
+            os.fsync(handle)
     finally:
         os.close(handle)
 
@@ -53,11 +76,34 @@ def read_results(path: Path) -> list[Result]:
     for line in path.read_bytes().split(b"\n"):
         try:
             result = json.loads(line)
-        except ValueError:  # torn, or the empty end of the last line
+        except (ValueError, RecursionError):  # torn, or the empty end of the last line
             continue
-        if isinstance(result, dict) and all(name in result for name in CELL_FIELDS):
+        if _is_result(result):
             results.append(result)
     return results
+
+
+def _is_result(found: Any) -> bool:
+    """Tell whether a line holds what the runner writes."""
+    if not isinstance(found, dict) or str(found.get("kind")) not in _FIELDS:
+        return False
+    wanted = _COMMON | _FIELDS[found["kind"]]
+    wanted |= {name: kind for name, kind in _OPTIONAL.items() if name in found}
+    typed = all(name in found and _is_of(found[name], kind) for name, kind in wanted.items())
+    return typed and len(found.get("sizes", ())) == len(found.get("accuracies", ()))
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Tell whether a value of a line has a type; integers are numbers, true and false are not."""
+    if isinstance(kind, list):
+        return isinstance(value, list) and value != [] and all(_is_of(v, kind[0]) for v in value)
+    if isinstance(kind, tuple):
+        same = isinstance(value, list) and len(value) == len(kind)
+        return same and all(map(_is_of, value, kind))
+    if kind is str:
+        return isinstance(value, str) and value.isprintable()
+    whole = type(value) is int and abs(value) < 1 << 63
+    return whole or (kind is float and type(value) is float and math.isfinite(value))
 
 
 def stored(folder: Path) -> dict[Cell, Result]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +19,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 from secateurs import __version__
 from secateurs._text import listed
 from secateurs.engines._executors import engine_for, gather, running
-from secateurs.exceptions import InputError
+from secateurs.engines._failures import explained, joblib_flag, wanted
+from secateurs.exceptions import InputError, cause_of
 from secateurs.paper import datasets
 from secateurs.paper._claims import Claim
 from secateurs.paper._measure import Measurer
@@ -32,6 +34,7 @@ Callback = Callable[[int, int, float | None], object]
 _MARK = ".folder"  # in the results folder: tells workers whether they see the same one
 _ROUNDS = {"pep": 2.5, "sep": 0.8}  # seconds at 100 members; other methods take next to nothing
 _QUICK = 0.02
+_RESUME = "Run again to resume: results so far are kept. Fewer than {n_jobs} need less memory."
 
 # Seconds to train one member, by training rows and features: orders of magnitude.
 _SECONDS: Mapping[str, Callable[[float, float], float]] = {
@@ -200,7 +203,7 @@ def run_bag(task: Task) -> tuple[Task, list[Result]]:
             "Let all workers see the same data folder."
         )
     mark = Path(task.folder) / _MARK
-    is_shared = mark.is_file() and mark.read_text("utf-8") == task.mark
+    is_shared = mark.is_file() and mark.read_bytes() == task.mark.encode()
     measurer = Measurer(voted)
     unsaved = []
     for cell in task.cells:
@@ -257,8 +260,12 @@ def _work(tasks: Sequence[Task], n_jobs: int | None, executor: Any, progress: _P
         here = others + here
     else:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-        for found in parallel(delayed(run_bag)(task) for task in by_cost):
-            progress.done(*found)
+        with (
+            explained("Run again, with fewer jobs: results so far are kept."),
+            joblib_flag() as flag,
+        ):
+            for found in parallel(delayed(wanted)(flag, run_bag, task) for task in by_cost):
+                progress.done(*found)
     for task in here:
         progress.done(*run_bag(task))
 
@@ -321,7 +328,7 @@ def _source(name: str, data_dir: Path | None) -> tuple[str | None, str]:
 def _mark(folder: Path) -> str:
     """Return the text by which workers recognise the results folder."""
     path = folder / _MARK
-    if not path.is_file():
+    if not path.is_file() or not re.fullmatch(rb"[0-9a-f]{32}", path.read_bytes()):
         write_file(path, secrets.token_hex(16).encode())
     return path.read_text("utf-8")
 
@@ -333,7 +340,15 @@ def _check_versions(out_dir: Path) -> None:
     if not path.is_file():
         write_json(path, versions)
         return
-    earlier = json.loads(path.read_text("utf-8"))
+    try:
+        earlier = json.loads(path.read_text("utf-8"))
+        if not earlier or not all(isinstance(value, str) for value in earlier.values()):
+            raise ValueError("it names no versions")
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"{path} is damaged: {cause_of(error)}. It says which versions made the results beside "
+            "it. Delete it if they are those of now, or give another folder."
+        ) from error
     if earlier != versions:
         then, now = (listed(f"{n} {v}" for n, v in found.items()) for found in (earlier, versions))
         raise InputError(

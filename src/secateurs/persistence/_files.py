@@ -18,18 +18,29 @@ from secateurs.exceptions import InputError, cause_of
 
 
 @contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let errors of the system name a file; those of writing name none, or a temporary one."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = os.fspath(path), None
+        raise
+
+
+@contextmanager
 def new_file(path: Path, lasting: bool = True, force: bool = True) -> Iterator[IO[bytes]]:
     """Open a file under a temporary name; it gets its own once it is complete, see `give_name`."""
     fresh = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
     try:
-        with fresh.open("xb") as handle:
-            yield handle
-            handle.flush()
+        with naming(path):
+            with fresh.open("xb") as handle:
+                yield handle
+                handle.flush()
+                if lasting:
+                    os.fsync(handle.fileno())
+            give_name(fresh, path, force)
             if lasting:
-                os.fsync(handle.fileno())
-        give_name(fresh, path, force)
-        if lasting:
-            sync_folder(path.parent)
+                sync_folder(path.parent)
     finally:
         fresh.unlink(missing_ok=True)
 
