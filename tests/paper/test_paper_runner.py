@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from secateurs.exceptions import InputError
@@ -250,14 +251,55 @@ def long():
     return made(name="table-dt", rows=rows, methods=methods, n_members=(40,), folds=(0, 1, 2))
 
 
-def start(out_dir, n_jobs):
+def start(out_dir, n_jobs, **settings):
     folder = str(Path(__file__).parent)
     code = (
         f"import sys; sys.path[:0] = [{folder!r}, {str(Path(folder).parent)!r}]\n"
         f"from {Path(__file__).stem} import long, run\n"
         f"run([long()], {str(out_dir)!r}, n_jobs={n_jobs})"
     )
-    return subprocess.Popen([sys.executable, "-c", code])
+    return subprocess.Popen([sys.executable, "-c", code], **settings)
+
+
+def workers_of(process):
+    """The processes that a run has started to work in, once they work."""
+    found = []
+    while len(found) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+        children = psutil.Process(process.pid).children()
+        found = [one for one in children if "LokyProcess" in " ".join(one.cmdline())]
+    return found
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_a_worker_that_is_killed_is_told_in_one_line_and_the_run_goes_on(tmp_path):
+    process = start(tmp_path, 2, stderr=subprocess.PIPE, text=True)
+    workers = workers_of(process)
+    while n_lines(tmp_path) == 0:
+        time.sleep(0.01)
+    workers[0].kill()
+    said = process.communicate()[1].splitlines()[-1]
+    assert "ExecutorError: A worker process died" in said
+    assert "most likely because memory ran out. Run again to resume: results so far" in said
+    assert said.endswith("Fewer than n_jobs=2 need less memory.")
+    n_there = len(untimed(tmp_path))
+    assert run([long()], tmp_path).n_run == 36 - n_there < 36
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_workers_end_with_the_run_that_was_killed(tmp_path):
+    process = start(tmp_path, 2)
+    workers_of(process)
+    while n_lines(tmp_path) == 0:
+        time.sleep(0.01)
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.wait()
+    _, alive = psutil.wait_procs(family, timeout=60)  # loky's own patience is 300 s
+    for one in alive:
+        one.kill()
+    assert not alive
 
 
 def n_lines(out_dir):

@@ -260,10 +260,7 @@ def _work(tasks: Sequence[Task], n_jobs: int | None, executor: Any, progress: _P
         here = others + here
     else:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-        with (
-            explained("Run again, with fewer jobs: results so far are kept."),
-            joblib_flag() as flag,
-        ):
+        with explained(_RESUME, n_jobs=n_jobs), joblib_flag() as flag:
             for found in parallel(delayed(wanted)(flag, run_bag, task) for task in by_cost):
                 progress.done(*found)
     for task in here:
