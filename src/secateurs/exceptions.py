@@ -131,8 +131,11 @@ def import_extra(module: str, extra: str, doing: str) -> Any:
 
 
 def cause_of(error: BaseException) -> str:
-    """Return in a few words what went wrong inside another library."""
-    lines = str(error).strip().splitlines() or [""]
+    """Return in a few words what went wrong inside another library; the caller names the file."""
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"[Errno {error.errno}] {error.strerror}"
+    lines = text.strip().splitlines() or [""]
     return printable(f"{type(error).__name__}: {lines[0][:200]}").rstrip(" :.")
 
 
