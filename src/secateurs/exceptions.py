@@ -1,6 +1,7 @@
 """Exceptions raised by secateurs; each class has exit code and error code of the command line."""
 
-from collections.abc import Callable, Iterator
+import difflib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -128,6 +129,15 @@ def import_extra(module: str, extra: str, doing: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(f'{doing} needs: pip install "secateurs[{extra}]"') from error
+
+
+def unknown_name(parameter: str, value: Any, names: Iterable[str]) -> InputError:
+    """Return the error for a parameter that is none of some names; it suggests close ones."""
+    known = list(names)
+    near = difflib.get_close_matches(str(value).lower(), known, n=3)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    allowed = f"Give one of: {', '.join(known)}."
+    return InputError(f"{{{parameter}}} is unknown.{hint} {allowed}", **{parameter: value})
 
 
 def cause_of(error: BaseException) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import numbers
 import warnings
@@ -22,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from secateurs._labels import Array
 from secateurs._methods import METHODS, method_of, short_name
 from secateurs._text import listed
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, unknown_name
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
@@ -413,9 +412,5 @@ def check_fraction(name: str, value: Any, zero: bool) -> None:
 def check_option(name: str, value: Any, options: Iterable[str]) -> None:
     """Check that a parameter is one of some names; the message suggests close ones."""
     known = list(options)
-    if isinstance(value, str) and value in known:
-        return
-    near = difflib.get_close_matches(str(value).lower(), known, n=3)
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    allowed = f"Give one of: {', '.join(known)}."
-    raise InputError(f"{{{name}}} is unknown.{hint} {allowed}", **{name: value})
+    if not isinstance(value, str) or value not in known:
+        raise unknown_name(name, value, known)

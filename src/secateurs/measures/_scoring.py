@@ -1,0 +1,312 @@
+"""The score that a user asks for: scikit-learn's scorers, over what an ensemble answers."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.utils.metaestimators import available_if
+
+from secateurs._labels import Array
+from secateurs._text import one_line
+from secateurs.exceptions import InputError, SecateursError, cause_of, unknown_name
+from secateurs.measures._fast_scores import FAST, Weights
+
+_OF_NUMBERS = re.compile(r"r2|explained_variance|d2_absolute.*|neg_(mean|median|root|max)_.*")
+_MADE = re.compile(r"make_scorer\((\w+).*")
+_WORDS = {
+    **{"r2": "R²", "d2": "D²", "f1": "F1", "roc": "ROC", "auc": "AUC", "brier": "Brier"},
+    **{"ovr": "one-vs-rest", "ovo": "one-vs-one", "rand": "Rand", "jaccard": "Jaccard"},
+    **{"matthews": "Matthews", "corrcoef": "correlation", "poisson": "Poisson"},
+    **{"fowlkes": "Fowlkes", "mallows": "Mallows"},
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scoring:
+    """A score of answers: labels, probabilities or numbers. Larger is better, as in scikit-learn.
+
+    Made by `of`. Calling it returns the score, a float.
+
+    Attributes
+    ----------
+    name : str
+        As users know it, for instance "neg_log_loss".
+    label : str
+        For people, for instance "log loss"; it names what `shown` returns.
+    needs : {"labels", "probabilities", "numbers"}
+        The least that answers must be. Where labels are enough, probabilities do as well.
+    larger_is_better : bool
+        Direction of what `shown` returns.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted; empty for numbers.
+
+    Examples
+    --------
+    >>> from secateurs.measures._scoring import Scoring
+    >>> scoring = Scoring.of("neg_brier_score", ["no", "yes"])
+    >>> score = scoring([[0.5, 0.5], [0.0, 1.0]], ["no", "yes"])
+    >>> scoring.label, score, scoring.shown(score), scoring.larger_is_better
+    ('Brier score', -0.125, 0.125, False)
+    """
+
+    name: str
+    label: str
+    needs: str
+    larger_is_better: bool
+    classes: Array
+    scorer: Callable[..., Any]
+
+    @classmethod
+    def of(cls, scoring: Any, classes: ArrayLike | None = None) -> Scoring:
+        """Return a score by its name in scikit-learn, from a scorer, or from a callable.
+
+        Parameters
+        ----------
+        scoring : str, callable(estimator, X, y) or None
+            One of ``sklearn.metrics.get_scorer_names()``, what ``make_scorer`` returns, or a
+            function; None for accuracy, of numbers R².
+        classes : array-like of shape (n_classes,), optional
+            The labels, in the order of probabilities; none for numbers.
+
+        Returns
+        -------
+        Scoring
+        """
+        labels = np.asarray(() if classes is None else classes)
+        scorer = _scorer(scoring, len(labels) == 0)
+        name = _name_of(scorer)
+        _check_kind(name, len(labels) == 0)
+        found = _MADE.match(name)
+        plain = found[1].removesuffix("_score") if found else name
+        is_loss = name.startswith("neg_") or "greater_is_better=False" in name
+        needs = FAST[name].needs if name in FAST else "labels" if len(labels) else "numbers"
+        made = cls(name, _label_of(plain), needs, not is_loss, labels, scorer)
+        return made if name in FAST or made.is_of_numbers else made._tried()
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether it is a score of numbers, of regressors, rather than of classes."""
+        return len(self.classes) == 0
+
+    def shown(self, score: float) -> float:
+        """Return a score as people know it: an error is not negative."""
+        return score if self.larger_is_better else 0.0 - score
+
+    def check_answers(self, kind: str) -> None:
+        """Refuse answers of a kind that do not say enough: labels where probabilities are due."""
+        if self.needs == "probabilities" and kind == "labels":
+            raise InputError(
+                "{scoring} needs probabilities, and these are labels. Give probabilities, of "
+                "predict_proba or collect_scores, or a score of labels such as "
+                "'balanced_accuracy'.",
+                scoring=self.name,
+            )
+
+    def __call__(
+        self, answers: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the score of answers.
+
+        Parameters
+        ----------
+        answers : array-like of shape (n_samples, n_classes) or (n_samples,)
+            Probabilities; or labels, or numbers.
+        y : array-like of shape (n_samples,)
+            The true labels or numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+        """
+        given, truth = np.asarray(answers), np.asarray(y)
+        if not self.is_of_numbers:
+            self.check_answers("labels" if given.ndim == 1 else "probabilities")
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        fast = FAST.get(self.name)
+        try:
+            if fast is not None:
+                score = fast.score(given, truth, weights, self.classes)
+            else:
+                score = self._ask(_answering(given, self.classes), truth, weights)
+            score = float(score)
+        except (SecateursError, Warning, MemoryError):
+            raise
+        except Exception as error:
+            raise self._explained(error) from error
+        if math.isnan(score):
+            raise self._undefined(truth)
+        return score
+
+    def _ask(self, estimator: Any, y: Array, weights: Weights) -> Any:
+        """Return what the scorer says of an estimator whose rows are the numbers of answers."""
+        rows = np.arange(len(y))[:, None]
+        keywords = {} if weights is None else {"sample_weight": weights}
+        with config_context(enable_metadata_routing=False), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")
+            return self.scorer(estimator, rows, y, **keywords)
+
+    def _tried(self) -> Scoring:
+        """Return the same with ``needs``, found by asking for the score of a few made answers."""
+        codes = np.repeat(np.arange(len(self.classes)), 3)
+        spread = np.full((len(codes), len(self.classes)), 0.2 / len(self.classes))
+        spread[np.arange(len(codes)), np.roll(codes, 1)] += 0.8
+        estimator = _answering(spread, self.classes)
+        wrong = None
+        try:
+            self._ask(estimator, self.classes[codes], None)
+        except Exception as error:  # what is no score here may be one of other rows
+            wrong = error
+        needs = "probabilities" if "predict_proba" in estimator.asked else "labels"
+        if wrong is not None and self.name in get_scorer_names() and len(self.classes) > 1:
+            raise self._explained(wrong) from wrong
+        return replace(self, needs=needs)
+
+    def _explained(self, error: Exception) -> InputError:
+        """Return what scikit-learn's error means for the one who asked for this score."""
+        told, n_classes = str(error), len(self.classes)
+        if "pos_label" in told and n_classes == 2:
+            function = _MADE.sub(r"\1", self.name).removesuffix("_score") + "_score"
+            is_soft = function.startswith(("average_precision", "d2_"))
+            response = ", response_method='predict_proba'" if is_soft else ""
+            first, second = self.classes.tolist()
+            return InputError(
+                f"{{scoring}} does not know which of the classes {first!r} and {second!r} is the "
+                f"positive one. Give make_scorer({function}{response}, pos_label={second!r}).",
+                scoring=self.name,
+            )
+        if n_classes > 2 and ("multi_class" in told or "multiclass" in told):
+            other = f"{self.name}_{'ovr' if 'auc' in self.name else 'macro'}"
+            hint = f"'{other}'" if other in get_scorer_names() else "one of several classes"
+            return InputError(
+                f"{{scoring}} is a score of two classes, and there are {n_classes}. Give {hint}.",
+                scoring=self.name,
+            )
+        if "unexpected keyword argument 'sample_weight'" in told:
+            return InputError(
+                "{scoring} does not take weights of samples. Leave sample_weight out, or give "
+                "another score.",
+                scoring=self.name,
+            )
+        kind = "numbers" if self.is_of_numbers else "classes"
+        return InputError(
+            f"{{scoring}} cannot score these {kind}: {cause_of(error)}. Give another score.",
+            scoring=self.name,
+        )
+
+    def _undefined(self, y: Array) -> InputError:
+        """Return why the score is not a number."""
+        found = np.unique(y)
+        why = "it returned NaN"
+        if not self.is_of_numbers and len(found) == 1:
+            why = f"y holds one class only ({found[0].item()!r})"
+        elif len(y) < 2:
+            why = f"there is {len(y)} sample"
+        return InputError(
+            f"{{scoring}} is not defined on these rows: {why}. Give more rows, or another score.",
+            scoring=self.name,
+        )
+
+    def __repr__(self) -> str:
+        return f"Scoring({self.name!r})"
+
+
+def _scorer(scoring: Any, of_numbers: bool) -> Callable[..., Any]:
+    """Return a scorer: by name, by default, or the one given."""
+    if scoring is None:
+        scoring = "r2" if of_numbers else "accuracy"
+    if isinstance(scoring, str):
+        if scoring not in get_scorer_names():
+            fitting = [name for name in get_scorer_names() if _is_of_numbers(name) == of_numbers]
+            raise unknown_name("scoring", scoring, fitting)
+        return get_scorer(scoring)
+    if not callable(scoring) or inspect.isclass(scoring):
+        raise InputError(
+            "{scoring} is not a valid score. Give one name such as 'neg_log_loss', a scorer of "
+            "make_scorer, or a function scorer(estimator, X, y).",
+            scoring=scoring,
+        )
+    if inspect.isfunction(scoring) and scoring.__module__.startswith("sklearn.metrics."):
+        raise InputError(
+            f"{{scoring}} is a metric, not a scorer. Give make_scorer({scoring.__name__}).",
+            scoring=scoring.__name__,
+        )
+    return scoring
+
+
+def _is_of_numbers(name: str) -> bool:
+    return _OF_NUMBERS.fullmatch(name) is not None
+
+
+def _check_kind(name: str, of_numbers: bool) -> None:
+    """Refuse a score of classes for numbers, and one of numbers for classes."""
+    if name not in get_scorer_names() or _is_of_numbers(name) == of_numbers:
+        return
+    kind, other = ("classes", "numbers") if of_numbers else ("numbers", "classes")
+    example = "'r2' or 'neg_mean_squared_error'" if of_numbers else "'accuracy' or 'neg_log_loss'"
+    raise InputError(
+        f"{{scoring}} is a score of {kind}, and the members predict {other}. Give a score of "
+        f"{other}, such as {example}.",
+        scoring=name,
+    )
+
+
+def _name_of(scorer: Callable[..., Any]) -> str:
+    """Return the name of a scorer as users know it."""
+    for name in get_scorer_names():
+        known = get_scorer(name)
+        if type(known) is type(scorer) and vars(known) == vars(scorer):
+            return name
+    return one_line(getattr(scorer, "__name__", "") or repr(scorer))
+
+
+def _label_of(name: str) -> str:
+    words = name.removeprefix("neg_").split("_")
+    return " ".join(_WORDS.get(word, word) for word in words)
+
+
+def _answering(answers: Array, classes: Array) -> Any:
+    """Return an estimator that gives these answers."""
+    return _Classifier(answers, classes) if len(classes) else _Regressor(answers)
+
+
+class _Regressor(RegressorMixin, BaseEstimator):
+    """A regressor that has its answers already; X holds their numbers."""
+
+    def __init__(self, answers: Any) -> None:
+        self.answers = answers
+
+    def predict(self, X: Any) -> Array:
+        return self.answers[np.asarray(X, dtype=np.intp).ravel()]
+
+
+class _Classifier(ClassifierMixin, BaseEstimator):
+    """A classifier that has its answers already; X holds their numbers."""
+
+    def __init__(self, answers: Any, classes: Any) -> None:
+        self.answers, self.classes = answers, classes
+        self.classes_ = classes
+        self.asked: set[str] = set()
+
+    def predict(self, X: Any) -> Array:
+        given = self.answers[np.asarray(X, dtype=np.intp).ravel()]
+        return given if given.ndim == 1 else self.classes_[given.argmax(axis=1)]
+
+    @available_if(lambda classifier: classifier.answers.ndim == 2)
+    def predict_proba(self, X: Any) -> Array:
+        self.asked.add("predict_proba")
+        return self.answers[np.asarray(X, dtype=np.intp).ravel()]

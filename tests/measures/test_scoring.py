@@ -1,0 +1,259 @@
+"""The score that a user asks for."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import config_context
+from sklearn.datasets import make_classification
+from sklearn.linear_model import Ridge
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    f1_score,
+    get_scorer,
+    get_scorer_names,
+    log_loss,
+    make_scorer,
+    max_error,
+    mean_absolute_error,
+    mean_squared_error,
+    r2_score,
+    root_mean_squared_error,
+)
+from sklearn.naive_bayes import GaussianNB
+
+from secateurs.exceptions import InputError
+from secateurs.measures._fast_scores import FAST
+from secateurs.measures._scoring import Scoring
+
+NAMES = np.array(["ant", "bee", "cat", "dog"])
+REGRESSION = [
+    name
+    for name in get_scorer_names()
+    if name in ("r2", "explained_variance", "d2_absolute_error_score")
+    or any(name.startswith(f"neg_{word}") for word in ("mean", "median", "root", "max"))
+]
+TWO_CLASSES = ("f1", "jaccard", "precision", "recall", "roc_auc", "average_precision")
+
+
+@st.composite
+def answered(draw, least_classes=2):
+    """Probabilities (rows may hold zeros), true labels with all classes, weights or None."""
+    n_classes = draw(st.integers(least_classes, 4))
+    n_samples = draw(st.integers(n_classes, 12))
+    rng = np.random.RandomState(draw(st.integers(0, 2**16)))
+    y = np.concatenate([np.arange(n_classes), rng.randint(n_classes, size=n_samples - n_classes)])
+    shares = rng.randint(0, 4, size=(n_samples, n_classes)) + 1e-9 * rng.randint(2)
+    shares[shares.sum(axis=1) == 0, 0] = 1
+    weights = rng.randint(1, 5, size=n_samples) / 4 if draw(st.booleans()) else None
+    return shares / shares.sum(axis=1, keepdims=True), y, weights, n_classes
+
+
+@given(answered())
+def test_fast_scores_of_classes_are_those_of_scikit_learn(drawn):
+    probabilities, codes, weights, n_classes = drawn
+    classes = NAMES[:n_classes]
+    y, labels = classes[codes], classes[probabilities.argmax(axis=1)]
+    with_weights = {"sample_weight": weights}
+    brier = {"pos_label": "bee"} if n_classes == 2 else {"labels": classes}
+    shown = probabilities[:, 1] if n_classes == 2 else probabilities
+    expected = {
+        "accuracy": accuracy_score(y, labels, **with_weights),
+        "balanced_accuracy": balanced_accuracy_score(y, labels, **with_weights),
+        "neg_log_loss": -log_loss(y, probabilities, **with_weights),
+        "neg_brier_score": -brier_score_loss(y, shown, **brier, **with_weights),
+    }
+    for name, value in expected.items():
+        scoring = Scoring.of(name, classes)
+        assert scoring(probabilities, y, weights) == pytest.approx(value, rel=1e-12)
+        if scoring.needs == "labels":
+            assert scoring(labels, y, weights) == scoring(probabilities, y, weights)
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(-40, 40)] * 2, st.integers(1, 4)), min_size=2, max_size=12),
+    st.booleans(),
+)
+def test_fast_scores_of_numbers_are_those_of_scikit_learn(rows, weighted):
+    answers, y, shares = (np.array(column, dtype=float) / 8 for column in zip(*rows))
+    weights = shares if weighted else None
+    expected = {
+        "r2": r2_score(y, answers, sample_weight=weights),
+        "neg_mean_squared_error": -mean_squared_error(y, answers, sample_weight=weights),
+        "neg_root_mean_squared_error": -root_mean_squared_error(y, answers, sample_weight=weights),
+        "neg_mean_absolute_error": -mean_absolute_error(y, answers, sample_weight=weights),
+    }
+    for name, value in expected.items():
+        assert Scoring.of(name)(answers, y, weights) == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+def test_every_fast_score_is_compared():
+    classes = {"accuracy", "balanced_accuracy", "neg_log_loss", "neg_brier_score"}
+    numbers = {f"neg_{name}_error" for name in ("mean_squared", "root_mean_squared")}
+    assert set(FAST) == classes | numbers | {"neg_mean_absolute_error", "r2"}
+
+
+@pytest.mark.filterwarnings("ignore:'k'")
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", sorted(set(get_scorer_names()) - set(REGRESSION)))
+def test_scores_of_classes_are_those_of_the_estimator(name, n_classes):
+    if "samples" in name or (
+        n_classes > 2 and (name in TWO_CLASSES[:-1] or name.endswith("likelihood_ratio"))
+    ):
+        pytest.skip("not a score of so many classes")
+    X, y = make_classification(
+        90, 6, n_informative=4, n_classes=n_classes, flip_y=0.4, random_state=0
+    )
+    model = GaussianNB().fit(X, y)
+    scoring = Scoring.of(name, model.classes_)
+    probabilities = model.predict_proba(X)
+    assert scoring(probabilities, y) == pytest.approx(get_scorer(name)(model, X, y), rel=1e-9)
+    if scoring.needs == "labels":
+        assert scoring(model.predict(X), y) == scoring(probabilities, y)
+    else:
+        with pytest.raises(InputError, match=f"{name}.*needs probabilities.*labels"):
+            scoring(model.predict(X), y)
+
+
+@pytest.mark.parametrize("name", REGRESSION)
+def test_scores_of_numbers_are_those_of_the_estimator(name):
+    X = np.random.RandomState(0).rand(50, 3)
+    y = X @ [1, 2, 3] + 1
+    model = Ridge().fit(X, y)
+    expected = get_scorer(name)(model, X, y)
+    scoring = Scoring.of(name)
+    assert scoring.needs == "numbers"
+    assert scoring(model.predict(X), y) == pytest.approx(expected, rel=1e-9)
+
+
+def test_weights_reach_the_scorer_with_and_without_metadata_routing():
+    y, answers = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 0])
+    weights = np.array([1.0, 2.0, 3.0, 4.0])
+    expected = f1_score(y, answers, sample_weight=weights)
+    for enabled in (False, True):
+        with config_context(enable_metadata_routing=enabled):
+            assert Scoring.of("f1", [0, 1])(answers, y, weights) == expected
+    with pytest.raises(InputError, match="does not take weights of samples"):
+        Scoring.of(make_scorer(max_error))([1.0, 2.0], [1.0, 3.0], [1, 2])
+
+
+def test_without_a_name_accuracy_of_classes_and_r2_of_numbers():
+    assert Scoring.of(None, [0, 1]).name == "accuracy"
+    assert Scoring.of(None).name == "r2"
+    assert (Scoring.of(None).label, Scoring.of(None).larger_is_better) == ("R²", True)
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "label", "needs", "larger"),
+    [
+        ("neg_log_loss", "neg_log_loss", "log loss", "probabilities", False),
+        ("roc_auc", "roc_auc", "ROC AUC", "probabilities", True),
+        (get_scorer("neg_brier_score"), "neg_brier_score", "Brier score", "probabilities", False),
+        (make_scorer(f1_score, average="macro"), None, "f1", "labels", True),
+        (
+            make_scorer(log_loss, greater_is_better=False, response_method="predict_proba"),
+            "neg_log_loss",
+            "log loss",
+            "probabilities",
+            False,
+        ),
+    ],
+)
+def test_a_score_knows_its_name_and_direction(given, name, label, needs, larger):
+    scoring = Scoring.of(given, [0, 1])
+    assert scoring.name == (name or repr(given))
+    assert scoring.label.lower() == label.lower()
+    assert (scoring.needs, scoring.larger_is_better) == (needs, larger)
+    assert scoring.shown(0.25) == (0.25 if larger else -0.25)
+
+
+def test_a_function_may_be_a_score():
+    def share_of_bees(estimator, X, y):
+        return np.mean(estimator.predict_proba(X[y == "bee"])[:, 1])
+
+    scoring = Scoring.of(share_of_bees, ["ant", "bee"])
+    assert (scoring.name, scoring.label) == ("share_of_bees", "share of bees")
+    assert scoring.needs == "probabilities"
+    assert scoring([[0.5, 0.5], [0.25, 0.75]], ["ant", "bee"]) == 0.75
+
+
+def test_a_function_that_only_bears_the_name_of_a_known_score_is_itself():
+    def accuracy_score(y, predicted):
+        return 0.125
+
+    scoring = Scoring.of(make_scorer(accuracy_score), [0, 1])
+    assert scoring([0, 1], [0, 1]) == 0.125
+
+
+ANT_BEE = ["ant", "bee"]
+
+
+@pytest.mark.parametrize(
+    ("scoring", "classes", "told"),
+    [
+        ("neg_logloss", [0, 1], r"scoring='neg_logloss' is unknown.*mean 'neg_log_loss'"),
+        ("r2", [0, 1], r"score of numbers.*predict classes.*'neg_log_loss'"),
+        (get_scorer("neg_max_error"), [0, 1], r"neg_max_error.*score of numbers"),
+        ("accuracy", (), r"score of classes.*predict numbers.*'r2'"),
+        (accuracy_score, [0, 1], r"Give make_scorer\(accuracy_score\)"),
+        (["accuracy"], [0, 1], "not a valid score"),
+        (3, [0, 1], "scoring=3 is not a valid score"),
+        ("f1", ANT_BEE, r"'ant' and 'bee'.*make_scorer\(f1_score, pos_label='bee'\)"),
+        ("average_precision", ANT_BEE, r"response_method='predict_proba', pos_label='bee'"),
+        ("roc_auc", [0, 1, 2], r"two classes, and there are 3. Give 'roc_auc_ovr'"),
+        ("precision", [0, 1, 2], r"Give 'precision_macro'"),
+    ],
+)
+def test_what_cannot_be_a_score_here_is_refused(scoring, classes, told):
+    with pytest.raises(InputError, match=told):
+        Scoring.of(scoring, classes)
+
+
+@pytest.mark.parametrize("scoring", TWO_CLASSES)
+def test_what_is_advised_for_text_is_a_score(scoring):
+    if scoring == "roc_auc":
+        return  # takes text as it is
+    with pytest.raises(InputError) as caught:
+        Scoring.of(scoring, ANT_BEE)
+    import sklearn.metrics
+
+    advised = str(caught.value).partition("Give ")[2].rstrip(".")
+    made = Scoring.of(eval(advised, vars(sklearn.metrics)), ANT_BEE)
+    expected = Scoring.of(scoring, [0, 1])
+    probabilities, codes = np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3], [0.2, 0.8]]), [0, 0, 1, 1]
+    assert made(probabilities, NAMES[codes]) == expected(probabilities, codes)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "y", "told"),
+    [
+        ("roc_auc", [1, 1], r"'roc_auc' is not defined.*one class only \(1\)"),
+        (lambda estimator, X, y: np.nan, [0, 1], "returned NaN"),
+        (lambda estimator, X, y: [1, 2], [0, 1], "cannot score these classes: TypeError"),
+        (lambda estimator, X, y: {}["no"], [0, 1], "cannot score these classes: KeyError"),
+        ("neg_log_loss", [0, 7], "label 7, which has no probability"),
+    ],
+)
+def test_a_score_that_is_no_number_is_refused(scoring, y, told):
+    with pytest.raises(InputError, match=told):
+        Scoring.of(scoring, [0, 1])([[0.5, 0.5], [0.25, 0.75]], y)
+
+
+def test_r2_of_one_row_is_refused():
+    with pytest.raises(InputError, match=r"'r2' is not defined.*1 sample"):
+        Scoring.of("r2")([1.0], [1.0])
+
+
+@given(answered(), st.integers(0, 3))
+@settings(max_examples=30)
+def test_classes_without_rows_have_a_say_in_probabilities_alone(drawn, absent):
+    probabilities, codes, weights, n_classes = drawn
+    rows = codes != absent % n_classes
+    y, kept = codes[rows], probabilities[rows]
+    shares = None if weights is None else weights[rows]
+    classes = np.arange(n_classes)
+    expected = -log_loss(y, kept, labels=classes, sample_weight=shares)
+    found = Scoring.of("neg_log_loss", classes)(kept, y, shares)
+    assert found == pytest.approx(expected, rel=1e-12)
