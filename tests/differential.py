@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 import naive
 import naive_orderings
+import naive_pareto
 from cases import KINDS, make
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner, measures
 from secateurs._methods import METHODS
@@ -42,6 +43,7 @@ def members_by_twin(name, votes, y, pruner, keep):
         "sep": lambda: naive.sep(votes, y, pruner.n_iterations, rng, keep),
         "oep": lambda: naive.oep(votes, y, keep),
         "pep": lambda: naive.pep(votes, y, pruner.n_iterations, rng, keep)[0],
+        "pcomep": lambda: naive_pareto.pareto_comep(votes, y, keep, rng),
         "cluster": lambda: naive.cluster_pruning(votes, y, keep)[0],
         "boost": lambda: naive.boosting_order(votes, y, keep)[0],
         "mdm": lambda: naive_orderings.margin_distance(

@@ -26,7 +26,7 @@ BY_MEMBER_ORDER = (
     *("domep", "kl", "sep", "pep", "es", "random"),  # training order, random draws
     *("comp", "uwa"),  # few samples left to count; nobody to differ from the first
 )
-BY_CLASS_ORDER = ("re", "drep", "comp", "uwa")  # tied votes go to the lowest class
+BY_CLASS_ORDER = ("re", "drep", "comp", "uwa", "pcomep")  # tied votes go to the lowest class
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(no distributions|1 member|chance would|reference direction|one class)"

@@ -195,6 +195,14 @@ METHODS = {
             decides="as many as vote best",
         ),
         Method(
+            *("pcomep", "pruners._pareto_comep.ParetoCOMEP", "bian2020"),
+            "Find the front of diversity against relevance, and keep the set that votes best",
+            "diversity and relevance, without a weight",
+            f"n²/2 {_PAIRS}, and up to a million swaps; six times",
+            Facts(),
+            beside=None,
+        ),
+        Method(
             *("mdm", "pruners._margin_distance.MarginDistancePruner", "martinez2009"),
             "Add the member that brings the margins closest to a small target",
             "margins of the vote, all close to a small target",

@@ -42,15 +42,20 @@ def best_member(scores: Array, free: Mask | None = None) -> int:
     return int(members[np.argmax(tied_best(scores[members]))])
 
 
+def levels(scores: Array) -> NDArray[np.intp]:
+    """Number the distinct scores from the smallest on; scores that tie have the same number."""
+    order = np.argsort(scores, kind="stable")
+    ordered = scores[order]
+    apart = np.diff(ordered)
+    slack = TIE * np.maximum(1.0, np.abs(ordered[1:])) if scores.dtype.kind == "f" else 0
+    numbers = np.empty(len(scores), dtype=np.intp)
+    numbers[order] = np.concatenate([[0], np.cumsum(apart > slack)])
+    return numbers
+
+
 def ranking(scores: Array) -> NDArray[np.intp]:
     """Return members from the largest score to the smallest, ties by index."""
-    order = np.argsort(-scores, kind="stable")
-    if scores.dtype.kind != "f":
-        return order
-    ordered = scores[order]
-    apart = -np.diff(ordered) > TIE * np.maximum(1.0, np.abs(ordered[:-1]))
-    groups = np.concatenate([[0], np.cumsum(apart)])
-    return order[np.lexsort((order, groups))]
+    return np.argsort(-levels(scores), kind="stable")
 
 
 def greedy_forward(

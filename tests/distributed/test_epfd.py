@@ -13,6 +13,7 @@ import naive
 import naive_orderings
 from cases import cases_with_keep, plain
 from checks import broken_checks
+from naive_pareto import pareto_comep
 from secateurs import COMEP, DOMEP, EPFD, KLDivergencePruner, Votes, all_pruners, make_pruner, prune
 
 pytestmark = pytest.mark.filterwarnings(
@@ -37,6 +38,7 @@ TWINS = {
     "re": lambda v, y, k, seed: naive.reduced_error(v, y, k),
     "drep": lambda v, y, k, seed: naive.drep(v, y, 0.3, keep=k),
     "oep": lambda v, y, k, seed: naive.oep(v, y, k),
+    "pcomep": lambda v, y, k, seed: pareto_comep(v, y, k, np.random.RandomState(seed)),
     "cluster": lambda v, y, k, seed: naive.cluster_pruning(v, y, k)[0],
     "boost": lambda v, y, k, seed: naive.boosting_order(v, y, k)[0],
     "mdm": lambda v, y, k, seed: naive_orderings.margin_distance(v, y, k),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for editors; a method that is missing here has no types, an
     from secateurs.pruners._orientation import (
         OrientationOrderingPruner as OrientationOrderingPruner,
     )
+    from secateurs.pruners._pareto_comep import ParetoCOMEP as ParetoCOMEP
     from secateurs.pruners._pep import PEP as PEP
     from secateurs.pruners._random import RandomPruner as RandomPruner
     from secateurs.pruners._reduced_error import ReducedErrorPruner as ReducedErrorPruner

@@ -167,12 +167,8 @@ class COMEP(SpreadPruner):
         weight = self.diversity_weight
         if weight == "auto":
             weight = self._best_weight(in_memory(votes), n_keep, rng)
-        if np.count_nonzero(np.bincount(votes.truth)) == 1 and weight < 1:
-            warnings.warn(
-                f"y has one class only ({votes.classes[votes.truth[0]]}), so that no member is "
-                "relevant: diversity alone decides. Give rows of all classes.",
-                stacklevel=4,
-            )
+        if weight < 1:
+            warn_of_one_class(votes)
         with _objective(votes, weight, executor, self.shard) as objective:
             members, scores = self.grow(objective, n_keep, rng, callback)
             if self.refine:
@@ -184,7 +180,7 @@ class COMEP(SpreadPruner):
         self.__dict__.pop("_upper_bound", None)
         self.relevance_ = objective.relevance
         self.objective_ = float(scores[-1])
-        _warn_of_poor_members(objective.truth_counts, members)
+        warn_of_poor_members(objective.truth_counts, members)
         return Choice(members, scores)
 
     def _best_weight(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> float:
@@ -270,7 +266,18 @@ def _from_every_start(objective: TDAS, n_keep: int) -> Choice:
     return Choice(members[:, best].tolist(), scores[:, best])
 
 
-def _warn_of_poor_members(truth_counts: NDArray[np.int64], members: Sequence[int]) -> None:
+def warn_of_one_class(votes: Votes | VoteStore) -> None:
+    """Warn, at the caller of ``fit``, if the true labels say nothing about members."""
+    if np.count_nonzero(np.bincount(votes.truth)) == 1:
+        warnings.warn(
+            f"y has one class only ({votes.classes[votes.truth[0]]}), so that no member is "
+            "relevant: diversity alone decides. Give rows of all classes.",
+            stacklevel=5,
+        )
+
+
+def warn_of_poor_members(truth_counts: NDArray[np.int64], members: Any) -> None:
+    """Warn, at the caller of ``fit``, of members that agree with y less than chance would."""
     tables = truth_counts[np.sort(members)]
     poor = np.sort(members)[kappa.of_counts(labels=tables) < 0]
     if len(poor):

@@ -1,0 +1,77 @@
+"""ParetoCOMEP again: every set tried, every pair of sets compared, as plainly as `naive`."""
+
+from itertools import combinations
+
+from naive import all_members, best, column, errors, nvi, relevance
+
+
+def judged_sets(votes, y, keep):
+    """Every set of keep members: (members, sum of MI with y, sum of VI over pairs)."""
+    members = all_members(votes)
+    told = [relevance(votes, y, t) for t in members]
+    apart = {pair: nvi(*[column(votes, t) for t in pair]) for pair in combinations(members, 2)}
+    judged = []
+    for chosen in combinations(members, keep):
+        diversity = sum((apart[pair] for pair in combinations(chosen, 2)), 0.0)
+        judged.append((chosen, sum(told[t] for t in chosen), diversity))
+    return judged
+
+
+def slack(a, b):
+    """Within this, two real numbers are equal."""
+    return 1e-12 * max(1, abs(a), abs(b))
+
+
+def at_least(a, b):
+    """a is as large as b, but for rounding."""
+    return a >= b - slack(a, b)
+
+
+def covers(z, s):
+    """z is as good as s in both sums."""
+    return at_least(z[1], s[1]) and at_least(z[2], s[2])
+
+
+def beats(z, s):
+    """z is as good as s in both sums, and better in one."""
+    return covers(z, s) and not covers(s, z)
+
+
+def front(votes, y, keep):
+    """The sets that none beats, from the most relevant on; of equal ones the first."""
+    everything = judged_sets(votes, y, keep)
+    found = []
+    for s in everything:
+        if not any(beats(z, s) for z in everything) and not any(covers(z, s) for z in found):
+            found.append(s)
+    return sorted(found, key=lambda s: (-s[1], s[2]))
+
+
+def at_trade_off(sets, t):
+    """The set whose diversity is closest to t of the way along the front."""
+    target = sets[0][2] + t * (sets[-1][2] - sets[0][2])
+    return list(sets[best({p: -abs(s[2] - target) for p, s in enumerate(sets)})][0])
+
+
+def fifths(y, rng):
+    """Rows dealt in turn to five parts, classes together and in random order within."""
+    shuffled = sorted((int(n) for n in rng.permutation(len(y))), key=lambda n: y[n])
+    n_parts = min(5, len(y))
+    return [sorted(shuffled[part::n_parts]) for part in range(n_parts)]
+
+
+def pareto_comep(votes, y, keep, rng):
+    """The set of the front at the trade-off that does best on rows held out."""
+    whole = front(votes, y, keep)
+    if len(whole) == 1:
+        return list(whole[0][0])
+    rows = sorted(range(len(y)), key=lambda n: (y[n], list(votes[n])))
+    votes, y = [list(votes[n]) for n in rows], [y[n] for n in rows]
+    wrong = dict.fromkeys([t / 10 for t in range(11)], 0)
+    for held_out in fifths(y, rng):
+        others = [n for n in range(len(y)) if n not in held_out]
+        part = front([votes[n] for n in others], [y[n] for n in others], keep)
+        for t in wrong:
+            members = at_trade_off(part, t)
+            wrong[t] += errors([votes[n] for n in held_out], [y[n] for n in held_out], members)
+    return at_trade_off(whole, best({t: -count for t, count in wrong.items()}))
