@@ -18,6 +18,7 @@ from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of
 from secateurs.outputs._predictions import Predictions, is_table
 from secateurs.outputs._scores import Scores
+from secateurs.outputs._training_rows import doubt_order
 from secateurs.outputs._votes import Votes
 from secateurs.pruners import BasePruner
 
@@ -101,6 +102,8 @@ class Problem:
             votes = scores_of(ensemble, X, y, oob, n_jobs)
         else:
             votes = votes_of(ensemble, X, y, oob, n_jobs)
+            if oob and (doubt := doubt_order(ensemble, X, votes.classes[votes.truth])):
+                warnings.warn(doubt, stacklevel=3)
             if not oob and looks_trained_on(ensemble, votes):
                 warnings.warn(
                     SecateursWarning(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -20,6 +21,7 @@ from secateurs.outputs._fingerprint import fingerprint
 from secateurs.outputs._scores import ScoreFiller, Scores
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._store_files import StrPath
+from secateurs.outputs._training_rows import doubt_order
 from secateurs.outputs._trees import TreeWalk, answers_of_leaves, winners_of_leaves
 from secateurs.outputs._votes import Votes
 
@@ -97,6 +99,8 @@ def collect_votes(
     if y is not None:
         raise InputError("y is kept in a store only; pruners take it in fit(votes, y).")
     mask = in_bag_mask(known, _num_samples(X)) if oob else None  # refuses before any work
+    if oob and (doubt := doubt_order(known, X)):
+        warnings.warn(doubt, stacklevel=2)
     labels = known.classes[collect_codes(known, X, n_jobs).T]
     return labels if mask is None else np.ma.array(labels, mask=mask.T)
 

@@ -1,0 +1,82 @@
+"""Training rows given for out-of-bag votes: others, or another order, are noticed."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from secateurs import collect_votes, compare, prune
+
+RNG = np.random.default_rng(0)
+LABELS = np.array(["ant", "bee", "cat"])
+CODES = RNG.integers(3, size=240)
+X = RNG.normal(size=(240, 4)) + np.eye(3, 4)[CODES]
+Y = LABELS[CODES]
+ORDER = RNG.permutation(240)
+MODELS = {
+    "forest": RandomForestClassifier(8, random_state=0),
+    "shallow forest": RandomForestClassifier(8, max_depth=3, random_state=0),
+    "weighted forest": RandomForestClassifier(8, class_weight="balanced", random_state=0),
+    "extra trees": ExtraTreesClassifier(8, bootstrap=True, max_samples=0.5, random_state=0),
+    "bagging": BaggingClassifier(n_estimators=8, max_features=0.5, random_state=0),
+    "parts": BaggingClassifier(n_estimators=8, bootstrap=False, max_samples=0.5, random_state=0),
+    "pipeline": make_pipeline(StandardScaler(), RandomForestClassifier(8, random_state=0)),
+}
+doubted = pytest.warns(UserWarning, match=r"not the rows that member \d was trained on, or not in")
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return MODELS[request.param].fit(X, Y)
+
+
+def test_the_training_rows_in_their_order_pass(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        collect_votes(model, X, oob=True)
+        prune(model, X, Y, keep=2, oob=True)
+        prune(model, X.astype(np.float32), Y, keep=2, oob=True)
+
+
+def test_shuffled_rows_are_doubted(model):
+    with doubted:
+        prune(model, X[ORDER], Y[ORDER], keep=2, oob=True)
+    with doubted:
+        compare(model, X[ORDER], Y[ORDER], ["best"], keep=2, oob=True)
+    with doubted:
+        collect_votes(model, X[ORDER], oob=True)
+
+
+def test_other_rows_are_doubted(model):
+    with doubted:
+        prune(model, X + 0.3, Y, keep=2, oob=True)
+
+
+def test_labels_in_another_order_are_doubted():
+    with doubted:
+        prune(MODELS["forest"].fit(X, Y), X, Y[ORDER], keep=2, oob=True)
+
+
+def test_a_few_corrected_labels_and_weights_of_rows_pass():
+    corrected = np.where(np.arange(240) % 40, Y, "bee")
+    weighted = RandomForestClassifier(8, max_depth=2, random_state=0)
+    weighted.fit(X, Y, sample_weight=np.where(Y == "ant", 0.0, np.arange(240) % 9 + 1.0))
+    balanced = RandomForestClassifier(
+        8, max_depth=1, class_weight={"ant": 90, "bee": 1, "cat": 1}, random_state=0
+    ).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prune(MODELS["forest"].fit(X, Y), X, corrected, keep=2, oob=True)
+        prune(weighted, X, Y, "best", keep=2, oob=True)
+        prune(balanced, X, Y, "best", keep=2, oob=True)
+
+
+def test_members_that_keep_no_record_are_not_asked():
+    lines = BaggingClassifier(LogisticRegression(), 8, random_state=0).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prune(lines, X[ORDER], Y[ORDER], keep=2, oob=True)
