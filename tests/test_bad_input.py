@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
 
 from cases import plain
-from secateurs import COMEP, DREP, PEP, SEP, Votes, all_pruners, make_pruner
+from secateurs import COMEP, DREP, PEP, SEP, Votes, all_pruners, make_pruner, prune
 from secateurs._methods import METHODS
 
 VOTES, Y = [[0, 1, 1], [1, 1, 0]], [0, 1]
@@ -53,6 +54,24 @@ def refuses(message, call, *args, error=ValueError, **kwargs):
 )
 def test_votes_that_are_none_are_refused(votes, y, message):
     refuses(message, COMEP().fit, votes, y)
+
+
+HALF = "a\ud800"
+
+
+@pytest.mark.parametrize("kind", [object, str])
+@pytest.mark.parametrize("where", ["votes", "y", "both"])
+def test_labels_with_half_of_a_character_are_refused(kind, where):
+    votes, y = np.array([["a", "b"], ["b", "b"]], dtype=kind), np.array(["a", "b"], dtype=kind)
+    votes = np.where(votes == "b", HALF if where != "y" else "b", votes).astype(kind)
+    y = np.where(y == "b", HALF if where != "votes" else "b", y).astype(kind)
+    refuses("The label 'a.' holds half of a character", COMEP(keep=1).fit, votes, y)
+
+
+def test_a_model_whose_classes_are_no_text_is_refused():
+    rows, y = [[0.0], [1.0]] * 5, ["a", HALF] * 5
+    forest = RandomForestClassifier(3, random_state=0).fit(rows, y)
+    refuses("holds half of a character", prune, forest, rows, ["a"] * 10, keep=1)
 
 
 def test_sparse_votes_are_refused():

@@ -66,3 +66,10 @@ def test_messages_are_spelled_for_the_reader_also_after_a_journey(kind):
 def test_warnings_of_ours_can_be_caught_as_those_of_any_library():
     with pytest.warns(UserWarning, match="Give oob=True"):
         warnings.warn(SecateursWarning("Give {oob}.", oob=True), stacklevel=1)
+
+
+def test_messages_about_any_name_can_be_printed():
+    name = "\ud800.csv"
+    error = InputError(f"{name} lacks {{column}}.", column=name)
+    assert str(error).encode().startswith(b"?.csv lacks column='")
+    assert error.spelled(lambda _, value: value) == "?.csv lacks ?.csv."

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs._text import encodable
 from secateurs.exceptions import InputError
 
 Array = NDArray[Any]
@@ -50,6 +51,7 @@ def merge_classes(first: Array, second: Array) -> Array:
             f"Labels are coded differently: some are text such as {text[0]!r}, others "
             f"numbers such as {numbers[0]}. Give votes and true labels in the same coding."
         )
+    refuse_halves(first)
     if np.array_equal(first, second) and first.dtype == second.dtype:
         return first
     both = np.concatenate([first, second])
@@ -59,6 +61,16 @@ def merge_classes(first: Array, second: Array) -> Array:
             "cannot be told apart. Give votes and true labels as the same integer type."
         )
     return np.unique(both)
+
+
+def refuse_halves(classes: Array) -> None:
+    """Refuse text with half of a character: it can be neither printed nor written."""
+    for label in classes if is_text(classes) else ():
+        if encodable(label) != label:
+            raise InputError(
+                f"The label {encodable(label)!r} holds half of a character (a lone surrogate). "
+                "Decode the labels again, for instance with errors='replace'."
+            )
 
 
 def places_among(labels: Array, classes: Array, whose: str) -> NDArray[np.intp]:

@@ -61,7 +61,7 @@ def plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (bool, int)):
         return value
-    return str(value).encode("utf-8", "replace").decode()  # names may hold halves of characters
+    return encodable(str(value))
 
 
 def columns(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -82,6 +82,11 @@ def columns(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 
 def one_line(text: str) -> str:
     """Return text on one line, without characters that steer a terminal."""
     return printable(" ".join(text.split()))
+
+
+def encodable(text: str) -> str:
+    """Return text that can be written: names may hold halves of characters (lone surrogates)."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def printable(text: str) -> str:

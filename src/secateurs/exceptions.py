@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from secateurs._text import printable
+from secateurs._text import encodable, printable
 
 
 class _Message(Exception):  # noqa: N818
@@ -24,7 +24,7 @@ class _Message(Exception):  # noqa: N818
         text = self.message
         for name, value in self.parameters.items():
             text = text.replace(f"{{{name}}}", spell(name, value))
-        return text
+        return encodable(text)
 
     def prepend(self, text: str) -> None:
         """Put text in front of the message: most often the name of a file."""

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from sklearn.dummy import DummyClassifier
 
+from secateurs import VoteStore
 from secateurs.exceptions import InputError
-from secateurs.persistence import save
+from secateurs.persistence import load, save
 from secateurs.persistence._files import new_file, write_file
 
 
@@ -98,3 +99,24 @@ def test_a_file_gets_its_name_complete(tmp_path):
     write_file(tmp_path / "a", b"all of it", force=False)
     assert (tmp_path / "a").read_bytes() == b"all of it"
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_path_that_no_file_can_have_is_refused_in_one_line(tmp_path):
+    model = DummyClassifier().fit([[0], [1]], [0, 1])
+    with pytest.raises(InputError, match=r"\?\.skops holds half of a character\. Give"):
+        save(model, tmp_path / "\ud800.skops")
+    with pytest.raises(InputError, match="holds half of a character"):
+        VoteStore.create(tmp_path / "\ud800", 2, 3, [0, 1])
+    assert os.listdir(tmp_path) == []
+
+
+def test_names_of_any_kind_are_kept_in_a_side_car(tmp_path):
+    names = ["\ud800", "\udcff", "λ"]
+    path = save(
+        DummyClassifier().fit([[0], [1]], [0, 1]),
+        tmp_path / "\udcff.skops",
+        provenance={"names": names},
+    )
+    record = json.loads(path.with_suffix(".json").read_text("utf-8"))
+    assert record["provenance"]["names"] == names
+    assert load(path).predict([[0]]) == [0]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._labels import Array, is_text, row_blocks
+from secateurs._labels import Array, is_text, refuse_halves, row_blocks
 from secateurs.exceptions import InputError
 from secateurs.outputs import _pair_kernels
 
@@ -101,4 +101,6 @@ def _distinct_text(labels: Array) -> Array:
     found: set[Any] = set()
     for rows in row_blocks(*labels.shape):
         found.update(pd.unique(labels[rows].astype(object).ravel()))
-    return np.array(sorted(found), dtype=labels.dtype)
+    classes = np.array(sorted(found), dtype=labels.dtype)
+    refuse_halves(classes)
+    return classes

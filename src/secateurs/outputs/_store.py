@@ -29,7 +29,7 @@ from secateurs.outputs._store_files import (
 )
 from secateurs.outputs._store_tiles import Tiles
 from secateurs.outputs._votes import Votes
-from secateurs.persistence._files import write_array
+from secateurs.persistence._files import check_name, write_array
 
 _TILE_BYTES = 64 << 20
 _STORED = ("id", "n_members", "n_samples", "tile_members", "has_missing")  # of meta.json
@@ -134,6 +134,7 @@ class VoteStore(Tiles):
         VoteStore
         """
         target = Path(path)
+        check_name(target)
         if target.exists():
             raise InputError(f"{target} exists. Give a folder that does not, or VoteStore.resume.")
         check_sizes(n_members, n_samples, tile_members, names)

@@ -121,9 +121,18 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
+def check_name(path: Path) -> None:
+    """Refuse a path that no file can have."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise InputError(f"{path} holds half of a character. Give another path.") from None
+
+
 def refuse_existing(paths: Iterable[Path], force: bool) -> None:
     """Refuse paths that cannot be written, and files that exist unless forced."""
     for path in paths:
+        check_name(path)
         if not path.parent.is_dir():
             raise InputError(f"{path.parent} is not a folder. Make it first.")
         if path.is_dir():
@@ -158,7 +167,7 @@ def write_with_sidecar(
     placed = []
     try:
         _write(new[0], content)
-        _write(new[1], text.encode())
+        _write(new[1], text.encode(errors="backslashreplace"))  # as JSON escapes halves of letters
         if check is not None:
             check(new[0])
         for place, fresh, spare in zip(places, new, old, strict=True):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from secateurs._text import printable
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.report._templates import environment
@@ -17,7 +18,7 @@ def pruning_html(problem: Problem, pruner: BasePruner) -> str:
     curve = [votes.accuracy(order[:size]) for size in sizes]
     whole = votes.accuracy()
     low, high = min(*curve, whole), max(*curve, whole)
-    names = [ensemble.names[member] for member in order[:_MOST_NAMES]]
+    names = [printable(ensemble.names[member]) for member in order[:_MOST_NAMES]]
 
     def height(accuracy: float) -> float:
         return _HEIGHT - 4 - (_HEIGHT - 8) * (accuracy - low) / max(high - low, 1e-9)
