@@ -3,14 +3,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LICENCES := Apache;BSD;MIT;PSF;Python Software Foundation
 OLDEST := numpy==2.0.2 scipy==1.13.1 scikit-learn==1.6.1 numba==0.60.0 pandas==2.2.3
 
-.PHONY: help demo test lint types tests uncompiled oldest reproduce-quick benchmarks clean
+.PHONY: help demo test lint types tests uncompiled oldest audit reproduce-quick benchmarks clean
 
 help:
 	@echo "make demo             train a forest, prune it with every method, write the report"
 	@echo "make test             linters, types and all tests"
 	@echo "make oldest           all tests with the oldest versions of the dependencies"
+	@echo "make audit            advisories and licences of the dependencies (needs pypi.org itself, not a mirror)"
 	@echo "make reproduce-quick  the paper's tables and figures in small, into reproduction-quick/"
 	@echo "make benchmarks       measure speed and memory; prints docs/benchmarks.md (some minutes)"
 	@echo "make clean            remove the environment and all caches"
@@ -27,8 +29,8 @@ $(VENV)/.installed: $(VENV)/.usable pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.tested: $(VENV)/.usable pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+$(VENV)/.tested: $(VENV)/.usable pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --editable '.[test]' --constraint constraints.txt
 	@touch $(VENV)/.installed $(VENV)/.drawing $@
 
 $(VENV)/.drawing: $(VENV)/.usable pyproject.toml
@@ -64,6 +66,18 @@ $(VENV)-oldest/.tested: pyproject.toml
 oldest: $(VENV)-oldest/.tested
 	NUMBA_CACHE_DIR=$(abspath $(VENV)-oldest)/numba $(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal
 
+# Only the versions of constraints.txt are looked at: what tests and linters need reaches no user. The metadata of
+# skops do not name its licence, which is MIT.
+$(VENV)-audit/.installed:
+	$(PYTHON) -m venv $(VENV)-audit
+	$(VENV)-audit/bin/python -m pip install --quiet 'pip-audit>=2.9' 'pip-licenses>=5.5'
+	@touch $@
+
+audit: $(VENV)/.tested $(VENV)-audit/.installed
+	$(VENV)-audit/bin/pip-licenses --python=$(BIN)/python --from=mixed --partial-match --allow-only='$(LICENCES)' \
+	    --ignore-packages skops --packages $$(grep -o '^[^=#]*' constraints.txt)
+	$(VENV)-audit/bin/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
+
 reproduce-quick: $(VENV)/.drawing
 	$(BIN)/secateurs reproduce --quick -j 2 -o reproduction-quick
 
@@ -71,5 +85,5 @@ benchmarks: $(VENV)/.tested
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-audit .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

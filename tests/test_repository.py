@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 import secateurs
 
@@ -68,6 +69,15 @@ def test_pre_commit_and_make_use_the_same_linters(project):
     assert ruff == {pin for pin in pins if pin.startswith("ruff")}
     assert [hook["entry"] for hook in hooks][-1] == "make types"
     assert re.search(r"^types:.*\n\t.*mypy$", text("Makefile"), flags=re.MULTILINE)
+
+
+def test_constraints_name_a_version_of_every_dependency(project):
+    lines = [line for line in text("constraints.txt").splitlines() if not line.startswith("#")]
+    pins = dict(line.split("==") for line in lines)
+    extras = project["optional-dependencies"]
+    users = [one for name, extra in extras.items() if name != "test" for one in extra]
+    for wanted in map(Requirement, (*project["dependencies"], *users)):
+        assert pins[wanted.name] in wanted.specifier, wanted
 
 
 def test_every_supported_python_is_tested(project):

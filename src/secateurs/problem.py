@@ -102,8 +102,6 @@ class Problem:
             votes = scores_of(ensemble, X, y, oob, n_jobs)
         else:
             votes = votes_of(ensemble, X, y, oob, n_jobs)
-            if oob and (doubt := doubt_order(ensemble, X, votes.classes[votes.truth])):
-                warnings.warn(doubt, stacklevel=3)
             if not oob and looks_trained_on(ensemble, votes):
                 warnings.warn(
                     SecateursWarning(
@@ -114,6 +112,10 @@ class Problem:
                     ),
                     stacklevel=3,
                 )
+        if oob and not isinstance(ensemble, Predictions):
+            labels = votes.classes[votes.truth] if isinstance(votes, Votes) else None
+            if doubt := doubt_order(ensemble, X, labels):
+                warnings.warn(doubt, stacklevel=3)
         return cls(ensemble, votes, X, *test, oob, n_jobs, row_hashes(X))
 
     def with_test(self, X_test: Any, y_test: ArrayLike | None) -> Problem:

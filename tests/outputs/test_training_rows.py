@@ -4,12 +4,17 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from secateurs import collect_votes, compare, prune
+from secateurs import collect_scores, collect_votes, compare, prune
 
 RNG = np.random.default_rng(0)
 LABELS = np.array(["ant", "bee", "cat"])
@@ -54,6 +59,18 @@ def test_shuffled_rows_are_doubted(model):
 def test_other_rows_are_doubted(model):
     with doubted:
         prune(model, X + 0.3, Y, keep=2, oob=True)
+
+
+def test_rows_of_regressors_are_doubted_as_well():
+    forest = RandomForestRegressor(8, random_state=0).fit(X, CODES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prune(forest, X, CODES, "best", keep=2, oob=True)
+        collect_scores(forest, X, oob=True)
+    with doubted:
+        prune(forest, X[ORDER], CODES[ORDER], "best", keep=2, oob=True)
+    with doubted:
+        collect_scores(forest, X[ORDER], oob=True)
 
 
 def test_labels_in_another_order_are_doubted():

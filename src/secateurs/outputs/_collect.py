@@ -163,7 +163,10 @@ def collect_scores(ensemble: Any, X: Any, *, oob: bool = False, n_jobs: int | No
     (150, 10, 3)
     """
     known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
-    return scores_of(known, X, None, oob, n_jobs).decode()
+    scores = scores_of(known, X, None, oob, n_jobs)
+    if oob and (doubt := doubt_order(known, X)):
+        warnings.warn(doubt, stacklevel=2)
+    return scores.decode()
 
 
 def scores_of(
