@@ -149,7 +149,7 @@ def test_options_that_are_none_are_refused(pruner, message):
 
 
 def test_unknown_pruners_are_refused_with_the_near_ones():
-    refuses("pruner='comp' is unknown. Did you mean 'comep'", make_pruner, "comp")
+    refuses("pruner='comeep' is unknown. Did you mean 'comep'", make_pruner, "comeep")
     refuses("pruner='xyz' is unknown. Give one of: comep, domep, kl", make_pruner, "xyz")
     refuses("pruner=3 is unknown", make_pruner, 3)
 

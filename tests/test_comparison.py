@@ -308,7 +308,7 @@ def test_it_says_what_it_is(tested):
         ({"X": None}, "X is missing"),
         ({"keep": ()}, "no size at all"),
         ({"keep": 21}, "asks for more members than the ensemble has"),
-        ({"methods": ["comp"]}, "Did you mean 'comep'"),
+        ({"methods": ["comeep"]}, "Did you mean 'comep'"),
         ({"methods": "comep"}, "Give one of: all"),
         ({"methods": ["re", 3]}, "pruner=3 is not a valid pruner. Give a name such as"),
         ({"X_test": X[TEST]}, "X_test and y_test go together"),

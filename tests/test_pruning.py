@@ -149,7 +149,7 @@ def test_the_provenance_is_plain(forest):
         ({"y": None}, "y is missing"),
         ({"X": None}, "X is missing"),
         ({"vote": "loud"}, "vote='loud' is unknown"),
-        ({"pruner": "comp"}, "Did you mean 'comep'"),
+        ({"pruner": "comeep"}, "Did you mean 'comep'"),
         ({"pruner": COMEP(), "refine": True}, "Give refine to the pruner itself"),
         ({"X": X[:5]}, "5 samples but y has 200 labels"),
         ({"keep": 99}, "keep=99 asks for more members"),
