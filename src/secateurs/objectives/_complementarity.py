@@ -87,8 +87,5 @@ class UncertaintyWeighted(Complementarity):
     """
 
     def _weights(self) -> tuple[Array, Array]:
-        tally = self._vote.tally
-        n_right = tally[np.arange(len(tally)), self._votes.truth]
-        n_wrong = tally.sum(axis=1, dtype=tally.dtype) - n_right
-        split = np.where(self._vote.is_right(), n_wrong, n_right)
+        split = self._vote.n_overruled()
         return split, -split

@@ -75,16 +75,17 @@ class VoteError:
         _vote_kernels.tie_counts(self._tally, self._y, counts)
         return int(self._worth(counts))
 
-    @property
-    def tally(self) -> NDArray[np.int32]:
-        """Number of those chosen that vote for each class: (samples, classes)."""
-        return self._tally
-
     def is_right(self) -> NDArray[np.bool_]:
         """Mark the samples on which the vote is right; ties go to the lowest class."""
         winner = np.empty(self._votes.n_samples, dtype=np.intp)
         _vote_kernels.winners(self._tally, winner)
         return winner == self._y
+
+    def n_overruled(self) -> NDArray[np.int32]:
+        """Count, per sample, those chosen that are wrong where the vote is right, or vice versa."""
+        counts = np.empty(self._votes.n_samples, dtype=np.int32)
+        _vote_kernels.overruled(self._tally, self._y, counts)
+        return counts
 
     def gains(self) -> Array:
         """Return minus the errors after adding each member, in units."""

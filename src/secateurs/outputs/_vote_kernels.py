@@ -121,6 +121,22 @@ def tie_counts(tally, y, counts):
 
 
 @njit(nogil=True, cache=True)
+def overruled(tally, y, counts):
+    """Count the wrong votes where the vote is right, the right ones where it is wrong.
+
+    A tie goes to the lowest class.
+    """
+    for sample in range(tally.shape[0]):
+        best, total = 0, 0
+        for label in range(tally.shape[1]):
+            total += tally[sample, label]
+            if tally[sample, label] > tally[sample, best]:
+                best = label
+        n_right = tally[sample, y[sample]]
+        counts[sample] = total - n_right if best == y[sample] else n_right
+
+
+@njit(nogil=True, cache=True)
 def outcomes_lowest(tally, y, outcomes):
     """Fill in, per class and sample, whether the vote is right (1) after one more vote for it.
 
