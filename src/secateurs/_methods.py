@@ -39,7 +39,7 @@ class Method:
     facts: Facts
     decides: str | None = None  # what it keeps with ``keep=None``; None where that is not allowed
     weighted: bool = False  # whether it has a ``diversity_weight``
-    beside: int | None = 8  # place beside the one that pruned in a report; None: slow, says little
+    beside: int | None = 8  # place beside the one that pruned in a report; None: not shown
     is_floor: bool = False  # whether it is what every other method must beat
     heading: str | None = None  # in tables and figures; None for the short name in capitals
     style: Style | None = None  # in figures; None derives one from its place in the registry

@@ -1,5 +1,6 @@
 """Missing votes: measures over the samples that both members have, votes of those who have one."""
 
+import math
 from fractions import Fraction
 from itertools import combinations
 
@@ -156,6 +157,24 @@ def test_orderings_count_those_who_have_a_vote(name, formula, drawn, data):
     pruner = make_pruner(name, keep=keep).fit(votes, y)
     assert pruner.member_indices_.tolist() == expected
     assert pruner.objective_ == pytest.approx(errors(gaps, y, expected) / len(y))
+
+
+@given(gapped(most_members=6, most_samples=30))
+def test_a_missing_vote_moves_no_margin(drawn):
+    votes, y, gaps = drawn
+    n_members = votes.shape[1]
+
+    def signature(label, truth):
+        return 0 if label is None else 1 if label == truth else -1
+
+    def closeness(chosen, t):
+        members = [*chosen, t]
+        target = 2 * math.sqrt(2 * len(members))
+        sums = [sum(signature(row[s], truth) for s in members) for row, truth in zip(gaps, y)]
+        return -sum((target - total) ** 2 for total in sums) / n_members**2
+
+    pruner = make_pruner("mdm", keep=1.0).fit(votes, y)
+    assert pruner.member_indices_.tolist() == naive.grow([], n_members, n_members, closeness)
 
 
 @given(gapped(most_samples=30))

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import naive
 import naive_orderings
 from cases import D1, D2, E1, E2, cases_with_keep, plain
 from secateurs import MarginDistancePruner
@@ -77,18 +76,6 @@ def test_a_decimal_target_ties_as_it_is_written():
     assert pruner.member_indices_.tolist() == [2, 0]
     assert naive_orderings.margin_distance(votes, [0] * 20, 2, Fraction(3, 40)) == [2, 0]
     assert naive_orderings.margin_distance(votes, [0] * 20, 2, Fraction(0.075)) == [2, 1]
-
-
-def test_a_missing_vote_is_neither_right_nor_wrong():
-    votes = np.ma.array(E1.votes, mask=np.random.default_rng(0).random((10, 6)) < 0.3)
-    signatures = np.where(votes.mask, 0, np.where(votes.data == np.array(E1.y)[:, None], 1, -1))
-
-    def closeness(chosen, t):
-        mean = signatures[:, [*chosen, t]].sum(axis=1) / 6
-        return -float(((2 * math.sqrt(2 * len(chosen) + 2) / 6 - mean) ** 2).sum())
-
-    pruner = MarginDistancePruner(6).fit(votes, E1.y)
-    assert pruner.member_indices_.tolist() == naive.grow([], 6, 6, closeness)
 
 
 @pytest.mark.parametrize("target", [0, 1, -0.5, math.nan, True, "fixed", None, [0.1]])
