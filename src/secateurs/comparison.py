@@ -17,10 +17,11 @@ from sklearn.utils import _safe_indexing, check_random_state
 from secateurs._methods import floor
 from secateurs._text import plain
 from secateurs.evaluation._alternatives import Featured, named_pruners
-from secateurs.evaluation._before_after import held_out_accuracy
+from secateurs.evaluation._before_after import held_out_score
 from secateurs.evaluation._budget import latency, n_bytes, predictor
 from secateurs.evaluation._curves import Evaluation, Score, Selection, SizeCurve, choose, evaluate
 from secateurs.evaluation._rows import Split
+from secateurs.evaluation._score_curve import ScoreCurve
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
@@ -41,6 +42,9 @@ def compare(
     X_test: Any = None,
     y_test: ArrayLike | None = None,
     diversity_weight: Any = 0.5,
+    scoring: Any = None,
+    sample_weight: ArrayLike | None = None,
+    sample_weight_test: ArrayLike | None = None,
     oob: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -71,6 +75,11 @@ def compare(
         Rows to judge on; for predictions, predictions of all members on other rows.
     diversity_weight : float or "auto", default=0.5
         λ of methods given by name that have one: COMEP and DOMEP.
+    scoring : str or callable, optional
+        The score that lines are ordered by and compared with, as for `prune`; accuracy by default,
+        for regressors R².
+    sample_weight, sample_weight_test : array-like, optional
+        Weights of the rows of X and of X_test in scores.
     oob : bool, default=False
         X holds the training rows; use only votes on rows that a member was not trained on.
     n_jobs : int, optional
@@ -104,14 +113,25 @@ def compare(
     """
     rng = check_random_state(random_state)
     seed, seed_of_folds = (int(drawn) for drawn in rng.randint(2**31, size=2))
-    problem = Problem.of(ensemble, X, y, X_test=X_test, y_test=y_test, oob=oob, n_jobs=n_jobs)
+    problem = Problem.of(
+        ensemble,
+        X,
+        y,
+        X_test=X_test,
+        y_test=y_test,
+        oob=oob,
+        n_jobs=n_jobs,
+        scoring=scoring,
+        sample_weight=sample_weight,
+        sample_weight_test=sample_weight_test,
+    )
     wanted = [keep] if is_number(keep) else list(keep)  # type: ignore[arg-type]
     sizes = sorted({resolve_keep(size, problem.n_members) or 1 for size in wanted})
     if not sizes:
         raise InputError(
             "{keep} asks for no size at all. Give a count, a fraction, or several.", keep=keep
         )
-    pruners, notes = named_pruners(methods, problem.votes, diversity_weight, seed)
+    pruners, notes = named_pruners(methods, problem, diversity_weight, seed)
     split = Split(problem, seed_of_folds)
     choosers = {name: partial(choose, pruner, sizes, sizes[-1]) for name, pruner in pruners.items()}
     curves = evaluate(split, choosers, sizes, callback)
@@ -135,17 +155,19 @@ class Comparison(Evaluation):
     """
 
     def leaderboard(self) -> pd.DataFrame:
-        """Return a line for each method and size, and for all members; the most accurate first.
+        """Return a line for each method and size, and for all members; the best first.
 
         Returns
         -------
         pandas.DataFrame
             Columns: ``method``; ``keep``, the size asked for; ``members``, the number kept;
-            ``accuracy`` on rows held out with its ``standard_error``; ``change`` against all
-            members with its 95 % interval ``low`` to ``high`` (rows are paired); ``bytes`` of the
+            the score on rows held out, by its name (``accuracy``, or what ``scoring`` asks for,
+            signed as in scikit-learn: larger is better), with its ``standard_error``; ``change``
+            against all members with its 95 % interval ``low`` to ``high`` (rows are paired);
+            ``accuracy`` where another score was asked for; ``bytes`` of the
             pickle and ``ms`` to predict one row, where there are models; ``seconds`` to choose,
             which is one run for all sizes where smaller sets are prefixes of larger ones;
-            ``pareto``, whether no other line is at least as accurate and cheaper (by bytes, or by
+            ``pareto``, whether no other line is at least as good and cheaper (by bytes, or by
             members where there are no models).
 
         See Also
@@ -157,7 +179,7 @@ class Comparison(Evaluation):
     def pareto(self) -> pd.DataFrame:
         """Return the lines of the leaderboard that no other line beats, the cheapest first."""
         front = self._leaderboard[self._leaderboard["pareto"]]
-        return front.sort_values([self.cost, "accuracy"]).reset_index(drop=True)
+        return front.sort_values([self.cost, self.score]).reset_index(drop=True)
 
     @property
     def cost(self) -> str:
@@ -165,14 +187,19 @@ class Comparison(Evaluation):
         return "members" if self.problem.is_predictions else "bytes"
 
     @property
+    def score(self) -> str:
+        """The column of the leaderboard that lines are ordered by."""
+        return self.problem.scoring.name
+
+    @property
     def best(self) -> tuple[str, int]:
-        """Method and size of the fewest members within a standard error of the most accurate."""
+        """Method and size of the fewest members within a standard error of the best."""
         lines = self._leaderboard
         lines = lines[~lines["method"].isin([WHOLE, floor()])]
         if lines.empty:
             lines = self._leaderboard[self._leaderboard["method"] == floor()]
-        enough = lines["accuracy"].iloc[0] - lines["standard_error"].iloc[0] - 1e-12
-        line = lines[lines["accuracy"] >= enough].sort_values("members", kind="stable").iloc[0]
+        enough = lines[self.score].iloc[0] - lines["standard_error"].iloc[0] - 1e-12
+        line = lines[lines[self.score] >= enough].sort_values("members", kind="stable").iloc[0]
         return str(line["method"]), int(line["keep"])
 
     def pruning(self, method: str | None = None, keep: int | None = None) -> Pruning:
@@ -242,34 +269,39 @@ class Comparison(Evaluation):
         for name, curve in self.curves.items():
             lines += [self._line(name, curve, size) for size in self.sizes]
         board = pd.DataFrame(lines)
-        board["pareto"] = on_front(board[self.cost], board["accuracy"])
-        order = ["accuracy", self.cost, "method"]
+        board["pareto"] = on_front(board[self.cost], board[self.score])
+        order = [self.score, self.cost, "method"]
         return board.sort_values(order, ascending=[False, True, True], ignore_index=True)
 
     def _whole(self) -> SizeCurve:
         """Return a curve of one size: all members."""
-        n_members, own = self.problem.n_members, next(iter(self.curves.values())).own
+        n_members, known = self.problem.n_members, next(iter(self.curves.values()))
         everybody = list(range(n_members))
         whole = SizeCurve(Selection(np.array([n_members]), everybody, seconds={n_members: 0.0}))
-        none = np.zeros(1, dtype=np.int64)
-        whole.own = Score(own.n_rows, own.whole, none + own.whole, none, none)
+        if not self.problem.is_regression:
+            own, none = known.own, np.zeros(1, dtype=np.int64)
+            whole.own = Score(own.n_rows, own.whole, none + own.whole, none, none)
+        scored = known.scored
+        whole.scored = scored.of_whole() if isinstance(scored, ScoreCurve) else whole.own
         return whole
 
     def _line(self, name: str, curve: SizeCurve, size: int) -> dict[str, Any]:
-        selection, found = curve.selection, held_out_accuracy(curve, size)
-        members, accuracy = selection.members(size), found.after
-        return {
+        selection, found = curve.selection, held_out_score(curve, size)
+        members, place = selection.members(size), selection.place(size)
+        line: dict[str, Any] = {
             "method": name,
             "keep": size,
             "members": len(members),
-            "accuracy": accuracy,
-            "standard_error": float(np.sqrt(accuracy * (1 - accuracy) / curve.own.n_rows)),
-            "change": float(curve.own.change[selection.place(size)]),
+            self.score: found.after,
+            "standard_error": float(curve.scored.standard_error[place]),
+            "change": float(curve.scored.change[place]),
             "low": found.low,
             "high": found.high,
-            **self._costs(members),
-            "seconds": selection.seconds[max(selection.seconds) if selection.order else size],
         }
+        if self.score != "accuracy" and not self.problem.is_regression:
+            line["accuracy"] = float(curve.own.accuracy[place])
+        seconds = selection.seconds[max(selection.seconds) if selection.order else size]
+        return line | self._costs(members) | {"seconds": seconds}
 
     def _costs(self, members: Sequence[int]) -> dict[str, float]:
         """Measure the bytes and milliseconds of a sub-ensemble."""

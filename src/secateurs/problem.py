@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,12 +15,16 @@ from sklearn.utils.validation import _num_samples
 from secateurs._labels import Array, as_labels
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
+from secateurs.measures._scoring import Scoring
+from secateurs.outputs._checks import as_numbers
 from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of
 from secateurs.outputs._predictions import Predictions, is_table
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._training_rows import doubt_order
 from secateurs.outputs._votes import Votes
 from secateurs.pruners import BasePruner
+
+_NO_ROWS: dict[str, Any] = {"X": None, "X_test": None, "y_test": None, "sample_weight_test": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,10 @@ class Problem:
         Number of threads used to collect votes.
     row_hashes : ndarray of shape (n_samples,) or None
         Hashes of the rows to choose on, by which they are recognised among test rows.
+    scoring : Scoring
+        The score that matters.
+    sample_weight, sample_weight_test : ndarray or None
+        Weights of the rows to choose on and of those to test on, in scores.
 
     Examples
     --------
@@ -65,6 +73,11 @@ class Problem:
     oob: bool = False
     n_jobs: int | None = None
     row_hashes: NDArray[np.uint64] | None = None
+    scoring: Scoring = field(default_factory=lambda: Scoring.of(None, [0, 1]))
+    sample_weight: NDArray[np.float64] | None = None
+    sample_weight_test: NDArray[np.float64] | None = None
+    known_scores: Scores | None = field(default=None, repr=False)  # collected before
+    whole: tuple[Problem, NDArray[np.intp]] | None = field(default=None, repr=False)  # see `on`
 
     @classmethod
     def of(
@@ -77,13 +90,16 @@ class Problem:
         y_test: ArrayLike | None = None,
         oob: bool = False,
         n_jobs: int | None = None,
+        scoring: Any = None,
+        sample_weight: ArrayLike | None = None,
+        sample_weight_test: ArrayLike | None = None,
     ) -> Problem:
         """Check the input, as of `secateurs.prune` and `secateurs.compare`, and collect the votes.
 
         A problem is returned as it is, but for other test rows.
         """
         if isinstance(ensemble, Problem):
-            return ensemble.with_test(X_test, y_test)
+            return ensemble.with_test(X_test, y_test, sample_weight_test)
         if not isinstance(ensemble, Ensemble):
             ensemble = Predictions(ensemble) if is_table(ensemble) else as_ensemble(ensemble)
         if y is None:
@@ -116,14 +132,31 @@ class Problem:
             labels = votes.classes[votes.truth] if isinstance(votes, Votes) else None
             if doubt := doubt_order(ensemble, X, labels):
                 warnings.warn(doubt, stacklevel=3)
-        return cls(ensemble, votes, X, *test, oob, n_jobs, row_hashes(X))
+        n_test = 0 if test[1] is None else len(test[1])
+        problem = cls(
+            ensemble,
+            votes,
+            X,
+            *test,
+            oob,
+            n_jobs,
+            row_hashes(X),
+            Scoring.of(scoring, votes.classes),
+            check_weights(sample_weight, votes.n_samples, "sample_weight"),
+            check_weights(sample_weight_test, n_test, "sample_weight_test"),
+        )
+        problem.check_scoring()
+        return problem
 
-    def with_test(self, X_test: Any, y_test: ArrayLike | None) -> Problem:
+    def with_test(
+        self, X_test: Any, y_test: ArrayLike | None, sample_weight: ArrayLike | None = None
+    ) -> Problem:
         """Return the problem with these rows to test on; with neither, as it is."""
         if X_test is None and y_test is None:
             return self
-        X_test, y_test = _check_test(self.ensemble, X_test, y_test)
-        return replace(self, X_test=X_test, y_test=y_test)
+        X_test, truth = _check_test(self.ensemble, X_test, y_test)
+        weight = check_weights(sample_weight, _num_samples(truth), "sample_weight")
+        return replace(self, X_test=X_test, y_test=truth, sample_weight_test=weight)
 
     def with_rows(self, X: Any) -> Problem:
         """Return the problem with the rows to choose on, if they are given."""
@@ -138,8 +171,23 @@ class Problem:
         return replace(self, X=X)
 
     def without_rows(self) -> Problem:
-        """Return the problem without any rows: votes and hashes remain."""
-        return replace(self, X=None, X_test=None, y_test=None)
+        """Return the problem without any rows: votes, scores if collected, and hashes remain."""
+        known = self.__dict__.get("scores", self.known_scores)
+        return replace(self, known_scores=known, **_NO_ROWS)
+
+    def on(self, rows: NDArray[np.intp]) -> Problem:
+        """Return the problem of choosing on some of the rows, without test rows."""
+        weights = None if self.sample_weight is None else self.sample_weight[rows]
+        votes, whole = self.votes.rows(rows), (self, rows)
+        return replace(
+            self,
+            votes=votes,
+            sample_weight=weights,
+            row_hashes=None,
+            known_scores=None,
+            whole=whole,
+            **_NO_ROWS,
+        )
 
     @property
     def n_members(self) -> int:
@@ -176,6 +224,16 @@ class Problem:
         """The members' probabilities, or numbers, on the rows to choose on, with the truth."""
         if isinstance(self.votes, Scores):
             return self.votes
+        if self.known_scores is not None:
+            return self.known_scores
+        if self.whole is not None:
+            problem, rows = self.whole
+            return problem.scores.rows(rows)
+        if self.X is None and not self.is_predictions:
+            raise InputError(
+                "The rows chosen on are not kept, and probabilities are needed. Give them: {X}.",
+                X=...,
+            )
         y = self.votes.classes[self.votes.truth]
         if isinstance(self.ensemble, Predictions):
             return self.ensemble.scores.with_labels(y)
@@ -191,8 +249,34 @@ class Problem:
 
     def outputs_for(self, pruner: BasePruner) -> Votes | Scores:
         """Return what a method chooses by: scores where it and the ensemble's own vote use them."""
-        uses_scores = "probabilities" in pruner.outputs and self.ensemble.soft
-        return self.scores if self.is_regression or uses_scores else self.votes
+        uses_scores = "probabilities" in pruner.outputs and self.is_soft
+        return self.scores if uses_scores else self.votes
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether probabilities are known to the ensemble's own vote."""
+        return not self.is_regression and self.ensemble.soft
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the score is the fraction of rows that are right, each counting the same."""
+        return self.scoring.name == "accuracy" and self.sample_weight is None
+
+    def outputs_scored(self, test: bool = False) -> Votes | Scores:
+        """Return what the score is computed from, on the rows to choose on or to test on."""
+        if self.is_soft:
+            return self.test_scores if test else self.scores
+        return self.test_votes if test else self.votes
+
+    def check_scoring(self) -> None:
+        """Refuse a score that the ensemble's own vote cannot have."""
+        if self.scoring.needs == "probabilities" and not self.is_soft:
+            raise InputError(
+                f"{{scoring}} needs probabilities, but {type(self.ensemble.model).__name__} votes "
+                "by labels. Give a score of labels, such as balanced_accuracy, or an ensemble with "
+                "a soft vote.",
+                scoring=self.scoring.name,
+            )
 
     @property
     def n_reused(self) -> int:
@@ -200,6 +284,24 @@ class Problem:
         known = self.row_hashes
         hashes = None if known is None else row_hashes(self.X_test)
         return 0 if known is None or hashes is None else int(np.isin(hashes, known).sum())
+
+
+def check_weights(weights: ArrayLike | None, n_rows: int, name: str) -> NDArray[np.float64] | None:
+    """Return weights of rows, checked; None without any."""
+    if weights is None:
+        return None
+    try:
+        checked = np.array(weights, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{{{name}}} are not numbers.", **{name: ...}) from None
+    if checked.shape != (n_rows,):
+        raise InputError(
+            f"{{{name}}} has shape {checked.shape}. Give a weight for each of the {n_rows} rows.",
+            **{name: ...},
+        )
+    if not np.isfinite(checked).all() or (checked < 0).any() or not checked.any():
+        raise InputError(f"{{{name}}} must be finite and 0 or more, not all 0.", **{name: ...})
+    return checked
 
 
 def row_hashes(X: Any) -> NDArray[np.uint64] | None:
@@ -222,6 +324,8 @@ def _check_test(
         raise InputError(
             "{X_test} and {y_test} go together. Give both, or none.", X_test=..., y_test=...
         )
+    if ensemble.is_regression:
+        return X_test, as_numbers(y_test, _num_samples(X_test))
     labels = as_labels(y_test, "y_test").ravel()
     if _num_samples(X_test) != len(labels):
         raise InputError(

@@ -16,13 +16,13 @@ from sklearn.utils import check_random_state
 from secateurs._text import listed
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after
-from secateurs.evaluation._alternatives import Featured, evaluate_around, parameters_of
+from secateurs.evaluation._alternatives import Featured, evaluate_around, parameters_of, pruner_for
 from secateurs.evaluation._budget import Budget, Sizes
+from secateurs.evaluation._rows import Split
 from secateurs.exceptions import InputError
-from secateurs.outputs._folds import held_out_accuracy, split_votes
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
-from secateurs.pruners import BasePruner, make_pruner
+from secateurs.pruners import BasePruner
 from secateurs.pruners._base import SpreadPruner, check_option, resolve_keep
 from secateurs.pruners._selector import as_pruner
 
@@ -52,6 +52,8 @@ def prune(
     cost: ArrayLike | None = None,
     max_cost: float | None = None,
     vote: str = "auto",
+    scoring: Any = None,
+    sample_weight: ArrayLike | None = None,
     oob: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -78,7 +80,7 @@ def prune(
         Number of members to keep: a count, or a fraction of the ensemble. Without it and without
         a budget, the pruner's own default.
     tolerance : float, optional
-        Instead of ``keep``: keep the smallest sub-ensemble whose accuracy on rows held out is at
+        Instead of ``keep``: keep the smallest sub-ensemble whose score on rows held out is at
         most this much below that of the whole ensemble. Members are chosen on four fifths of the
         rows and scored on the fifth, five times.
     max_bytes : float, optional
@@ -91,6 +93,14 @@ def prune(
     vote : {"auto", "labels"}, default="auto"
         How accuracy is scored for ``tolerance``: as the ensemble's own predict votes, or by
         counting labels.
+    scoring : str or callable, optional
+        The score that matters, by its name in scikit-learn (``sklearn.metrics.get_scorer_names``)
+        or as ``scorer(estimator, X, y)``: for ``tolerance`` and ``pruner="auto"``, for methods
+        with a ``scoring`` of their own, and in figures. Accuracy by default, for regressors R².
+        What needs probabilities takes the mean of the members', as the ensemble itself.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows in scores. Methods that count labels do not look at them when they
+        choose.
     oob : bool, default=False
         X holds the training rows; use only votes on rows that a member was not trained on.
     n_jobs : int, optional
@@ -127,19 +137,20 @@ def prune(
     RandomForestClassifier(n_estimators=5, random_state=0)
     """
     check_option("vote", vote, VOTES)
-    problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs)
-    votes = problem.votes
+    weights: dict[str, Any] = {"sample_weight": sample_weight}
+    problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **weights)
     rng = check_random_state(random_state)
     budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
     if budget.is_set and keep is not None:
         raise InputError("{keep} and a budget exclude each other. Give one of them.", keep=keep)
-    method = _method(pruner, parameters, keep, rng, votes)
+    method = _method(pruner, parameters, keep, rng, problem)
     if budget.is_set:
         keep = Sizes(problem, method, rng).find(budget, vote)
     if keep is not None:
         method = method.with_keep(keep)
+    outputs = problem.outputs_for(method)
     if isinstance(method, SpreadPruner):
-        method.fit(votes, executor=executor, callback=callback)
+        method.fit(outputs, executor=executor, callback=callback)
     elif executor is not None:
         name = type(method).__name__
         raise InputError(
@@ -147,7 +158,7 @@ def prune(
             "leave out the executor."
         )
     else:
-        method.fit(votes)
+        method.fit(outputs)
     return Pruning(problem.without_rows(), method)
 
 
@@ -207,7 +218,14 @@ class Pruning:
         """Names of the kept members, in the order they were chosen."""
         return [self.ensemble.names[member] for member in self.member_indices]
 
-    def summary(self, X_test: Any, y_test: ArrayLike, *, random_state: Any = 0) -> pd.DataFrame:
+    def summary(
+        self,
+        X_test: Any,
+        y_test: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        random_state: Any = 0,
+    ) -> pd.DataFrame:
         """Compare the pruned ensemble with the whole one.
 
         Parameters
@@ -216,24 +234,27 @@ class Pruning:
             Rows to measure on, as for the ensemble's own predict; for predictions, predictions of
             all members on other rows.
         y_test : array-like of shape (n_samples,)
-            Their true labels.
+            Their true labels, or numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
         random_state : int, RandomState or None, default=0
             Random state of the bootstrap.
 
         Returns
         -------
         pandas.DataFrame
-            Lines for the number of members, accuracy, balanced accuracy, log loss, megabytes of
-            the pickle, and milliseconds to predict 1 and 1000 rows. Columns for the whole
-            ensemble, the pruned one and the change, with the 95 % interval of the change in
-            accuracy (paired bootstrap over rows). The name of the index tells whether the rows
-            were held out, or the members were chosen on them.
+            Lines for the number of members, accuracy, balanced accuracy, log loss and ROC AUC (of
+            regressors R², root mean squared error and mean absolute error), the score asked for,
+            megabytes of the pickle, and milliseconds to predict 1 and 1000 rows. Columns for the
+            whole ensemble, the pruned one and the change, with the 95 % interval of the change
+            (of accuracy, paired bootstrap over rows; otherwise the jackknife). The name of the
+            index tells whether the rows were held out, or the members were chosen on them.
 
         See Also
         --------
         report : Write an HTML report with figures.
         """
-        problem = self.problem.with_test(X_test, y_test)
+        problem = self.problem.with_test(X_test, y_test, sample_weight)
         return _before_after.summary(problem, self.pruner, check_random_state(random_state))
 
     def report(
@@ -336,7 +357,7 @@ def _method(
     parameters: Mapping[str, Any],
     keep: int | float | None,
     rng: np.random.RandomState,
-    votes: Votes,
+    problem: Problem,
 ) -> BasePruner:
     """Return the pruner to fit, with the random state where it takes one."""
     if not isinstance(pruner, str):
@@ -349,18 +370,27 @@ def _method(
             raise InputError(
                 f"{{pruner}} takes no parameters, but got {listed(parameters)}.", pruner=pruner
             )
-        return _best_method(votes, 0.1 if keep is None else keep, rng)
-    method = make_pruner(pruner, **parameters)
+        return _best_method(problem, 0.1 if keep is None else keep, rng)
+    method = pruner_for(problem, pruner, **parameters)
     return method.seed(rng.randint(2**31)) if hasattr(method, "random_state") else method
 
 
-def _best_method(votes: Votes, keep: int | float, rng: np.random.RandomState) -> BasePruner:
-    """Return the method that does best on rows held out."""
-    n_keep = resolve_keep(keep, votes.n_members)
-    parts = split_votes(votes, rng)
+def _best_method(problem: Problem, keep: int | float, rng: np.random.RandomState) -> BasePruner:
+    """Return the method that does best on rows held out, by the score that matters."""
+    n_keep = resolve_keep(keep, problem.n_members)
+    parts = list(Split(problem, rng).parts())
 
-    def accuracy(method: BasePruner) -> float:
-        return held_out_accuracy(parts, lambda part: clone(method).fit(part).member_indices_)
+    def score(method: BasePruner) -> float:
+        total = None
+        for part in parts:
+            outputs = part.problem.outputs_for(method)
+            scored = part.scored([clone(method).fit(outputs).member_indices_.tolist()])
+            total = scored if total is None else total + scored
+        assert total is not None
+        return float(total.values[0])
 
-    methods = [make_pruner(name, keep=n_keep, **parameters) for name, parameters in _CANDIDATES]
-    return max((m for m in methods if m.takes_missing or not votes.has_missing), key=accuracy)
+    methods = [pruner_for(problem, name, keep=n_keep, **given) for name, given in _CANDIDATES]
+    able = [m for m in methods if m.takes_missing or not problem.votes.has_missing]
+    if problem.is_regression:
+        able = [m for m in able if "numbers" in m.outputs]
+    return max(able, key=score)

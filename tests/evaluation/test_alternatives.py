@@ -9,15 +9,16 @@ import cases
 import naive
 from secateurs import COMEP, Votes
 from secateurs.evaluation._alternatives import weight_grid, weighted_choosers
+from secateurs.problem import Problem
 
 
 @given(cases.cases(most_members=6, most_samples=40), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 def test_choices_from_known_distances_are_those_of_comep(case, weight):
     with np.errstate(all="raise"):
-        votes = Votes.encode(*case)
+        problem = Problem(None, Votes.encode(*case))
     for start in ("spread", "relevance", case.n_members - 1):
         pruner = COMEP(start=start)
-        chosen = weighted_choosers(pruner, [weight], case.n_members)[repr(weight)](votes)
+        chosen = weighted_choosers(pruner, [weight], case.n_members)[repr(weight)](problem)
         assert chosen.order == naive.comep(case.votes, case.y, case.n_members, weight, start)
 
 
@@ -30,7 +31,7 @@ def test_many_members_are_chosen_as_comep_does(n_members, start):
     choosers = weighted_choosers(pruner, [0.1, 0.5], n_members)
     for weight in (0.1, 0.5):
         alone = COMEP(n_members, weight, start, random_state=3).fit(votes)
-        assert choosers[repr(weight)](votes).order == alone.member_indices_.tolist()
+        assert choosers[repr(weight)](Problem(None, votes)).order == alone.member_indices_.tolist()
 
 
 def test_the_grid_has_twentieths_and_more():

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -15,6 +16,8 @@ from fitted_models import CHOOSE, FIT, MODELS, TEST, X, Y
 from secateurs import prune
 from secateurs.evaluation import _before_after
 from secateurs.exceptions import InputError
+
+_AUC = {False: "ROC AUC", True: "ROC AUC one-vs-rest"}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -31,6 +34,14 @@ def test_the_summary_measures_through_the_models_themselves(fitted, name):
     change = table.loc["accuracy", "change"]
     assert table.loc["accuracy", "low"] <= change <= table.loc["accuracy", "high"]
     scores = ["accuracy", "balanced accuracy", "log loss"]
+    for column, scored in (("before", model), ("after", pruning.estimator)):
+        shares = scored.predict_proba(X[TEST])
+        expected = log_loss(Y[TEST], shares, labels=model.classes_)
+        np.testing.assert_allclose(table.loc["log loss", column], expected)
+        many = {"multi_class": "ovr", "labels": model.classes_} if shares.shape[1] > 2 else {}
+        auc = roc_auc_score(Y[TEST], shares if many else shares[:, 1], **many)
+        np.testing.assert_allclose(table.loc[_AUC[bool(many)], column], auc)
+    scores.append(_AUC[bool(many)])
     measured = ["megabytes", "ms for 1 row", "ms for 1000 rows"]
     assert list(table.index) == ["members", *scores, *measured]
     assert list(table.columns) == ["before", "after", "change", "low", "high"]

@@ -144,7 +144,7 @@ def _measure(problem: Any, pruner: Any, seed: int) -> tuple[str, Figures]:
     from sklearn.utils import check_random_state
 
     from secateurs.evaluation._alternatives import evaluate_around
-    from secateurs.evaluation._before_after import costs, count, held_out_accuracy, measure
+    from secateurs.evaluation._before_after import costs, count, held_out_score, measure
 
     if problem.has_test:
         return measure(problem, pruner, check_random_state(seed), files=True)
@@ -152,7 +152,7 @@ def _measure(problem: Any, pruner: Any, seed: int) -> tuple[str, Figures]:
         warnings.simplefilter("ignore")  # printed already, about all rows
         evaluation = evaluate_around(problem, pruner, beside=False)
     (curve,) = evaluation.curves.values()
-    accuracy = held_out_accuracy(curve, len(pruner.member_indices_))
+    accuracy = held_out_score(curve, len(pruner.member_indices_))
     rows = f"rows to choose on ({problem.votes.n_samples}), 5-fold cross-fitting"
     figures = count(pruner) | {_CROSS_FITTED: accuracy} | costs(problem, pruner)
     return " ".join([rows, *evaluation.remarks]), figures

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from secateurs.comparison import Comparison
 from secateurs.displays._base import COLOURS, DASHES, Display, evaluation_of
 from secateurs.evaluation._diagnostics import right_by_size
-from secateurs.evaluation._rows import Floats
+from secateurs.evaluation._score_curve import Floats
 from secateurs.pruning import Pruning
 
 

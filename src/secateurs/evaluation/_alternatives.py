@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from secateurs._methods import METHODS, floor, shown_beside
 from secateurs.evaluation._curves import Chooser, Evaluation, Selection, SizeCurve, choose, evaluate
 from secateurs.evaluation._diagnostics import MOST_LIVE
-from secateurs.evaluation._rows import Floats, Split
+from secateurs.evaluation._rows import Split
+from secateurs.evaluation._score_curve import Floats
 from secateurs.measures import disagreement
 from secateurs.objectives import TDAS
 from secateurs.outputs._votes import Votes
@@ -53,15 +54,15 @@ class Featured(NamedTuple):
 
 def evaluate_around(problem: Problem, pruner: BasePruner, beside: bool = True) -> Evaluation:
     """Evaluate a fitted pruner at all sizes, and quick methods beside it, on the same rows."""
-    split, votes = Split(problem), problem.votes
+    split = Split(problem)
     keep, largest = len(pruner.member_indices_), _largest(pruner)
     selection, chooser, remarks = _own_selection(problem, pruner, largest)
-    others, _ = named_pruners(shown_beside(), votes, weight_of(pruner), 0)
+    others, _ = named_pruners(shown_beside(), problem, weight_of(pruner), 0)
     own = label_of(pruner)
     choosers: dict[str, Chooser] = {own: chooser}
     for name, other in others.items() if beside else ():
         same = name == own or (is_live(other) and is_live(pruner))
-        if not same and (other.takes_missing or not votes.has_missing):
+        if not same and (other.takes_missing or not problem.votes.has_missing):
             choosers[name] = partial(choose, other, [keep], largest)
     curves = evaluate(split, choosers, [keep], given={own: selection})
     for curve in curves.values():  # their warnings concern larger sets than were asked for
@@ -77,7 +78,7 @@ def _own_selection(
     keep = len(kept)
     if pruner.is_nested:
         chooser = partial(choose, pruner, [keep], largest)
-        selection = chooser(problem.votes)
+        selection = chooser(problem)
         if selection.members(keep) == kept:  # otherwise it drew random numbers anew
             return selection, chooser, ()
     one = Selection(np.array([keep]), None, {keep: kept}, {keep: pruner})
@@ -116,25 +117,28 @@ def live_pruner(evaluation: Evaluation, pruner: BasePruner) -> COMEP:
 
 
 def named_pruners(
-    methods: str | Iterable[str | BasePruner], votes: Votes, diversity_weight: Any, seed: int
+    methods: str | Iterable[str | BasePruner], problem: Problem, diversity_weight: Any, seed: int
 ) -> tuple[dict[str, BasePruner], list[str]]:
     """Return the methods to compare by their labels, with the floor, and notes.
 
     λ and the seed are for methods given by name, whose long searches are cut to ``most_rounds``.
-    Where votes are missing, "all" leaves out methods that need every vote.
+    Where votes are missing, "all" leaves out methods that need every vote; for numbers, those that
+    need classes.
     """
-    everything = isinstance(methods, str)
+    everything, votes = isinstance(methods, str), problem.votes
     if everything:
         check_option("methods", methods, ("all",))
     pruners: dict[str, BasePruner] = {}
     notes = []
     for method in [*(METHODS if everything else methods), floor()]:
         if isinstance(method, str):
-            pruner, note = _named(method, votes.n_members, diversity_weight)
+            pruner, note = _named(method, problem, diversity_weight)
             pruner.seed(seed)
             notes += note
         else:
             pruner = clone(as_pruner(method))
+        if everything and problem.is_regression and "numbers" not in pruner.outputs:
+            continue
         if everything and votes.has_missing and not pruner.takes_missing:
             notes.append(f"{method} is left out: it cannot work with missing votes.")
             continue
@@ -150,11 +154,11 @@ def parameters_of(pruner: BasePruner) -> dict[str, Any]:
     }
 
 
-def _named(name: str, n_members: int, diversity_weight: Any) -> tuple[BasePruner, list[str]]:
-    pruner = make_pruner(name)
+def _named(name: str, problem: Problem, diversity_weight: Any) -> tuple[BasePruner, list[str]]:
+    pruner = pruner_for(problem, name)
     if hasattr(pruner, "diversity_weight"):
         pruner.set_params(diversity_weight=diversity_weight)
-    rounds, most = resolve_iterations("auto", n_members), pruner.most_rounds
+    rounds, most = resolve_iterations("auto", problem.n_members), pruner.most_rounds
     if most is None or rounds <= most:
         return pruner, []
     pruner.set_params(n_iterations=most)
@@ -162,6 +166,14 @@ def _named(name: str, n_members: int, diversity_weight: Any) -> tuple[BasePruner
         f"{name.lower()} made {most:,} rounds of the {rounds:,} it makes by itself; more may "
         "find better sets."
     ]
+
+
+def pruner_for(problem: Problem, name: str, **parameters: Any) -> BasePruner:
+    """Return a method by its name; one that optimises a score gets the score that matters."""
+    pruner = make_pruner(name, **parameters)
+    if "scoring" in pruner.get_params(deep=False) and "scoring" not in parameters:
+        pruner.set_params(scoring=problem.scoring.scorer)
+    return pruner
 
 
 def weight_grid(*more: float) -> list[float]:
@@ -180,16 +192,18 @@ def weighted_choosers(pruner: COMEP, weights: Sequence[float], largest: int) -> 
 
     Examples
     --------
-    >>> from secateurs import COMEP, Votes
+    >>> from secateurs import COMEP
     >>> from secateurs.evaluation._alternatives import weighted_choosers
-    >>> votes = Votes.encode([[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]], [0, 0, 1, 1])
-    >>> weighted_choosers(COMEP(), [0.0, 0.3], 2)["0.3"](votes).order
+    >>> from secateurs.problem import Problem
+    >>> votes = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]]
+    >>> problem = Problem.of(votes, y=[0, 0, 1, 1])
+    >>> weighted_choosers(COMEP(), [0.0, 0.3], 2)["0.3"](problem).order
     [0, 2]
     """
     known = lru_cache(maxsize=1)(distances_of)  # choosers are asked in turn about the same votes
 
-    def choose_with(weight: float, votes: Votes) -> Selection:
-        objective = _KnownTDAS(votes, weight, known(votes))
+    def choose_with(weight: float, problem: Problem) -> Selection:
+        objective = _KnownTDAS(problem.votes, weight, known(problem.votes))
         members, _ = pruner.grow(objective, largest, check_random_state(pruner.random_state))
         return Selection(np.arange(1, len(members) + 1), list(members))
 

@@ -2,20 +2,23 @@
 
 import pickle
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array
 from secateurs.evaluation._budget import own_vote, predictor, timings
 from secateurs.evaluation._curves import SizeCurve
+from secateurs.evaluation._score_curve import change_of
+from secateurs.measures._scoring import Scoring
 from secateurs.outputs._predictions import Predictions
 from secateurs.persistence._export import onnx_bytes
 from secateurs.persistence._skops import dump_skops
@@ -52,19 +55,74 @@ def measure(
 ) -> tuple[str, dict[str, Figure]]:
     """Measure on the test rows; return what they are, and the figures, with file sizes if asked."""
     rows = _which_rows(problem)
-    X, truth = problem.X_test, problem.y_test
+    X, truth, weight = problem.X_test, problem.y_test, problem.sample_weight_test
     assert truth is not None
     both = _members(pruner)
     figures = count(pruner)
     if isinstance(X, Predictions):
         before, after = (own_vote(X, None, members) for members in both)
-        return rows, figures | _accuracy(truth, before, after, rng)
-    before, after = (predictor(problem.ensemble, members)(X) for members in both)
-    figures |= _accuracy(truth, before, after, rng)
+    else:
+        before, after = (predictor(problem.ensemble, members)(X) for members in both)
+    if problem.is_regression:
+        figures |= scored(problem, _OF_NUMBERS, before, after)
+    else:
+        figures |= _accuracy(truth, before, after, weight, rng)
+        shares = _probabilities(problem, pruner)
+        figures |= {} if shares is None else scored(problem, _OF_PROBABILITIES, *shares)
+        if problem.scoring.needs == "probabilities" and shares is not None:
+            before, after = shares
+    if problem.scoring.label not in figures:
+        figures |= scored(problem, [problem.scoring], before, after)
+    return rows, figures if problem.is_predictions else figures | costs(
+        problem, pruner, files=files
+    )
+
+
+_OF_NUMBERS = ("r2", "neg_root_mean_squared_error", "neg_mean_absolute_error")
+_OF_PROBABILITIES = ("neg_log_loss", "roc_auc")
+
+
+def scored(
+    problem: Problem, scorings: Iterable[str | Scoring], before: Array, after: Array
+) -> dict[str, Figure]:
+    """Score both answers to the test rows, as people know the scores; with intervals."""
+    truth, weight = np.asarray(problem.y_test), problem.sample_weight_test
+    classes = problem.scoring.classes
+    if len(classes) and not np.isin(truth, classes).all():
+        return {}  # a class that the model never saw has no probability
+    figures = {}
+    for asked in scorings:
+        if asked == "roc_auc" and len(np.unique(truth)) != len(classes):
+            continue  # undefined where a class is missing
+        name = "roc_auc_ovr" if asked == "roc_auc" and len(classes) > 2 else asked
+        scoring = name if isinstance(name, Scoring) else Scoring.of(name, classes)
+        figures[scoring.label] = _figure(scoring, truth, before, after, weight)
+    return figures
+
+
+def _figure(
+    scoring: Scoring, truth: Array, before: Array, after: Array, weight: Array | None
+) -> Figure:
+    """Return a score of two answers, and the 95 % interval of its change by the jackknife."""
+    sign = 1.0 if scoring.larger_is_better else -1.0
+    whole, kept, half = change_of(scoring, truth, before, after, weight)
+    change = sign * (kept - whole)
+    return Figure(sign * whole, sign * kept, change - half, change + half)
+
+
+def _probabilities(problem: Problem, pruner: BasePruner) -> tuple[Array, Array] | None:
+    """Return what the whole ensemble and the pruned one say of the test rows; None by labels."""
+    if isinstance(problem.X_test, Predictions):
+        if not problem.X_test.soft:
+            return None
+        whole, kept = _members(pruner)
+        scores = problem.test_scores
+        return scores.average(whole), scores.average(kept)
     models = _models(problem, pruner)
-    if all(hasattr(model, "predict_proba") for model in models):
-        figures["log loss"] = Figure(_log_loss(models[0], X, truth), _log_loss(models[1], X, truth))
-    return rows, figures | costs(problem, pruner, files=files)
+    if not all(hasattr(model, "predict_proba") for model in models):
+        return None
+    before, after = (model.predict_proba(problem.X_test) for model in models)
+    return before, after
 
 
 def count(pruner: BasePruner) -> dict[str, Figure]:
@@ -73,11 +131,11 @@ def count(pruner: BasePruner) -> dict[str, Figure]:
     return {"members": Figure(len(whole), len(kept))}
 
 
-def held_out_accuracy(curve: SizeCurve, size: int) -> Figure:
-    """Return the accuracy on rows held out, as a curve has it."""
-    own, place = curve.own, curve.selection.place(size)
-    change, half = float(own.change[place]), float(own.half_width[place])
-    return Figure(own.whole_accuracy, float(own.accuracy[place]), change - half, change + half)
+def held_out_score(curve: SizeCurve, size: int) -> Figure:
+    """Return the score that matters on rows held out, as a curve has it."""
+    scored, place = curve.scored, curve.selection.place(size)
+    change, half = float(scored.change[place]), float(scored.half_width[place])
+    return Figure(scored.whole_value, float(scored.values[place]), change - half, change + half)
 
 
 def costs(problem: Problem, pruner: BasePruner, *, files: bool = True) -> dict[str, Figure]:
@@ -163,30 +221,31 @@ def _which_rows(problem: Problem) -> str:
 
 
 def _accuracy(
-    truth: Array, before: Array, after: Array, rng: np.random.RandomState
+    truth: Array, before: Array, after: Array, weight: Array | None, rng: np.random.RandomState
 ) -> dict[str, Figure]:
     right, still = before == truth, after == truth
     # Each row is worth −1, 0 or 1 of change: resampling rows is drawing from those three.
     n_rows = len(truth)
-    lost, won = (right & ~still).sum() / n_rows, (still & ~right).sum() / n_rows
-    draws = rng.multinomial(n_rows, [lost, won, max(0.0, 1 - lost - won)], size=_N_BOOTSTRAP)
-    low, high = np.percentile((draws[:, 1] - draws[:, 0]) / n_rows, [2.5, 97.5])
+    if weight is None:
+        lost, won = (right & ~still).sum() / n_rows, (still & ~right).sum() / n_rows
+        draws = rng.multinomial(n_rows, [lost, won, max(0.0, 1 - lost - won)], size=_N_BOOTSTRAP)
+        changes = (draws[:, 1] - draws[:, 0]) / n_rows
+    else:  # the rows drawn, with their weights
+        counts = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), size=_N_BOOTSTRAP) * weight
+        changes = counts @ (still.astype(float) - right) / counts.sum(axis=1)
+    low, high = np.percentile(changes, [2.5, 97.5])
+    was, now = (float(np.average(found, weights=weight)) for found in (right, still))
     return {
-        "accuracy": Figure(float(right.mean()), float(still.mean()), float(low), float(high)),
-        "balanced accuracy": balanced_accuracy(truth, before, after),
+        "accuracy": Figure(was, now, float(low), float(high)),
+        "balanced accuracy": balanced_accuracy(truth, before, after, weight),
     }
 
 
-def balanced_accuracy(truth: Array, before: Array, after: Array) -> Figure:
+def balanced_accuracy(
+    truth: Array, before: Array, after: Array, weight: Array | None = None
+) -> Figure:
     """Return the mean, over classes, of the fraction of rows right."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # classes that only predictions show
-        score = balanced_accuracy_score
-        return Figure(float(score(truth, before)), float(score(truth, after)))
-
-
-def _log_loss(model: Any, X: Any, truth: Array) -> float:
-    classes = model.classes_
-    if not np.isin(truth, classes).all():
-        return float("nan")  # a class the model never saw: an infinite loss
-    return float(log_loss(truth, model.predict_proba(X), labels=classes))
+        score = partial(balanced_accuracy_score, truth, sample_weight=weight)
+        return Figure(float(score(before)), float(score(after)))

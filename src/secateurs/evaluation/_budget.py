@@ -3,7 +3,7 @@
 import pickle
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -77,7 +77,8 @@ class Sizes:
         return self._order[:n_keep] if self.pruner.is_nested else self._chosen(n_keep)
 
     def _chosen(self, n_keep: int) -> list[int]:
-        return self.pruner.with_keep(n_keep).fit(self.problem.votes).member_indices_.tolist()
+        outputs = self.problem.outputs_for(self.pruner)
+        return self.pruner.with_keep(n_keep).fit(outputs).member_indices_.tolist()
 
     @cached_property
     def _order(self) -> list[int]:
@@ -91,36 +92,41 @@ class Sizes:
         if budget.tolerance is None:
             assert largest is not None
             return largest
-        sizes, accuracies = self.held_out_curve(vote)
-        enough = sizes[accuracies >= accuracies[-1] - budget.tolerance - 1e-12]
+        sizes, scores = self.held_out_curve(vote)
+        enough = sizes[scores >= scores[-1] - budget.tolerance - 1e-12]
         if largest is not None and enough[0] > largest:
-            within = accuracies[sizes <= largest]
+            within, scoring = scores[sizes <= largest], self.problem.scoring
             raise BudgetError(
                 f"No sub-ensemble of at most {counted(largest, 'member')}, as the budget allows, "
-                f"meets {{tolerance}}: on rows held out the whole ensemble has "
-                f"{accuracies[-1]:.4f}, the best of these {within.max():.4f}. Allow more, or a "
-                "larger tolerance.",
+                f"meets {{tolerance}}: on rows held out the {scoring.label} of the whole ensemble "
+                f"is {scoring.shown(scores[-1]):.4f}, the best of these "
+                f"{scoring.shown(within.max()):.4f}. Allow more, or a larger tolerance.",
                 tolerance=budget.tolerance,
             )
         return int(enough[0])
 
     def held_out_curve(self, vote: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return sizes, the last one being all members, and their accuracy on rows held out."""
+        """Return sizes, the last one being all members, and their score on rows held out."""
         n_members, nested = self.problem.n_members, self.pruner.is_nested
         sizes = np.arange(1, n_members + 1)
         if not nested:  # a search for each: about twenty, denser at the start
             sizes = np.unique(np.geomspace(1, n_members, 20).round().astype(np.intp))
-        right = np.zeros(len(sizes), dtype=np.int64)
         problem = self.problem.without_rows()  # not even test rows: cross-fit
-        if vote == "auto":
+        own = vote == "auto"
+        if own and not problem.is_regression:
             problem = problem.with_rows(self.problem.X)
-        for votes, blocks in Split(problem, self.rng).parts():
-            part = Sizes(replace(problem, votes=votes), self.pruner, self.rng)
-            groups = [part.members(size) for size in sizes[:-1]]
-            groups.append(part.members(n_members) if nested else list(range(n_members)))
-            for ballots in blocks:
-                right += score(ballots, groups, own=vote == "auto")[0].right
-        return sizes, right / self.problem.votes.n_samples
+        right, scored = np.zeros(len(sizes), dtype=np.int64), None
+        for part in Split(problem, self.rng).parts():
+            chosen = Sizes(part.problem, self.pruner, self.rng)
+            groups = [chosen.members(size) for size in sizes[:-1]]
+            groups.append(chosen.members(n_members) if nested else list(range(n_members)))
+            if problem.counts_rows:
+                for ballots in part.ballots():
+                    right += score(ballots, groups, own=own)[0].right
+            else:
+                found = part.scored(groups)
+                scored = found if scored is None else scored + found
+        return sizes, right / problem.votes.n_samples if scored is None else scored.values
 
     def _largest(self, name: str, budget: Budget) -> int:
         """Return the largest size within a limit, by bisection: cost grows with size."""
@@ -152,8 +158,12 @@ _COSTS: dict[str, Callable[[Problem, Budget, list[int]], float]] = {
 
 
 def own_vote(ensemble: Ensemble, X: Any, members: Sequence[int]) -> NDArray[Any]:
-    """Return the labels that members vote for together, as in their ensemble."""
+    """Return what members answer together, as in their ensemble: labels, or numbers."""
     prepared = ensemble.prepare(X)
+    if ensemble.is_regression:
+        answers = [ensemble.numbers(prepared, member) for member in members]
+        weights = None if ensemble.weights is None else ensemble.weights[list(members)]
+        return np.average(answers, axis=0, weights=weights)
     tally: Any = sum(ensemble.contribution(prepared, member) for member in members)
     return ensemble.classes[tally.argmax(axis=1)]
 

@@ -8,13 +8,14 @@ import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
-from secateurs.evaluation._rows import Ballots, Floats, Split, VotedRows
-from secateurs.outputs._votes import Votes
+from secateurs.evaluation._rows import Ballots, Part, Split, VotedRows
+from secateurs.evaluation._score_curve import Floats, ScoreCurve
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 
@@ -59,6 +60,21 @@ class Score:
     def change(self) -> Floats:
         """Accuracy minus that of the whole ensemble, by size."""
         return (self.won - self.lost) / self.n_rows
+
+    @property
+    def values(self) -> Floats:
+        """The accuracy, under the name that any score has in `ScoreCurve`."""
+        return self.accuracy
+
+    @property
+    def whole_value(self) -> float:
+        """The accuracy of the whole ensemble, under the name that any score has."""
+        return self.whole_accuracy
+
+    @property
+    def standard_error(self) -> Floats:
+        """Standard error of the accuracy, by size."""
+        return np.sqrt(self.accuracy * (1 - self.accuracy) / self.n_rows)
 
     @property
     def half_width(self) -> Floats:
@@ -122,7 +138,10 @@ class SizeCurve:
     selection : Selection
         What it selects on all rows to choose on.
     labels, own : Score
-        Rows held out that are right: counting labels, and by the ensemble's own vote.
+        Rows held out that are right: counting labels, and by the ensemble's own vote. Not there
+        for numbers.
+    scored : Score or ScoreCurve
+        The score that matters, on rows held out; ``own`` where that is the accuracy.
     predicted : dict of int to ndarray
         Codes voted for on the rows judged on, for the sizes asked for; by the own vote.
     """
@@ -130,6 +149,7 @@ class SizeCurve:
     selection: Selection
     labels: Score = field(init=False)
     own: Score = field(init=False)
+    scored: Score | ScoreCurve = field(init=False)
     predicted: dict[int, Array] = field(default_factory=dict)
 
 
@@ -182,11 +202,11 @@ class Evaluation:
         )
 
 
-Chooser = Callable[[Votes], Selection]
+Chooser = Callable[[Problem], Selection]
 
 
 def choose(
-    pruner: BasePruner, sizes: Sequence[int], largest: int | None, votes: Votes
+    pruner: BasePruner, sizes: Sequence[int], largest: int | None, problem: Problem
 ) -> Selection:
     """Let a method select members for each size.
 
@@ -194,13 +214,14 @@ def choose(
     cut from that. Without a largest, it selects for each size in any case.
     """
     once = pruner.is_nested and largest is not None
+    outputs = problem.outputs_for(pruner)
     fitted, seconds = {}, {}
     notes: dict[str, None] = {}
     for size in [largest or 0] if once else sizes:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.perf_counter()
-            fitted[size] = pruner.with_keep(size).fit(votes)
+            fitted[size] = pruner.with_keep(size).fit(outputs)
             seconds[size] = time.perf_counter() - start
         notes |= {str(warning.message): None for warning in caught}
     sets = {size: part.member_indices_.tolist() for size, part in fitted.items()}
@@ -226,23 +247,37 @@ def evaluate(
     n_rows = split.judged_on.votes.n_samples
     total, done = len(choosers) * split.n_choices - len(known), 0
 
-    def selected(name: str, votes: Votes) -> Selection:
+    def selected(name: str, problem: Problem) -> Selection:
         nonlocal done
-        selection = choosers[name](votes)
+        selection = choosers[name](problem)
         done += 1
         if callback is not None:
             callback(done, total, name)
         return selection
 
-    everything = split.problem.votes
+    everything = split.problem
     curves = {name: SizeCurve(known.get(name) or selected(name, everything)) for name in choosers}
-    for votes, blocks in split.parts():
-        same = votes is everything
-        part = {n: c.selection if same else selected(n, votes) for n, c in curves.items()}
-        for ballots in blocks:
+    for part in split.parts():
+        same = part.problem is everything
+        chosen = {n: c.selection if same else selected(n, part.problem) for n, c in curves.items()}
+        for ballots in part.ballots() if not everything.is_regression else ():
             for name, curve in curves.items():
-                _judge(curve, part[name], ballots, sizes, n_rows)
+                _judge(curve, chosen[name], ballots, sizes, n_rows)
+        if not everything.counts_rows:
+            for name, curve in curves.items():
+                _score(curve, chosen[name], part, sizes)
+    if everything.counts_rows:
+        for curve in curves.values():
+            curve.scored = curve.own
     return curves
+
+
+def _score(curve: SizeCurve, selection: Selection, part: Part, sizes: Sequence[int]) -> None:
+    """Add the score on the rows of a part to a curve."""
+    wanted = [selection.place(size) for size in sizes if size in selection.sizes]
+    scored = part.scored(selection.groups, wanted)
+    earlier: Any = getattr(curve, "scored", None)
+    curve.scored = scored if earlier is None else earlier + scored
 
 
 def whole_vote(rows: VotedRows) -> Array:

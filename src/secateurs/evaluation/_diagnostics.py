@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.evaluation._curves import score
-from secateurs.evaluation._rows import Floats, VotedRows
+from secateurs.evaluation._rows import VotedRows
+from secateurs.evaluation._score_curve import Floats
 from secateurs.measures import kappa, nvi
 from secateurs.measures._pair import ratio
 from secateurs.outputs._votes import Votes

@@ -4,7 +4,7 @@ Members are chosen on some rows and judged on others: on test rows if there are 
 each fifth of the rows in turn, chosen on the other four.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,15 +15,14 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs._labels import Array
 from secateurs.ensembles import Ensemble
+from secateurs.evaluation._score_curve import Floats, ScoreCurve, score_curve
 from secateurs.outputs import _vote_kernels
-from secateurs.outputs._folds import N_FOLDS, cross_fit
+from secateurs.outputs._folds import N_FOLDS, folds
 from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 
 _MOST_NUMBERS = 1 << 24  # of the members' contributions, held at once
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,10 +163,49 @@ class Split:
         """Number of times a method has to choose: on all rows, and on each four fifths."""
         return 1 if self.problem.has_test else 1 + min(N_FOLDS, self.problem.votes.n_samples)
 
-    def parts(self) -> Iterator[tuple[Votes, Iterator[Ballots]]]:
-        """Yield votes to choose by and votes to judge on, five times when cross-fitting."""
-        if self.testing is not None:
-            yield self.problem.votes, self.testing.ballots()
+    def parts(self) -> Iterator["Part"]:
+        """Yield problems to choose on with rows to judge on, five times when cross-fitting."""
+        problem = self.problem
+        if problem.has_test:
+            yield Part(problem, self, None)
             return
-        for votes, held_out in cross_fit(self.problem.votes, check_random_state(self.seed)):
-            yield votes, self.choosing.ballots(held_out)
+        for chosen_on, held_out in folds(problem.votes.truth, check_random_state(self.seed)):
+            yield Part(problem.on(chosen_on), self, held_out)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A problem to choose on, and rows to judge on.
+
+    Attributes
+    ----------
+    problem : Problem
+        What to choose on.
+    split : Split
+        What it is part of.
+    held_out : ndarray or None
+        The rows of the split to judge on; None for the rows to test on.
+    """
+
+    problem: Problem
+    split: Split
+    held_out: NDArray[np.intp] | None
+
+    def ballots(self) -> Iterator[Ballots]:
+        """Yield the votes on the rows to judge on, in blocks that fit in memory."""
+        if self.held_out is not None:
+            return self.split.choosing.ballots(self.held_out)
+        assert self.split.testing is not None
+        return self.split.testing.ballots()
+
+    def scored(self, groups: Sequence[Sequence[int]], wanted: Container[int] = ()) -> ScoreCurve:
+        """Score groups of members on the rows to judge on, by the score that matters."""
+        problem, rows = self.split.problem, self.held_out
+        outputs = problem.outputs_scored(test=rows is None)
+        weights = problem.sample_weight_test if rows is None else problem.sample_weight
+        if rows is not None:
+            outputs = outputs.rows(rows)
+            weights = None if weights is None else weights[rows]
+        return score_curve(
+            outputs, groups, problem.scoring, problem.ensemble.weights, weights, wanted
+        )

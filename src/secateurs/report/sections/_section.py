@@ -59,7 +59,7 @@ class Subject:
             return _before_after.measure(problem, pruner, check_random_state(0), files=True)[1]
         balanced = _before_after.balanced_accuracy(problem.votes.truth, *self.voted)
         figures = {
-            "accuracy": _before_after.held_out_accuracy(self.curve, self.keep),
+            "accuracy": _before_after.held_out_score(self.curve, self.keep),
             "balanced accuracy": balanced,
         }
         return _before_after.count(pruner) | figures | _before_after.costs(problem, pruner)

@@ -1,0 +1,153 @@
+"""Any score by size, on rows held out."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_regression
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, get_scorer, make_scorer
+from sklearn.naive_bayes import GaussianNB
+
+from secateurs import compare, prune
+from secateurs.exceptions import InputError
+from secateurs.problem import Problem
+
+SCORES = ["balanced_accuracy", "neg_log_loss", "neg_brier_score", "roc_auc", "f1"]
+N_TRAIN, N_CHOOSE = 300, 600
+
+
+@pytest.fixture(scope="module")
+def rare():
+    """A forest, and rows with a rare class."""
+    X, y = make_classification(900, 12, n_informative=6, weights=[0.85], random_state=0)
+    return RandomForestClassifier(30, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN]), X, y
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    X, y = make_regression(900, 8, noise=30, random_state=0)
+    return RandomForestRegressor(30, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN]), X, y
+
+
+def rows(X, y):
+    return X[N_TRAIN:N_CHOOSE], y[N_TRAIN:N_CHOOSE]
+
+
+def held_out(X, y):
+    return {"X_test": X[N_CHOOSE:], "y_test": y[N_CHOOSE:]}
+
+
+@pytest.mark.parametrize("name", [*SCORES, make_scorer(f1_score, average="macro")])
+def test_lines_have_the_score_that_the_pruned_model_has(rare, name):
+    forest, X, y = rare
+    found = compare(forest, *rows(X, y), ["best"], keep=[3, 9], scoring=name, **held_out(X, y))
+    board, scorer = found.leaderboard(), get_scorer(name)
+    for line in board.to_dict("records"):
+        model = forest
+        if line["method"] != "all members":
+            model = found.pruning(line["method"], line["keep"]).estimator
+        expected = scorer(model, X[N_CHOOSE:], y[N_CHOOSE:])
+        np.testing.assert_allclose(line[found.score], expected, rtol=0.01, atol=1e-3)
+        assert line["low"] <= line["change"] <= line["high"]
+    assert board[found.score].is_monotonic_decreasing
+
+
+@pytest.mark.parametrize("name", ["r2", "neg_mean_absolute_error", "neg_mean_squared_error"])
+def test_lines_of_regressors_have_the_score_that_the_pruned_model_has(numbers, name):
+    forest, X, y = numbers
+    found = compare(forest, *rows(X, y), ["best"], keep=[3, 9], scoring=name, **held_out(X, y))
+    scorer = get_scorer(name)
+    for line in found.leaderboard().to_dict("records"):
+        model = forest
+        if line["method"] != "all members":
+            model = found.pruning(line["method"], line["keep"]).estimator
+        expected = scorer(model, X[N_CHOOSE:], y[N_CHOOSE:])
+        np.testing.assert_allclose(line[name], expected, rtol=1e-6)
+
+
+def test_weights_of_rows_count_in_held_out_figures(rare):
+    forest, X, y = rare
+    weight = np.where(y == 1, 7.0, 1.0)
+    weights = {
+        "sample_weight": weight[N_TRAIN:N_CHOOSE],
+        "sample_weight_test": weight[N_CHOOSE:],
+    }
+    found = compare(forest, *rows(X, y), ["best"], keep=[5], **held_out(X, y), **weights)
+    for line in found.leaderboard().to_dict("records"):
+        model = forest
+        if line["method"] != "all members":
+            model = found.pruning(line["method"], line["keep"]).estimator
+        expected = model.score(X[N_CHOOSE:], y[N_CHOOSE:], weight[N_CHOOSE:])
+        np.testing.assert_allclose(line["accuracy"], expected)
+    table = found.pruning("best", 5).summary(
+        X[N_CHOOSE:], y[N_CHOOSE:], sample_weight=weight[N_CHOOSE:]
+    )
+    expected = forest.score(X[N_CHOOSE:], y[N_CHOOSE:], weight[N_CHOOSE:])
+    np.testing.assert_allclose(table.loc["accuracy", "before"], expected)
+    assert table.loc["accuracy", "low"] <= table.loc["accuracy", "change"]
+
+
+def test_another_score_asks_for_another_size(rare):
+    forest, X, y = rare
+    kept = {
+        name: len(
+            prune(
+                forest, *rows(X, y), "best", tolerance=0.01, scoring=name, random_state=0
+            ).member_indices
+        )
+        for name in ("accuracy", "neg_log_loss")
+    }
+    assert kept["accuracy"] < kept["neg_log_loss"]
+
+
+def test_cross_fitted_scores_are_the_mean_over_folds(numbers):
+    forest, X, y = numbers
+    name = "neg_mean_squared_error"
+    found = compare(forest, *rows(X, y), ["es"], keep=[6], scoring=name, random_state=0)
+    board = found.leaderboard().set_index("method")
+    first_six = np.mean([tree.predict(rows(X, y)[0]) for tree in forest.estimators_[:6]], axis=0)
+    expected = -np.mean((first_six - rows(X, y)[1]) ** 2)  # the first members on every fold
+    np.testing.assert_allclose(board.loc["es", name], expected, rtol=1e-6)
+
+
+def test_auto_takes_what_scores_best_by_the_score_asked_for(rare):
+    forest, X, y = rare
+    chosen = {
+        name: prune(forest, *rows(X, y), "auto", keep=4, scoring=name, random_state=0)
+        for name in ("accuracy", "roc_auc")
+    }
+    scorer = get_scorer("roc_auc")
+    best = scorer(chosen["roc_auc"].estimator, *rows(X, y))
+    assert best >= scorer(chosen["accuracy"].estimator, *rows(X, y)) - 0.05
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            {"scoring": "neg_mean_squared_error"},
+            "score of numbers, and the members",
+        ),
+        ({"scoring": "acuracy"}, "Did you mean 'accuracy'"),
+        ({"sample_weight": [1, 2]}, r"shape \(2,\)\. Give a weight for each of the 300 rows"),
+        ({"sample_weight": -np.ones(300)}, "0 or more"),
+        ({"sample_weight": ["a"] * 300}, "not numbers"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(rare, given, told):
+    forest, X, y = rare
+    with pytest.raises(InputError, match=told):
+        Problem.of(forest, *rows(X, y), **given)
+
+
+def test_a_score_of_probabilities_needs_a_soft_vote(rare):
+    _, X, y = rare
+    voting = VotingClassifier([("a", GaussianNB()), ("b", LogisticRegression())]).fit(X, y)
+    with pytest.raises(InputError, match="but VotingClassifier votes by labels"):
+        prune(voting, X, y, keep=1, scoring="roc_auc")
+
+
+def test_a_target_of_numbers_is_refused_for_classifiers(rare):
+    forest, X, y = rare
+    with pytest.raises(InputError, match="not a label"):
+        prune(forest, X, y + 0.5, keep=3)
