@@ -86,6 +86,7 @@ class COMEP(SpreadPruner):
     --------
     DOMEP : COMEP in groups of members: approximate, faster on very large ensembles.
     EPFD : Any method in groups of members.
+    ParetoCOMEP : Keeps relevance and diversity apart, without a weight.
 
     References
     ----------
