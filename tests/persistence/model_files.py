@@ -3,6 +3,7 @@
 import copy
 import io
 import json
+import warnings
 import zipfile
 from functools import cache
 
@@ -41,6 +42,8 @@ MODELS = {
     "boosted": AdaBoostClassifier(TREE, n_estimators=5, random_state=0),
     "gradient boosted": GradientBoostingClassifier(n_estimators=2, random_state=0),
     "pipeline": make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)),
+    "bagged pipelines": BaggingClassifier(make_pipeline(StandardScaler(), TREE), 4, random_state=0),
+    "vote of pipelines": VotingClassifier([("near", make_pipeline(StandardScaler(), KNN)), *PAIR]),
     "list": None,
 }
 KD_TREE = ["sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbors._kd_tree.KDTree"]
@@ -92,19 +95,56 @@ def flip(data, rng):
     return bytes(changed)
 
 
+NUMBERS = (*INTEGERS, 0.5, float("nan"), float("inf"), -float("inf"), 1e308, 5e-324)
+TYPES = ("f2", "f4", "f8", ">f8", "i1", "i4", "i8", ">i4", "u1", "u8", "?", "c16", "U3", "S2")
+
+
 def edit_array(data, rng):
+    """Change values of an array, its length, its shape, its type or its order."""
     array = np.load(io.BytesIO(data)).copy()
-    if rng.random() < 0.5 and array.ndim:
-        array = array[: rng.randrange(len(array) + 1)]
-    elif array.dtype.names:
-        name = rng.choice(["left_child", "right_child", "feature"])
-        array[name][rng.randrange(len(array))] = rng.choice(INTEGERS)
-    elif array.size and array.dtype.kind in "iuf":
-        value = np.array(rng.choice(INTEGERS)).astype(array.dtype)
-        array.flat[rng.randrange(array.size)] = value
+    edits = [_edit_values, _edit_values, _edit_length, _edit_shape, _edit_type]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # casts of what has no such value
+        array = rng.choice(edits)(array, rng)
     buffer = io.BytesIO()
     np.save(buffer, array)
     return buffer.getvalue()
+
+
+def _edit_values(array, rng):
+    """Change one value, or all; of nodes of a tree, in one field."""
+    part = array[rng.choice(array.dtype.names)] if array.dtype.names else array
+    if not part.size or part.dtype.kind not in "iuf?":
+        return array[::-1] if array.ndim else array
+    value = rng.choice(NUMBERS if part.dtype.kind == "f" else INTEGERS)
+    value = np.array(value).astype(part.dtype)
+    if rng.random() < 0.2:
+        part[...] = value
+    else:
+        part[np.unravel_index(rng.randrange(part.size), part.shape)] = value
+    return array
+
+
+def _edit_length(array, rng):
+    if not array.ndim:
+        return np.repeat(array, rng.choice([0, 1, 3]))
+    longer = rng.random() < 0.3 and array.size
+    return np.repeat(array, 2, axis=0) if longer else array[: rng.randrange(len(array) + 1)]
+
+
+def _edit_shape(array, rng):
+    ways = (lambda: array[..., None], lambda: array[None], array.ravel, lambda: array.T)
+    more = (lambda: array.reshape(-1)[0], lambda: array.reshape(array.shape[::-1]))
+    return np.array(rng.choice(ways + more if array.size else ways)())
+
+
+def _edit_type(array, rng):
+    if array.dtype.names:
+        array = array[rng.choice(array.dtype.names)]
+    try:
+        return array.astype(rng.choice(TYPES))
+    except ValueError:  # text that is no number
+        return np.zeros(array.shape, rng.choice(TYPES))
 
 
 def edit_nodes(data, rng):

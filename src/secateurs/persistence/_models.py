@@ -309,7 +309,7 @@ def _build_skops(file: _File, trust_types: tuple[str, ...], max_bytes: int) -> A
     trusted = (*_CHECKED_TYPES, *trust_types)
     with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
         check_sizes(archive, len(file.data), max_bytes, file.pinned)
-        SchemaCheck(archive, frozenset(trust_types)).weigh(read_schema(archive))
+        SchemaCheck(archive, frozenset(trust_types)).digest(read_schema(archive))
     try:
         return skops.loads(file.data, trusted=trusted)
     except import_module("skops.io.exceptions").UntrustedTypesFoundException:

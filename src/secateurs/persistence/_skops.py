@@ -7,6 +7,7 @@ number in it may ask for any amount of memory.
 import json
 import zipfile
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from importlib import import_module
 from typing import Any
 
@@ -115,35 +116,53 @@ def _type_name(node: dict[str, Any]) -> str:
     return f"{node['__module__']}.{node['__class__']}"
 
 
+def _is_array(node: dict[str, Any]) -> bool:
+    return node["__loader__"] == "NdArrayNode" and node["type"] == "numpy"
+
+
+def _seal(digests: list[bytes] | dict[str, bytes]) -> bytes:
+    return blake2b(repr(digests).encode(), digest_size=16).digest()
+
+
 @dataclass(frozen=True)
 class SchemaCheck:
     """Check a skops file for what skops itself lets pass; types are left to skops."""
 
     archive: zipfile.ZipFile
     trusted: frozenset[str]
-    _weights: dict[int, int] = field(default_factory=dict)
+    _digests: dict[int, bytes] = field(default_factory=dict)
     _owners: dict[str, int] = field(default_factory=dict)
+    _shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def weigh(self, part: Any) -> int:
-        """Return the number of values in a part of the schema; check every node in it."""
-        if not isinstance(part, (dict, list)):
-            return 1
-        weight = 1
-        for child in part.values() if isinstance(part, dict) else part:
-            weight += self.weigh(child)
-        if isinstance(part, dict) and ("__loader__" in part or "__id__" in part):
-            self._check(part, weight)
-        return weight
+    def digest(self, part: Any) -> bytes:
+        """Return a digest of a part of the schema; check every node in it.
 
-    def _check(self, node: dict[str, Any], weight: int) -> None:
+        Neither ids nor names of files count: skops may write one object twice under other names.
+        """
+        if isinstance(part, list):
+            return _seal([self.digest(child) for child in part])
+        if not isinstance(part, dict):
+            return repr(part).encode()
+        is_file = "file" in part and "__loader__" in part
+        left_out = ("__id__", "file") if is_file else ("__id__",)
+        inner = {key: self.digest(part[key]) for key in part if key not in left_out}
+        if is_file:
+            inner["file"] = self._file_digest(part)
+        digest = _seal(inner)
+        if "__loader__" in part or "__id__" in part:
+            self._check(part, digest)
+        return digest
+
+    def _check(self, node: dict[str, Any], digest: bytes) -> None:
         name, loader, key = _type_name(node), node["__loader__"], node["__id__"]
         # skops builds what it first meets under an id. In a file that skops wrote, one id means one
-        # content; a short stand-in for a long one would be expanded again and again, without end.
-        if type(key) is not int or key < 1 or self._weights.setdefault(key, weight) != weight:
+        # content; a short stand-in for a long one would be expanded again and again, without end,
+        # and one that is checked could stand for one that is not.
+        if type(key) is not int or key < 1 or self._digests.setdefault(key, digest) != digest:
             raise InputError("describes one object in two different ways. Write it again.")
         if "file" in node and self._owners.setdefault(node["file"], key) != key:
             raise InputError("uses one array for two objects. Write it again.")
-        is_array = loader == "NdArrayNode" and node["type"] == "numpy"
+        is_array = _is_array(node)
         plain = loader in _PLAIN_LOADERS and (not is_array or name in _ARRAYS)
         if not plain and name not in self.trusted:
             raise UntrustedFileError(
@@ -151,12 +170,25 @@ class SchemaCheck:
                 "where the file comes from, give {trust_types}.",
                 trust_types=[name],
             )
-        if is_array:
-            self._check_array(node["file"], scalar=name != "numpy.ndarray")
-
-    def _check_array(self, file: str, scalar: bool) -> None:
-        """Compare the claimed size of an array with its bytes."""
-        with self.archive.open(file) as handle:
-            shape = check_array(handle, self.archive.getinfo(file).file_size)
-        if scalar and shape:
+        if is_array and name != "numpy.ndarray" and (shape := self._shape(node["file"])):
             raise InputError(f"has an array of shape {shape} for a number. Write it again.")
+        if loader == "TreeNode":
+            self._check_tree(node["content"]["content"])
+
+    def _check_tree(self, state: dict[str, Any]) -> None:
+        """Refuse nodes that are no list: scikit-learn crashes as it builds the tree."""
+        nodes = state["nodes"]
+        if not _is_array(nodes) or len(self._shape(nodes["file"])) != 1:
+            raise InputError("has a tree whose nodes are no list. Write it again.")
+
+    def _file_digest(self, node: dict[str, Any]) -> bytes:
+        info = self.archive.getinfo(node["file"])
+        shape = self._shape(node["file"]) if _is_array(node) else None
+        return repr((shape, info.file_size, info.CRC)).encode()
+
+    def _shape(self, file: str) -> tuple[int, ...]:
+        """Return the shape of an array; refuse one that claims another size than its bytes have."""
+        if file not in self._shapes:
+            with self.archive.open(file) as handle:
+                self._shapes[file] = check_array(handle, self.archive.getinfo(file).file_size)
+        return self._shapes[file]

@@ -153,7 +153,9 @@ def _feature_faults(ensemble: Any) -> Iterator[str]:
             columns = np.asarray(view)
             if columns.ndim != 1 or columns.dtype.kind not in "iu":
                 yield "a member's list of features does not hold places"
-            if not _is_count(own, len(columns)) or not _within(columns, n_features):
+            # Pipelines and searches store no number: their first step has it, and checks it.
+            has_others = own is not None and not _is_count(own, len(columns))
+            if has_others or not _within(columns, n_features):
                 yield "a member sees features that the ensemble does not have"
         elif isinstance(member, BaseDecisionTree) and own != held.get("n_features_in_", own):
             yield "a member has other features than the ensemble"
@@ -172,14 +174,19 @@ def _class_faults(ensemble: Any) -> Iterator[str]:
         yield "the classes of an ensemble are not distinct labels"
     if "n_classes_" in held and not _is_count(held["n_classes_"], len(known)):
         yield "an ensemble has other classes than it says"
-    weights = held.get("estimator_weights_", held["estimators_"])
-    if len(weights) < len(held["estimators_"]):
-        yield "an ensemble has fewer weights than members"
+    n_members = len(held["estimators_"])
+    for name in ("estimator_weights_", "estimator_errors_"):
+        values = np.asarray(held.get(name, np.zeros(n_members)))
+        if values.ndim != 1 or values.dtype.kind not in "fiu" or len(values) < n_members:
+            yield "an ensemble has fewer weights or errors than members"
     # Members of AdaBoost answer with labels, those of all others with places among them.
     places = known if "estimator_weights_" in held else np.arange(len(known))
     for member in held["estimators_"]:
         answers = np.asarray(getattr(member, "classes_", places))
-        if answers.ndim != 1 or not np.isin(answers, places).all():
+        # Bagging indexes with them; trees of a forest have them as floats.
+        is_index = answers.dtype.kind in "iu" or "estimators_features_" not in held
+        is_distinct = answers.ndim == 1 and len(np.unique(answers)) == len(answers)
+        if not is_distinct or not is_index or not np.isin(answers, places).all():
             yield "a member knows classes that the ensemble does not have"
 
 

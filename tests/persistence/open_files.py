@@ -1,0 +1,82 @@
+"""Open the files of a folder's ``todo.txt``, each as it says; print a line for each.
+
+Runs in a process of its own, so that a crash is seen:
+``python open_files.py FOLDER SECONDS BYTES``, the most that a file may take.
+"""
+
+import resource
+import signal
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from command_line import type_in
+
+from secateurs import prune
+from secateurs.exceptions import SecateursError
+from secateurs.persistence import load
+
+ROWS = ("val.csv", "--target", "y")
+COMMANDS = {
+    "inspect": (),
+    "convert": ("copy.skops", "--force"),
+    "prune": (*ROWS, "--keep", "2", "--pruner", "re", "--dry-run"),
+    "compare": (*ROWS, "--keep", "2", "--pruner", "re", "--quiet"),
+    "export": ("-o", "copy.onnx", "--check", *ROWS, "--force"),
+    "report": ("-o", "page.html", "--force"),
+}
+
+
+def by_python(path, X, y):
+    """Load a model, prune it and ask it; return how that ended."""
+    try:
+        model = load(path)
+    except SecateursError as error:
+        n_lines = len(str(error).splitlines())
+        return "refused" if n_lines == 1 else f"refused in {n_lines} lines: {error}"
+    try:
+        small = prune(model, X, y, "re", keep=2).estimator
+        for name in ("predict", "predict_proba"):
+            if hasattr(small, name):
+                getattr(small, name)(X)
+        if hasattr(model, "predict"):
+            model.predict(X)
+    except (ValueError, TypeError):  # of ours, or of scikit-learn
+        return "refused"
+    return "worked"
+
+
+def by_command(path, command):
+    """Type a command about a file; return how that ended."""
+    code, _, err = type_in(command, path, *COMMANDS[command])
+    assert code in (0, 3, 4, 6), f"exit code {code}: {err[-300:]}"
+    assert "Traceback" not in err, err[-300:]
+    assert "internal" not in err, err[-300:]
+    return "worked" if code == 0 else "refused"
+
+
+def main(folder, most_seconds, most_bytes):
+    """Open one file after the other; a signal ends the process with the first that takes long."""
+    warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+    X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
+    for line in (folder / "todo.txt").read_text().splitlines():
+        name, way = line.split("\t")
+        print(line, end="\t", flush=True)
+        signal.alarm(most_seconds)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        try:
+            path = folder / name
+            fate = by_python(path, X, y) if way == "python" else by_command(path, way)
+        except Exception as error:
+            fate = f"raised {type(error).__name__}: {error}".replace("\n", " ")[:300]
+        grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        if grown > most_bytes:
+            fate = f"took {grown >> 20} MB"
+        signal.alarm(0)
+        print(fate, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

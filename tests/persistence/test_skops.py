@@ -1,0 +1,80 @@
+"""What a skops file may describe: scikit-learn trusts what it is built from, and crashes."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+import skops.io
+from model_files import TREE, X, Y, _fitted, nodes, unpack, zipped
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier
+
+from secateurs import load, save
+from secateurs.exceptions import InputError, UntrustedFileError
+
+
+@pytest.fixture
+def path(tmp_path):
+    return save(clone(TREE).fit(X, Y), tmp_path / "tree.skops")
+
+
+def packed(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def tree_of(schema):
+    (tree,) = (node for node in nodes(schema) if node["__loader__"] == "TreeNode")
+    return tree
+
+
+def test_nodes_of_a_tree_are_a_list(path):
+    entries = unpack(path)
+    file = tree_of(json.loads(entries["schema.json"]))["content"]["content"]["nodes"]["file"]
+    known = np.load(io.BytesIO(entries[file]))
+    for array in (
+        known[0],
+        known[:, None],
+        np.array(7.0),
+    ):  # two have no length
+        zipped(entries | {file: packed(array)}, path)
+        with pytest.raises(InputError, match="a tree whose nodes are no list"):
+            load(path)
+
+
+def test_nothing_sound_stands_for_something_else(path):
+    """Two descriptions under one id, of the same length: skops would build the first for both."""
+    entries = unpack(path)
+    schema = json.loads(entries["schema.json"])
+    state = tree_of(schema)["content"]
+    other = json.loads(json.dumps(state))
+    other["content"]["nodes"] |= {"file": "1.npy", "__id__": 1}
+    parts = [other, schema]
+    listed = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode"}
+    whole = listed | {"content": parts, "__id__": 2, "protocol": schema["protocol"]}
+    added = {"schema.json": json.dumps(whole), "1.npy": packed(np.array(7.0))}
+    zipped(entries | added, path)
+    with pytest.raises(InputError, match="in two different ways"):
+        load(path)
+
+
+def test_bytes_and_sparse_arrays_are_read_as_before(tmp_path):
+    held = {"bytes": b"some", "again": b"some", "sparse": sparse.csr_array(np.eye(3))}
+    trust = ["scipy.sparse._csr.csr_array"]
+    path = save([held, held], tmp_path / "held.skops", trust_types=trust)
+    same = load(path, trust_types=trust)
+    assert same[1]["bytes"] == same[0]["again"] == b"some"
+    assert (same[1]["sparse"].toarray() == np.eye(3)).all()
+
+
+def test_members_of_bagging_number_their_classes_by_integers(tmp_path):
+    model = BaggingClassifier(TREE, 3, random_state=0).fit(X, Y)
+    path = save(model, tmp_path / "model.skops")
+    model.estimators_[1].classes_ = model.estimators_[1].classes_.astype(float)
+    skops.io.dump(model, path)
+    with pytest.raises(UntrustedFileError, match="classes that the ensemble does not have"):
+        load(path)
+    assert save(_fitted("forest"), tmp_path / "forest.skops")  # whose trees have floats
