@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 LICENCES := Apache;BSD;MIT;PSF;Python Software Foundation
 OLDEST := numpy==2.0.2 scipy==1.13.1 scikit-learn==1.6.1 numba==0.60.0 pandas==2.2.3
 
-.PHONY: help demo test lint types tests uncompiled oldest audit reproduce-quick benchmarks clean
+.PHONY: help demo test lint types tests uncompiled oldest audit soak reproduce-quick benchmarks clean
 
 help:
 	@echo "make demo             train a forest, prune it with every method, write the report"
 	@echo "make test             linters, types and all tests"
 	@echo "make oldest           all tests with the oldest versions of the dependencies"
 	@echo "make audit            advisories and licences of the dependencies (needs pypi.org itself, not a mirror)"
+	@echo "make soak             ten minutes of faults on purpose (SOAK_MINUTES=60 for an hour)"
 	@echo "make reproduce-quick  the paper's tables and figures in small, into reproduction-quick/"
 	@echo "make benchmarks       measure speed and memory; prints docs/benchmarks.md (some minutes)"
 	@echo "make clean            remove the environment and all caches"
@@ -77,6 +78,11 @@ audit: $(VENV)/.tested $(VENV)-audit/.installed
 	$(VENV)-audit/bin/pip-licenses --python=$(BIN)/python --from=mixed --partial-match --allow-only='$(LICENCES)' \
 	    --ignore-packages skops --packages $$(grep -o '^[^=#]*' constraints.txt)
 	$(VENV)-audit/bin/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
+
+# Everything that may go wrong, made to go wrong; see docs/reliability.md.
+SOAK_MINUTES ?= 10
+soak: $(VENV)/.tested
+	$(BIN)/python -W ignore tests/soak --minutes $(SOAK_MINUTES) $(SOAK)
 
 reproduce-quick: $(VENV)/.drawing
 	$(BIN)/secateurs reproduce --quick -j 2 -o reproduction-quick

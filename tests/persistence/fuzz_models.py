@@ -17,7 +17,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "commands")]
 import numpy as np  # noqa: E402
 from fuzz import spoil_bytes, spoil_json  # noqa: E402
 from model_files import MODELS, X, Y, _fitted, edit_array, mutate, unpack, zipped  # noqa: E402
-from open_files import COMMANDS  # noqa: E402
+from open_files import COMMANDS, SUFFIXES  # noqa: E402
 
 from processes import with_path  # noqa: E402
 from secateurs import compare, save  # noqa: E402
@@ -67,10 +67,12 @@ def prepare(seeds, folder):
     np.save(folder / "y.npy", Y)
     rows = [",".join([*(f"{value:.6f}" for value in row), label]) for row, label in zip(X, Y)]
     (folder / "val.csv").write_text("\n".join([",".join([*"abcdefgh", "y"]), *rows]))
+    (folder / "whole.skops").write_bytes(zipped(_entries("forest")))
+    (folder / "whole.json").write_bytes(_run())
     todo = []
     for seed in seeds:
         content, way = spoil(seed)
-        name = f"{seed}.{'json' if way == 'report' else 'skops'}"
+        name = f"{seed}.{SUFFIXES.get(way, 'skops')}"
         (folder / name).write_bytes(content)
         todo.append((name, way))
     return todo

@@ -9,7 +9,7 @@ import skops.io
 from model_files import TREE, X, Y, _fitted, nodes, unpack, zipped
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.ensemble import BaggingClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 
 from secateurs import load, save
 from secateurs.exceptions import InputError, UntrustedFileError
@@ -62,11 +62,11 @@ def test_nothing_sound_stands_for_something_else(path):
 
 
 def test_bytes_and_sparse_arrays_are_read_as_before(tmp_path):
-    held = {"bytes": b"some", "again": b"some", "sparse": sparse.csr_array(np.eye(3))}
+    held = {"file": b"some", "again": b"some", "sparse": sparse.csr_array(np.eye(3))}
     trust = ["scipy.sparse._csr.csr_array"]
     path = save([held, held], tmp_path / "held.skops", trust_types=trust)
     same = load(path, trust_types=trust)
-    assert same[1]["bytes"] == same[0]["again"] == b"some"
+    assert same[1]["file"] == same[0]["again"] == b"some"
     assert (same[1]["sparse"].toarray() == np.eye(3)).all()
 
 
@@ -78,3 +78,23 @@ def test_members_of_bagging_number_their_classes_by_integers(tmp_path):
     with pytest.raises(UntrustedFileError, match="classes that the ensemble does not have"):
         load(path)
     assert save(_fitted("forest"), tmp_path / "forest.skops")  # whose trees have floats
+
+
+@pytest.mark.parametrize("letter", [0xD800, 0x7FFFFFFF])
+def test_labels_are_text(tmp_path, letter):
+    model = BaggingClassifier(TREE, 3, random_state=0).fit(X, Y)
+    path = save(model, tmp_path / "model.skops")
+    model.classes_.view(np.uint32)[0] = letter
+    skops.io.dump(model, path)
+    with pytest.raises(UntrustedFileError, match="labels of an ensemble are not text"):
+        load(path)
+
+
+def test_errors_of_boosting_are_as_many_as_its_members(tmp_path):
+    model = AdaBoostClassifier(TREE, n_estimators=3, random_state=0).fit(X, Y)
+    path = save(model, tmp_path / "model.skops")
+    for errors in (model.estimator_errors_[None], model.estimator_errors_[:2]):
+        model.estimator_errors_ = errors
+        skops.io.dump(model, path)
+        with pytest.raises(UntrustedFileError, match="fewer weights or errors than members"):
+            load(path)

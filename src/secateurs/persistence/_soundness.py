@@ -168,6 +168,8 @@ def _class_faults(ensemble: Any) -> Iterator[str]:
     if not isinstance(held.get("estimators_"), list) or labels is None:
         return
     known = np.asarray(labels)
+    if known.dtype.kind == "U" and not _is_text(known):
+        yield "labels of an ensemble are not text"
     if held.get("n_outputs_", 1) != 1:
         return
     if known.ndim != 1 or not len(known) or len(np.unique(known)) != len(known):
@@ -265,3 +267,9 @@ def _is_count(value: Any, expected: int) -> bool:
 
 def _within(codes: NDArray[Any], bound: int) -> bool:
     return bool(((codes >= 0) & (codes < bound)).all())
+
+
+def _is_text(labels: NDArray[np.str_]) -> bool:
+    """Whether all letters are letters of Unicode, not halves of one."""
+    letters = np.ascontiguousarray(labels, labels.dtype.newbyteorder("=")).view(np.uint32)
+    return _within(letters, 0x110000) and not (letters >> 11 == 0xD800 >> 11).any()

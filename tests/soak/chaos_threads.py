@@ -1,0 +1,43 @@
+"""Ten threads prune at once: each finds what it finds alone."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import paths  # noqa: F401
+from fits import draw, quick_limits
+from model_files import MODELS, X, Y, _fitted
+
+from secateurs import prune
+
+N_THREADS = 10
+
+
+def threads(rng, folder, tally, n_rounds=3):
+    """Fits of all kinds, and whole ensembles."""
+    quick_limits()
+    for _ in range(n_rounds):
+        jobs = [_fit(rng, folder) for _ in range(30)] + [_prune(rng) for _ in range(20)]
+        rng.shuffle(jobs)
+        expected = [job() for _, job in jobs]
+        with ThreadPoolExecutor(N_THREADS) as pool:
+            running = [pool.submit(job) for _, job in jobs]
+            for (told, _), future, alone in zip(jobs, running, expected):
+                tally.attempt(f"ten threads: {told}", future.result, alone)
+
+
+def _fit(rng, folder):
+    fit = draw(rng, folder, stored=False)
+    if hasattr(fit.pruner, "shard"):
+        fit.pruner.set_params(shard="auto")
+    return str(fit), fit.run
+
+
+def _prune(rng):
+    name = rng.choice([name for name in MODELS if name not in ("gradient boosted", "list")])
+    method, keep, seed = rng.choice(["comep", "re", "oo", "domep"]), rng.randrange(1, 3), 7
+
+    def run():
+        random = {"random_state": seed} if method == "domep" else {}
+        pruning = prune(_fitted(name), X[::-1] + 0.01, Y[::-1], method, keep=keep, **random)
+        return pruning.member_indices.tolist(), pruning.estimator.predict(X).tolist()
+
+    return f"{name} by {method}", run
