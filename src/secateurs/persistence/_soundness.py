@@ -185,8 +185,9 @@ def _class_faults(ensemble: Any) -> Iterator[str]:
     places = known if "estimator_weights_" in held else np.arange(len(known))
     for member in held["estimators_"]:
         answers = np.asarray(getattr(member, "classes_", places))
-        # Bagging indexes with them; trees of a forest have them as floats.
-        is_index = answers.dtype.kind in "iu" or "estimators_features_" not in held
+        is_index = np.can_cast(answers.dtype, np.int64) and answers.dtype.kind != "b"
+        # Bagging and Voting index with them; trees of a forest have them as floats.
+        is_index |= "estimators_features_" not in held and "le_" not in held
         is_distinct = answers.ndim == 1 and len(np.unique(answers)) == len(answers)
         if not is_distinct or not is_index or not np.isin(answers, places).all():
             yield "a member knows classes that the ensemble does not have"
