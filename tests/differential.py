@@ -20,6 +20,7 @@ from sklearn.base import clone
 import naive
 import naive_orderings
 import naive_pareto
+import naive_scores
 from cases import KINDS, make
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner, measures
 from secateurs._methods import METHODS
@@ -45,6 +46,9 @@ def members_by_twin(name, votes, y, pruner, keep):
         "pep": lambda: naive.pep(votes, y, pruner.n_iterations, rng, keep)[0],
         "pcomep": lambda: naive_pareto.pareto_comep(votes, y, keep, rng),
         "cluster": lambda: naive.cluster_pruning(votes, y, keep)[0],
+        "joint": lambda: naive_scores.joint_error(
+            *naive_scores.vectors_of_labels(votes, y), keep, Fraction(pruner.shrink), pruner.refine
+        ),
         "boost": lambda: naive.boosting_order(votes, y, keep)[0],
         "mdm": lambda: naive_orderings.margin_distance(
             votes, y, keep, None if pruner.target == "moving" else Fraction(str(pruner.target))
@@ -144,6 +148,7 @@ def try_one(seed, folder):
         "diversity_weight": float(rng.choice([0, 0.3, 0.5, 1])),
         "start": ("spread", "relevance", "every", 0)[rng.integers(3 if name == "domep" else 4)],
         "n_groups": int(rng.integers(1, n_members + 1)),
+        "shrink": (0.0, 0.5)[rng.integers(2)],
         "target": ("moving", 0.075, 0.3)[rng.integers(3)],
     }
     known = pruner.get_params()

@@ -77,6 +77,7 @@ class Method:
 
 _PAIRS = "pairs of members, each over d rows"
 _LABELS_OR_NUMBERS = ("labels", "numbers")
+_ALL_OUTPUTS = ("labels", "probabilities", "numbers")
 _ROUNDS = "n² ln n rounds, at most 50,000, "
 
 METHODS = {
@@ -178,6 +179,13 @@ METHODS = {
             decides="what it finds",
             beside=None,
             style=Style("green", (2, 1), ">"),
+        ),
+        Method(
+            *("joint", "pruners._joint_error.JointErrorPruner", "zhou2002"),
+            "Add the member that keeps the squared error of the average smallest",
+            "squared error of the average",
+            f"n·k {_PAIRS}",
+            Facts(outputs=_ALL_OUTPUTS, is_nested=True, larger_is_better=False),
         ),
         Method(
             *("boost", "pruners._boosting.BoostingPruner", "martinez2007"),

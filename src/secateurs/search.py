@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
-from secateurs.objectives import TDAS, Objective, VoteError
+from secateurs.objectives import Objective, PairObjective, VoteError
 
 TIE = 1e-12
 _BACKFIT_ROUNDS = 100
@@ -130,21 +130,21 @@ def backfit(objective: VoteError, chosen: list[int]) -> None:
             return
 
 
-def swap_search(objective: TDAS, members: Sequence[int]) -> list[int]:
-    """Make the best swap of one member for another until none raises TDAS."""
+def swap_search(objective: PairObjective, members: Sequence[int]) -> list[int]:
+    """Make the best swap of one member for another until none raises the objective."""
     chosen = list(members)
-    rows = objective.rows(chosen)
+    rows, own = objective.rows(chosen), objective.own
     while True:
         check()
         sums = rows.sum(axis=0)
-        total = sums[chosen].sum() / 2
+        total = sums[chosen].sum() / 2 + own[chosen].sum()
         # The one that leaves takes its sum along; the one that enters adds its own to the rest.
-        rise = sums - rows - sums[chosen][:, None]
+        rise = sums + own - rows - (sums + own)[chosen][:, None]
         rise[:, chosen] = -np.inf
         by_index = np.argsort(chosen)
         place, entering = divmod(best_member(rise[by_index].ravel()), objective.n_members)
         place = int(by_index[place])
-        if not rise[place, entering] > TIE * max(1.0, total):
+        if not rise[place, entering] > TIE * max(1.0, abs(total)):
             return chosen
         chosen[place] = entering
         rows[place] = objective.rows([entering])[0]

@@ -23,9 +23,9 @@ def test_no_set_is_worth_more_than_the_bound(drawn, weight, most_matrix_members)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_bounds, "_MOST_MATRIX_MEMBERS", most_matrix_members)
         objective = TDAS(Votes.encode(case.votes, case.y), weight)
-        bound = _bounds.tdas_upper_bound(objective, keep, reached=0.0)
+        bound = _bounds.upper_bound(objective, keep, reached=0.0)
         assert bound >= best
-        assert _bounds.tdas_upper_bound(objective, keep, reached=best) >= best
+        assert _bounds.upper_bound(objective, keep, reached=best) >= best
 
 
 @pytest.mark.parametrize("weight", [0.5, 0.8])
@@ -35,7 +35,7 @@ def test_relaxation_tightens_the_bound(weight, keep):
     objective = TDAS(Votes.encode(case.votes, case.y), weight)
     reached = greedy_forward(TDAS(Votes.encode(case.votes, case.y), weight), keep, [0]).scores[-1]
     simple = _bounds._largest(_bounds._row_contributions(objective, keep), keep)
-    bound = _bounds.tdas_upper_bound(objective, keep, reached)
+    bound = _bounds.upper_bound(objective, keep, reached)
     assert reached <= bound < simple
     assert reached / bound > 0.95
 
@@ -44,10 +44,10 @@ def test_all_members_together_reach_the_bound():
     case = plain(n_members=12)
     objective = TDAS(Votes.encode(case.votes, case.y), 0.5)
     total = objective.of(range(12))
-    assert _bounds.tdas_upper_bound(objective, 12, total) == pytest.approx(total, rel=1e-9)
+    assert _bounds.upper_bound(objective, 12, total) == pytest.approx(total, rel=1e-9)
 
 
 def test_one_member_alone_is_worth_nothing():
     objective = TDAS(Votes.encode([[0, 1], [1, 1]], [0, 1]), 0.5)
-    assert _bounds.tdas_upper_bound(objective, 1, 0.0) == 0
-    assert np.isfinite(_bounds.tdas_upper_bound(objective, 2, 0.0))
+    assert _bounds.upper_bound(objective, 1, 0.0) == 0
+    assert np.isfinite(_bounds.upper_bound(objective, 2, 0.0))

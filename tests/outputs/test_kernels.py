@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from secateurs.outputs import _pair_kernels, _tree_kernels, _vote_kernels
+from secateurs.outputs import _pair_kernels, _score_kernels, _tree_kernels, _vote_kernels
 from secateurs.outputs._packing import bits_of
 
 rng = np.random.default_rng(7)
@@ -237,3 +237,31 @@ def test_rows_walk_down_a_tree_to_its_leaves(n_rows):
     _tree_kernels.walk_tree(X.ravel(), 3, features, thresholds, children, leaf_codes, codes)
     left, below = X[:, 0] <= thresholds[0], X[:, 2] <= thresholds[2]
     assert codes.tolist() == np.where(left, 0, np.where(below, 1, 2)).tolist()
+
+
+@pytest.mark.parametrize(("kind", "largest"), [(np.int16, 2**14), (np.int32, 2**29)])
+@pytest.mark.parametrize("n_samples", [1, 7, 33, 130])
+def test_products_of_errors_are_added_up(kind, largest, n_samples):
+    missing, shift = np.iinfo(kind).min, 0 if kind == np.int16 else 3
+    cells = rng.choice([-largest, largest, 5, 0], size=(3, 2, n_samples)).astype(kind)
+    truth = rng.choice([0, largest >> shift], size=(2, n_samples)).astype(kind)
+    gaps = rng.random((3, n_samples)) < 0.3
+    cells[gaps[:, None].repeat(2, axis=1)] = missing
+    off = np.where(gaps[:, None], 0, (cells >> shift).astype(object) - truth)
+    products = np.array([[(a * b).sum() for b in off] for a in off])
+    common = (~gaps[:, None] & ~gaps).sum(axis=2)
+    for member in range(3):
+        sums, counts = np.zeros((2, 3), dtype=np.int64)
+        errors, present = off[member].astype(kind), ~gaps[member]
+        held = (cells, truth, shift, missing)
+        _score_kernels.error_dots(errors, present, *held, sums, counts)
+        assert sums.tolist() == products[member].tolist()
+        assert counts.tolist() == common[member].tolist()
+        plain = np.zeros(3, dtype=np.int64)
+        _score_kernels.dots(errors, off.astype(kind), plain)
+        assert plain.tolist() == products[member].tolist()
+    sums, counts = np.zeros((2, 3), dtype=np.int64)
+    _score_kernels.error_squares(cells, truth, shift, missing, sums, counts)
+    assert sums.tolist() == np.diag(products).tolist()
+    assert counts.tolist() == (~gaps).sum(axis=1).tolist()
+    assert _score_kernels.largest_error(cells, truth, shift, missing) == np.abs(off).max()

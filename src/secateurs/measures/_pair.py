@@ -116,7 +116,7 @@ class PairMeasure:
         return f"<measure {self.__name__}>"
 
 
-def pair_matrix(votes: Votes, values_of: Callable[[slice, slice], Floats]) -> Floats:
+def pair_matrix(votes: Any, values_of: Callable[[slice, slice], Floats]) -> Floats:
     """Fill a symmetric matrix from the values of some members against others, each pair once."""
     values = np.empty((votes.n_members, votes.n_members))
     for rows, others in _pair_blocks(votes):
@@ -128,7 +128,7 @@ def pair_matrix(votes: Votes, values_of: Callable[[slice, slice], Floats]) -> Fl
     return values
 
 
-def _pair_blocks(votes: Votes) -> Iterator[tuple[slice, slice]]:
+def _pair_blocks(votes: Any) -> Iterator[tuple[slice, slice]]:
     """Cut the pairs i ≤ j into blocks of rows and columns."""
     for first in range(0, votes.n_members, _ROWS):
         rows = slice(first, min(votes.n_members, first + _ROWS))

@@ -1,9 +1,9 @@
-"""An upper bound on TDAS: how good the best set could be."""
+"""An upper bound on objectives of pairs: how good the best set could be."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs.objectives._tdas import TDAS
+from secateurs.objectives._pairs import PairObjective
 
 _MOST_MATRIX_MEMBERS = 4096  # above, distances are read row by row and never held together
 _MOST_STEPS = 100
@@ -11,15 +11,15 @@ _STEP_WORK = 30_000_000  # distances looked at in all steps together: about a se
 _SLACK = 1e-12  # against rounding: a bound must not fall below the optimum it meets
 
 
-def tdas_upper_bound(objective: TDAS, n_keep: int, reached: float) -> float:
-    """Return an upper bound on the TDAS of every set of ``n_keep`` members.
+def upper_bound(objective: PairObjective, n_keep: int, reached: float) -> float:
+    """Return an upper bound on the objective of every set of ``n_keep`` members.
 
-    In a set P of k members each one contributes half its distances to the k − 1 others, which is at
-    most half the sum of its k − 1 largest distances; and no P has more than the k largest
-    contributions. That alone is a bound. It is then tightened by Lagrangian relaxation: moving an
-    amount from d(i, j) to d(j, i) leaves every set's sum as it is, so any such moves give a valid
-    bound, and subgradient steps towards ``reached`` (a TDAS that some set has) look for moves that
-    give a low one, as in bounds for the quadratic knapsack problem [1]_.
+    In a set P of k members each one contributes its own worth and half of what it is worth beside
+    the k − 1 others, which is at most half the sum of its k − 1 largest values; and no P has more
+    than the k largest contributions. That alone is a bound. It is then tightened by Lagrangian
+    relaxation: moving an amount from d(i, j) to d(j, i) leaves every set's sum as it is, so any
+    such moves give a valid bound, and subgradient steps towards ``reached`` (a value that some set
+    has) look for moves that give a low one, as in bounds for the quadratic knapsack problem [1]_.
 
     References
     ----------
@@ -27,20 +27,22 @@ def tdas_upper_bound(objective: TDAS, n_keep: int, reached: float) -> float:
        Journal on Computing 1999.
     """
     if n_keep < 2:
-        return 0.0
+        return float(objective.own.max())
     if objective.n_members > _MOST_MATRIX_MEMBERS:
         bound = _largest(_row_contributions(objective, n_keep), n_keep)
     else:
-        bound = _relaxed(objective.matrix(), n_keep, reached)
-    return bound * (1 + _SLACK)
+        bound = _relaxed(objective.matrix(), objective.own, n_keep, reached)
+    return bound + _SLACK * abs(bound)
 
 
-def _row_contributions(objective: TDAS, n_keep: int) -> NDArray[np.float64]:
+def _row_contributions(objective: PairObjective, n_keep: int) -> NDArray[np.float64]:
     parts = []
     for first in range(0, objective.n_members, 16):
-        rows = slice(first, min(objective.n_members, first + 16))
-        largest = np.partition(objective.rows(rows), -(n_keep - 1), axis=1)[:, -(n_keep - 1) :]
-        parts.append(largest.sum(axis=1) / 2)
+        members = np.arange(first, min(objective.n_members, first + 16))
+        rows = objective.rows(slice(first, first + len(members)))
+        rows[np.arange(len(members)), members] = -np.inf  # nobody is beside itself
+        largest = np.partition(rows, -(n_keep - 1), axis=1)[:, -(n_keep - 1) :]
+        parts.append(objective.own[members] + largest.sum(axis=1) / 2)
     return np.concatenate(parts)
 
 
@@ -48,13 +50,16 @@ def _largest(contributions: NDArray[np.float64], n_keep: int) -> float:
     return float(np.sort(contributions)[-n_keep:].sum())
 
 
-def _relaxed(distances: NDArray[np.float64], n_keep: int, reached: float) -> float:
+def _relaxed(
+    distances: NDArray[np.float64], own: NDArray[np.float64], n_keep: int, reached: float
+) -> float:
     n_members = len(distances)
     np.fill_diagonal(distances, -np.inf)
     bound, stalled, pace = np.inf, 0, 1.0
     for _ in range(1 + min(_MOST_STEPS, _STEP_WORK // n_members**2)):
         partners = np.argpartition(distances, -(n_keep - 1), axis=1)[:, -(n_keep - 1) :]
-        contributions = np.take_along_axis(distances, partners, axis=1).sum(axis=1) / 2
+        beside = np.take_along_axis(distances, partners, axis=1)
+        contributions = own + beside.sum(axis=1) / 2
         now = _largest(contributions, n_keep)
         stalled = 0 if now < bound else stalled + 1
         bound = min(bound, now)

@@ -12,6 +12,7 @@ from secateurs._labels import MemberIndices
 from secateurs.measures._information import entropy_of, joint_entropies, nmi, nvi, variation
 from secateurs.measures._pair import Floats, pair_matrix
 from secateurs.measures._pairwise import n_agreed
+from secateurs.objectives._pairs import PairObjective
 from secateurs.outputs._votes import Votes
 
 
@@ -31,7 +32,7 @@ class Profile(NamedTuple):
         return Profile(self.entropies[members], self.relevance[members])
 
 
-class TDAS:
+class TDAS(PairObjective):
     """Trade-off between diversity and accuracy of a set: Eq. 4 to 7 of the paper [1]_.
 
     Two members are TDAC = λ·NVI + (1−λ)·(NMI + NMI′)/2 apart: normalised variation of information
@@ -71,8 +72,8 @@ class TDAS:
 
     def _begin(self, weight: float, profile: Profile, truth_counts: NDArray[np.int64]) -> None:
         self._weight, self.profile, self.truth_counts = weight, profile, truth_counts
-        self._sums = np.zeros(self.n_members)
-        self.value = 0.0
+        self.own = np.zeros(self.n_members)
+        self._sums, self.value = np.zeros(self.n_members), 0.0
 
     @property
     def n_members(self) -> int:
@@ -88,13 +89,6 @@ class TDAS:
     def relevance(self) -> Floats:
         """Normalised mutual information of each member with the true labels."""
         return self.profile.relevance
-
-    def rows(self, members: Sequence[int] | slice) -> Floats:
-        """Return the TDAC of some members to all: (members, all members)."""
-        chosen = np.arange(self.n_members)[members] if isinstance(members, slice) else members
-        values = self._rows(chosen)
-        values[np.arange(len(chosen)), chosen] = 0.0
-        return values
 
     def _rows(self, members: MemberIndices) -> Floats:
         return self.rows_of(self._votes.take(members), self.profile.take(members))
@@ -116,22 +110,6 @@ class TDAS:
     def of(self, members: Sequence[int]) -> float:
         """Return the TDAS of a set."""
         return float(TDAS(self._votes.take(members), self._weight).matrix().sum() / 2)
-
-    def resume(self, first: int) -> list[int]:
-        """Return the members to start with: the first, and any that an earlier run has chosen."""
-        return [first]
-
-    def finish(self) -> None:
-        """Forget what was kept for a later run."""
-
-    def gains(self) -> Floats:
-        """Return the sum of TDAC from each member to those chosen."""
-        return self._sums
-
-    def add(self, member: int) -> None:
-        """Add a member."""
-        self.value += float(self._sums[member])
-        self._sums = self._sums + self.rows([member])[0]
 
     def _pairs(self, members: slice, others: slice) -> Floats:
         tables = self._votes.joint_counts(members, others)

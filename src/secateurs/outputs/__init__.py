@@ -12,6 +12,7 @@
 `_packing`           codes as bit planes, or as bytes if there are many classes
 `_pair_kernels`      compiled loops over pairs of members
 `_vote_kernels`      compiled loops over votes and their tallies
+`_score_kernels`     compiled loops over pairs of members' scores
 `_tree_kernels`      the compiled loop over a decision tree
 `_folds`             rows to choose on, and rows held out
 `_fingerprint`       a hash of the ensemble and the rows that votes are of

@@ -23,7 +23,6 @@ from secateurs.outputs._fixed_point import (
 from secateurs.outputs._votes import Votes
 
 _ONE = 1 << PROBABILITY_BITS
-_SUM_BITS = 62  # of a sum of products of errors, in 64 bits
 
 
 @dataclass(frozen=True, eq=False, repr=False)

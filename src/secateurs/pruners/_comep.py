@@ -17,7 +17,7 @@ from secateurs.exceptions import InputError
 from secateurs.measures._pair import Floats
 from secateurs.measures._pairwise import kappa
 from secateurs.objectives import TDAS
-from secateurs.objectives._bounds import tdas_upper_bound
+from secateurs.objectives._bounds import upper_bound
 from secateurs.outputs._folds import held_out_accuracy, split_votes
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
@@ -131,7 +131,7 @@ class COMEP(SpreadPruner):
         if "_upper_bound" not in self.__dict__:
             n_keep = len(self.member_indices_)
             objective = TDAS(in_memory(self._votes), self.diversity_weight_)
-            self._upper_bound = tdas_upper_bound(objective, n_keep, self.objective_)
+            self._upper_bound = upper_bound(objective, n_keep, self.objective_)
         return self._upper_bound
 
     def for_members(self, members: NDArray[np.intp]) -> Self:

@@ -1,0 +1,211 @@
+"""Errors of members, and sums of products of two members' errors: integers, which add up exactly.
+
+The error of a member on a sample is what it predicts less the truth: a one-hot label, a vector of
+probabilities or a number. The mean squared error of an average of members is a mean of such
+products, member by member.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateurs._labels import Array
+from secateurs.measures._pair import Counts, Floats, ratio
+from secateurs.measures._pairwise import n_agreed
+from secateurs.outputs import _score_kernels
+from secateurs.outputs._fixed_point import (
+    NUMBER_BITS,
+    PROBABILITY_BITS,
+    exponent_for,
+    missing_of,
+)
+from secateurs.outputs._scores import Scores
+from secateurs.outputs._votes import Votes
+
+_SUM_BITS = 62  # of a sum over all samples
+
+
+class PairSums(NamedTuple):
+    """Sums of products of two members' errors, and the number of samples that both have."""
+
+    sums: Counts
+    counts: Counts
+
+    def means(self) -> Floats:
+        """Return the mean products; 0 where two members have no sample in common."""
+        return ratio(self.sums, self.counts, 0.0)
+
+    def plus(self, more: PairSums) -> PairSums:
+        """Return the sums over these samples and others."""
+        return PairSums(self.sums + more.sums, self.counts + more.counts)
+
+
+class Errors(ABC):
+    """Errors of members in steps of a power of two.
+
+    Attributes
+    ----------
+    places : int
+        A step is ``2.0**-places``.
+    """
+
+    places: int
+    n_members: int
+
+    @property
+    def exponent(self) -> int:
+        """Mean products are in units of ``2.0**exponent``."""
+        return -2 * self.places
+
+    @abstractmethod
+    def own(self) -> PairSums:
+        """Return the products of each member's errors with themselves."""
+
+    @abstractmethod
+    def pairs(self, others: Any, block: slice = slice(None)) -> PairSums:
+        """Return the products of members held elsewhere with a block of those here."""
+
+    @abstractmethod
+    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
+        """Cut the members from one on into slices whose pairs with n_rows fit into memory."""
+
+    @abstractmethod
+    def take(self, members: Any) -> Any:
+        """Return what some members predict."""
+
+
+class VoteErrors(Errors):
+    """Errors of labels: of the one-hot label, less the true one."""
+
+    places = 0
+
+    def __init__(self, votes: Votes) -> None:
+        self._votes = votes
+        self.n_members = votes.n_members
+
+    def own(self) -> PairSums:
+        votes = self._votes
+        return PairSums(2 * (votes.n_voted - votes.n_right), votes.n_voted)
+
+    def pairs(self, others: Votes, block: slice = slice(None)) -> PairSums:
+        votes, oracle = self._votes, replace(others, y=self._votes.truth).oracle
+        tables = votes.joint_counts_of(others, block)
+        agreed, counts = n_agreed(tables), tables.sum(axis=(-2, -1))
+        both = votes.oracle.joint_counts_of(oracle, block)
+        # On a sample that both get wrong the product is 1, and 2 with the same label; else it is 0.
+        return PairSums(agreed - both[..., 0, 0] + both[..., 1, 1], counts)
+
+    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
+        return self._votes.member_blocks(first, n_rows)
+
+    def take(self, members: Any) -> Votes:
+        return self._votes.take(members)
+
+
+class ScoreErrors(Errors):
+    """Errors of probabilities or numbers.
+
+    Parameters
+    ----------
+    scores : Scores
+        Scores with the truth.
+    places : int
+        Binary places of the errors, as of `places_of`.
+    """
+
+    def __init__(self, scores: Scores, places: int) -> None:
+        self._scores, self.places = scores, places
+        self.n_members = scores.n_members
+        self._shift = min(scores.exponent - places, NUMBER_BITS + 1)
+        self._truth = fixed_truth(scores, places)
+        self._missing = missing_of(scores.cells)
+
+    @property
+    def exponent(self) -> int:
+        """Mean products are in units of ``2.0**exponent``; of two classes one is held."""
+        return -2 * self.places + (self._scores.n_classes == 2)
+
+    def own(self) -> PairSums:
+        sums, counts = np.zeros((2, self.n_members), dtype=np.int64)
+        held = (self._scores.cells, self._truth, self._shift, self._missing)
+        _score_kernels.error_squares(*held, sums, counts)
+        return PairSums(sums, counts)
+
+    def pairs(self, others: Scores, block: slice = slice(None)) -> PairSums:
+        cells = self._scores.cells[block]
+        sums = np.zeros((others.n_members, len(cells)), dtype=np.int64)
+        counts = np.zeros_like(sums)
+        for member in range(others.n_members):
+            self._add(others.cells[member], cells, sums[member], counts[member])
+        return PairSums(sums, counts)
+
+    def _add(self, one: Array, cells: Array, sums: Counts, counts: Counts) -> None:
+        """Add the products of one member's errors with those of others."""
+        present: NDArray[np.bool_] = one[0] != self._missing
+        errors = np.where(present, (one >> self._shift) - self._truth, 0).astype(cells.dtype)
+        if self._scores.is_numbers or self._scores.has_missing:
+            held = (cells, self._truth, self._shift, self._missing)
+            _score_kernels.error_dots(errors, present, *held, sums, counts)
+            return
+        _score_kernels.dots(errors, cells, sums)
+        sums -= int(np.vdot(errors.astype(np.int64), self._truth.astype(np.int64)))
+        counts += self._scores.n_samples
+
+    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
+        yield slice(first, self.n_members)
+
+    def take(self, members: Any) -> Scores:
+        return self._scores.take(members)
+
+
+def errors_of(outputs: Votes | Scores, places: int | None = None) -> Errors:
+    """Return the errors of votes or scores, with their own number of places or the one given."""
+    if isinstance(outputs, Votes):
+        return VoteErrors(outputs)
+    if places is None:
+        finest = finest_places(outputs)
+        places = places_of(outputs, finest, largest_error(outputs, finest))
+    return ScoreErrors(outputs, places)
+
+
+def finest_places(scores: Scores) -> int:
+    """Return the binary places that both scores and truth have."""
+    if not scores.is_numbers:
+        return PROBABILITY_BITS
+    return min(scores.exponent, exponent_for(float(np.abs(scores.truth).max())))
+
+
+def largest_error(scores: Scores, places: int) -> int:
+    """Return the largest absolute error, in steps."""
+    if not scores.is_numbers:
+        return 1 << PROBABILITY_BITS
+    shift = min(scores.exponent - places, NUMBER_BITS + 1)
+    truth = fixed_truth(scores, places)
+    return int(_score_kernels.largest_error(scores.cells, truth, shift, missing_of(scores.cells)))
+
+
+def places_of(scores: Scores, finest: int, largest: int) -> int:
+    """Return as many of the finest places as let sums over all samples fit into 62 bits.
+
+    It follows from all members and all samples, ``scores.n_samples`` of them, and so is the same
+    however they are cut into batches or shards.
+    """
+    if not scores.is_numbers:
+        return PROBABILITY_BITS
+    n_bits = (_SUM_BITS - (scores.n_samples - 1).bit_length()) // 2
+    return finest - max(0, largest.bit_length() - n_bits)
+
+
+def fixed_truth(scores: Scores, places: int) -> Array:
+    """Return the truth as cells (components, samples): one-hot labels, or numbers rounded down."""
+    truth = scores.truth
+    if scores.is_numbers:
+        return np.floor(np.ldexp(truth, places)).astype(np.int32)[None, :]
+    labels = np.arange(scores.n_classes)[1 if scores.n_classes == 2 else 0 :]
+    return (truth == labels[:, None]).astype(scores.cells.dtype) << PROBABILITY_BITS

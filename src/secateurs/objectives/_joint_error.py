@@ -1,0 +1,148 @@
+"""Joint error: the squared error of an average of members, pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from secateurs._labels import MemberIndices
+from secateurs.measures._errors import Errors, PairSums, errors_of
+from secateurs.measures._pair import Floats, pair_matrix
+from secateurs.objectives._pairs import PairObjective
+from secateurs.outputs._scores import Scores
+from secateurs.outputs._votes import Votes
+
+_ROWS = 16  # rows of pairs that are held at once
+
+
+class JointError(PairObjective):
+    """Squared error of the average of a set: a sum over its pairs [1]_.
+
+    With G, the mean products of two members' errors over the samples that both have, the average
+    over k members S has the squared error Σ G(i, j) / k² over i and j in S. To make it small is to
+    make −Σ G(i, j)/2, what this objective is worth, large.
+
+    Parameters
+    ----------
+    outputs : Votes or Scores
+        What members predict, with the truth.
+    shrink : float in [0, 1]
+        How far gains and rows move G(i, j) of different members towards row mean + column mean −
+        mean. Needs the mean of every row, so all pairs once.
+
+    References
+    ----------
+    .. [1] Zhou, Wu and Tang. "Ensembling neural networks: many could be better than all".
+       Artificial Intelligence 2002.
+
+    Examples
+    --------
+    >>> from secateurs import Scores
+    >>> from secateurs.objectives import JointError
+    >>> objective = JointError(Scores.encode([[2.5, 1.0], [0.5, 2.0]], y=[2.0, 1.0]))
+    >>> objective.of([0, 1])  # the average is 1.75 and 1.25
+    0.0625
+    """
+
+    def __init__(self, outputs: Votes | Scores, shrink: float = 0.0) -> None:
+        self._begin(errors_of(outputs), shrink)
+
+    def _begin(self, errors: Errors, shrink: float) -> None:
+        self._errors, self._shrink = errors, shrink
+        self.own = -self._own().means() / 2
+        self._sums, self.value = np.zeros(self.n_members), 0.0
+        self._chosen: list[int] = []
+        self._means = self._row_means() if shrink else self._sums
+
+    @property
+    def n_members(self) -> int:
+        """Number of members to choose from."""
+        return self._errors.n_members
+
+    def rows(self, members: Sequence[int] | slice) -> Floats:
+        """Return −G of some members with all, shrunken: (members, all members)."""
+        chosen = np.arange(self.n_members)[members] if isinstance(members, slice) else members
+        values = super().rows(members)
+        if self._shrink:
+            model = self._means[chosen][:, None] + self._means - self._means.mean()
+            values = (1 - self._shrink) * values + self._shrink * model
+            values[np.arange(len(chosen)), chosen] = 0.0
+        return values
+
+    def exact_rows(self, members: Sequence[int] | slice) -> Floats:
+        """Return −G of some members with all, as it is."""
+        return super().rows(members)
+
+    def matrix(self) -> Floats:
+        """Return −G of all pairs, as it is."""
+        values = pair_matrix(self._errors, self._pairs)
+        np.fill_diagonal(values, 0.0)
+        return values
+
+    def gains(self) -> Floats:
+        """Return by how much each member lowers half the sum of G, shrunken."""
+        if not self._shrink:
+            return super().gains()
+        means = self._means
+        model = means[self._chosen].sum() + len(self._chosen) * (means - means.mean())
+        return (1 - self._shrink) * self._sums + self._shrink * model + self.own
+
+    def add(self, member: int) -> None:
+        """Add a member."""
+        self.value += float(self._sums[member] + self.own[member])
+        self._sums = self._sums + self.exact_rows([member])[0]
+        self._chosen.append(member)
+
+    def of(self, members: Sequence[int]) -> float:
+        """Return the squared error of the average of a set."""
+        return float(self.errors(self.worths(members))[-1])
+
+    def worths(self, members: Sequence[int]) -> Floats:
+        """Return what the first 1, 2, … members are worth."""
+        pairs = np.tril(self.exact_rows(members)[:, members], -1).sum(axis=1)
+        worths: Floats = np.cumsum(pairs + self.own[list(members)])
+        return worths
+
+    def errors(self, worths: Any) -> Floats:
+        """Return squared errors, from what the first 1, 2, … members are worth."""
+        sizes = np.arange(1, len(worths) + 1)
+        return self.error_of(np.asarray(worths), sizes)
+
+    def error_of(self, worth: Any, n_members: Any) -> Any:
+        """Return the squared error of a set that is worth this."""
+        return np.ldexp(-2.0 * worth / n_members**2 + 0.0, self._errors.exponent)
+
+    def worth_of(self, error: float, n_members: int) -> float:
+        """Return what a set is worth whose average has this squared error."""
+        return float(np.ldexp(error, -self._errors.exponent) * n_members**2 / -2.0)
+
+    def _own(self) -> PairSums:
+        return self._errors.own()
+
+    def _rows(self, members: MemberIndices) -> Floats:
+        return -self._sums_of(members).means()
+
+    def _sums_of(self, members: MemberIndices) -> PairSums:
+        """Return the products of some members' errors with those of all."""
+        others = self._errors.take(members)
+        parts = [
+            self._errors.pairs(others, block)
+            for block in self._errors.member_blocks(0, len(members))
+        ]
+        return PairSums(*(np.concatenate(side, axis=1) for side in zip(*parts, strict=True)))
+
+    def _pairs(self, members: slice, others: slice) -> Floats:
+        chosen = self._errors.take(np.arange(self.n_members)[members])
+        return -self._errors.pairs(chosen, others).means()
+
+    def _row_means(self) -> Floats:
+        """Return the mean of each row of −G, without the diagonal."""
+        n_members = self.n_members
+        means = np.zeros(n_members)
+        for first in range(0, n_members if n_members > 1 else 0, _ROWS):
+            members = range(first, min(n_members, first + _ROWS))
+            for member, row in zip(members, self.exact_rows(members), strict=True):
+                means[member] = row.sum() / (n_members - 1)
+        return means
