@@ -12,7 +12,7 @@ PACKAGE = Path(secateurs.__file__).parent
 FLOW = (
     *("_text", "exceptions", "_methods", "_labels", "persistence", "statistics"),
     *("ensembles", "outputs", "measures", "objectives", "search", "engines", "pruners"),
-    *("distributed", "problem", "evaluation", "report", "pruning", "pruned_classifier"),
+    *("distributed", "problem", "evaluation", "report", "pruning", "pruned_estimators"),
     *("comparison", "displays", "paper", "demo", "commands", "cli", "__main__"),
 )
 MODULES = {

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.ensemble import BaggingClassifier
 
+import fitted_regressors as regressors
 from fitted_models import CHOOSE, FIT, TEST, X, Y
 from secateurs import collect_votes, compare, prune
 from secateurs.exceptions import InputError
@@ -37,6 +38,20 @@ def test_training_rows_are_warned_of(forest, fitted):
         warnings.simplefilter("error")
         prune(forest, X[FIT], Y[FIT], keep=3, oob=True)
         prune(forest, X[350:650], Y[350:650], keep=3)  # as many, but others
+
+
+def test_training_rows_of_regressors_are_warned_of():
+    models, rows = regressors.fitted_regressors(), regressors.X
+    for name in ("forest", "extra trees", "bagging"):
+        with pytest.warns(UserWarning, match="look like the rows the ensemble was trained on"):
+            prune(models[name], rows[regressors.FIT], regressors.Y[regressors.FIT], keep=3)
+    heavy = regressors.Y + 1e3 * (np.arange(600) % 100 == 0)  # errors of few rows count
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for y in (regressors.Y, heavy):
+            prune(models["forest"], rows[:250], y[:250], "best", keep=3, oob=True)
+            for start in (250, 300, 350):  # as many, but others
+                prune(models["forest"], rows[start : start + 250], y[start : start + 250], keep=3)
 
 
 def test_bagging_that_grew_is_pruned_on_any_rows():

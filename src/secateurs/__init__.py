@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from secateurs.persistence._export import export as export
     from secateurs.persistence._models import load as load
     from secateurs.persistence._models import save as save
-    from secateurs.pruned_classifier import PrunedClassifier as PrunedClassifier
+    from secateurs.pruned_estimators import PrunedClassifier as PrunedClassifier
+    from secateurs.pruned_estimators import PrunedRegressor as PrunedRegressor
     from secateurs.pruners import *  # noqa: F403
     from secateurs.pruning import Pruning as Pruning
     from secateurs.pruning import prune as prune
@@ -45,7 +46,8 @@ _HOMES = {
     "make_pruner": "secateurs.pruners",
     "prune": "secateurs.pruning",
     "Pruning": "secateurs.pruning",
-    "PrunedClassifier": "secateurs.pruned_classifier",
+    "PrunedClassifier": "secateurs.pruned_estimators",
+    "PrunedRegressor": "secateurs.pruned_estimators",
     "compare": "secateurs.comparison",
     "Comparison": "secateurs.comparison",
     "report": "secateurs.report",

@@ -288,6 +288,11 @@ def short_name(pruner: Any) -> str | None:
     return None if method is None else method.name
 
 
+def default(numbers: bool) -> str:
+    """Return the name of the method that prunes where none is given: of labels, or of numbers."""
+    return "best" if numbers else "comep"
+
+
 def floor() -> str:
     """Return the name of the method that every other one must beat."""
     return next(method.name for method in METHODS.values() if method.is_floor)

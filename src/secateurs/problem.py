@@ -114,10 +114,9 @@ class Problem:
         if isinstance(ensemble, Predictions):
             ensemble.prepare(X)  # refuses any X
             votes: Votes | Scores = ensemble.votes.with_labels(y)
-        elif ensemble.is_regression:
-            votes = scores_of(ensemble, X, y, oob, n_jobs)
         else:
-            votes = votes_of(ensemble, X, y, oob, n_jobs)
+            collect = scores_of if ensemble.is_regression else votes_of
+            votes = collect(ensemble, X, y, oob, n_jobs)
             if not oob and looks_trained_on(ensemble, votes):
                 warnings.warn(
                     SecateursWarning(

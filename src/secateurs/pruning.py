@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from secateurs._methods import default
 from secateurs._text import listed
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after
@@ -43,7 +44,7 @@ def prune(
     ensemble: Any,
     X: Any = None,
     y: ArrayLike | None = None,
-    pruner: str | BasePruner = "comep",
+    pruner: str | BasePruner | None = None,
     keep: int | float | None = None,
     *,
     tolerance: float | None = None,
@@ -66,16 +67,18 @@ def prune(
     Parameters
     ----------
     ensemble : object
-        A fitted RandomForest, ExtraTrees, Bagging, Voting or AdaBoost classifier, a pipeline or
-        fitted search around one, a list or dict of fitted classifiers; or predictions: labels
-        (samples × members) or probabilities (samples × members × classes), without X.
+        A fitted RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, an AdaBoost
+        classifier, a pipeline or fitted search around one, a list or dict of fitted classifiers or
+        of fitted regressors; or predictions, without X: labels or numbers (samples × members), or
+        probabilities (samples × members × classes).
     X : array-like of shape (n_samples, n_features)
         Rows to choose on, preferably ones that the ensemble was not trained on.
     y : array-like of shape (n_samples,)
-        Their true labels.
-    pruner : str or pruner, default="comep"
+        Their true labels, or numbers.
+    pruner : str or pruner, optional
         A method by its short name (`all_pruners`), a pruner, or any scikit-learn selector; "auto"
-        tries several methods and takes the one that does best on rows held out.
+        tries several methods and takes the one that does best on rows held out. By default
+        "comep"; of regressors, which it cannot prune, "best".
     keep : int or float, optional
         Number of members to keep: a count, or a fraction of the ensemble. Without it and without
         a budget, the pruner's own default.
@@ -122,7 +125,7 @@ def prune(
     See Also
     --------
     compare : Compare several methods and sizes on rows held out.
-    PrunedClassifier : Fit and prune in one estimator, for pipelines and grid search.
+    PrunedClassifier, PrunedRegressor : Fit and prune in one estimator, for pipelines.
     collect_votes : Votes of all members, for pruners used on their own.
 
     Examples
@@ -144,6 +147,8 @@ def prune(
     if budget.is_set and keep is not None:
         raise InputError("{keep} and a budget exclude each other. Give one of them.", keep=keep)
     method = _method(pruner, parameters, keep, rng, problem)
+    if scoring is not None and getattr(method, "scoring", ...) is None:
+        method.set_params(scoring=problem.scoring.scorer)
     if budget.is_set:
         keep = Sizes(problem, method, rng).find(budget, vote)
     if keep is not None:
@@ -353,13 +358,15 @@ class Pruning:
 
 
 def _method(
-    pruner: str | BasePruner,
+    pruner: str | BasePruner | None,
     parameters: Mapping[str, Any],
     keep: int | float | None,
     rng: np.random.RandomState,
     problem: Problem,
 ) -> BasePruner:
     """Return the pruner to fit, with the random state where it takes one."""
+    if pruner is None:
+        pruner = default(problem.is_regression)
     if not isinstance(pruner, str):
         if parameters:
             names = listed(parameters)

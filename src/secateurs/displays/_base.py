@@ -65,7 +65,7 @@ class Display(Drawn):
         X: Any,
         y: ArrayLike,
         *,
-        pruner: str | BasePruner = "comep",
+        pruner: str | BasePruner | None = None,
         keep: int | float | None = None,
         X_test: Any = None,
         y_test: ArrayLike | None = None,
@@ -81,8 +81,8 @@ class Display(Drawn):
             A fitted ensemble, as for `secateurs.prune`.
         X, y : array-like
             Rows to choose on, and their true labels.
-        pruner : str or pruner, default="comep"
-            The method.
+        pruner : str or pruner, optional
+            The method, as for `secateurs.prune`.
         keep : int or float, optional
             Number of members to keep: a count, or a fraction of the ensemble.
         X_test, y_test : array-like, optional

@@ -26,6 +26,7 @@ from secateurs.outputs._trees import TreeWalk, answers_of_leaves, winners_of_lea
 from secateurs.outputs._votes import Votes
 
 _TELLING = 0.05  # accuracy on rows seen minus that on others: more than chance
+_TELLING_RATIO = 0.8  # squared error on rows seen to that on others: less than chance
 
 
 @overload
@@ -294,19 +295,37 @@ def refuse_numbers(ensemble: Ensemble) -> None:
         )
 
 
-def looks_trained_on(ensemble: Ensemble, votes: Votes) -> bool:
-    """Tell whether votes seem to be on the training rows: members do better on those they saw.
+def looks_trained_on(ensemble: Ensemble, outputs: Votes | Scores) -> bool:
+    """Tell whether outputs seem to be on the training rows: members do better on those they saw.
 
     False for ensembles that keep no record of the rows, and for another number of rows.
     """
-    if getattr(ensemble.model, "_n_samples", None) != votes.n_samples:
+    if getattr(ensemble.model, "_n_samples", None) != outputs.n_samples:
         return False
     try:
-        seen = in_bag_mask(ensemble, votes.n_samples)
+        seen = in_bag_mask(ensemble, outputs.n_samples)
     except InputError:
         return False
-    right = votes.oracle.packed.decode() == 0
+    if isinstance(outputs, Scores):
+        on_seen, on_others = _errors_on_seen(outputs, seen)
+        return on_seen < _TELLING_RATIO * on_others
+    right = outputs.oracle.packed.decode() == 0
     return bool(right[seen].mean() - right[~seen].mean() > _TELLING)
+
+
+def _errors_on_seen(scores: Scores, seen: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the mean squared error of members that saw a row, and that of the others.
+
+    Both are means over the same rows, so that rows which are hard to predict weigh the same.
+    """
+    errors = np.zeros((2, scores.n_samples))
+    for member, known in enumerate(seen):
+        squared = (scores.values(member) - scores.truth) ** 2
+        errors += np.where([known, ~known], squared, 0.0)
+    counts = np.stack([seen.sum(axis=0), (~seen).sum(axis=0)])
+    both = counts.all(axis=0)
+    on_seen, on_others = (errors[:, both] / counts[:, both]).sum(axis=1) / max(1, both.sum())
+    return float(on_seen), float(on_others)
 
 
 def in_bag_mask(
