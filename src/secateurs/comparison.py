@@ -324,7 +324,8 @@ class Comparison(Evaluation):
         from secateurs.report._templates import notes_list
         from secateurs.report.sections import _leaderboard
 
-        table = _leaderboard.table(board_lines(self._leaderboard))
+        lines = [_leaderboard.named(line, self.score) for line in board_lines(self._leaderboard)]
+        table = _leaderboard.table(lines, self.score)
         return table.__html__() + str(notes_list(self.notes))
 
 

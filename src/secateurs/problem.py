@@ -257,6 +257,12 @@ class Problem:
         return not self.is_regression and self.ensemble.soft
 
     @property
+    def knows_scores(self) -> bool:
+        """Whether scores can be had: they are collected, or the rows are there to ask about."""
+        known = self.known_scores is not None or "scores" in self.__dict__
+        return known or self.X is not None or self.is_predictions
+
+    @property
     def counts_rows(self) -> bool:
         """Whether the score is the fraction of rows that are right, each counting the same."""
         return self.scoring.name == "accuracy" and self.sample_weight is None

@@ -25,7 +25,7 @@ from secateurs.persistence._export import export
 from secateurs.report import report_data
 from secateurs.report._data import SHAPE
 from secateurs.report._schema import check
-from secateurs.report.sections._before_after import safety
+from secateurs.report.sections._before_after import safety, verdict
 
 X, CODES = make_classification(
     900, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.2, random_state=2
@@ -207,7 +207,54 @@ def test_the_verdict_states_the_figures(data, crossfitted):
 )
 def test_safety_says_no_more_than_the_interval_does(low, high, told):
     line = {"figure": "accuracy", "change": (low + high) / 2, "low": low, "high": high}
-    assert told in safety([line], 0.5)
+    assert told in safety([line], "accuracy", larger_is_better=True)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "larger_is_better", "told"),
+    [
+        (0.01, 0.02, False, "it is worse than with all members"),
+        (-0.02, -0.01, False, "it is better than with all members"),
+        (-0.02, -0.01, True, "it is worse than with all members"),
+        (-0.02, 0.01, True, "no clear difference"),
+        (np.nan, np.nan, True, "too few for an interval"),
+    ],
+)
+def test_safety_speaks_of_the_score_that_matters(low, high, larger_is_better, told):
+    line = {"figure": "log loss", "change": 0.0, "low": low, "high": high}
+    assert told in safety([line], "log loss", larger_is_better)
+    assert "Change in log loss" in safety([line], "log loss", larger_is_better)
+
+
+def test_the_verdict_mentions_log_loss_and_auc_that_move_by_more_than_accuracy():
+    lines = [
+        {"figure": name, "before": before, "after": after, "change": after - before}
+        for name, before, after in (
+            ("members", 100, 10),
+            ("accuracy", 0.9, 0.89),
+            ("log loss", 0.3, 0.5),
+            ("ROC AUC", 0.95, 0.949),
+        )
+    ]
+    told = verdict(lines, True, "accuracy")
+    assert "accuracy 0.890 on test rows, against 0.900 with all" in told
+    assert "Log loss rises from 0.300 to 0.500." in told
+    assert "ROC AUC" not in told
+    assert verdict(lines, True, "log loss").startswith("10 of 100 members: log loss 0.500")
+
+
+def test_a_report_speaks_of_the_score_asked_for(tmp_path):
+    X, y = make_classification(400, 8, weights=[0.8], random_state=0)
+    forest = RandomForestClassifier(12, random_state=0).fit(X[:200], y[:200])
+    found = prune(forest, X[200:], y[200:], keep=4, scoring="neg_log_loss")
+    data = report_data(found)
+    assert data["score"] == {"name": "neg_log_loss", "label": "log loss", "larger_is_better": False}
+    assert "4 of 12 members: log loss" in data["verdict"]
+    assert "Change in log loss" in data["safety"]
+    board = report_data(compare(forest, X[200:], y[200:], ["best"], keep=[4], scoring="roc_auc"))[
+        "leaderboard"
+    ]
+    assert [line["score"] for line in board] == sorted((x["score"] for x in board), reverse=True)
 
 
 def test_mcnemar_is_exact(data):

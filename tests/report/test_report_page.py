@@ -208,7 +208,7 @@ def test_before_and_after_shows_the_spread_of_timings_and_sizes_of_files(data):
 
 
 def test_a_comparison_shows_its_leaderboard(data):
-    line = {"method": "<b>re</b>", "keep": 3, "members": 3, "accuracy": 0.9123, "pareto": True}
+    line = {"method": "<b>re</b>", "keep": 3, "members": 3, "score": 0.9123, "pareto": True}
     line |= {"standard_error": 0.01, "change": -0.02, "low": -0.05, "high": 0.01}
     line |= {"bytes": 1234567, "ms": None, "seconds": 0.25}
     text = render(data | {"leaderboard": [line]})

@@ -22,7 +22,7 @@ def test_a_section_has_its_template_and_its_drawing(section):
 def test_every_field_of_the_data_belongs_to_one_section():
     fields = [name for section in SECTIONS for name in section.shape]
     assert len(fields) == len(set(fields))
-    assert len(SHAPE) == 6 + len(fields)  # and six at the top of the page
+    assert len(SHAPE) == 7 + len(fields)  # and seven at the top of the page
 
 
 def test_confusion_and_losses_by_hand():

@@ -12,6 +12,7 @@ from secateurs.commands._options import Files, Trust
 from secateurs.commands._output import Output
 from secateurs.commands._predictions import check_same_members, read_predictions
 from secateurs.commands._rows import check_counts, read_rows
+from secateurs.commands._settings import Method
 from secateurs.commands._tables import about, require_file
 from secateurs.exceptions import SecateursError
 
@@ -33,12 +34,20 @@ class Inputs(NamedTuple):
         size = f"{self.ensemble.n_members:,} members · {len(self.y):,} rows to choose on"
         return f"{title} · {size} · {test} to test on"
 
-    def problem(self, oob: bool, n_jobs: int | None) -> Any:
+    def problem(self, method: Method) -> Any:
         """Collect the votes of the members, as a `Problem`."""
         from secateurs.problem import Problem
 
-        rows = {"X_test": self.X_test, "y_test": self.y_test}
-        return Problem.of(self.ensemble, self.X, self.y, **rows, oob=oob, n_jobs=n_jobs)
+        return Problem.of(
+            self.ensemble,
+            self.X,
+            self.y,
+            X_test=self.X_test,
+            y_test=self.y_test,
+            oob=method.oob,
+            n_jobs=method.n_jobs,
+            scoring=method.scoring,
+        )
 
 
 def read_inputs(files: Files, trust: Trust, out: Output) -> Inputs:

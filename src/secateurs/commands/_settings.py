@@ -35,6 +35,7 @@ class Method:
     diversity_weight: float | str | None = None
     n_groups: int | None = None
     oob: bool = False
+    scoring: str | None = None
     random_state: int = 0
     n_jobs: int | None = None
     executor: str | None = None
@@ -69,6 +70,8 @@ class Method:
         if name == "domep" or (name == "comep" and self.n_groups):
             return DOMEP(**spread, **own)
         pruner = make_pruner(name, **own).seed(self.random_state)
+        if self.scoring is not None and "scoring" in pruner.get_params(deep=False):
+            pruner.set_params(scoring=self.scoring)
         return EPFD(pruner, **spread) if name != "comep" and self.grouped else pruner
 
 
@@ -119,22 +122,21 @@ class Size(Limits):
             return self.given
         return {"tolerance": DEFAULT_TOLERANCE}
 
-    @property
-    def reason(self) -> str:
-        """Why this many members are kept."""
+    def reason(self, score: str) -> str:
+        """Return why this many members are kept."""
         if "tolerance" in self.budget:
-            tolerance = f"within {self.budget['tolerance']:g} of all members' accuracy"
+            tolerance = f"within {self.budget['tolerance']:g} of all members' {score}"
             return f": the fewest {tolerance} on held-out rows"
         return "" if self.keep is not None else ": as many as the budget allows"
 
-    def check_result(self, n_kept: int, n_members: int) -> None:
+    def check_result(self, n_kept: int, n_members: int, score: str) -> None:
         """Refuse a result that is the whole ensemble."""
         if n_kept < n_members:
             return
         if "tolerance" in self.budget:
             raise BudgetError(
                 f"no sub-ensemble smaller than all {n_members} members is within "
-                f"{self.budget['tolerance']:g} of their accuracy on held-out rows. Allow more with "
+                f"{self.budget['tolerance']:g} of their {score} on held-out rows. Allow more with "
                 "{tolerance}, or give {keep}.",
                 tolerance=...,
                 keep=...,
@@ -212,6 +214,12 @@ METHOD_OPTIONS = bundled(
         help="Prune in M random groups of members, then among the members they keep.",
     ),
     option("--oob", is_flag=True, help="DATA is the training set: use out-of-bag votes only."),
+    option(
+        "--scoring",
+        metavar="NAME",
+        help="The score that matters, by its name in scikit-learn: balanced_accuracy, "
+        "neg_log_loss, roc_auc, … Default: accuracy, for regressors r2.",
+    ),
     RANDOM_STATE,
     N_JOBS,
     scheduler_option(
@@ -222,9 +230,9 @@ METHOD_OPTIONS = bundled(
 _LIMIT_OPTIONS = (
     option(
         "--tolerance",
-        type=click.FloatRange(0, 1),
+        type=click.FloatRange(0),
         metavar="LOSS",
-        help="Maximum loss of accuracy on held-out rows, such as 0.01.",
+        help="Maximum loss of accuracy, or of --scoring, on held-out rows, such as 0.01.",
     ),
     option(
         "--max-bytes",

@@ -71,8 +71,9 @@ def compare(
 ) -> None:
     """Compare pruning methods and sizes on held-out rows.
 
-    Takes the same input as `prune`. The leaderboard is sorted by accuracy; * marks results that no
-    other result beats in both accuracy and size. With a budget, only results that meet it remain.
+    Takes the same input as `prune`. The leaderboard is sorted by accuracy, or by --scoring (larger
+    is better, as in scikit-learn); * marks results that no other result beats in score and size.
+    With a budget, only results that meet it remain.
 
     \b
     secateurs compare forest.skops val.csv --target churn -k 10 -k 50 --report page.html
@@ -101,7 +102,7 @@ def compare(
     wrote = [str(path) for path in targets.paths]
     out.result(
         {"leaderboard": lines, "best": found.best, "judged_on": found.judged_on, "wrote": wrote},
-        as_text(lines),
+        as_text(lines, found.score),
     )
     if wrote:
         out.note(f"wrote {', '.join(wrote)}")
@@ -123,7 +124,7 @@ def _compare(
     ):
         # By name, methods come in the form that suits a comparison: long searches cut short.
         return compare_methods(
-            inputs.problem(method.oob, method.n_jobs),
+            inputs.problem(method),
             methods=[method.pruner(name) for name in names] if method.grouped else names,
             keep=sizes,
             diversity_weight=0.5 if method.diversity_weight is None else method.diversity_weight,
@@ -132,20 +133,20 @@ def _compare(
         )
 
 
-def as_text(lines: list[dict[str, Any]]) -> str:
-    """Return a leaderboard as a table."""
-    figures = ("members", "accuracy", "change", "95 % interval", "MB", "ms/row", "seconds")
-    return columns(("", "method", *figures), [_cells(line) for line in lines], left=2)
+def as_text(lines: list[dict[str, Any]], score: str = "accuracy") -> str:
+    """Return a leaderboard as a table; its column of this name is the score."""
+    figures = ("members", score, "change", "95 % interval", "MB", "ms/row", "seconds")
+    return columns(("", "method", *figures), [_cells(line, score) for line in lines], left=2)
 
 
-def _cells(line: dict[str, Any]) -> tuple[str, ...]:
+def _cells(line: dict[str, Any], score: str) -> tuple[str, ...]:
     size = line["bytes"]
     whole = line["method"] == "all members"
     return (
         "*" if line["pareto"] else "",
         line["method"],
         f"{line['members']:,}",
-        f"{line['accuracy']:.4f}",
+        f"{line[score]:.4f}",
         "" if whole else signed(line["change"], 4),
         "" if whole else f"{signed(line['low'], 4)} … {signed(line['high'], 4)}",
         "" if size is None else f"{size / 1e6:.2f}",

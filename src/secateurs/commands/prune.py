@@ -32,7 +32,7 @@ from secateurs.commands._settings import (
 from secateurs.commands._targets import MODELS, Targets, write_all, writing
 
 _ENOUGH_TO_CHECK = 100  # rows that `export` asks for
-_CROSS_FITTED = "accuracy, cross-fitted"
+_CROSS_FITTED = ", cross-fitted"
 _COSTS = {
     "megabytes": "file (pickle)",
     "megabytes as .skops": "file (.skops)",
@@ -103,11 +103,12 @@ def prune(
         out.dry_run(targets.paths)
         return
     with out.progress("collecting votes"):
-        problem = inputs.problem(method.oob, method.n_jobs)
+        problem = inputs.problem(method)
     pruning = _choose(problem, pruner, size, method, out)
     n_kept = len(pruning.member_indices)
-    size.check_result(n_kept, problem.n_members)
-    out.note(f"{_label(pruning)} kept {n_kept:,} members{size.reason}")
+    score = problem.scoring.label
+    size.check_result(n_kept, problem.n_members, score)
+    out.note(f"{_label(pruning)} kept {n_kept:,} members{size.reason(score)}")
     out.detail(f"in the order of choice: {', '.join(pruning.member_names)}")
     with out.progress("measuring"):
         rows, figures = _measure(problem, pruning.pruner, method.random_state)
@@ -144,7 +145,7 @@ def _measure(problem: Any, pruner: Any, seed: int) -> tuple[str, Figures]:
     from sklearn.utils import check_random_state
 
     from secateurs.evaluation._alternatives import evaluate_around
-    from secateurs.evaluation._before_after import costs, count, held_out_score, measure
+    from secateurs.evaluation._before_after import costs, count, cross_fitted, measure
 
     if problem.has_test:
         return measure(problem, pruner, check_random_state(seed), files=True)
@@ -152,9 +153,11 @@ def _measure(problem: Any, pruner: Any, seed: int) -> tuple[str, Figures]:
         warnings.simplefilter("ignore")  # printed already, about all rows
         evaluation = evaluate_around(problem, pruner, beside=False)
     (curve,) = evaluation.curves.values()
-    accuracy = held_out_score(curve, len(pruner.member_indices_))
+    found = cross_fitted(problem, curve, len(pruner.member_indices_))
     rows = f"rows to choose on ({problem.votes.n_samples}), 5-fold cross-fitting"
-    figures = count(pruner) | {_CROSS_FITTED: accuracy} | costs(problem, pruner)
+    figures = count(pruner)
+    figures |= {f"{name}{_CROSS_FITTED}": figure for name, figure in found.items()}
+    figures |= costs(problem, pruner)
     return " ".join([rows, *evaluation.remarks]), figures
 
 

@@ -64,15 +64,16 @@ def measure(
     else:
         before, after = (predictor(problem.ensemble, members)(X) for members in both)
     if problem.is_regression:
-        figures |= scored(problem, _OF_NUMBERS, before, after)
+        figures |= scored(problem, (truth, weight), _OF_NUMBERS, before, after)
     else:
         figures |= _accuracy(truth, before, after, weight, rng)
         shares = _probabilities(problem, pruner)
-        figures |= {} if shares is None else scored(problem, _OF_PROBABILITIES, *shares)
+        if shares is not None:
+            figures |= scored(problem, (truth, weight), _OF_PROBABILITIES, *shares)
         if problem.scoring.needs == "probabilities" and shares is not None:
             before, after = shares
     if problem.scoring.label not in figures:
-        figures |= scored(problem, [problem.scoring], before, after)
+        figures |= scored(problem, (truth, weight), [problem.scoring], before, after)
     return rows, figures if problem.is_predictions else figures | costs(
         problem, pruner, files=files
     )
@@ -83,11 +84,14 @@ _OF_PROBABILITIES = ("neg_log_loss", "roc_auc")
 
 
 def scored(
-    problem: Problem, scorings: Iterable[str | Scoring], before: Array, after: Array
+    problem: Problem,
+    truths: tuple[Array, Array | None],
+    scorings: Iterable[str | Scoring],
+    before: Array,
+    after: Array,
 ) -> dict[str, Figure]:
-    """Score both answers to the test rows, as people know the scores; with intervals."""
-    truth, weight = np.asarray(problem.y_test), problem.sample_weight_test
-    classes = problem.scoring.classes
+    """Score two answers to rows, given by the truth and weights, as people know the scores."""
+    (truth, weight), classes = truths, problem.scoring.classes
     if len(classes) and not np.isin(truth, classes).all():
         return {}  # a class that the model never saw has no probability
     figures = {}
@@ -129,6 +133,45 @@ def count(pruner: BasePruner) -> dict[str, Figure]:
     """Return the number of members."""
     whole, kept = _members(pruner)
     return {"members": Figure(len(whole), len(kept))}
+
+
+def cross_fitted(problem: Problem, curve: SizeCurve, size: int) -> dict[str, Figure]:
+    """Return the scores on the rows held out in cross-fitting, as people know them."""
+    figures = {}
+    if not problem.is_regression:
+        figures["accuracy"] = _accuracy_of(curve, size)
+    if problem.scoring.label not in figures or not problem.counts_rows:
+        found = held_out_score(curve, size)
+        if not problem.scoring.larger_is_better:
+            found = Figure(-found.before, -found.after, -found.high, -found.low)
+        figures[problem.scoring.label] = found
+    if problem.is_regression or (problem.is_soft and problem.knows_scores):
+        others = _OF_NUMBERS if problem.is_regression else _OF_PROBABILITIES
+        truth = problem.votes.truth
+        truth = truth if problem.is_regression else problem.votes.classes[truth]
+        both = _held_out(problem, curve, size)
+        more = scored(problem, (truth, problem.sample_weight), others, *both)
+        figures |= {name: figure for name, figure in more.items() if name not in figures}
+    return figures
+
+
+def _accuracy_of(curve: SizeCurve, size: int) -> Figure:
+    own, place = curve.own, curve.selection.place(size)
+    change, half = float(own.change[place]), float(own.half_width[place])
+    return Figure(own.whole_accuracy, float(own.accuracy[place]), change - half, change + half)
+
+
+def _held_out(problem: Problem, curve: SizeCurve, size: int) -> tuple[Array, Array]:
+    """Return what all members, and those chosen without the row, say of each row."""
+    scores, weights = problem.scores, problem.ensemble.weights
+    whole = scores.average(weights=weights)
+    kept = np.empty_like(whole)
+    for rows, chosen in curve.parts:
+        assert rows is not None
+        members = chosen[size]
+        own = None if weights is None else weights[members]
+        kept[rows] = scores.rows(rows).average(members, own)
+    return whole, kept
 
 
 def held_out_score(curve: SizeCurve, size: int) -> Figure:

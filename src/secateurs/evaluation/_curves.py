@@ -144,6 +144,9 @@ class SizeCurve:
         The score that matters, on rows held out; ``own`` where that is the accuracy.
     predicted : dict of int to ndarray
         Codes voted for on the rows judged on, for the sizes asked for; by the own vote.
+    parts : list of (ndarray or None, dict of int to list of int)
+        The rows held out of each part, and the members chosen without them, for the sizes asked
+        for.
     """
 
     selection: Selection
@@ -151,6 +154,7 @@ class SizeCurve:
     own: Score = field(init=False)
     scored: Score | ScoreCurve = field(init=False)
     predicted: dict[int, Array] = field(default_factory=dict)
+    parts: list[tuple[NDArray[np.intp] | None, dict[int, list[int]]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -260,6 +264,9 @@ def evaluate(
     for part in split.parts():
         same = part.problem is everything
         chosen = {n: c.selection if same else selected(n, part.problem) for n, c in curves.items()}
+        for name, curve in curves.items():
+            at = {s: chosen[name].members(s) for s in sizes if s in chosen[name].sizes}
+            curve.parts.append((part.held_out, at))
         for ballots in part.ballots() if not everything.is_regression else ():
             for name, curve in curves.items():
                 _judge(curve, chosen[name], ballots, sizes, n_rows)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from secateurs._labels import Array
 from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
-from secateurs.outputs._scores import Scores
+from secateurs.outputs._scores import Scores, mean_of
 from secateurs.outputs._votes import Votes
 
 Floats = NDArray[np.float64]
@@ -101,11 +101,7 @@ def answers(
         if needs == "labels":
             yield outputs.classes[total.argmax(axis=1)]
             continue
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = (total.T / present).T
-        if n_classes:
-            mean[present == 0] = 1 / n_classes
-        yield mean
+        yield mean_of(total, present)
 
 
 def _answer_of(outputs: Votes | Scores, member: int) -> tuple[Floats, Any]:

@@ -210,32 +210,34 @@ class Scores:
     ) -> NDArray[np.float64]:
         """Return the mean of some members' values: (samples, classes), or (samples,) for numbers.
 
-        It is over the members that have a value; where none has, probabilities are 0 and numbers
-        NaN.
+        It is over the members that have a value; where none has, each class has the same
+        probability, and numbers are NaN.
         """
-        chosen = np.arange(self.n_members) if members is None else np.asarray(members)
-        shares = np.ones(len(chosen)) if weights is None else np.asarray(weights, dtype=float)
-        total = np.zeros((self.n_samples, *(() if self.is_numbers else (self.n_classes,))))
-        n_present = np.zeros(self.n_samples)
-        for member, share in zip(chosen.tolist(), shares, strict=True):
-            total += share * self.values(member)
-            n_present += share * ~self.is_missing(member)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = (total.T / n_present).T
-        if not self.is_numbers:
-            mean[n_present == 0] = 0.0
-        return mean
+        return self._mean(members, weights)[0]
 
     def vote(self, members: MemberIndices | None = None, silent: Any = None) -> Array:
         """Return the label with the largest mean probability, or the mean number, per sample.
 
         Ties go to the lowest class. A sample without any value gets ``silent``, NaN for numbers.
         """
-        mean = self.average(members)
+        mean, present = self._mean(members)
         if self.is_numbers:
             return mean
         labels = self.classes[mean.argmax(axis=1)]
-        return labels if silent is None else np.where(mean.any(axis=1), labels, silent)
+        return labels if silent is None else np.where(present > 0, labels, silent)
+
+    def _mean(
+        self, members: MemberIndices | None, weights: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean, and the total weight of the members that have a value."""
+        chosen = np.arange(self.n_members) if members is None else np.asarray(members)
+        shares = np.ones(len(chosen)) if weights is None else np.asarray(weights, dtype=float)
+        total = np.zeros((self.n_samples, *(() if self.is_numbers else (self.n_classes,))))
+        present = np.zeros(self.n_samples)
+        for member, share in zip(chosen.tolist(), shares, strict=True):
+            total += share * self.values(member)
+            present += share * ~self.is_missing(member)
+        return mean_of(total, present), present
 
     def take(self, members: MemberIndices) -> Scores:
         """Return the scores of some members, in the order given."""
@@ -310,6 +312,20 @@ class Scores:
     def __repr__(self) -> str:
         classes = "" if self.is_numbers else f", {self.n_classes} classes"
         return f"Scores({self.n_samples} samples, {self.n_members} members{classes})"
+
+
+def mean_of(total: NDArray[np.float64], present: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean from sums over members, and the total weight of those that have a value.
+
+    Probabilities sum to 1 again, although each was rounded; where no member has any, all classes
+    have the same.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if total.ndim == 1:
+            return total / present
+        mean = total / total.sum(axis=1, keepdims=True)
+    mean[present == 0] = 1 / total.shape[1]
+    return mean
 
 
 class ScoreFiller:

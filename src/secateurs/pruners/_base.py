@@ -344,7 +344,7 @@ def _frame(votes: Votes | VoteStore | Scores) -> Any:
         return np.empty((0, votes.n_members))
     import pandas as pd
 
-    return pd.DataFrame(columns=list(map(str, votes.names)))
+    return pd.DataFrame(columns=pd.Index(list(map(str, votes.names)), dtype=object))
 
 
 def methods_for_numbers() -> list[str]:

@@ -31,6 +31,7 @@ SHAPE = {
     "made": {"when": str, "versions": {...: str}, "machine": str},
     "ensemble": {"name": str, "n_members": int, "names": [str], "classes": [str], "vote": str},
     "rows": _ROWS,
+    "score": {"name": str, "label": str, "larger_is_better": bool},
     "chosen": {"course": int, "keep": int, "members": [int], "parameters": {...: None}},
     "notes": [str],
 }
@@ -118,6 +119,11 @@ def _header(subject: Subject) -> Plain:
             "names": [str(name) for name in ensemble.names],
             "classes": [str(label) for label in subject.classes],
             "vote": vote if ensemble.weights is None else f"weighted {vote}",
+        },
+        "score": {
+            "name": problem.scoring.name,
+            "label": problem.scoring.label,
+            "larger_is_better": problem.scoring.larger_is_better,
         },
         "rows": {
             "choosing": problem.votes.n_samples,

@@ -1,6 +1,6 @@
 """Before and after: figures of all members and of the kept ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.stats import binomtest
@@ -27,10 +27,18 @@ _SHAPE["before_after"] = [
 def facts(subject: Subject) -> Plain:
     """Return the figures, what they say in one sentence, and how sure that is."""
     lines = [_line(name, figure) for name, figure in subject.figures.items()]
-    own, place = subject.curve.own, subject.curve.selection.place(subject.keep)
+    problem, place = subject.problem, subject.curve.selection.place(subject.keep)
+    scoring = problem.scoring
+    told = safety(lines, scoring.label, scoring.larger_is_better)
+    if scoring.label == "accuracy":
+        own = subject.curve.own
+        told += (
+            " McNemar's exact test of rows lost against rows won: "
+            f"p = {mcnemar(int(own.lost[place]), int(own.won[place])):.2g}."
+        )
     return {
-        "verdict": verdict(lines, subject.problem.has_test),
-        "safety": safety(lines, mcnemar(int(own.lost[place]), int(own.won[place]))),
+        "verdict": verdict(lines, problem.has_test, scoring.label),
+        "safety": told,
         "before_after": lines,
     }
 
@@ -55,14 +63,14 @@ def mcnemar(lost: int, won: int) -> float:
     return 1.0 if lost + won == 0 else float(binomtest(won, lost + won).pvalue)
 
 
-def verdict(lines: Sequence[Plain], tested: bool) -> str:
-    """Return one sentence on what was gained and lost."""
+def verdict(lines: Sequence[Plain], tested: bool, score: str) -> str:
+    """Return in a sentence or two what was gained and lost, by the score that matters."""
     by_name = {line["figure"]: line for line in lines}
-    members, accuracy = by_name["members"], by_name["accuracy"]
+    members, scored = by_name["members"], by_name[score]
     told = (
-        f"{members['after']:,.0f} of {members['before']:,.0f} members: accuracy "
-        f"{accuracy['after']:.3f} on {'test' if tested else 'held-out'} rows, against "
-        f"{accuracy['before']:.3f} with all"
+        f"{members['after']:,.0f} of {members['before']:,.0f} members: {score} "
+        f"{scored['after']:.3f} on {'test' if tested else 'held-out'} rows, against "
+        f"{scored['before']:.3f} with all"
     )
     gains = []
     if "ms for 1 row" in by_name:
@@ -71,24 +79,49 @@ def verdict(lines: Sequence[Plain], tested: bool) -> str:
     if "megabytes" in by_name:
         part = by_name["megabytes"]["after"] / by_name["megabytes"]["before"]
         gains.append(f"{100 * (1 - part):.0f} % smaller")
-    return f"{told}; {', '.join(gains)}." if gains else f"{told}."
+    told = f"{told}; {', '.join(gains)}." if gains else f"{told}."
+    return " ".join([told, *_also_moved(by_name, score)])
 
 
-def safety(lines: Sequence[Plain], p_value: float) -> str:
-    """Return what can be said about the change in accuracy."""
-    line = next(line for line in lines if line["figure"] == "accuracy")
-    low, high = line["low"], line["high"]
-    if low >= -_TOLERANCE:
-        told = "no more than half a point of accuracy is lost"
-    elif high < -_TOLERANCE:
-        told = "more than half a point of accuracy is lost"
-    else:
-        told = "these rows are too few to tell whether more than half a point is lost"
-    return (
-        f"Change in accuracy {signed(line['change'])}, 95 % interval {signed(low)} to "
-        f"{signed(high)}: {told}. "
-        f"McNemar's exact test of rows lost against rows won: p = {p_value:.2g}."
-    )
+def _also_moved(by_name: Mapping[str, Plain], score: str) -> list[str]:
+    """Return a sentence for log loss and for AUC where they move by more than accuracy does."""
+    if "accuracy" not in by_name:
+        return []
+    moved = []
+    accuracy = abs(by_name["accuracy"]["change"])
+    for name, line in by_name.items():
+        before, after, change = line["before"], line["after"], line["change"]
+        if name == score or change is None or not name.startswith(("log loss", "ROC AUC")):
+            continue
+        # A log loss has no upper end: its change counts as a part of what it was.
+        size = abs(change) / before if name == "log loss" and before else abs(change)
+        if size > accuracy and round(before, 3) != round(after, 3):
+            goes = "rises" if change > 0 else "falls"
+            text = f"{name} {goes} from {before:.3f} to {after:.3f}."
+            moved.append(text[0].upper() + text[1:])
+    return moved
+
+
+def safety(lines: Sequence[Plain], score: str, larger_is_better: bool) -> str:
+    """Return what can be said about the change of the score that matters."""
+    line = next(line for line in lines if line["figure"] == score)
+    change, low, high = line["change"], line["low"], line["high"]
+    told = f"Change in {score} {signed(change)}"
+    if low is None or high is None or not np.isfinite([low, high]).all():
+        return f"{told}; these rows are too few for an interval."
+    told += f", 95 % interval {signed(low)} to {signed(high)}"
+    if score == "accuracy":
+        if low >= -_TOLERANCE:
+            return f"{told}: no more than half a point of accuracy is lost."
+        if high < -_TOLERANCE:
+            return f"{told}: more than half a point of accuracy is lost."
+        few = "these rows are too few to tell whether more than half a point is lost"
+        return f"{told}: {few}."
+    worse = high < 0 if larger_is_better else low > 0
+    better = low > 0 if larger_is_better else high < 0
+    if worse or better:
+        return f"{told}: it is {'worse' if worse else 'better'} than with all members."
+    return f"{told}: no clear difference on these rows."
 
 
 def view(data: Plain) -> Plain:

@@ -57,11 +57,10 @@ class Subject:
         problem, pruner = self.problem, self.pruner
         if problem.has_test:
             return _before_after.measure(problem, pruner, check_random_state(0), files=True)[1]
-        balanced = _before_after.balanced_accuracy(problem.votes.truth, *self.voted)
-        figures = {
-            "accuracy": _before_after.held_out_score(self.curve, self.keep),
-            "balanced accuracy": balanced,
-        }
+        figures = _before_after.cross_fitted(problem, self.curve, self.keep)
+        if not problem.is_regression:
+            balanced = _before_after.balanced_accuracy(problem.votes.truth, *self.voted)
+            figures = {"accuracy": figures["accuracy"], "balanced accuracy": balanced} | figures
         return _before_after.count(pruner) | figures | _before_after.costs(problem, pruner)
 
     @cached_property
