@@ -172,6 +172,8 @@ class Problem:
     def without_rows(self) -> Problem:
         """Return the problem without any rows: votes, scores if collected, and hashes remain."""
         known = self.__dict__.get("scores", self.known_scores)
+        if known is None and not self.counts_rows and self.is_soft and self.X is not None:
+            known = self.scores  # later figures need them
         return replace(self, known_scores=known, **_NO_ROWS)
 
     def on(self, rows: NDArray[np.intp]) -> Problem:
