@@ -3,12 +3,19 @@
 import pytest
 
 import differential
+import differential_measures
+from secateurs import measures
 from secateurs._methods import METHODS
 
 
 @pytest.mark.parametrize("block", range(4))
 def test_every_way_gives_the_answer_of_the_slow_twin(block):
-    assert differential.run(range(block, 240, 4)) == []
+    assert differential.run(range(block, 120, 4)) == []
+
+
+def test_every_public_measure_is_compared():
+    public = {name for name in measures.__all__ if name.islower()}
+    assert public == set(differential_measures.NAMES)
 
 
 def test_every_method_has_a_twin_or_is_a_framework_around_one():

@@ -25,7 +25,12 @@ def as_labels(values: Any, name: str) -> Array:
     if kind == "c":
         raise InputError(f"Complex data not supported: {name} holds {labels.dtype} values.")
     if kind == "S":
-        return labels.astype(str)
+        try:
+            return labels.astype(str)
+        except UnicodeDecodeError:
+            raise InputError(
+                f"{name} holds bytes that are not ASCII. Decode them to text first."
+            ) from None
     if kind not in "biufUO":
         raise InputError(
             f"{name} holds {labels.dtype} values, which are not labels. "

@@ -188,6 +188,8 @@ def test_a_score_needs_as_many_labels_as_samples():
 def test_bytes_are_refused_with_the_way_out():
     with pytest.raises(ValueError, match=r"y holds bytes, such as b'a'\. Decode"):
         Votes.encode([["a"], ["b"]], np.array([b"a", b"b"], dtype=object))
+    with pytest.raises(ValueError, match=r"votes holds bytes that are not ASCII\. Decode"):
+        Votes.encode(np.array([["é".encode()], [b"a"]]), ["a", "b"])
 
 
 @pytest.mark.parametrize("missing", [False, True])
