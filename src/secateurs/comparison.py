@@ -46,6 +46,8 @@ def compare(
     sample_weight: ArrayLike | None = None,
     sample_weight_test: ArrayLike | None = None,
     oob: bool = False,
+    classes: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     callback: Callable[[int, int, str], object] | None = None,
@@ -82,6 +84,11 @@ def compare(
         Weights of the rows of X and of X_test in scores.
     oob : bool, default=False
         X holds the training rows; use only votes on rows that a member was not trained on.
+    classes : array-like of shape (n_classes,), optional
+        For predictions: the labels, in the order of the probabilities. By default the column
+        names of data frames in a dict, else 0, 1, 2, …
+    names : sequence of str, optional
+        For predictions: names of the members.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -120,6 +127,8 @@ def compare(
         X_test=X_test,
         y_test=y_test,
         oob=oob,
+        classes=classes,
+        names=names,
         n_jobs=n_jobs,
         scoring=scoring,
         sample_weight=sample_weight,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,8 +19,9 @@ from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs._checks import as_numbers
 from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of
-from secateurs.outputs._predictions import Predictions, is_table
+from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._scores import Scores
+from secateurs.outputs._tables import is_table
 from secateurs.outputs._training_rows import doubt_order
 from secateurs.outputs._votes import Votes
 from secateurs.pruners import BasePruner
@@ -93,6 +95,8 @@ class Problem:
         scoring: Any = None,
         sample_weight: ArrayLike | None = None,
         sample_weight_test: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
     ) -> Problem:
         """Check the input, as of `secateurs.prune` and `secateurs.compare`, and collect the votes.
 
@@ -101,7 +105,7 @@ class Problem:
         if isinstance(ensemble, Problem):
             return ensemble.with_test(X_test, y_test, sample_weight_test)
         if not isinstance(ensemble, Ensemble):
-            ensemble = Predictions(ensemble) if is_table(ensemble) else as_ensemble(ensemble)
+            ensemble = _recognised(ensemble, y, classes, names)
         if y is None:
             raise InputError(
                 "{y} is missing. Give the true labels of the rows to choose on.", y=...
@@ -113,7 +117,7 @@ class Problem:
         test = _check_test(ensemble, X_test, y_test)
         if isinstance(ensemble, Predictions):
             ensemble.prepare(X)  # refuses any X
-            votes: Votes | Scores = ensemble.votes.with_labels(y)
+            votes: Votes | Scores = ensemble.with_labels(y)
         else:
             collect = scores_of if ensemble.is_regression else votes_of
             votes = collect(ensemble, X, y, oob, n_jobs)
@@ -215,7 +219,7 @@ class Problem:
         """The members' votes, or numbers, on the rows to test on, with the truth."""
         assert self.y_test is not None
         if isinstance(self.X_test, Predictions):
-            return self.X_test.votes.with_labels(self.y_test)
+            return self.X_test.with_labels(self.y_test)
         if self.is_regression:
             return self.test_scores
         return votes_of(self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs)
@@ -334,19 +338,26 @@ def _check_test(
     if ensemble.is_regression:
         return X_test, as_numbers(y_test, _num_samples(X_test))
     labels = as_labels(y_test, "y_test").ravel()
-    if _num_samples(X_test) != len(labels):
+    rows: Any = X_test
+    if isinstance(ensemble, Predictions):
+        rows = ensemble.on(X_test, len(labels))
+    n_rows = rows.votes.n_samples if isinstance(rows, Predictions) else _num_samples(rows)
+    if n_rows != len(labels):
         raise InputError(
-            f"{{X_test}} has {_num_samples(X_test)} rows but {{y_test}} has {len(labels)} labels. "
+            f"{{X_test}} has {n_rows} rows but {{y_test}} has {len(labels)} labels. "
             "Give one true label for each row.",
             X_test=...,
             y_test=...,
         )
-    if not isinstance(ensemble, Predictions):
-        return X_test, labels
-    table = Predictions(X_test)
-    if table.n_members != ensemble.n_members:
-        raise InputError(
-            f"The table to test on has {table.n_members} members, the one pruned "
-            f"{ensemble.n_members}. Give predictions of all members."
-        )
-    return table, labels
+    return rows, labels
+
+
+def _recognised(model: Any, y: Any, classes: Any, names: Any) -> Ensemble:
+    """Return models or predictions as an ensemble."""
+    if is_table(model):
+        return Predictions(model, classes, names, None if np.ndim(y) == 0 else _num_samples(y))
+    for name, value in (("classes", classes), ("names", names)):
+        if value is not None:
+            text = f"{{{name}}} is for predictions; models have their own. Leave it out."
+            raise InputError(text, **{name: ...})
+    return as_ensemble(model)

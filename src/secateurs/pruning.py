@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,8 @@ def prune(
     scoring: Any = None,
     sample_weight: ArrayLike | None = None,
     oob: bool = False,
+    classes: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     executor: Any = None,
@@ -70,7 +72,8 @@ def prune(
         A fitted RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, an AdaBoost
         classifier, a pipeline or fitted search around one, a list or dict of fitted classifiers or
         of fitted regressors; or predictions, without X: labels or numbers (samples × members), or
-        probabilities (samples × members × classes).
+        probabilities (samples × members × classes), or a dict or list of labels or probabilities,
+        one array, Series or data frame per member.
     X : array-like of shape (n_samples, n_features)
         Rows to choose on, preferably ones that the ensemble was not trained on.
     y : array-like of shape (n_samples,)
@@ -106,6 +109,11 @@ def prune(
         choose.
     oob : bool, default=False
         X holds the training rows; use only votes on rows that a member was not trained on.
+    classes : array-like of shape (n_classes,), optional
+        For predictions: the labels, in the order of the probabilities. By default the column
+        names of data frames in a dict, else 0, 1, 2, …
+    names : sequence of str, optional
+        For predictions: names of the members.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -140,8 +148,17 @@ def prune(
     RandomForestClassifier(n_estimators=5, random_state=0)
     """
     check_option("vote", vote, VOTES)
-    weights: dict[str, Any] = {"sample_weight": sample_weight}
-    problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **weights)
+    problem = Problem.of(
+        ensemble,
+        X,
+        y,
+        oob=oob,
+        n_jobs=n_jobs,
+        scoring=scoring,
+        sample_weight=sample_weight,
+        classes=classes,
+        names=names,
+    )
     rng = check_random_state(random_state)
     budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
     if budget.is_set and keep is not None:

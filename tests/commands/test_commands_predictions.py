@@ -129,3 +129,51 @@ def test_classes_of_a_model_beyond_two_to_the_53_stay_apart(desk):
         rows.to_csv("rows.csv", index=False)
         words = ("prune", "beyond.skops", "rows.csv", "-t", "y", "-k", "4", "--json", "--force")
         assert type_in(*words).json["members"] == expected.member_indices_.tolist()
+
+
+def make_shares(folder, order=(0, 1, 2)):
+    """Probabilities of three classes by seven members, in the order of classes given."""
+    rng = np.random.default_rng(0)
+    for name in ("val", "test"):
+        y = rng.integers(3, size=90)
+        values = rng.dirichlet(np.ones(3), size=(90, 7)) + 0.5 * np.eye(3)[y][:, None]
+        values /= values.sum(axis=2, keepdims=True)
+        labels = np.array(["ant", "bee", "cat"])
+        np.savez(
+            folder / f"{name}.npz",
+            probabilities=values[:, :, list(order)],
+            y=labels[y],
+            classes=labels[list(order)],
+            names=[f"model {member}" for member in range(7)],
+        )
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_names_and_classes_of_probabilities_are_kept(desk, order):
+    make_shares(desk)
+    words = ("prune", "--predictions", "val.npz", "--test", "test.npz", "-k", "3", "--json")
+    expected = type_in(*words).json
+    make_shares(desk, order)
+    found = type_in(*words, "--run", "run.json").json
+    assert found["names"] == [f"model {member}" for member in found["members"]]
+    for key in ("members", "figures"):
+        assert found[key] == expected[key]
+    assert '"ant"' in (desk / "run.json").read_text()
+
+
+def test_probabilities_of_other_classes_are_not_tested_on(desk):
+    make_shares(desk)
+    arrays = dict(np.load("test.npz"))
+    np.savez("test.npz", **arrays | {"classes": ["ant", "bee", "elk"], "y": ["ant", "bee"] * 45})
+    words = ("prune", "--predictions", "val.npz", "--test", "test.npz", "-k", "3")
+    line = refused(3, *words)
+    assert "test.npz has probabilities of ant, bee, elk, but val.npz has probabilities of" in line
+
+
+def test_probabilities_with_members_first_are_told_how_to_turn(desk):
+    make_shares(desk)
+    arrays = dict(np.load("val.npz"))
+    np.savez("val.npz", **arrays | {"probabilities": arrays["probabilities"].swapaxes(0, 1)})
+    line = refused(3, "prune", "--predictions", "val.npz", "-k", "3")
+    assert "looks transposed. Give one row per sample" in line
+    assert "probabilities.swapaxes(0, 1)" in line

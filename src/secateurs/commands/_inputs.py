@@ -13,7 +13,7 @@ from secateurs.commands._output import Output
 from secateurs.commands._predictions import check_same_members, read_predictions
 from secateurs.commands._rows import check_counts, read_rows
 from secateurs.commands._settings import Method
-from secateurs.commands._tables import about, require_file
+from secateurs.commands._tables import require_file
 from secateurs.exceptions import SecateursError
 
 
@@ -145,22 +145,17 @@ def _as_ensemble(path: Path, model: Any) -> Any:
 def _predictions(files: Files, trust: Trust, out: Output) -> Inputs:
     import numpy as np
 
-    from secateurs.outputs._predictions import Predictions
-
     assert files.predictions is not None
     limits = (files.ignore, trust.max_unpacked)
     found = read_predictions(files.predictions, files.target, files.labels, *limits)
-    with about(files.predictions):
-        ensemble = Predictions(found.table)
+    ensemble = found.ensemble()
     _check_members(files.predictions, ensemble.n_members)
     check_counts(files.predictions, found.y, np.unique(found.y), out)
     if files.test is None:
         return Inputs(ensemble, None, found.y)
     test = read_predictions(files.test, files.target, files.test_labels, *limits)
     check_same_members(found, test)
-    with about(files.test):
-        Predictions(test.table)
-    return Inputs(ensemble, None, found.y, test.table, test.y)
+    return Inputs(ensemble, None, found.y, test.ensemble(), test.y)
 
 
 def _check_members(path: Path, n_members: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from secateurs.commands._errors import Refusal
 from secateurs.commands._rows import as_classes, refuse_gaps
-from secateurs.commands._tables import kind_of, read_table, require_columns, shown
+from secateurs.commands._tables import about, kind_of, read_table, require_columns, shown
 from secateurs.exceptions import UntrustedFileError, reading
 
 _EXACT_FLOATS = 2**53  # beyond, neighbouring integers share a float
@@ -21,12 +21,14 @@ class Predicted:
     table: Any
     y: Any = None
     classes: Any = None
+    names: list[str] | None = None
 
-    @property
-    def names(self) -> list[str] | None:
-        """Names of the members, if the file has them."""
-        named = hasattr(self.table, "columns")
-        return [str(name) for name in self.table.columns] if named else None
+    def ensemble(self) -> Any:
+        """Return them as an `Ensemble`, naming the file in any refusal."""
+        from secateurs.outputs._predictions import Predictions
+
+        with about(self.path):
+            return Predictions(self.table, self.classes, self.names)
 
 
 def read_predictions(
@@ -54,6 +56,12 @@ def read_predictions(
 def check_same_members(first: Predicted, test: Predicted) -> None:
     """Refuse predictions to test on that come from other members."""
     widths = first.table.shape[1], test.table.shape[1]
+    kinds = [_kind(found) for found in (first, test)]
+    if kinds[0] != kinds[1]:
+        raise Refusal(
+            "other_members",
+            f"{test.path} has {kinds[1]}, but {first.path} has {kinds[0]}. Give the same of both.",
+        )
     if widths[0] != widths[1] or first.names != test.names:
         how = f"has {widths[1]} members, but {first.path} has {widths[0]}"
         if widths[0] == widths[1]:
@@ -61,9 +69,14 @@ def check_same_members(first: Predicted, test: Predicted) -> None:
         raise Refusal("other_members", f"{test.path} {how}. Give predictions of the same members.")
 
 
+def _kind(found: Predicted) -> str:
+    if found.classes is None:
+        return "labels"
+    return f"probabilities of {shown(sorted(found.classes.tolist()), 5)}"
+
+
 def _from_arrays(path: Path, max_unpacked: float) -> Predicted:
     import numpy as np
-    import pandas as pd
 
     arrays = _label_arrays(path, max_unpacked)
     given = [name for name in ("votes", "probabilities") if name in arrays]
@@ -81,18 +94,11 @@ def _from_arrays(path: Path, max_unpacked: float) -> Predicted:
         )
     if 0 in table.shape:
         raise Refusal("empty", f"{path} has {given[0]} of shape {table.shape}, which is empty.")
-    if "names" in arrays and table.ndim == 2:
-        names = [str(name) for name in np.ravel(arrays["names"])]
-        if len(set(names)) != table.shape[1]:
-            raise Refusal(
-                "names",
-                f"{path} has {len(set(names))} names for {table.shape[1]} members. Give one each.",
-            )
-        table = pd.DataFrame(table, columns=names)
+    names = [str(name) for name in np.ravel(arrays["names"])] if "names" in arrays else None
     y = arrays.get("y")
     if y is not None and y.ndim != 1:
         raise Refusal("shape", f"{path} has y of shape {y.shape}. Give one label per row.")
-    return Predicted(path, table, y, arrays.get("classes"))
+    return Predicted(path, table, y, arrays.get("classes"), names)
 
 
 def _label_arrays(path: Path, max_unpacked: float) -> dict[str, Any]:
@@ -153,7 +159,8 @@ def _from_table(
         raise Refusal("no_members", f"{path} has no column except the target. Give one per member.")
     for name in (*members.columns, *wanted):
         refuse_gaps(f"{path}, column {name!r}", frame[name].tolist())
-    return Predicted(path, members, frame[wanted[0]].to_numpy() if wanted else None)
+    y = frame[wanted[0]].to_numpy() if wanted else None
+    return Predicted(path, members.to_numpy(), y, None, [str(name) for name in members.columns])
 
 
 def _read_labels(path: Path, target: str | None, max_unpacked: float) -> Any:
@@ -179,14 +186,20 @@ def _read_labels(path: Path, target: str | None, max_unpacked: float) -> Any:
 
 
 def _check_shape(found: Predicted, labels: Path) -> None:
-    shape, n_labels = found.table.shape, len(found.y)
+    shape, n_labels, names = found.table.shape, len(found.y), found.names
     if shape[0] == n_labels:
+        if names is not None and not len(set(names)) == len(names) == shape[1]:
+            raise Refusal(
+                "names",
+                f"{found.path} has {len(set(names))} names for {shape[1]} members. Give one each.",
+            )
         return
     if shape[1] == n_labels:
+        turned = "votes.T" if len(shape) == 2 else "probabilities.swapaxes(0, 1)"
         raise Refusal(
             "transposed",
             f"{found.path} has shape {shape} and there are {n_labels} labels: it looks "
-            "transposed. Give one row per sample and one column per member.",
+            f"transposed. Give one row per sample and one column per member: {turned}.",
         )
     raise Refusal(
         "row_count",
@@ -200,8 +213,8 @@ def _same_coding(found: Predicted, labels: Path) -> Predicted:
     import pandas as pd
 
     if found.table.ndim == 3:
-        return _with_places(found, labels)
-    values = np.asarray(found.table)
+        return _among_classes(found, labels)
+    values = found.table
     votes, y = _as_numbers(values), _as_numbers(np.asarray(found.y))
     if votes is None or y is None:  # text on one side is text on both
         votes, y = _as_text(values), _as_text(np.asarray(found.y))
@@ -214,12 +227,11 @@ def _same_coding(found: Predicted, labels: Path) -> Predicted:
             f"no prediction in {found.path} matches a true label in {labels}: predicted are "
             f"{shown(predicted, 5)}, true are {shown(true, 5)}. Give both in the same coding.",
         )
-    table = votes if found.names is None else pd.DataFrame(votes, columns=found.names)
-    return replace(found, table=table, y=y)
+    return replace(found, table=votes, y=y)
 
 
-def _with_places(found: Predicted, labels: Path) -> Predicted:
-    """Return true labels as indices of the classes that have probabilities."""
+def _among_classes(found: Predicted, labels: Path) -> Predicted:
+    """Return true labels as classes that have probabilities."""
     import numpy as np
 
     n_classes = found.table.shape[2]
@@ -231,8 +243,7 @@ def _with_places(found: Predicted, labels: Path) -> Predicted:
             f"{n_classes}.",
         )
     y = as_classes([str(label) for label in np.asarray(found.y).tolist()], classes, str(labels))
-    places = {label: place for place, label in enumerate(classes.tolist())}
-    return replace(found, y=np.array([places[label] for label in y.tolist()]), classes=classes)
+    return replace(found, y=y, classes=classes)
 
 
 def _as_numbers(values: Any) -> Any:

@@ -101,7 +101,7 @@ class Ensemble(ABC):
 
     def codes(self, X: Any, member: int) -> Array:
         """Return a member's votes on prepared X, as places among the ensemble's classes."""
-        return self._places(self._ask(X, member, "predict"), member)
+        return self._places(self._column(X, member), member)
 
     def _ask(self, X: Any, member: int, method: str) -> Any:
         try:
@@ -120,10 +120,14 @@ class Ensemble(ABC):
 
     def numbers(self, X: Any, member: int) -> NDArray[np.float64]:
         """Return a regressor's predictions on prepared X."""
-        answers = np.asarray(self._ask(X, member, "predict"), dtype=float)
+        return self._column(X, member).astype(float)
+
+    def _column(self, X: Any, member: int) -> Array:
+        """Return what a member predicts, one value per row; some predict (n_samples, 1)."""
+        answers = np.asarray(self._ask(X, member, "predict"))
         if answers.ndim != 1 and answers.shape[1:] != (1,):
             raise InputError(
-                f"{self._title(member)} predicts {answers.shape[1]} numbers per row; pruning needs "
+                f"{self._title(member)} predicts {answers.shape[-1]} values per row; pruning needs "
                 "one. Fit a model per output."
             )
         return answers.ravel()

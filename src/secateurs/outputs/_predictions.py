@@ -1,16 +1,20 @@
-"""Predictions instead of models: a table of labels, or probabilities of classes."""
+"""Predictions instead of models: labels, or probabilities of classes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from secateurs._labels import Array, one_hot
+from secateurs._labels import Array, as_labels, is_text, one_hot
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
+from secateurs.outputs._checks import as_column
+from secateurs.outputs._coding import find_classes, plain_text
 from secateurs.outputs._scores import ScoreFiller, Scores
+from secateurs.outputs._tables import as_table
 from secateurs.outputs._votes import Votes
 
 
@@ -21,9 +25,17 @@ class Predictions(Ensemble):
 
     Parameters
     ----------
-    table : array-like
+    table : array-like, dict or list of arrays
         Labels (samples × members), as an array, masked array or data frame; or probabilities
-        (samples × members × classes) of the classes 0, 1, 2, … in their order.
+        (samples × members × classes). Or a dict of name to labels (n_samples,) or probabilities
+        (n_samples, n_classes) of a member, as an array, Series or data frame; or a list of these.
+    classes : array-like of shape (n_classes,), optional
+        The labels, in the order of the probabilities. By default the column names of data frames
+        in a dict, else 0, 1, 2, …
+    names : sequence of str, optional
+        Names of the members. By default those of a dict, or the column names of a data frame.
+    n_labels : int, optional
+        Number of true labels, by which samples and members are told apart.
 
     Examples
     --------
@@ -31,23 +43,84 @@ class Predictions(Ensemble):
     >>> known = Predictions([["cat", "dog"], ["cat", "cat"]])
     >>> known.codes(known.prepare(None), 1)
     array([1, 0], dtype=uint8)
+    >>> Predictions({"oak": [[0.9, 0.1]], "fir": [[0.3, 0.7]]}, classes=["cat", "dog"]).names
+    ['oak', 'fir']
     """
 
-    def __init__(self, table: Any) -> None:
-        self._probabilities = _probabilities(table)
-        self.soft = self._probabilities is not None
-        if self._probabilities is not None:
-            codes = self._probabilities.argmax(axis=2).T
-            self.votes = Votes.from_codes(codes, np.arange(self._probabilities.shape[2]))
+    def __init__(
+        self, table: Any, classes: Any = None, names: Any = None, n_labels: int | None = None
+    ) -> None:
+        found = as_table(table, classes, names, n_labels)
+        self._by_member, self._given = found.by_member, (classes, names)
+        self._probabilities: Array | None = None
+        if found.classes is not None:
+            missing: Array = np.any(np.ma.getmaskarray(found.values), axis=2)
+            values = np.where(missing[:, :, None], 0, np.ma.getdata(found.values))
+            self._probabilities, self.soft = values, True
+            codes = values.argmax(axis=2).T
+            self.votes = Votes.from_codes(codes, found.classes, None, missing.T, found.names)
         else:
-            self.votes = Votes.encode(table)
+            self.votes = replace(Votes.encode(found.values), names=found.names)
         super().__init__(table, range(self.votes.n_members), self.votes.classes)
+        if classes is not None:
+            self._check_known(self.classes, as_labels(classes, "classes").ravel(), "A member")
+
+    def with_labels(self, y: ArrayLike) -> Votes:
+        """Return the votes with true labels; those of probabilities are among their classes."""
+        if self.soft:
+            self._check_known(find_classes(as_column(y)), self.classes, "y")
+        return self.votes.with_labels(y)
+
+    def on(self, table: Any, n_labels: int) -> "Predictions":
+        """Return predictions of the same members on other rows, checked."""
+        found = table
+        if not isinstance(table, Predictions):
+            given = list(table) if isinstance(table, Mapping) or hasattr(table, "columns") else []
+            if set(given) == set(self.names):  # in another order, perhaps
+                picked = {name: table[name] for name in self.names}
+                table = picked if isinstance(table, Mapping) else table[self.names]
+            found = Predictions(table, *self._given, n_labels)
+        if found.n_members != self.n_members:
+            raise InputError(
+                f"The table to test on has {found.n_members} members, the one pruned "
+                f"{self.n_members}. Give predictions of all members."
+            )
+        named = found.votes.names is not None and self.votes.names is not None
+        if named and found.names != self.names:
+            raise InputError(
+                f"The table to test on has other members, such as {found.names[0]!r}. Give "
+                "predictions of the same members."
+            )
+        other = self.soft and not np.array_equal(found.classes, self.classes)
+        if found.soft != self.soft or other:
+            raise InputError(
+                "The tables to choose and to test on differ in kind or classes. Give labels in "
+                "both, or probabilities of the same classes."
+            )
+        return found
+
+    def _check_known(self, found: Array, known: Array, whose: str) -> None:
+        """Refuse labels that are not among those known."""
+        same = is_text(found) == is_text(known)
+        foreign = np.setdiff1d(plain_text(found), plain_text(known)) if same else found
+        if len(foreign):
+            raise InputError(
+                f"{whose} has the label {foreign.tolist()[0]!r}, which is not one of the classes "
+                f"{', '.join(map(str, known[:5].tolist()))}{', …' * (len(known) > 5)}. Give "
+                "{classes}: all labels, in the order of any probabilities.",
+                classes=...,
+            )
 
     @cached_property
     def scores(self) -> Scores:
         """The probabilities; 1 for the label of a member that has none."""
         if self._probabilities is not None:
-            return Scores.encode(self._probabilities, classes=self.classes)
+            values = self._probabilities
+            if self.votes.has_missing:
+                codes = self.votes.codes(range(self.n_members)).T
+                mask = np.equal(codes, len(self.classes))[:, :, None]
+                values = np.ma.array(values, mask=np.broadcast_to(mask, values.shape))
+            return replace(Scores.encode(values, None, self.classes), names=self.votes.names)
         filler = ScoreFiller(self.n_members, self.votes.n_samples, self.classes)
         for member in range(self.n_members):
             codes = self.votes.codes([member])[0]
@@ -73,34 +146,12 @@ class Predictions(Ensemble):
         return np.arange(self.votes.n_samples)
 
     def _slice(self, members: Sequence[int]) -> Any:
+        if isinstance(self.model, Mapping):
+            items = list(self.model.items())
+            return dict(items[member] for member in members)
+        if self._by_member:
+            return [self.model[member] for member in members]
         if hasattr(self.model, "iloc"):
             return self.model.iloc[:, list(members)]
         as_array = np.ma.asanyarray if self.votes.has_missing else np.asarray
         return as_array(self.model)[:, list(members)]
-
-
-def is_table(model: Any) -> bool:
-    """Tell whether something is predictions rather than models."""
-    if isinstance(model, (list, tuple)):
-        return len(model) > 0 and not any(hasattr(member, "predict") for member in model)
-    return hasattr(model, "__array__") and not hasattr(model, "predict")
-
-
-def _probabilities(table: Any) -> NDArray[Any] | None:
-    """Return a table of probabilities, checked; None for a table of labels."""
-    values = np.asarray(table)
-    if values.ndim != 3:
-        return None
-    if values.size == 0 or values.dtype.kind not in "fiu" or not np.isfinite(values).all():
-        raise InputError(
-            f"Probabilities of shape {values.shape} and type {values.dtype} are not all finite "
-            "numbers. Give samples × members × classes."
-        )
-    bad = (np.abs(values.sum(axis=2) - 1) > 1e-3) | (values.min(axis=2) < 0)
-    if bad.any():
-        sample, member = (int(place) for place in np.argwhere(bad)[0])
-        raise InputError(
-            f"Member {member} gives sample {sample} the probabilities {values[sample, member]}, "
-            "which do not sum to 1. Give samples × members × classes, in this order."
-        )
-    return values
