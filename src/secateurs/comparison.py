@@ -84,11 +84,9 @@ def compare(
         Weights of the rows of X and of X_test in scores.
     oob : bool, default=False
         X holds the training rows; use only votes on rows that a member was not trained on.
-    classes : array-like of shape (n_classes,), optional
-        For predictions: the labels, in the order of the probabilities. By default the column
-        names of data frames in a dict, else 0, 1, 2, …
-    names : sequence of str, optional
-        For predictions: names of the members.
+    classes, names : array-like, optional
+        For predictions: the labels, in the order of the probabilities (by default the columns of
+        data frames, else 0, 1, 2, …), and the names of the members.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None

@@ -109,11 +109,9 @@ def prune(
         choose.
     oob : bool, default=False
         X holds the training rows; use only votes on rows that a member was not trained on.
-    classes : array-like of shape (n_classes,), optional
-        For predictions: the labels, in the order of the probabilities. By default the column
-        names of data frames in a dict, else 0, 1, 2, …
-    names : sequence of str, optional
-        For predictions: names of the members.
+    classes, names : array-like, optional
+        For predictions: the labels, in the order of the probabilities (by default the columns of
+        data frames, else 0, 1, 2, …), and the names of the members.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -148,17 +146,8 @@ def prune(
     RandomForestClassifier(n_estimators=5, random_state=0)
     """
     check_option("vote", vote, VOTES)
-    problem = Problem.of(
-        ensemble,
-        X,
-        y,
-        oob=oob,
-        n_jobs=n_jobs,
-        scoring=scoring,
-        sample_weight=sample_weight,
-        classes=classes,
-        names=names,
-    )
+    given: dict[str, Any] = {"sample_weight": sample_weight, "classes": classes, "names": names}
+    problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given)
     rng = check_random_state(random_state)
     budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
     if budget.is_set and keep is not None:

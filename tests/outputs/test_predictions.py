@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import VotingClassifier
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from secateurs import COMEP, collect_scores, collect_votes, compare, prune
@@ -136,6 +137,16 @@ def test_true_labels_may_be_objects(cast):
         assert len(compare(votes, y=cast(y), methods=["best"], keep=3, **rows).leaderboard()) == 3
     assert prune(SHARES, y=cast(TRUTH), keep=3).member_indices.tolist() == KEPT
     assert prune(SHARES, y=cast(Y), keep=3, classes=LABELS).member_indices.tolist() == KEPT
+
+
+def test_scores_of_probabilities_are_those_of_scikit_learn():
+    pruning = prune(SHARES, y=Y, keep=3, classes=LABELS)
+    found = pruning.summary(SHARES, Y)
+    for column, members in (("before", list(range(7))), ("after", KEPT)):
+        mean = SHARES[:, members].mean(axis=1)
+        expected = roc_auc_score(Y, mean, multi_class="ovr")
+        assert found.loc["ROC AUC one-vs-rest", column] == pytest.approx(expected, abs=2e-3)
+        assert found.loc["log loss", column] == pytest.approx(log_loss(Y, mean), abs=1e-3)
 
 
 def test_masked_probabilities_are_missing_votes():
