@@ -22,6 +22,7 @@ from sklearn.base import clone
 
 import differential_ensembles
 import differential_measures
+import differential_scores
 import naive
 import naive_orderings
 import naive_pareto
@@ -206,6 +207,8 @@ def try_one(seed, folder):
         fault = fault or in_groups(rng, pruner, votes, y) or refused(rng, pruner, case)
         if rng.random() < 0.15:
             fault = fault or differential_ensembles.differing(rng, labels, folder)
+            fault = fault or differential_scores.regressors_differing(rng)
+        fault = fault or differential_scores.differing(rng)
         return None if fault is None else f"{told}: {fault}"
 
 

@@ -36,11 +36,11 @@ def parse(words):
 
 
 def soak(minutes, seed, kinds, say=print):
-    """Divide the time between kinds; return counts and seconds of each."""
+    """Divide the time between kinds, each tried once at least; return counts and seconds of each."""
     seeds = random.Random(seed)
     tallies, seconds = defaultdict(Tally), dict.fromkeys(kinds, 0.0)
     end = time.monotonic() + 60 * minutes
-    while time.monotonic() < end:
+    while time.monotonic() < end or len(tallies) < len(kinds):
         kind = min(kinds, key=lambda name: seconds[name] / KINDS[name][1])
         start, batch = time.monotonic(), seeds.getrandbits(32)
         found = supervise(kind, batch)

@@ -52,7 +52,7 @@ def site_in(folder):
         cluster.close()
 
 
-def dask(rng, folder, tally, n_fits=10):
+def dask(rng, folder, tally, n_fits=20):
     """Disturb fits on one cluster; perhaps its scheduler is the last to be killed."""
     quick_limits()
     tally.begin("a cluster starts")

@@ -13,7 +13,7 @@ from joblib.externals.loky import get_reusable_executor
 MARKS = ("spawn_main", "forkserver", "popen_loky")
 
 
-def pools(rng, folder, tally, n_fits=8):
+def pools(rng, folder, tally, n_fits=14):
     """Disturb fits, one after the other."""
     quick_limits()
     ways = (processes_disturbed, processes_disturbed, joblib_disturbed, client_killed, unknown)

@@ -19,14 +19,14 @@ from tally import Tally
 KINDS = {
     "differential": ("chaos_fuzzers", 2),
     "model files": ("chaos_fuzzers", 2),
-    "pools": ("chaos_pools", 3),
-    "dask": ("chaos_dask", 5),
+    "pools": ("chaos_pools", 4),
+    "dask": ("chaos_dask", 6),
     "stores": ("chaos_stores", 1),
-    "reproduce": ("chaos_reproduce", 3),
+    "reproduce": ("chaos_reproduce", 2),
     "threads": ("chaos_threads", 1),
     "memory": ("chaos_memory", 1),
 }
-MOST_SECONDS = 600  # of a batch, which takes some tens when nothing else runs
+MOST_SECONDS = 1200  # of a batch, which takes one minute when nothing else runs
 GRACE_SECONDS = 60  # for processes to see that nobody wants them any more
 _MARK = "SECATEURS_SOAK"
 
