@@ -85,6 +85,15 @@ def test_joblib_gives_the_result_of_this_process(backend, tmp_path):
     assert found(again) == found(alone)
 
 
+def test_a_backend_of_joblib_that_cannot_be_watched_is_refused():
+    pruner = EPFD(COMEP(2), 2, n_jobs=2, random_state=0)
+    with (
+        joblib.parallel_config("multiprocessing"),
+        pytest.raises(InputError, match="with 'loky', 'threading' or 'dask'"),
+    ):
+        pruner.fit(*CASE)
+
+
 @pytest.mark.parametrize("criterion", ["accuracy", "objective", "own"])
 def test_every_criterion_gives_the_same_everywhere(pools, criterion):
     def own(votes, members):

@@ -36,7 +36,7 @@ def parse(words):
 
 
 def soak(minutes, seed, kinds, say=print):
-    """Divide the time between kinds, each tried once at least; return counts and seconds of each."""
+    """Divide the time between kinds, each tried at least once; return counts and seconds."""
     seeds = random.Random(seed)
     tallies, seconds = defaultdict(Tally), dict.fromkeys(kinds, 0.0)
     end = time.monotonic() + 60 * minutes

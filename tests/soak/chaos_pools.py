@@ -55,6 +55,7 @@ def processes_disturbed(rng, folder, tally):
 def joblib_disturbed(rng, folder, tally):
     """The processes of joblib."""
     fit = draw(rng, folder, exact=False)
+    expected = fit.expected  # found without workers, of which some may be about to be killed
     fit.pruner.set_params(n_jobs=2)
     callback, action = disturbing(rng)
     backend = rng.choice(["loky", "loky", "threading", "multiprocessing"])
@@ -63,7 +64,7 @@ def joblib_disturbed(rng, folder, tally):
         with joblib.parallel_config(backend):
             return fit.run(callback=None if backend == "threading" else callback)
 
-    tally.attempt(f"joblib's {backend}, a worker {action}: {fit}", run, fit.expected)
+    tally.attempt(f"joblib's {backend}, a worker {action}: {fit}", run, expected)
 
 
 def unknown(rng, folder, tally):

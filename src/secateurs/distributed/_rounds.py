@@ -15,6 +15,7 @@ from secateurs.engines._checkpoints import Checkpoints
 from secateurs.engines._executors import Engine, gather
 from secateurs.engines._failures import explained, joblib_flag, wanted
 from secateurs.engines._transport import Indices, VoteSlice, VoteSource
+from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.pruners._comep import Progress
@@ -128,7 +129,13 @@ class Rounds:
         gather(engine, [engine.submit(_prune_all, task) for task in tasks], all_finished)
 
     def _run_by_joblib(self, jobs: Sequence[Job], finished: Callable[[int, Result], None]) -> None:
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        try:
+            parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        except ValueError as error:  # "multiprocessing", which waits for ever for a lost worker
+            raise InputError(
+                f"This backend of joblib returns no result before all are done ({error}). Use "
+                "joblib.parallel_config with 'loky', 'threading' or 'dask'."
+            ) from error
         with explained(), joblib_flag() as unwanted:
             numbered = (
                 delayed(wanted)(unwanted, _numbered, place, self.source.slice(job.members), job)
