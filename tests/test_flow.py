@@ -12,7 +12,15 @@ PACKAGE = Path(secateurs.__file__).parent
 FLOW = (
     *("_text", "exceptions", "_methods", "_labels", "persistence", "statistics"),
     *("ensembles", "outputs", "measures", "objectives", "search", "engines", "pruners"),
-    *("distributed", "problem", "evaluation", "report", "pruning", "pruned_estimators"),
+    *(
+        "distributed",
+        "refitting",
+        "problem",
+        "evaluation",
+        "report",
+        "pruning",
+        "pruned_estimators",
+    ),
     *("comparison", "displays", "paper", "demo", "commands", "cli", "__main__"),
 )
 MODULES = {

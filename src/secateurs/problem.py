@@ -58,6 +58,8 @@ class Problem:
         The score that matters.
     sample_weight, sample_weight_test : ndarray or None
         Weights of the rows to choose on and of those to test on, in scores.
+    refitted : Ensemble or None
+        The ensemble with the kept members refitted, if they were.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Problem:
     scoring: Scoring = field(default_factory=lambda: Scoring.of(None, [0, 1]))
     sample_weight: NDArray[np.float64] | None = None
     sample_weight_test: NDArray[np.float64] | None = None
+    refitted: Ensemble | None = None
     known_scores: Scores | None = field(default=None, repr=False)  # collected before
     whole: tuple[Problem, NDArray[np.intp]] | None = field(default=None, repr=False)  # see `on`
 
@@ -198,6 +201,11 @@ class Problem:
     def n_members(self) -> int:
         """Number of members."""
         return self.ensemble.n_members
+
+    @property
+    def served(self) -> Ensemble:
+        """The ensemble that kept members are taken from: refitted, if they were."""
+        return self.ensemble if self.refitted is None else self.refitted
 
     @property
     def is_regression(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners._base import SpreadPruner, check_option, resolve_keep
 from secateurs.pruners._selector import as_pruner
+from secateurs.refitting._refit import N_MADE, RefitRows, refitted
 
 VOTES = ("auto", "labels")
 # What pruner="auto" tries: quick methods that look at the true labels. Ties go to the first.
@@ -58,6 +59,9 @@ def prune(
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    refit: bool = False,
+    n_made: float = N_MADE,
+    X_unlabelled: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     executor: Any = None,
@@ -112,6 +116,16 @@ def prune(
     classes, names : array-like, optional
         For predictions: the labels, in the order of the probabilities (by default the columns of
         data frames, else 0, 1, 2, …), and the names of the members.
+    refit : bool, default=False
+        Fit the values in the leaves of the kept trees so that their average imitates the whole
+        ensemble's: for forests and bagged trees, classifiers and regressors. The trees' splits
+        stay, and the original ensemble is unchanged. On rows that served for none of this,
+        accuracy and log loss come nearer to those of the whole.
+    n_made : float, default=20
+        Number of rows to make for ``refit``, as a multiple of the rows of X: each takes each column
+        from a row or from one of its near neighbours, by a coin. The whole ensemble answers them.
+    X_unlabelled : array-like, optional
+        Further rows for ``refit``, without labels.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -170,6 +184,10 @@ def prune(
         )
     else:
         method.fit(outputs)
+    if refit:
+        kept = np.sort(method.member_indices_).tolist()
+        rows = RefitRows(problem.X, problem.votes, oob, X_unlabelled, n_made)
+        problem = replace(problem, refitted=refitted(problem.ensemble, kept, rows, rng, n_jobs))
     return Pruning(problem.without_rows(), method)
 
 
@@ -181,8 +199,8 @@ class Pruning:
     ----------
     estimator : object
         The pruned ensemble: a plain object of the same class as the one given, with the kept
-        members in their old order and shared with it; a list for a list, and the columns kept for
-        predictions.
+        members in their old order and shared with it, or refitted copies of them; a list for a
+        list, and the columns kept for predictions.
     pruner : BasePruner
         The fitted pruner.
     member_indices : ndarray of shape (n_kept,)
@@ -202,7 +220,7 @@ class Pruning:
 
     def __post_init__(self) -> None:
         kept = np.sort(self.pruner.member_indices_).tolist()
-        object.__setattr__(self, "estimator", self.ensemble.slice(kept))
+        object.__setattr__(self, "estimator", self.problem.served.slice(kept))
 
     @property
     def ensemble(self) -> Ensemble:
@@ -349,6 +367,7 @@ class Pruning:
             "n_members_before": self.ensemble.n_members,
             "n_samples": self.votes.n_samples,
             "out_of_bag": self.oob,
+            "refitted": self.problem.refitted is not None,
         }
 
     def __repr__(self) -> str:

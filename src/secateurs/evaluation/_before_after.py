@@ -62,7 +62,7 @@ def measure(
     if isinstance(X, Predictions):
         before, after = (own_vote(X, None, members) for members in both)
     else:
-        before, after = (predictor(problem.ensemble, members)(X) for members in both)
+        before, after = (predict(X) for predict in _predictors(problem, pruner))
     if problem.is_regression:
         figures |= scored(problem, (truth, weight), _OF_NUMBERS, before, after)
     else:
@@ -199,11 +199,17 @@ def _members(pruner: BasePruner) -> tuple[list[int], list[int]]:
 
 
 def _models(problem: Problem, pruner: BasePruner) -> list[Any]:
-    return [problem.ensemble.slice(members) for members in _members(pruner)]
+    whole, kept = _members(pruner)
+    return [problem.ensemble.slice(whole), problem.served.slice(kept)]
+
+
+def _predictors(problem: Problem, pruner: BasePruner) -> list[Callable[[Any], Any]]:
+    whole, kept = _members(pruner)
+    return [predictor(problem.ensemble, whole), predictor(problem.served, kept)]
 
 
 def _milliseconds(problem: Problem, pruner: BasePruner, X: Any) -> dict[str, Figure]:
-    predicts = [predictor(problem.ensemble, members) for members in _members(pruner)]
+    predicts = _predictors(problem, pruner)
     figures = {}
     for name, n_rows in (("ms for 1 row", 1), ("ms for 1000 rows", 1000)):
         times = 1e3 * timings(predicts, _safe_indexing(X, np.arange(n_rows) % _num_samples(X)))

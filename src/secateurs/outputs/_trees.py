@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import tree as kinds
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from secateurs._labels import Array
 from secateurs.ensembles import Ensemble
@@ -22,6 +22,11 @@ _TREES = (
 )
 
 
+def is_tree(member: Any) -> bool:
+    """Tell whether a member is a decision tree of scikit-learn itself."""
+    return type(member) in _TREES
+
+
 class TreeWalk:
     """Sends rows down the trees of an ensemble; members that are not trees are not in it.
 
@@ -31,11 +36,19 @@ class TreeWalk:
         The ensemble.
     X : array-like or sparse matrix
         The rows, as the ensemble prepares them.
+
+    Attributes
+    ----------
+    rows : array-like or sparse matrix
+        The same rows.
+    n_samples : int
+        Number of rows.
     """
 
     def __init__(self, ensemble: Ensemble, X: Any) -> None:
-        trees = {i: m for i, m in enumerate(ensemble.members) if type(m) in _TREES}
+        trees = {i: m for i, m in enumerate(ensemble.members) if is_tree(m)}
         self._ensemble, self._trees = ensemble, trees
+        self.rows, self.n_samples = X, _num_samples(X)
         if not trees:
             return
         for index, tree in trees.items():

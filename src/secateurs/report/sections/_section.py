@@ -46,8 +46,8 @@ class Subject:
         rows, problem = self.split.judged_on, self.problem
         if not problem.has_test or problem.is_predictions:
             return whole_vote(rows), self.curve.predicted[self.keep]
-        both = range(problem.n_members), self.kept
-        labels = [predictor(problem.ensemble, members)(rows.X) for members in both]
+        both = (problem.ensemble, range(problem.n_members)), (problem.served, self.kept)
+        labels = [predictor(ensemble, members)(rows.X) for ensemble, members in both]
         before, after = (np.searchsorted(rows.votes.classes, one) for one in labels)
         return before, after
 

@@ -1,0 +1,197 @@
+"""A sub-ensemble whose trees have other values in their leaves: it imitates the whole."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
+
+from secateurs._labels import Array, one_hot
+from secateurs.ensembles import Bagging, Ensemble, Forest
+from secateurs.exceptions import InputError, UnsupportedEnsembleError
+from secateurs.outputs._scores import Scores
+from secateurs.outputs._trees import TreeWalk, answers_of_leaves, is_tree
+from secateurs.outputs._votes import Votes
+from secateurs.refitting._leaves import LeafFit, fit_leaves
+from secateurs.refitting._made_rows import made_rows
+
+N_MADE = 20  # times the rows given
+_PRIOR = 1.0
+_N_SWEEPS = 15
+_BLOCK_CELLS = 1 << 24  # rows × members asked at once
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class RefitRows:
+    """Rows on which the kept trees are to answer as the whole ensemble.
+
+    Parameters
+    ----------
+    X : array-like
+        The rows given.
+    truth : Votes or Scores
+        Their votes or scores, for the true labels or numbers.
+    oob : bool, default=False
+        Whether these are training rows. The members know them too well, so that only rows made
+        from them serve; but leaves begin with the classes of all of them, not only of those that
+        a tree was trained on.
+    X_unlabelled : array-like, optional
+        Further rows.
+    n_made : int or float, default=20
+        Number of rows to make, as a multiple of the rows given.
+    """
+
+    X: Any
+    truth: Votes | Scores
+    oob: bool = False
+    X_unlabelled: Any = None
+    n_made: float = N_MADE
+
+
+def refitted(  # noqa: PLR0917
+    ensemble: Ensemble,
+    members: Sequence[int],
+    rows: RefitRows,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    callback: Progress | None = None,
+) -> Ensemble:
+    """Return the ensemble with other values in the leaves of some trees; see `Pruning.refit`.
+
+    The original, and the trees that it shares, are unchanged.
+    """
+    _check(ensemble, members, rows)
+    rng = check_random_state(random_state)
+    walks = [TreeWalk(ensemble, part) for part in _parts(ensemble, rows, rng)]
+    target = np.concatenate([_whole(ensemble, walk, n_jobs) for walk in walks])
+    leaves = [np.concatenate([walk.leaves(member) for walk in walks]) for member in members]
+    values = [_values(ensemble, member) for member in members]
+    if rows.oob:
+        walk = TreeWalk(ensemble, ensemble.prepare(rows.X))
+        truth = _truth(ensemble, rows.truth)
+        for place, member in enumerate(members):
+            values[place] = _shares(walk.leaves(member), truth, values[place])
+    fit = LeafFit(leaves, values, target, np.ones(len(target)), _PRIOR, _allowed(ensemble, members))
+    fit_leaves(fit, _N_SWEEPS, callback=callback)
+    changed = copy.copy(ensemble)
+    changed.members = list(ensemble.members)
+    for member, own in zip(members, fit.values, strict=True):
+        changed.members[member] = _with_values(ensemble, member, own)
+    return changed
+
+
+def _check(ensemble: Ensemble, members: Sequence[int], rows: RefitRows) -> None:
+    name = type(ensemble.model).__name__
+    if not isinstance(ensemble, (Forest, Bagging)):
+        raise UnsupportedEnsembleError(
+            f"{name} cannot be refitted: only the trees of a RandomForest, ExtraTrees or Bagging "
+            "ensemble have leaves whose average is its answer. Leave out {refit}.",
+            refit=True,
+        )
+    other = next((m for m in members if not is_tree(ensemble.members[m])), None)
+    if other is not None:
+        raise UnsupportedEnsembleError(
+            f"Member {other} of {name}, a {type(ensemble.members[other]).__name__}, has no leaves "
+            "to refit: it is not a decision tree. Leave out {refit}.",
+            refit=True,
+        )
+    if not rows.n_made >= 0 or (rows.oob and rows.n_made == 0 and rows.X_unlabelled is None):
+        raise InputError(
+            "{n_made} is not a valid number of rows to make, as a multiple of those given. Give 0 "
+            "or more; on training rows, more than 0.",
+            n_made=rows.n_made,
+        )
+
+
+def _parts(ensemble: Ensemble, rows: RefitRows, rng: np.random.RandomState) -> list[Any]:
+    """Return the rows to refit on, prepared as the members see them."""
+    given = ensemble.prepare(rows.X)
+    parts = [] if rows.oob else [given]
+    if rows.X_unlabelled is not None:
+        parts.append(ensemble.prepare(rows.X_unlabelled))
+    n_made = round(rows.n_made * _num_samples(rows.X))
+    if n_made:
+        if issparse(given) or issparse(rows.X):
+            raise InputError(
+                "Rows cannot be made from sparse ones. Give {n_made}, and rows of your own as "
+                "{X_unlabelled}.",
+                n_made=0,
+                X_unlabelled=...,
+            )
+        X = rows.X if hasattr(rows.X, "iloc") else np.asarray(rows.X)
+        parts.append(ensemble.prepare(made_rows(X, np.asarray(given), n_made, rng)))
+    return parts
+
+
+def _whole(ensemble: Ensemble, walk: TreeWalk, n_jobs: int | None) -> NDArray[np.float64]:
+    """Return the whole ensemble's own answer: (rows, classes), or (rows, 1) for numbers."""
+    total = np.zeros((walk.n_samples, max(1, len(ensemble.classes))))
+    others = [m for m in range(ensemble.n_members) if m not in walk]
+    step = max(1, _BLOCK_CELLS // max(1, total.size))
+    trees = [m for m in range(ensemble.n_members) if m in walk]
+    for first in range(0, len(trees), step):
+        block = trees[first : first + step]
+        asked = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")(
+            delayed(_answer)(ensemble, walk, member) for member in block
+        )
+        for answer in asked:
+            total += answer
+    for member in others:
+        if ensemble.is_regression:
+            total[:, 0] += ensemble.numbers(walk.rows, member)
+        else:
+            total += ensemble.contribution(walk.rows, member)
+    return total / ensemble.n_members
+
+
+def _answer(ensemble: Ensemble, walk: TreeWalk, member: int) -> Array:
+    return _values(ensemble, member)[walk.leaves(member)]
+
+
+def _truth(ensemble: Ensemble, truth: Votes | Scores) -> NDArray[np.float64]:
+    """Return what should be said of the rows: (rows, classes), or (rows, 1) for numbers."""
+    if ensemble.is_regression:
+        return truth.truth[:, None]
+    return one_hot(
+        np.searchsorted(ensemble.classes, truth.classes[truth.truth]), len(ensemble.classes)
+    )
+
+
+def _shares(leaves: Array, truth: Array, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean truth of the rows in each leaf; where there are none, the value it has."""
+    counts = np.bincount(leaves, minlength=len(values))
+    sums = np.stack([np.bincount(leaves, column, len(values)) for column in truth.T], axis=1)
+    return np.where(counts[:, None] > 0, sums / np.maximum(1, counts)[:, None], values)
+
+
+def _values(ensemble: Ensemble, member: int) -> NDArray[np.float64]:
+    """Return what each node of a tree predicts: (nodes, classes), or (nodes, 1)."""
+    answers = answers_of_leaves(ensemble, member)
+    return answers[:, None] if answers.ndim == 1 else answers
+
+
+def _allowed(ensemble: Ensemble, members: Sequence[int]) -> list[NDArray[np.bool_]] | None:
+    if ensemble.is_regression:
+        return None
+    known = np.zeros((len(members), len(ensemble.classes)), dtype=bool)
+    for row, member in zip(known, members, strict=True):
+        row[ensemble.positions(member)] = True
+    return list(known)
+
+
+def _with_values(ensemble: Ensemble, member: int, values: NDArray[np.float64]) -> Any:
+    """Return a copy of a tree with these values in its nodes."""
+    tree = copy.deepcopy(ensemble.members[member])
+    own = values if ensemble.is_regression else values[:, ensemble.positions(member)]
+    tree.tree_.value[:, 0, :] = own
+    return tree
