@@ -290,7 +290,7 @@ def short_name(pruner: Any) -> str | None:
 
 def default(numbers: bool) -> str:
     """Return the name of the method that prunes where none is given: of labels, or of numbers."""
-    return "best" if numbers else "comep"
+    return "joint" if numbers else "comep"
 
 
 def floor() -> str:

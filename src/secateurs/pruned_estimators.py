@@ -236,7 +236,7 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
         that ends in one. A `sklearn.frozen.FrozenEstimator` is not fitted again, and all rows are
         used for pruning.
     pruner : str or pruner, default=None
-        The method and its parameters, or its short name; None means ``BestMembersPruner()``.
+        The method and its parameters, or its short name; None means ``JointErrorPruner()``.
     validation : float or "oob", default=0.2
         Fraction of the rows that are held out for pruning, drawn at random; or "oob", to fit on
         all rows and prune by out-of-bag predictions (forests and bagging with bootstrap).
@@ -269,10 +269,10 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.ensemble import RandomForestRegressor
-    >>> from secateurs import BestMembersPruner, PrunedRegressor
+    >>> from secateurs import JointErrorPruner, PrunedRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> forest = RandomForestRegressor(50, random_state=0)
-    >>> pruned = PrunedRegressor(forest, BestMembersPruner(keep=5), random_state=0).fit(X, y)
+    >>> pruned = PrunedRegressor(forest, JointErrorPruner(keep=5), random_state=0).fit(X, y)
     >>> pruned.estimator_
     RandomForestRegressor(n_estimators=5, random_state=0)
     """

@@ -85,7 +85,7 @@ def prune(
     pruner : str or pruner, optional
         A method by its short name (`all_pruners`), a pruner, or any scikit-learn selector; "auto"
         tries several methods and takes the one that does best on rows held out. By default
-        "comep"; of regressors, which it cannot prune, "best".
+        "comep"; of regressors, which it cannot prune, "joint".
     keep : int or float, optional
         Number of members to keep: a count, or a fraction of the ensemble. Without it and without
         a budget, the pruner's own default.

@@ -16,7 +16,18 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "commands")]
 
 import numpy as np  # noqa: E402
 from fuzz import spoil_bytes, spoil_json  # noqa: E402
-from model_files import MODELS, X, Y, _fitted, edit_array, mutate, unpack, zipped  # noqa: E402
+from model_files import (  # noqa: E402
+    MODELS,
+    REGRESSORS,
+    TRUE_NUMBERS,
+    X,
+    Y,
+    _fitted,
+    edit_array,
+    mutate,
+    unpack,
+    zipped,
+)
 from open_files import COMMANDS, SUFFIXES  # noqa: E402
 
 from processes import with_path  # noqa: E402
@@ -27,24 +38,25 @@ MOST_SECONDS, MOST_BYTES = 20, 2 << 30
 
 
 def spoil(seed):
-    """Return a file with one thing changed, by its seed, and who opens it.
+    """Return a file with one thing changed, by its seed, who opens it, and what its model predicts.
 
     Mostly it is an array of a model. What `report` opens is no model, but what `compare` found.
     """
     rng = random.Random(seed)
     way = rng.choice(["python"] * len(COMMANDS) + list(COMMANDS))
     if way == "report":
-        return rng.choice([spoil_json, spoil_json, spoil_bytes])(rng, _run()), way
-    entries = _entries(rng.choice(list(MODELS)))
+        return rng.choice([spoil_json, spoil_json, spoil_bytes])(rng, _run()), way, "labels"
+    model = rng.choice(list(MODELS))
+    entries, kind = _entries(model), "numbers" if model in REGRESSORS else "labels"
     if rng.random() < 0.25:
-        return mutate(entries, rng), way
+        return mutate(entries, rng), way, kind
     array = rng.choice([entry for entry in entries if entry.endswith(".npy")])
     others = [entry for entry in entries if entry.endswith(".npy") and entry != array]
     if others and rng.random() < 0.1:  # exchanged with another
         changed = {array: entries[(other := rng.choice(others))], other: entries[array]}
     else:
         changed = {array: edit_array(entries[array], rng)}
-    return zipped(entries | changed, compresslevel=1), way
+    return zipped(entries | changed, compresslevel=1), way, kind
 
 
 @cache
@@ -64,17 +76,19 @@ def prepare(seeds, folder):
     """Write the files of these seeds and what they are opened with; return what is to be done."""
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "X.npy", X)
-    np.save(folder / "y.npy", Y)
-    rows = [",".join([*(f"{value:.6f}" for value in row), label]) for row, label in zip(X, Y)]
-    (folder / "val.csv").write_text("\n".join([",".join([*"abcdefgh", "y"]), *rows]))
-    (folder / "whole.skops").write_bytes(zipped(_entries("forest")))
-    (folder / "whole.json").write_bytes(_run())
+    for kind, truth in (("labels", Y), ("numbers", TRUE_NUMBERS)):
+        np.save(folder / f"{kind}.npy", truth)
+        rows = [",".join([*(f"{value:.6f}" for value in row), str(y)]) for row, y in zip(X, truth)]
+        (folder / f"{kind}.csv").write_text("\n".join([",".join([*"abcdefgh", "y"]), *rows]))
+    (folder / "whole-labels.skops").write_bytes(zipped(_entries("forest")))
+    (folder / "whole-numbers.skops").write_bytes(zipped(_entries("regression forest")))
+    (folder / "whole-labels.json").write_bytes(_run())
     todo = []
     for seed in seeds:
-        content, way = spoil(seed)
+        content, way, kind = spoil(seed)
         name = f"{seed}.{SUFFIXES.get(way, 'skops')}"
         (folder / name).write_bytes(content)
-        todo.append((name, way))
+        todo.append((name, way, kind))
     return todo
 
 
@@ -95,10 +109,10 @@ def run(seeds, folder):
         )
         lines = [line.split("\t") for line in done.stdout.splitlines()]
         for line in lines:
-            fate = line[2] if len(line) == 3 and line[2] else f"died of {done.returncode}"
+            fate = line[3] if len(line) == 4 and line[3] else f"died of {done.returncode}"
             fates[fate.split()[0]] += 1
             if fate not in ("worked", "refused"):
-                wrong.append((*line[:2], fate))
+                wrong.append((*line[:3], fate))
         if not lines:
             raise RuntimeError(done.stderr[-2000:])
         todo = todo[len(lines) :]

@@ -12,20 +12,26 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
     VotingClassifier,
+    VotingRegressor,
 )
-from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.svm import SVC, SVR, LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 X, CODES = make_classification(200, 8, n_informative=5, n_classes=3, random_state=0)
 Y = np.array(["ant", "bee", "cat"])[CODES]
+TRUE_NUMBERS = X[:, 0] * X[:, 1] + 0.3 * CODES
 TREE = DecisionTreeClassifier(max_depth=4)
 KNN = KNeighborsClassifier(algorithm="brute")
 PAIR = [("forest", RandomForestClassifier(4, max_depth=4)), ("line", LogisticRegression())]
@@ -46,6 +52,19 @@ MODELS = {
     "vote of pipelines": VotingClassifier([("near", make_pipeline(StandardScaler(), KNN)), *PAIR]),
     "list": None,
 }
+NEAR = KNeighborsRegressor(algorithm="brute")
+LINES = [("line", LinearRegression()), ("svr", SVR())]
+STUMPY = DecisionTreeRegressor(max_depth=4)
+REGRESSORS = {
+    "regression forest": RandomForestRegressor(9, max_depth=5, random_state=0),
+    "regression extra trees": ExtraTreesRegressor(9, max_leaf_nodes=9, random_state=0),
+    "regression bagged trees": BaggingRegressor(STUMPY, 6, max_features=0.5, random_state=0),
+    "regression bagged neighbours": BaggingRegressor(NEAR, 3, random_state=0),
+    "regression vote": VotingRegressor([*LINES, ("near", NEAR)], weights=[1, 2, 1]),
+    "regression boosted": GradientBoostingRegressor(n_estimators=2, random_state=0),
+    "regression pipeline": make_pipeline(StandardScaler(), RandomForestRegressor(5, max_depth=4)),
+}
+MODELS |= REGRESSORS
 KD_TREE = ["sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbors._kd_tree.KDTree"]
 
 
@@ -53,7 +72,7 @@ KD_TREE = ["sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbo
 def _fitted(name):
     if name == "list":
         return [_fitted("forest"), {"other": (_fitted("bagged trees"),)}]
-    return MODELS[name].fit(X, Y)
+    return MODELS[name].fit(X, TRUE_NUMBERS if name in REGRESSORS else Y)
 
 
 def fitted(name):

@@ -17,19 +17,20 @@ from secateurs import prune
 from secateurs.exceptions import SecateursError
 from secateurs.persistence import load
 
-ROWS = ("val.csv", "--target", "y")
+ROWS = ("DATA", "--target", "y")
+PRUNERS = {"labels": "re", "numbers": "best"}
 COMMANDS = {
     "inspect": (),
     "convert": ("copy.skops", "--force"),
-    "prune": (*ROWS, "--keep", "2", "--pruner", "re", "--dry-run"),
-    "compare": (*ROWS, "--keep", "2", "--pruner", "re", "--quiet"),
+    "prune": (*ROWS, "--keep", "2", "--pruner", "PRUNER", "--dry-run"),
+    "compare": (*ROWS, "--keep", "2", "--pruner", "PRUNER", "--quiet"),
     "export": ("-o", "copy.onnx", "--check", *ROWS, "--force"),
     "report": ("-o", "page.html", "--force"),
 }
 SUFFIXES = {"report": "json"}  # of what is opened; the others open models
 
 
-def by_python(path, X, y):
+def by_python(path, kind, X, y):
     """Load a model, prune it and ask it; return how that ended."""
     try:
         model = load(path)
@@ -37,7 +38,7 @@ def by_python(path, X, y):
         n_lines = len(str(error).splitlines())
         return "refused" if n_lines == 1 else f"refused in {n_lines} lines: {error}"
     try:
-        small = prune(model, X, y, "re", keep=2).estimator
+        small = prune(model, X, y, PRUNERS[kind], keep=2).estimator
         for name in ("predict", "predict_proba"):
             if hasattr(small, name):
                 getattr(small, name)(X)
@@ -48,36 +49,38 @@ def by_python(path, X, y):
     return "worked"
 
 
-def by_command(path, command):
+def by_command(path, kind, command):
     """Type a command about a file; return how that ended."""
-    code, _, err = type_in(command, path, *COMMANDS[command])
+    given = {"DATA": f"{kind}.csv", "PRUNER": PRUNERS[kind]}
+    code, _, err = type_in(command, path, *(given.get(word, word) for word in COMMANDS[command]))
     assert code in (0, 3, 4, 6), f"exit code {code}: {err[-300:]}"
     assert "Traceback" not in err, err[-300:]
     assert "internal" not in err, err[-300:]
     return "worked" if code == 0 else "refused"
 
 
-def opened(path, way, X, y):
+def opened(path, way, kind, X, y):
     """Open a file in one of the ways; return how that ended."""
-    return by_python(path, X, y) if way == "python" else by_command(path, way)
+    return by_python(path, kind, X, y[kind]) if way == "python" else by_command(path, kind, way)
 
 
 def main(folder, most_seconds, most_bytes):
     """Open one file after the other; a signal ends the process with the first that takes long."""
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
-    X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
+    X, y = np.load(folder / "X.npy"), {kind: np.load(folder / f"{kind}.npy") for kind in PRUNERS}
     for way in ("python", *COMMANDS):  # what is loaded only once is loaded now
-        whole = folder / f"whole.{SUFFIXES.get(way, 'skops')}"
-        assert opened(whole, way, X, y) == "worked", way
+        for kind in PRUNERS if way not in SUFFIXES else ["labels"]:
+            whole = folder / f"whole-{kind}.{SUFFIXES.get(way, 'skops')}"
+            assert opened(whole, way, kind, X, y) == "worked", (way, kind)
     for line in (folder / "todo.txt").read_text().splitlines():
-        name, way = line.split("\t")
+        name, way, kind = line.split("\t")
         print(line, end="\t", flush=True)
         signal.setitimer(signal.ITIMER_PROF, most_seconds)  # of work, however busy the machine is
         signal.alarm(20 * most_seconds)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
-            fate = opened(folder / name, way, X, y)
+            fate = opened(folder / name, way, kind, X, y)
         except Exception as error:
             fate = f"raised {type(error).__name__}: {error}".replace("\n", " ")[:300]
         grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)

@@ -14,19 +14,22 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     VotingClassifier,
+    VotingRegressor,
 )
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from secateurs.exceptions import (
     InputError,
@@ -152,6 +155,49 @@ def test_missing_values_go_through_treelite_and_through_imputers(tmp_path):
     np.testing.assert_allclose(shares, filled.predict_proba(HOLES[OTHER]), atol=1e-5)
 
 
+REGRESSION_TREE = DecisionTreeRegressor(max_depth=5)
+REGRESSION_PAIR = [("line", LinearRegression()), ("forest", RandomForestRegressor(4))]
+REGRESSION_FORESTS = {
+    "forest": RandomForestRegressor(9, random_state=0),
+    "extra trees": ExtraTreesRegressor(9, random_state=0),
+}
+REGRESSORS = REGRESSION_FORESTS | {
+    "bagged trees": BaggingRegressor(REGRESSION_TREE, 6, max_features=0.5, random_state=0),
+    "vote": VotingRegressor(REGRESSION_PAIR),
+    "weighted vote": VotingRegressor(REGRESSION_PAIR, weights=[1, 2]),
+    "pipeline": make_pipeline(SimpleImputer(), StandardScaler(), RandomForestRegressor(4)),
+}
+TRUE_NUMBERS = X[:, 0] * X[:, 1] + CODES
+
+
+@pytest.mark.parametrize("offset", [0, 1000])
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [(name, ".onnx") for name in REGRESSORS] + [(name, ".treelite") for name in REGRESSION_FORESTS],
+)
+def test_an_exported_regressor_predicts_the_same(tmp_path, name, suffix, offset):
+    model = REGRESSORS[name].fit(X[TRAIN], offset + TRUE_NUMBERS[TRAIN])
+    path = export(model, tmp_path / f"model{suffix}", X[CHECK])
+    if suffix == ".onnx":
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        found = session.run(None, {"X": X[OTHER]})[0].ravel()
+    else:
+        found = treelite.gtil.predict(treelite.Model.deserialize(path), X[OTHER]).ravel()
+    np.testing.assert_allclose(found, model.predict(X[OTHER]), atol=(1 + offset) * 1e-5)
+    record = json.loads((tmp_path / f"model{suffix}.json").read_text())
+    assert record["classes"] == []
+    assert record["check"]["rows"] == 100
+    assert record["check"]["largest_difference"] <= record["check"]["allowed_difference"]
+
+
+def test_numbers_far_from_zero_lose_more_than_they_vary(tmp_path):
+    model = RandomForestRegressor(9, random_state=0).fit(X[TRAIN], 1e7 + TRUE_NUMBERS[TRAIN])
+    with pytest.raises(ParityError, match=r"would differ by up to .*Nothing was written"):
+        export(model, tmp_path / "model.onnx", X[CHECK])
+    assert os.listdir(tmp_path) == []
+    export(model, tmp_path / "model.treelite", X[CHECK])  # adds in double precision
+
+
 def lacking_a_class():
     bagging = BaggingClassifier(GaussianNB(), 4, random_state=0).fit(X[TRAIN], CODES[TRAIN])
     some = CODES[TRAIN] != 2
@@ -167,7 +213,8 @@ REFUSED = {
     "margins": (".onnx", make_pipeline(LinearSVC()), X, "no predict_proba to compare"),
     "bagging": (".treelite", BaggingClassifier(TREE, 4), X, "Export it as .onnx"),
     "pipeline": (".treelite", make_pipeline(TREE), X, "takes only forests"),
-    "regressor": (".onnx", RandomForestRegressor(4), X, "not a fitted classifier"),
+    "bagged regressors": (".treelite", BaggingRegressor(), X, "treelite takes only forests"),
+    "numbers with holes": (".onnx", RandomForestRegressor(9), HOLES, "Export it as .treelite"),
 }
 
 
@@ -187,9 +234,10 @@ def test_other_models_that_come_out_wrong_are_refused(tmp_path):
     with pytest.raises(UnsupportedEnsembleError, match="a member knows only 2 classes"):
         export(lacking_a_class(), tmp_path / "model.onnx", X[CHECK])
     two = RandomForestClassifier(3).fit(X, np.stack([CODES, CODES], axis=1))
-    for model in (two, RandomForestClassifier(3)):
+    numbers = RandomForestRegressor(3).fit(X, np.stack([CODES, CODES], axis=1))
+    for model in (two, RandomForestClassifier(3), numbers, RandomForestRegressor(3)):
         with pytest.raises(
-            UnsupportedEnsembleError, match="not a fitted classifier with one output"
+            UnsupportedEnsembleError, match="not a fitted classifier or regressor with one output"
         ):
             export(model, tmp_path / "model.treelite", X)
     assert os.listdir(tmp_path) == []

@@ -340,7 +340,11 @@ TAMPERINGS = {
 }
 
 
-@pytest.mark.parametrize("where", ["forest", "bagged trees", "soft vote", "pipeline", "list"])
+WITH_TREES = ["forest", "bagged trees", "soft vote", "pipeline", "list"]
+WITH_TREES += ["regression forest", "regression bagged trees", "regression pipeline"]
+
+
+@pytest.mark.parametrize("where", WITH_TREES)
 @pytest.mark.parametrize("how", TAMPERINGS)
 def test_tampered_trees_are_refused_wherever_they_are(tmp_path, where, how):
     tamper, words = TAMPERINGS[how]
@@ -396,6 +400,37 @@ FAULTS = {
         "do not fit together",
     ),
     "stage": ("gradient boosted", lambda m: m.estimators_.fill(TREE), "not a fitted tree"),
+    "numbers with classes": (
+        "regression forest",
+        lambda m: vars(m[0]).update(tree_=_fitted("forest")[0].tree_),
+        "tree of numbers has classes",
+    ),
+    "number outputs": ("regression forest", set_attribute(n_outputs_=2), "other outputs than its"),
+    "forest outputs": (
+        "regression forest",
+        lambda m: vars(m).update(n_outputs_=2**40),
+        "other outputs than the ensemble",
+    ),
+    "labels among numbers": (
+        "regression vote",
+        lambda m: m.estimators_.append(_fitted("forest")),
+        "predicts labels, and its ensemble numbers",
+    ),
+    "columns of numbers": (
+        "regression bagged trees",
+        lambda m: m.estimators_features_[0].__setitem__(0, 8),
+        "features that the ensemble does not have",
+    ),
+    "fewer numbers": (
+        "regression bagged neighbours",
+        set_attribute(_y=np.zeros(9)),
+        "differ in number",
+    ),
+    "vectors of numbers": (
+        "regression vote",
+        lambda m: vars(m.estimators_[1]).update(support_=m.estimators_[1].support_[:3]),
+        "its vectors",
+    ),
     "generator": ("extra trees", lambda m: _spin(m.random_state), "outside its state"),
 }
 

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn import ensemble as kinds
+from sklearn.base import is_regressor
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree._tree import Tree
@@ -32,9 +33,17 @@ from secateurs.persistence._soundness import reachable
 
 _LEAST_ROWS = 100
 _TIE = 1e-6  # top two classes closer than this: either label is right
-_TOLERANCE = 1e-5  # of probabilities, which the runtimes sum in single precision
+# Of probabilities, and of numbers compared with the largest: runtimes add in single precision.
+_TOLERANCE = 1e-5
+_MOST_OF_SPREAD = 0.01  # of the standard deviation of numbers, which may be far from 0
 
-_FORESTS = (kinds.RandomForestClassifier, kinds.ExtraTreesClassifier)
+_FORESTS = (
+    kinds.RandomForestClassifier,
+    kinds.ExtraTreesClassifier,
+    kinds.RandomForestRegressor,
+    kinds.ExtraTreesRegressor,
+)
+_VOTINGS = (kinds.VotingClassifier, kinds.VotingRegressor)
 _NEIGHBOURS = (KNeighborsClassifier, RadiusNeighborsClassifier)
 _KEEP = "Keep the model as .skops"
 
@@ -45,13 +54,14 @@ def export(
     """Write a model for ONNX Runtime or treelite, if it predicts the same there.
 
     The converted model predicts ``X_check`` and is compared with the original. The file is written
-    only if all labels agree, except for ties, and all probabilities to within 1e-5.
+    only if all labels agree, except for ties, and all probabilities to within 1e-5; of regressors,
+    all numbers to within 1e-5 of the largest one and 1 % of their standard deviation.
 
     Parameters
     ----------
-    model : classifier
-        A fitted classifier: a forest, Bagging, Voting, AdaBoost, or a Pipeline that ends in one.
-        It is not changed.
+    model : classifier or regressor
+        A fitted model: a forest, Bagging, Voting, AdaBoost classifier, or a Pipeline that ends in
+        one. It is not changed.
     path : str or path-like
         Path of the file. The suffix decides the format: ``.onnx``, or ``.treelite`` for forests.
         The side-car has the same name followed by ``.json`` and holds the result of the comparison.
@@ -97,6 +107,7 @@ def export(
     runtime.check_installed()
     rows = _check_rows(model, X_check)
     runtime.refuse(model, rows)
+    expected = _predict(model, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from the converter's calls of scikit-learn
         try:
@@ -107,10 +118,10 @@ def export(
                 f"{type(model).__name__} cannot be written as {target.suffix}: {cause_of(error)}. "
                 f"{_KEEP}."
             ) from error
-    check = _compare(_predict(model, rows), found, target)
+    check = (_compare_numbers if _is_regression(model) else _compare)(expected, found, target)
     record = describe(model, target.suffix[1:].lower(), content, runtime.packages) | {
         "input": {"dtype": "float32", "features": rows.shape[1]},
-        "classes": np.asarray(model.classes_).tolist(),
+        "classes": np.asarray(getattr(model, "classes_", ())).tolist(),
         "check": check,
     }
     write_with_sidecar(target, content, sidecar, record, force=force)
@@ -119,10 +130,10 @@ def export(
 
 @dataclass(frozen=True)
 class _Predictions:
-    """Predictions: labels, and shares of the classes (None if the runtime has none)."""
+    """Predictions: labels, and shares of the classes (None if the runtime has none); or numbers."""
 
     labels: NDArray[Any]
-    shares: Any
+    shares: Any = None
 
 
 @dataclass(frozen=True)
@@ -143,11 +154,8 @@ class _Runtime:
 def _check_rows(model: Any, X_check: ArrayLike) -> pd.DataFrame:
     """Return the rows that both the model and the runtime predict."""
     classes = getattr(model, "classes_", None)
-    if not isinstance(classes, np.ndarray):
-        raise UnsupportedEnsembleError(
-            f"{type(model).__name__} is not a fitted classifier with one output. Fit it first, or "
-            "give the classifier inside it."
-        )
+    if not isinstance(classes, np.ndarray) and not _is_regression(model):
+        _refuse_kind(model)
     try:
         values = np.asarray(X_check, dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -165,10 +173,26 @@ def _check_rows(model: Any, X_check: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame(values, columns=names)
 
 
+def _is_regression(model: Any) -> bool:
+    """Whether a model is a fitted regressor."""
+    known = hasattr(model, "__sklearn_tags__") and hasattr(model, "n_features_in_")
+    return known and not hasattr(model, "classes_") and is_regressor(model)
+
+
+def _refuse_kind(model: Any) -> NoReturn:
+    raise UnsupportedEnsembleError(
+        f"{type(model).__name__} is not a fitted classifier or regressor with one output. Fit it "
+        "first, or give the model inside it."
+    )
+
+
 def _predict(model: Any, rows: pd.DataFrame) -> _Predictions:
     """Return the predictions of the original."""
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
     try:
+        if _is_regression(model):
+            numbers = model.predict(given)
+            return _Predictions(numbers) if numbers.ndim == 1 else _refuse_kind(model)
         if hasattr(model, "predict_proba"):
             return _Predictions(model.predict(given), model.predict_proba(given))
         return _Predictions(model.predict(given), _vote_shares(model, given))
@@ -223,9 +247,26 @@ def _compare(expected: _Predictions, found: _Predictions, target: Path) -> dict[
     }
 
 
+def _compare_numbers(expected: _Predictions, found: _Predictions, target: Path) -> dict[str, Any]:
+    """Return the results of the comparison of numbers, or raise a ParityError."""
+    numbers, others = expected.labels, found.labels
+    off = float(np.abs(others - numbers).max()) if numbers.shape == others.shape else np.inf
+    allowed = _TOLERANCE * float(np.abs(numbers).max())
+    if np.ptp(numbers):
+        allowed = min(allowed, _MOST_OF_SPREAD * float(np.std(numbers)))
+    if not off <= allowed:  # NaN as well
+        raise ParityError(
+            f"{target.name} would differ by up to {off:.2g} in {len(numbers)} numbers, of standard "
+            f"deviation {np.std(numbers):.2g}; {allowed:.2g} is allowed. Nothing was written. "
+            f"{_KEEP}."
+        )
+    return {"rows": len(numbers), "largest_difference": off, "allowed_difference": allowed}
+
+
 def _refuse_onnx(model: Any, rows: pd.DataFrame) -> None:
     """Refuse what the converter is known to convert wrongly without an error."""
-    if not hasattr(model, "predict_proba") and not isinstance(_last(model), kinds.VotingClassifier):
+    has_labels_only = not hasattr(model, "predict_proba") and not _is_regression(model)
+    if has_labels_only and not isinstance(_last(model), kinds.VotingClassifier):
         _refuse(model, ".onnx", "it has no predict_proba to compare")
     things = reachable(model)
     instead = "Export it as .treelite" if isinstance(model, _FORESTS) else _KEEP
@@ -287,18 +328,18 @@ def _to_onnx(model: Any) -> bytes:
         twin,
         name=type(model).__name__,
         initial_types=[("X", types.FloatTensorType([None, model.n_features_in_]))],
-        options={id(twin): {"zipmap": False}},
+        options=None if _is_regression(model) else {id(twin): {"zipmap": False}},
     )
     return graph.SerializeToString()
 
 
 def _repaired(model: Any) -> Any:
     """Return a model, with any Voting in it copied into the form that the converter takes."""
-    if not any(isinstance(thing, kinds.VotingClassifier) for thing in reachable(model)):
+    if not any(isinstance(thing, _VOTINGS) for thing in reachable(model)):
         return model
     twin = copy.deepcopy(model)
     for voting in reachable(twin):
-        if isinstance(voting, kinds.VotingClassifier):
+        if isinstance(voting, _VOTINGS):
             voting.flatten_transform = False
             voting.weights = None if voting.weights is None else np.asarray(voting.weights)
     return twin
@@ -309,7 +350,10 @@ def _run_onnx(content: bytes, model: Any, values: NDArray[np.float32]) -> _Predi
     options = runtime.SessionOptions()
     options.log_severity_level = 3  # errors
     session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    labels, shares = session.run(None, {"X": values})[:2]
+    answers = session.run(None, {"X": values})
+    if _is_regression(model):
+        return _Predictions(answers[0].reshape(len(values)))
+    labels, shares = answers[:2]
     return _Predictions(labels, shares if hasattr(model, "predict_proba") else None)
 
 
@@ -320,6 +364,8 @@ def _to_treelite(model: Any) -> bytes:
 def _run_treelite(content: bytes, model: Any, values: NDArray[np.float32]) -> _Predictions:
     treelite = import_module("treelite")
     shares = treelite.gtil.predict(treelite.Model.deserialize_bytes(content), values)
+    if _is_regression(model):
+        return _Predictions(shares.reshape(len(values)))
     shares = shares.reshape(len(values), -1)
     return _Predictions(model.classes_[shares.argmax(axis=1)], shares)
 

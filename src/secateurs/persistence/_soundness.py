@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
@@ -65,7 +66,7 @@ def find_fault(model: object) -> str | None:
     # Each check stops at its first fault: what follows may rely on there being none.
     checks = (_tree_faults, _owner_faults, _neighbour_faults, _machine_faults, _twister_faults)
     # Boosting comes last: checking it asks a member to predict, which must be safe by then.
-    for check in (*checks, _feature_faults, _class_faults, _boosting_faults):
+    for check in (*checks, _feature_faults, _output_faults, _class_faults, _boosting_faults):
         for thing in things:
             for fault in check(thing):
                 return fault
@@ -136,6 +137,8 @@ def _owner_faults(owner: Any) -> Iterator[str]:
         said = np.atleast_1d(held["n_classes_"])
         if not [len(some) for some in classes] == said.tolist() == tree.n_classes.tolist():
             yield "a tree has other classes than its estimator"
+    elif (tree.n_classes != 1).any():
+        yield "a tree of numbers has classes"
 
 
 def _feature_faults(ensemble: Any) -> Iterator[str]:
@@ -159,6 +162,19 @@ def _feature_faults(ensemble: Any) -> Iterator[str]:
                 yield "a member sees features that the ensemble does not have"
         elif isinstance(member, BaseDecisionTree) and own != held.get("n_features_in_", own):
             yield "a member has other features than the ensemble"
+
+
+def _output_faults(ensemble: Any) -> Iterator[str]:
+    """Check that members predict what their ensemble does: as many outputs, labels or numbers."""
+    held = _state(ensemble)
+    if not isinstance(held.get("estimators_"), list):
+        return
+    for member in held["estimators_"]:
+        own = _state(member).get("n_outputs_", 1)
+        if isinstance(member, BaseDecisionTree) and not _is_count(held.get("n_outputs_", own), own):
+            yield "a member has other outputs than the ensemble"
+        if isinstance(ensemble, RegressorMixin) and "classes_" in _state(member):
+            yield "a member predicts labels, and its ensemble numbers"
 
 
 def _class_faults(ensemble: Any) -> Iterator[str]:
@@ -221,10 +237,10 @@ def _neighbour_faults(model: Any) -> Iterator[str]:
     if samples.ndim != 2 or not _is_count(held.get("n_features_in_"), samples.shape[1]):
         yield "stored neighbours have other features than their estimator"
     codes = np.asarray(held.get("_y"))
+    if codes.ndim and len(codes) != len(samples):
+        yield "stored neighbours and their classes or numbers differ in number"
     if "classes_" not in held or codes.ndim != 1:
         return
-    if len(codes) != len(samples):
-        yield "stored neighbours and their classes differ in number"
     if codes.dtype.kind not in "iu" or not _within(codes, len(held["classes_"])):
         yield "a stored neighbour is of an unknown class"
 
