@@ -288,6 +288,11 @@ def short_name(pruner: Any) -> str | None:
     return None if method is None else method.name
 
 
+def methods_for_numbers() -> list[str]:
+    """Return the short names of the methods that work with numbers, of regressors."""
+    return [name for name, method in METHODS.items() if "numbers" in method.facts.outputs]
+
+
 def default(numbers: bool) -> str:
     """Return the name of the method that prunes where none is given: of labels, or of numbers."""
     return "joint" if numbers else "comep"

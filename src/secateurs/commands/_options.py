@@ -293,7 +293,7 @@ FILES = bundled(
     Files,
     click.argument("model", type=PATH, required=False),
     click.argument("data", type=PATH, required=False),
-    option("-t", "--target", metavar="COL", help="Column with the true labels."),
+    option("-t", "--target", metavar="COL", help="Column with the true labels, or numbers."),
     IGNORE,
     file_option(
         "--predictions",

@@ -12,15 +12,21 @@ from secateurs.commands._output import Output
 from secateurs.commands._tables import read_table, require_columns, shown
 
 _FEW_ROWS = 5  # of a class
+_LEAST_ROWS = 10  # for numbers: two in each fifth
 
 
 def read_rows(
     path: Path, ensemble: Any, target: str, ignore: Sequence[str] = ()
 ) -> tuple[Any, Any]:
-    """Read rows in the form a model takes, and their true labels as its classes."""
+    """Read rows in the form a model takes, and their true labels as its classes, or numbers."""
     frame = read_table(path, as_text=[target])
     require_columns(path, frame, [target, *ignore])
-    y = as_classes(frame[target].tolist(), ensemble.classes, f"{path}, column {target!r}")
+    texts, where = frame[target].tolist(), f"{path}, column {target!r}"
+    y = (
+        true_numbers(texts, where)
+        if ensemble.is_regression
+        else as_classes(texts, ensemble.classes, where)
+    )
     X = _matched(path, frame.drop(columns=[target, *ignore]), ensemble)
     _try_some(path, X, ensemble)
     return X, y
@@ -30,6 +36,13 @@ def check_counts(path: Path, y: Any, classes: Any, out: Output) -> None:
     """Refuse too few rows to choose on, and warn about classes with few rows."""
     import numpy as np
 
+    if not len(classes):
+        if len(y) < _LEAST_ROWS:
+            raise Refusal(
+                "few_rows",
+                f"{path} has {len(y)} rows. Give at least {_LEAST_ROWS}, preferably hundreds.",
+            )
+        return
     if len(y) < 2 * len(classes):
         raise Refusal(
             "few_rows",
@@ -65,11 +78,29 @@ def as_classes(texts: Sequence[str], classes: Any, where: str) -> Any:
     return classes[np.array([codes[text] for text in texts])]
 
 
+def true_numbers(texts: Sequence[str], where: str) -> Any:
+    """Return the finite numbers that the text of a target stands for."""
+    import numpy as np
+    import pandas as pd
+
+    refuse_gaps(where, texts)
+    numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=float)
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        row = int(bad.argmax())
+        raise Refusal(
+            "no_number",
+            f"{where}, row {row + 1}: {str(texts[row])[:40]!r} is not a finite number, and the "
+            "model predicts numbers. Give a column of numbers.",
+        )
+    return numbers
+
+
 def refuse_gaps(where: str, texts: Sequence[str]) -> None:
     """Refuse an empty label."""
     if "" in texts:
         row = texts.index("") + 1
-        text = f"{where}, row {row} is empty. Give a label, or drop the row."
+        text = f"{where}, row {row} is empty. Give a value, or drop the row."
         raise Refusal("missing_label", text)
 
 
@@ -164,8 +195,9 @@ def _try_some(path: Path, X: Any, ensemble: Any) -> None:
     import numpy as np
     import pandas as pd
 
-    from secateurs.outputs._collect import collect_votes
+    from secateurs.outputs._collect import collect_scores, collect_votes
 
+    collect: Any = collect_scores if ensemble.is_regression else collect_votes
     frame = pd.DataFrame(X)
     gaps = frame.isna().to_numpy()
     row = int(gaps.any(axis=1).argmax())
@@ -175,7 +207,7 @@ def _try_some(path: Path, X: Any, ensemble: Any) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the real call will repeat them
-            collect_votes(ensemble, X.iloc[some] if hasattr(X, "iloc") else X[some])
+            collect(ensemble, X.iloc[some] if hasattr(X, "iloc") else X[some])
     except Exception as error:
         if gaps[row].any() and "NaN" in str(error):
             names = list(getattr(X, "columns", range(1, X.shape[1] + 1)))

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from secateurs._methods import METHODS
+from secateurs._methods import METHODS, methods_for_numbers
 from secateurs._text import columns, signed
 from secateurs.commands._inputs import Inputs, check_files, read_inputs
 from secateurs.commands._options import (
@@ -71,7 +71,7 @@ def compare(
 ) -> None:
     """Compare pruning methods and sizes on held-out rows.
 
-    Takes the same input as `prune`. The leaderboard is sorted by accuracy, or by --scoring (larger
+    Takes the same input as `prune`. The leaderboard is sorted by accuracy, R² or --scoring (larger
     is better, as in scikit-learn); * marks results that no other result beats in score and size.
     With a budget, only results that meet it remain.
 
@@ -87,7 +87,8 @@ def compare(
     if dry_run:
         out.dry_run(targets.paths)
         return
-    found = _compare(inputs, methods or tuple(METHODS), keep or _SIZES, method, out)
+    names = methods or tuple(methods_for_numbers() if inputs.ensemble.is_regression else METHODS)
+    found = _compare(inputs, names, keep or _SIZES, method, out)
     board = limits.apply(found.leaderboard())
     with out.progress("writing"):
         contents = targets.pages(found, command=files.command)

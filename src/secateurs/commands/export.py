@@ -25,7 +25,7 @@ from secateurs.commands._tables import read_table, require_columns, require_file
     metavar="DATA",
     help="Table of at least 100 rows to compare predictions on.",
 )
-@option("-t", "--target", metavar="COL", help="Column with the true labels, left out.")
+@option("-t", "--target", metavar="COL", help="Column with the true labels or numbers, left out.")
 @IGNORE
 @FORCE
 @trusting("--max-bytes")
@@ -44,7 +44,8 @@ def export(
     """Export a model to ONNX Runtime or treelite.
 
     The predictions of the exported model on the rows of --check are compared with the original's.
-    The file is written only if all labels agree (except for ties), and all probabilities to 1e-5.
+    The file is written only if all labels agree (except for ties), and all probabilities to 1e-5;
+    of regressors, if all numbers agree to 1e-5 of the largest.
     """
     for path in (model, X_check):
         require_file(path)
@@ -77,10 +78,15 @@ def _features(path: Path, model: Any, left_out: list[str]) -> Any:
 
 
 def _lines(output: Path, check: dict[str, Any]) -> list[tuple[str, str]]:
-    off = check["largest_probability_difference"]
-    return [
+    lines = [
         ("file", f"{output.stat().st_size:,} bytes"),
         ("compared rows", f"{check['rows']:,}"),
+    ]
+    if "largest_difference" in check:
+        return [*lines, ("largest difference", f"{check['largest_difference']:.1e}")]
+    off = check["largest_probability_difference"]
+    return [
+        *lines,
         ("differing labels", str(check["labels_differing"])),
         ("differing ties", str(check["ties_differing"])),
         ("largest probability difference", "unknown" if off is None else f"{off:.1e}"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from secateurs._methods import METHODS, Method
+from secateurs._methods import METHODS, Method, methods_for_numbers
 from secateurs._text import columns
 from secateurs.commands._options import METHOD, common
 from secateurs.commands._output import Output
@@ -18,8 +18,13 @@ def methods(out: Output, name: str | None) -> None:
     if name is None:
         shown = METHODS if out.as_json else {}  # the table needs none of it
         facts = {key: _facts(method) for key, method in shown.items()}
-        rows = [(key, method.pruner, method.criterion) for key, method in METHODS.items()]
-        out.result({"methods": facts}, columns(("name", "class", "criterion"), rows, left=3))
+        numbers = methods_for_numbers()
+        rows = [
+            (key, method.pruner, method.criterion, "yes" if key in numbers else "")
+            for key, method in METHODS.items()
+        ]
+        headings = ("name", "class", "criterion", "regression")
+        out.result({"methods": facts}, columns(headings, rows, left=4))
         out.note("details of one: secateurs methods comep; to cite it: secateurs cite comep")
         return
     found = _facts(METHODS[name])
@@ -36,6 +41,7 @@ def _facts(method: Method) -> dict[str, Any]:
         "summary": method.summary,
         "criterion": method.criterion,
         "keeps": method.keeps,
+        "outputs": list(method.facts.outputs),
         "takes_missing": method.facts.takes_missing,
         "cost": method.cost,
         "citation": method.citation,
@@ -51,6 +57,7 @@ def _text(name: str, facts: dict[str, Any]) -> str:
         ("parameters", parameters),
         ("criterion", facts["criterion"]),
         ("members kept", facts["keeps"].replace("`", "")),
+        ("works with", ", ".join(facts["outputs"])),
         ("missing votes", "allowed" if facts["takes_missing"] else "not allowed"),
         ("cost", f"{facts['cost']}; n members, k to keep, d rows"),
         ("paper", "none" if facts["citation"] is None else f"secateurs cite {name}"),

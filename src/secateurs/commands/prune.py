@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from secateurs._methods import default
 from secateurs._text import columns, one_line, signed
 from secateurs.commands._inputs import Inputs, check_files, read_inputs
 from secateurs.commands._options import (
@@ -50,10 +51,9 @@ Figures = Mapping[str, Any]  # of str to `secateurs.evaluation._before_after.Fig
     "-p",
     "--pruner",
     type=METHOD_OR_AUTO,
-    default="comep",
-    show_default=True,
     aliases=["-m", "--method"],
-    help="Pruning method; see `secateurs methods`. auto tries several.",
+    help="Pruning method; see `secateurs methods`. auto tries several. Default: "
+    f"{default(numbers=False)}; for regressors {default(numbers=True)}.",
 )
 @SIZE_OPTIONS
 @METHOD_OPTIONS
@@ -68,7 +68,7 @@ def prune(
     *,
     out: Output,
     files: Files,
-    pruner: str,
+    pruner: str | None,
     size: Size,
     method: Method,
     targets: Targets,
@@ -78,9 +78,9 @@ def prune(
     """Prune an ensemble, and write the smaller model.
 
     MODEL is a fitted ensemble in a .skops file (or a trusted pickle). DATA is a table (.csv,
-    .csv.gz, .parquet) of rows that MODEL was not trained on, with their true labels. Predictions
-    of the members can replace both. The pruned model is a plain scikit-learn model of the same
-    class.
+    .csv.gz, .parquet) of rows that MODEL was not trained on, with their true labels, or numbers
+    for regressors. Predictions of the members can replace both. The pruned model is a plain
+    scikit-learn model of the same class.
 
     Give the number of members (--keep) or a budget: the fewest members that meet --tolerance, or
     the most that meet --max-bytes and --max-latency.
@@ -89,12 +89,14 @@ def prune(
     secateurs prune forest.skops val.csv --target churn --test test.csv -k 50
     secateurs prune --predictions votes.csv --target truth -k 10
     """  # noqa: D301
-    method.check(pruner)
+    method.check(pruner or default(numbers=False))
     size.check()
     check_files(files)
     targets = targets.named_for(None if files.predictions else files.model)
     targets.check(MODELS if files.predictions is None else (".json",))
     inputs = read_inputs(files, trust, out)
+    chosen = pruner or default(inputs.ensemble.is_regression)
+    method.check(chosen)
     check_keep(size.keep, inputs.ensemble.n_members, out)
     out.note(inputs.headline)
     for name, file in files.hashes.items():
@@ -102,9 +104,9 @@ def prune(
     if dry_run:
         out.dry_run(targets.paths)
         return
-    with out.progress("collecting votes"):
+    with out.progress("collecting predictions"):
         problem = inputs.problem(method)
-    pruning = _choose(problem, pruner, size, method, out)
+    pruning = _choose(problem, chosen, size, method, out)
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     size.check_result(n_kept, problem.n_members, score)

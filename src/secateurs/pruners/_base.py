@@ -19,7 +19,7 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array
-from secateurs._methods import METHODS, method_of, short_name
+from secateurs._methods import method_of, methods_for_numbers, short_name
 from secateurs._text import listed
 from secateurs.exceptions import InputError, unknown_name
 from secateurs.outputs._scores import Scores
@@ -345,11 +345,6 @@ def _frame(votes: Votes | VoteStore | Scores) -> Any:
     import pandas as pd
 
     return pd.DataFrame(columns=pd.Index(list(map(str, votes.names)), dtype=object))
-
-
-def methods_for_numbers() -> list[str]:
-    """Return the short names of the methods that work with numbers."""
-    return [name for name, method in METHODS.items() if "numbers" in method.facts.outputs]
 
 
 def has_fractions(values: Any) -> bool:
