@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from secateurs._methods import default
+from secateurs._methods import METHODS, default, methods_for_numbers
 from secateurs._text import listed
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after
@@ -30,7 +30,8 @@ from secateurs.refitting._refit import N_MADE, RefitRows, refitted
 
 VOTES = ("auto", "labels")
 # What pruner="auto" tries: quick methods that look at the true labels. Ties go to the first.
-_CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
+_Candidates = tuple[tuple[str, dict[str, Any]], ...]
+_CANDIDATES: _Candidates = (
     ("comep", {"diversity_weight": 0.3}),
     ("comep", {"diversity_weight": 0.1}),
     ("comep", {"diversity_weight": 0.5}),
@@ -38,6 +39,10 @@ _CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("oo", {}),
     ("drep", {}),
     ("best", {}),
+)
+
+_FOR_NUMBERS: _Candidates = tuple(
+    (name, {}) for name in methods_for_numbers() if METHODS[name].facts.needs_y
 )
 
 
@@ -421,8 +426,7 @@ def _best_method(problem: Problem, keep: int | float, rng: np.random.RandomState
         assert total is not None
         return float(total.values[0])
 
-    methods = [pruner_for(problem, name, keep=n_keep, **given) for name, given in _CANDIDATES]
+    candidates = _CANDIDATES if not problem.is_regression else _FOR_NUMBERS
+    methods = [pruner_for(problem, name, keep=n_keep, **given) for name, given in candidates]
     able = [m for m in methods if m.takes_missing or not problem.votes.has_missing]
-    if problem.is_regression:
-        able = [m for m in able if "numbers" in m.outputs]
     return max(able, key=score)

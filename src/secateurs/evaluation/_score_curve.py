@@ -154,8 +154,13 @@ class _Parts:
         self._part[np.argsort(truth, kind="stable")] = np.arange(len(truth)) % _N_PARTS
 
     def score(self, answer: Array, rows: Any = slice(None)) -> float:
+        """Return the score on some rows; those without any number are left out."""
         weight = None if self._weight is None else self._weight[rows]
-        return self._scoring(answer[rows], self._truth[rows], weight)
+        given, truth = answer[rows], self._truth[rows]
+        if self._scoring.is_of_numbers and not (known := ~np.isnan(given)).all():
+            given, truth = given[known], truth[known]
+            weight = None if weight is None else weight[known]
+        return self._scoring(given, truth, weight)
 
     def left_out(self, answer: Array) -> Floats:
         """Return the score with each tenth left out; NaN where it is not defined then."""
