@@ -91,6 +91,11 @@ def places_among(labels: Array, classes: Array, whose: str) -> NDArray[np.intp]:
     return places
 
 
+def largest(shares: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the place of the largest value in each row, the lowest of those within 1e-12."""
+    return (shares >= shares.max(axis=1, keepdims=True) - 1e-12).argmax(axis=1)
+
+
 def one_hot(codes: Array, n_classes: int) -> NDArray[np.float64]:
     """Return votes as (samples, classes): 1 for the class voted for, all 0 for a missing vote."""
     return (codes[:, None] == np.arange(n_classes)).astype(float)

@@ -242,6 +242,18 @@ METHODS = {
             beside=None,
         ),
         Method(
+            *("caruana", "pruners._ensemble_selection.EnsembleSelection", "caruana2004"),
+            "Add members, also again, with which the mean of those chosen scores best",
+            "any score of the mean, weights included",
+            "50·n means over d rows",
+            Facts(
+                outputs=("labels", "probabilities", "numbers"),
+                may_keep_fewer=True,
+                larger_is_better=True,
+            ),
+            decides="the best prefix",
+        ),
+        Method(
             *("es", "pruners._early_stopping.EarlyStoppingPruner", "margineantu1997"),
             "Keep the members trained first",
             "the order of training",

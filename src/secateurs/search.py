@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
-from secateurs.objectives import Objective, PairObjective, VoteError
+from secateurs.objectives import MeanScore, Objective, PairObjective, VoteError
 
 TIE = 1e-12
 _BACKFIT_ROUNDS = 100
@@ -102,6 +102,63 @@ def greedy_forward(
         free[:] = True
         free[chosen] = False
         values.append(objective.value)
+    return Choice(chosen, values)
+
+
+def greedy_repeated(
+    objective: MeanScore,
+    n_steps: int,
+    n_distinct: int,
+    *,
+    start: Sequence[int] = (),
+    replacement: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> Choice:
+    """Add the best member, one chosen before or another, for a number of steps.
+
+    Parameters
+    ----------
+    objective : MeanScore
+        What to maximise; no member is chosen yet. There is nothing to add to a perfect value.
+    n_steps : int
+        Number of steps.
+    n_distinct : int
+        Largest number of different members; then only these are chosen again.
+    start : sequence of int
+        Members to choose first.
+    replacement : bool
+        Whether a member may be chosen again.
+    progress : callable(value), optional
+        Called after each step.
+
+    Returns
+    -------
+    Choice
+        The members, and the objective's value after each step.
+    """
+    chosen: list[int] = []
+    values: list[float] = []
+    free = np.ones(objective.n_members, dtype=bool)
+    while len(chosen) < n_steps:
+        check()
+        if len(chosen) < len(start):
+            member = start[len(chosen)]
+        else:
+            if len(set(chosen)) == n_distinct:
+                free[:] = False
+                free[chosen] = replacement
+            if not free.any():
+                break
+            member = best_member(objective.gains(), free)
+        objective.add(member)
+        chosen.append(member)
+        values.append(objective.value)
+        free[member] = replacement
+        if progress is not None:
+            progress(objective.value)
+        is_perfect = objective.perfect is not None and objective.value >= objective.perfect - TIE
+        if is_perfect and len(chosen) >= len(start):
+            break
     return Choice(chosen, values)
 
 

@@ -114,6 +114,9 @@ class GroupedPruner(SpreadPruner):
         self.winner_ = winner
         if results[winner].objective is not None:
             self.objective_ = results[winner].objective
+        vars(self).pop("weights_", None)  # of another pruner, fitted earlier
+        if results[winner].weights is not None:
+            self.weights_ = results[winner].weights
         return Choice(results[winner].members.tolist(), results[winner].scores)
 
     def _score(self, votes: Votes | VoteStore, result: Result) -> float:
@@ -176,6 +179,8 @@ class EPFD(GroupedPruner):
     ----------
     objective_ : float
         The pruner's objective, where it has one.
+    weights_ : ndarray of shape (n_kept,)
+        The members' weights, where the pruner gives some.
     groups_ : list of ndarray
         The members of each group.
     candidates_ : list of ndarray

@@ -42,6 +42,7 @@ class Result(NamedTuple):
     scores: NDArray[np.float64]
     objective: float | None
     accuracy: float | None
+    weights: NDArray[np.float64] | None = None
 
 
 @dataclass
@@ -165,16 +166,25 @@ def _prune(votes: Votes, job: Job) -> Result:
     if job.seed is not None:
         pruner.seed(job.seed)
     pruner.fit(votes)
-    chosen = pruner.member_indices_
-    accuracy = votes.accuracy(chosen) if job.asks_accuracy else None
+    chosen, weights = pruner.member_indices_, getattr(pruner, "weights_", None)
+    accuracy = None
+    if job.asks_accuracy:
+        accuracy = (
+            votes.accuracy(chosen)
+            if weights is None
+            else pruner.score(votes, votes.classes[votes.truth])
+        )
     objective = getattr(pruner, "objective_", None)
     worth = None if objective is None else float(objective)
-    return Result(job.members[chosen], pruner.scores_, worth, accuracy)
+    return Result(job.members[chosen], pruner.scores_, worth, accuracy, weights)
 
 
 def _as_dict(result: Result) -> dict[str, Any]:
-    lists = {"members": result.members.tolist(), "scores": result.scores.tolist()}
-    return {**result._asdict(), **lists}
+    kept = result._asdict()
+    return {
+        name: kept[name].tolist() if isinstance(kept[name], np.ndarray) else kept[name]
+        for name in kept
+    }
 
 
 def _kept(found: dict[str, Any] | None, job: Job) -> Result | None:
@@ -184,4 +194,6 @@ def _kept(found: dict[str, Any] | None, job: Job) -> Result | None:
     members, scores = np.array(found["members"], dtype=np.intp), np.array(found["scores"])
     if not np.isin(members, job.members).all():
         return None
-    return Result(**{**found, "members": members, "scores": scores})
+    weights = found.get("weights")
+    weights = None if weights is None else np.array(weights)
+    return Result(**{**found, "members": members, "scores": scores, "weights": weights})

@@ -157,7 +157,9 @@ class Scoring:
         keywords = {} if weights is None else {"sample_weight": weights}
         with config_context(enable_metadata_routing=False), warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
-            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")
+            warnings.filterwarnings(
+                "ignore", "y_pred contains classes not in y_true|A single label"
+            )
             return self.scorer(estimator, rows, y, **keywords)
 
     def _tried(self) -> Scoring:

@@ -12,6 +12,7 @@ from secateurs.objectives._bounds import upper_bound
 from secateurs.objectives._complementarity import Complementarity, UncertaintyWeighted
 from secateurs.objectives._joint_error import JointError
 from secateurs.objectives._margin_distance import MarginDistance
+from secateurs.objectives._mean_score import MeanScore
 from secateurs.objectives._pairs import PairObjective
 from secateurs.objectives._tdas import TDAS, Profile
 from secateurs.objectives._vote_error import VoteError
@@ -21,6 +22,7 @@ __all__ = [
     "Complementarity",
     "JointError",
     "MarginDistance",
+    "MeanScore",
     "Objective",
     "PairObjective",
     "Profile",

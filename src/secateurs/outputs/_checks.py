@@ -95,6 +95,27 @@ def as_numbers(y: Any, n_samples: int) -> NDArray[np.float64]:
     return column_or_1d(numbers, warn=True)
 
 
+def check_weights(
+    weights: Any, n_samples: int, name: str = "sample_weight"
+) -> NDArray[np.float64] | None:
+    """Return weights of samples, checked; None without any."""
+    if weights is None:
+        return None
+    try:
+        checked = np.array(weights, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{{{name}}} holds values that are not numbers.", **{name: ...}) from None
+    if checked.shape != (n_samples,):
+        raise InputError(
+            f"{{{name}}} has shape {checked.shape}. Give one weight for each of the {n_samples} "
+            "samples.",
+            **{name: ...},
+        )
+    if not np.isfinite(checked).all() or (checked < 0).any() or not checked.any():
+        raise InputError(f"{{{name}}} must be finite and 0 or more, not all 0.", **{name: ...})
+    return checked
+
+
 def fill_missing(votes: Any) -> Array:
     """Return masked votes with some label in place of the missing ones."""
     mask = np.ma.getmaskarray(votes)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from secateurs._labels import Array, MemberIndices, as_labels, merge_classes
+from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import as_column, as_numbers, check_table, names_of
 from secateurs.outputs._coding import check_number, code_column, find_classes
@@ -215,15 +215,20 @@ class Scores:
         """
         return self._mean(members, weights)[0]
 
-    def vote(self, members: MemberIndices | None = None, silent: Any = None) -> Array:
+    def vote(
+        self,
+        members: MemberIndices | None = None,
+        silent: Any = None,
+        weights: ArrayLike | None = None,
+    ) -> Array:
         """Return the label with the largest mean probability, or the mean number, per sample.
 
         Ties go to the lowest class. A sample without any value gets ``silent``, NaN for numbers.
         """
-        mean, present = self._mean(members)
+        mean, present = self._mean(members, weights)
         if self.is_numbers:
             return mean
-        labels = self.classes[mean.argmax(axis=1)]
+        labels = self.classes[mean.argmax(axis=1) if weights is None else largest(mean)]
         return labels if silent is None else np.where(present > 0, labels, silent)
 
     def _mean(

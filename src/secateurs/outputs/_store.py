@@ -352,9 +352,11 @@ class VoteStore(Tiles):
         """Return the same store with these true labels, in place of any it has."""
         return replace(self, given_y=encode_truth(y, self.classes, self.n_samples))
 
-    def vote(self, members: MemberIndices, silent: Any = None) -> Array:
+    def vote(
+        self, members: MemberIndices, silent: Any = None, weights: ArrayLike | None = None
+    ) -> Array:
         """Return the label with the most votes of some members, per sample, as `Votes.vote`."""
-        return self.take(members).vote(silent=silent)
+        return self.take(members).vote(silent=silent, weights=weights)
 
     def is_right(self, members: MemberIndices) -> NDArray[np.bool_]:
         """Mark the samples on which the vote of some members is right."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from secateurs._labels import Array, MemberIndices, as_labels, merge_classes, row_blocks
+from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes, row_blocks
 from secateurs.exceptions import InputError
 from secateurs.outputs import _vote_kernels
 from secateurs.outputs._checks import as_column, check_codes, check_table, fill_missing, names_of
@@ -259,17 +259,34 @@ class Votes(VoteTable):
             _vote_kernels.tally_votes(self.codes([member]), 1, tally)
         return tally
 
-    def vote(self, members: MemberIndices | None = None, silent: Any = None) -> Array:
+    def vote(
+        self,
+        members: MemberIndices | None = None,
+        silent: Any = None,
+        weights: ArrayLike | None = None,
+    ) -> Array:
         """Return the label with the most votes, per sample; ties go to the lowest class.
 
         So does a sample without any vote, unless ``silent`` gives its label.
         """
-        tally, winner = self.tally(members), np.empty(self.n_samples, dtype=np.intp)
-        _vote_kernels.winners(tally, winner)
+        tally: Array = self.tally(members) if weights is None else self._shares(members, weights)
+        if weights is None:
+            winner = np.empty(self.n_samples, dtype=np.intp)
+            _vote_kernels.winners(tally, winner)
+        else:
+            winner = largest(tally)
         labels = self.classes[winner]
         if silent is None or not self.has_missing:
             return labels
         return np.where(tally.any(axis=1), labels, silent)
+
+    def _shares(self, members: MemberIndices | None, weights: ArrayLike) -> NDArray[np.float64]:
+        """Sum the weights of the votes that each class gets: (samples, classes)."""
+        chosen = np.arange(self.n_members) if members is None else members
+        shares = np.zeros((self.n_samples, self.n_classes))
+        for member, weight in zip(chosen, np.asarray(weights, dtype=float), strict=True):
+            _vote_kernels.tally_votes(self.codes([member]), weight, shares)
+        return shares
 
     def is_right(self, members: MemberIndices | None = None) -> NDArray[np.bool_]:
         """Mark the samples on which the vote is right."""

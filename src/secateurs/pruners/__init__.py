@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # for editors; a method that is missing here has no types, an
     from secateurs.pruners._contribution import ContributionPruner as ContributionPruner
     from secateurs.pruners._drep import DREP as DREP
     from secateurs.pruners._early_stopping import EarlyStoppingPruner as EarlyStoppingPruner
+    from secateurs.pruners._ensemble_selection import EnsembleSelection as EnsembleSelection
     from secateurs.pruners._joint_error import JointErrorPruner as JointErrorPruner
     from secateurs.pruners._kappa import KappaPruner as KappaPruner
     from secateurs.pruners._kl import KLDivergencePruner as KLDivergencePruner

@@ -173,12 +173,14 @@ class BasePruner(SelectorMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             The label with the most votes, or with the largest mean probability; ties go to the
             lowest class, and samples on which no kept member has a vote to the first of
-            ``classes_``. Of numbers, their mean; NaN where no kept member has one.
+            ``classes_``. Of numbers, their mean; NaN where no kept member has one. Members count by
+            their ``weights_``, where there are any.
         """
         check_is_fitted(self)
         coded = self._encode(votes, None, reset=False)
         silent = self.classes_[0] if len(self.classes_) else None
-        return coded.vote(self.member_indices_, silent=silent)
+        weights = getattr(self, "weights_", None)
+        return coded.vote(self.member_indices_, silent=silent, weights=weights)
 
     def score(self, votes: Any, y: ArrayLike) -> float:
         """Return the accuracy of the kept members' vote; of numbers, the R² of their mean.
