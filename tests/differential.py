@@ -27,6 +27,7 @@ import naive
 import naive_orderings
 import naive_pareto
 import naive_scores
+import naive_selection
 from cases import KINDS, make
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner
 from secateurs._methods import METHODS
@@ -63,6 +64,7 @@ def members_by_twin(name, votes, y, pruner, keep):
         "comp": lambda: naive_orderings.complementarity(votes, y, keep),
         "uwa": lambda: naive_orderings.uncertainty_weighted(votes, y, keep),
         "epic": lambda: naive_orderings.contribution_ordering(votes, y, keep),
+        "caruana": lambda: naive_selection.ordering(votes, y, keep),
         "es": lambda: naive.early_stopping(len(votes[0]), keep),
         "random": lambda: naive.random_members(len(votes[0]), keep, rng),
         "best": lambda: naive.best_members(votes, y, keep),
@@ -199,8 +201,13 @@ def try_one(seed, folder):
         chosen = found["fit"][0]
         if expected is not None and list(expected) != chosen:
             return f"{told}: {chosen} instead of {expected}"
-        predicted = clone(pruner).fit(votes, y).predict(votes).tolist()
-        right = [labels[naive.vote(case.votes, chosen, n)] for n in range(n_samples)]
+        fitted = clone(pruner).fit(votes, y)
+        predicted = fitted.predict(votes).tolist()
+        weights = getattr(fitted, "weights_", np.ones(len(chosen)))
+        right = [
+            labels[naive_selection.weighted_vote(case.votes, chosen, weights, n)]
+            for n in range(n_samples)
+        ]
         if predicted != np.array(right).tolist():
             return f"{told}: another vote"
         fault = differential_measures.differing(rng, case, votes, y)

@@ -169,6 +169,12 @@ def multiplicities(bag, n_steps):
     return list(counts), [Fraction(count, n_steps) for count in counts.values()]
 
 
+def ordering(votes, y, keep):
+    """The members that 50 steps by the accuracy of the vote choose, cut at the best."""
+    bag, _, n_steps = select(votes, y, accuracy, keep=keep)
+    return multiplicities(bag, n_steps)[0]
+
+
 def bagged(outputs, y, scoring, bags, keep=None, **options):
     """Bagged selection: the mean weight of each member over runs among some members each."""
     total = Counter()

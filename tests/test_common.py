@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import naive
+import naive_selection
 from cases import KINDS, Case, cases, make, plain
 from checks import broken_checks, quick
 from secateurs import COMEP, EPFD, Votes, make_pruner
@@ -24,9 +25,11 @@ from secateurs.pruners import BasePruner
 NAMES = tuple(METHODS)
 BY_MEMBER_ORDER = (
     *("domep", "kl", "sep", "pep", "es", "random"),  # training order, random draws
+    "caruana",  # a member again says what it says alone
     *("comp", "uwa"),  # few samples left to count; nobody to differ from the first
 )
-BY_CLASS_ORDER = ("re", "drep", "comp", "uwa", "pcomep")  # tied votes go to the lowest class
+# Tied votes go to the lowest class.
+BY_CLASS_ORDER = ("re", "drep", "comp", "uwa", "pcomep", "caruana")
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(no distributions|1 member|chance would|reference direction|one class)"
@@ -84,7 +87,8 @@ def test_keep_is_a_count_or_a_fraction(name, keep):
 def test_the_vote_of_the_kept_members_is_the_prediction(name):
     case = make(1, 80, 3, ["noisy"] * 9, ["ant", "bee", "cat"])
     pruner = quick(name, keep=4).fit(case.votes, case.y)
-    expected = [naive.vote(case.votes, members(pruner), n) for n in range(80)]
+    chosen, weights = members(pruner), getattr(pruner, "weights_", np.ones(9))
+    expected = [naive_selection.weighted_vote(case.votes, chosen, weights, n) for n in range(80)]
     assert pruner.predict(case.votes).tolist() == expected
     accuracy = np.mean([label == truth for label, truth in zip(expected, case.y)])
     assert pruner.score(case.votes, case.y) == accuracy
@@ -278,12 +282,18 @@ def test_classes_are_as_the_registry_declares_them(name):
     assert hasattr(pruner, "n_iterations") == (method.facts.most_rounds is not None)
 
 
+def with_weights(pruner, n_members=None):
+    """The first members, with what their weights, if they have any, are among them."""
+    weights = getattr(pruner, "weights_", np.ones(len(members(pruner))))[:n_members]
+    return members(pruner)[:n_members], (weights / weights.sum()).round(9).tolist()
+
+
 def test_members_for_a_smaller_keep_are_a_prefix_where_declared(name):
     drawn = [make(0, 65, 2, KINDS * 2), *(plain(14, 70, 3, seed) for seed in range(3))]
     same = []
     for case in drawn:
-        *smaller, order = (members(quick(name, keep=keep).fit(*case)) for keep in range(1, 15))
-        same += [one == order[: len(one)] for one in smaller]
+        *smaller, whole = (quick(name, keep=keep).fit(*case) for keep in range(1, 15))
+        same += [with_weights(one) == with_weights(whole, len(members(one))) for one in smaller]
     assert all(same) == METHODS[name].facts.is_nested
 
 

@@ -17,7 +17,7 @@ from secateurs._labels import Array, as_labels
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures._scoring import Scoring
-from secateurs.outputs._checks import as_numbers
+from secateurs.outputs._checks import as_numbers, check_weights
 from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of
 from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._scores import Scores
@@ -303,24 +303,6 @@ class Problem:
         known = self.row_hashes
         hashes = None if known is None else row_hashes(self.X_test)
         return 0 if known is None or hashes is None else int(np.isin(hashes, known).sum())
-
-
-def check_weights(weights: ArrayLike | None, n_rows: int, name: str) -> NDArray[np.float64] | None:
-    """Return weights of rows, checked; None without any."""
-    if weights is None:
-        return None
-    try:
-        checked = np.array(weights, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{{{name}}} are not numbers.", **{name: ...}) from None
-    if checked.shape != (n_rows,):
-        raise InputError(
-            f"{{{name}}} has shape {checked.shape}. Give a weight for each of the {n_rows} rows.",
-            **{name: ...},
-        )
-    if not np.isfinite(checked).all() or (checked < 0).any() or not checked.any():
-        raise InputError(f"{{{name}}} must be finite and 0 or more, not all 0.", **{name: ...})
-    return checked
 
 
 def row_hashes(X: Any) -> NDArray[np.uint64] | None:

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
 
 from secateurs._methods import METHODS, default, methods_for_numbers
 from secateurs._text import listed
@@ -173,7 +174,7 @@ def prune(
         raise InputError("{keep} and a budget exclude each other. Give one of them.", keep=keep)
     method = _method(pruner, parameters, keep, rng, problem)
     if scoring is not None and getattr(method, "scoring", ...) is None:
-        method.set_params(scoring=problem.scoring.scorer)
+        method.set_params(scoring=problem.scoring.given)
     if budget.is_set:
         keep = Sizes(problem, method, rng).find(budget, vote)
     if keep is not None:
@@ -188,7 +189,8 @@ def prune(
             "leave out the executor."
         )
     else:
-        method.fit(outputs)
+        asked: dict[str, Any] = {"sample_weight": problem.sample_weight, "callback": callback}
+        method.fit(outputs, **{k: v for k, v in asked.items() if has_fit_parameter(method, k)})
     if refit:
         kept = np.sort(method.member_indices_).tolist()
         rows = RefitRows(problem.X, problem.votes, oob, X_unlabelled, n_made)

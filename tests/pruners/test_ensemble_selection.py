@@ -319,7 +319,7 @@ def test_the_score_is_that_of_scikit_learn_on_a_forest():
 
 def test_out_of_bag_numbers_of_a_forest():
     X, y = np.random.RandomState(0).rand(150, 3), np.random.RandomState(1).rand(150)
-    forest = RandomForestRegressor(12, oob_score=True, random_state=0).fit(X, y)
+    forest = RandomForestRegressor(12, random_state=0).fit(X, y)
     scores = collect_scores(forest, X, oob=True)
     pruner = EnsembleSelection(max_models=8).fit(scores, y)
     outputs = [[None if v is np.ma.masked else float(v) for v in row] for row in scores]

@@ -114,7 +114,7 @@ class GroupedPruner(SpreadPruner):
         self.winner_ = winner
         if results[winner].objective is not None:
             self.objective_ = results[winner].objective
-        vars(self).pop("weights_", None)  # of another pruner, fitted earlier
+        self.__dict__.pop("weights_", None)  # of another pruner, fitted earlier
         if results[winner].weights is not None:
             self.weights_ = results[winner].weights
         return Choice(results[winner].members.tolist(), results[winner].scores)

@@ -168,23 +168,18 @@ def _prune(votes: Votes, job: Job) -> Result:
     pruner.fit(votes)
     chosen, weights = pruner.member_indices_, getattr(pruner, "weights_", None)
     accuracy = None
-    if job.asks_accuracy:
-        accuracy = (
-            votes.accuracy(chosen)
-            if weights is None
-            else pruner.score(votes, votes.classes[votes.truth])
-        )
+    if job.asks_accuracy and weights is None:
+        accuracy = votes.accuracy(chosen)
+    elif job.asks_accuracy:
+        accuracy = pruner.score(votes, votes.classes[votes.truth])
     objective = getattr(pruner, "objective_", None)
     worth = None if objective is None else float(objective)
     return Result(job.members[chosen], pruner.scores_, worth, accuracy, weights)
 
 
 def _as_dict(result: Result) -> dict[str, Any]:
-    kept = result._asdict()
-    return {
-        name: kept[name].tolist() if isinstance(kept[name], np.ndarray) else kept[name]
-        for name in kept
-    }
+    kept = result._asdict().items()
+    return {name: part.tolist() if isinstance(part, np.ndarray) else part for name, part in kept}
 
 
 def _kept(found: dict[str, Any] | None, job: Job) -> Result | None:

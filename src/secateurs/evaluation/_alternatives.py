@@ -172,7 +172,7 @@ def pruner_for(problem: Problem, name: str, **parameters: Any) -> BasePruner:
     """Return a method by its name; one that optimises a score gets the score that matters."""
     pruner = make_pruner(name, **parameters)
     if "scoring" in pruner.get_params(deep=False) and "scoring" not in parameters:
-        pruner.set_params(scoring=problem.scoring.scorer)
+        pruner.set_params(scoring=problem.scoring.given)
     return pruner
 
 

@@ -51,6 +51,10 @@ class Scoring:
         Direction of what `shown` returns.
     classes : ndarray of shape (n_classes,)
         The labels, sorted; empty for numbers.
+    scorer : callable(estimator, X, y)
+        The scorer of scikit-learn, or the function given.
+    given : str, callable or None
+        What `of` got.
 
     Examples
     --------
@@ -67,6 +71,7 @@ class Scoring:
     larger_is_better: bool
     classes: Array
     scorer: Callable[..., Any]
+    given: Any = None
 
     @classmethod
     def of(cls, scoring: Any, classes: ArrayLike | None = None) -> Scoring:
@@ -92,7 +97,7 @@ class Scoring:
         plain = found[1].removesuffix("_score") if found else name
         is_loss = name.startswith("neg_") or "greater_is_better=False" in name
         needs = FAST[name].needs if name in FAST else "labels" if len(labels) else "numbers"
-        made = cls(name, _label_of(plain), needs, not is_loss, labels, scorer)
+        made = cls(name, _label_of(plain), needs, not is_loss, labels, scorer, scoring)
         return made if name in FAST or made.is_of_numbers else made._tried()
 
     @property
@@ -157,9 +162,8 @@ class Scoring:
         keywords = {} if weights is None else {"sample_weight": weights}
         with config_context(enable_metadata_routing=False), warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
-            warnings.filterwarnings(
-                "ignore", "y_pred contains classes not in y_true|A single label"
-            )
+            for known in ("y_pred contains classes not in y_true", "A single label was found"):
+                warnings.filterwarnings("ignore", known)
             return self.scorer(estimator, rows, y, **keywords)
 
     def _tried(self) -> Scoring:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._labels import Array
+from secateurs._labels import Array, largest, one_hot
+from secateurs.exceptions import InputError
 from secateurs.measures._fast_scores import FAST
 from secateurs.measures._pair import Floats
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs import _selection_kernels, _vote_kernels
-from secateurs.outputs._fixed_point import PROBABILITY_BITS, missing_of
+from secateurs.outputs._fixed_point import NUMBER_BITS, PROBABILITY_BITS, missing_of
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
 
@@ -45,8 +46,8 @@ class MeanScore(ABC):
 
     Notes
     -----
-    Errors of numbers, R² and root included, are compared by 1 − error / error of the mean of ``y``:
-    the scale of the numbers decides nothing.
+    Errors of numbers, R² and root included, are compared by 1 − error / error of the mean of ``y``
+    (where that is 0, of the largest prediction): the scale of the numbers decides nothing.
 
     Examples
     --------
@@ -103,16 +104,29 @@ class MeanScore(ABC):
         self._value = float(self._gains(range(member, member + 1))[0])
         self._count(member)
 
-    def score(self, members: Sequence[int], weights: Array) -> float:
-        """Return the score of the weighted mean of some members."""
-        rows = np.ones(self._outputs.n_samples, dtype=bool)
-        if self._outputs.has_missing:
-            rows = self._has_answer(members)
-        if self.scoring.needs == "labels":
-            answers = self._outputs.vote(members, weights=weights)
-        else:
-            answers = self._outputs.average(members, weights)
-        return self._scored(answers, rows)
+    def prefix_scores(self, members: Sequence[int], weights: Array) -> list[float]:
+        """Return the score of the weighted mean of the first 1, 2, … of some members.
+
+        NaN where it is not defined on the rows that these have values for; an error if it is not on
+        those that all have.
+        """
+        scores = []
+        total, present = np.zeros(()), np.zeros(self._outputs.n_samples)
+        for n_members, (member, weight) in enumerate(zip(members, weights, strict=True), start=1):
+            values, has_value = self._values(member)
+            total = total + weight * values
+            present += weight * has_value
+            shown = np.where(present > 0, present, 1)
+            answers = total / (shown if total.ndim == 1 else shown[:, None])
+            if self.scoring.needs == "labels":
+                answers = self._outputs.classes[largest(answers)]
+            try:
+                scores.append(self._scored(answers, present > 0))
+            except InputError:
+                if n_members == len(members):
+                    raise
+                scores.append(math.nan)
+        return scores
 
     def as_score(self, value: float) -> float:
         """Return a value as the score asked for."""
@@ -153,8 +167,8 @@ class MeanScore(ABC):
         """Return the answers with a member, and mark the rows that have one."""
 
     @abstractmethod
-    def _has_answer(self, members: Sequence[int]) -> NDArray[np.bool_]:
-        """Mark the rows that some member has a value for."""
+    def _values(self, member: int) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return a member's values, 0 where they are missing, and mark the rows that have one."""
 
     @abstractmethod
     def _count(self, member: int) -> None:
@@ -179,8 +193,9 @@ class _VotesScore(MeanScore):
         winner = self._winner_of(self._tally_with(member))
         return self._outputs.classes[winner], winner >= 0
 
-    def _has_answer(self, members: Sequence[int]) -> NDArray[np.bool_]:
-        return (self._codes[list(members)] < self._outputs.n_classes).any(axis=0)
+    def _values(self, member: int) -> tuple[Floats, NDArray[np.bool_]]:
+        codes, n_classes = self._codes[member], self._outputs.n_classes
+        return one_hot(codes, n_classes), codes < n_classes
 
     def _count(self, member: int) -> None:
         self._tally = self._tally_with(member)
@@ -211,7 +226,9 @@ class _ScoresScore(MeanScore):
             self._targets = scores.truth[None, :]
             apart = np.abs(scores.truth - np.average(scores.truth, weights=sample_weight))
             apart = apart**2 if self._squared else apart
-            self._unit = float(np.average(apart, weights=sample_weight)) or 1.0
+            largest = 2.0 ** min(NUMBER_BITS - scores.exponent, 500)  # for y that is constant
+            constant = largest**2 if self._squared else largest
+            self._unit = float(np.average(apart, weights=sample_weight)) or constant or 1.0
         elif scoring.name == "neg_brier_score":
             shown = range(1, 2) if scores.n_classes == 2 else range(scores.n_classes)
             self._targets = (scores.truth == np.array(shown)[:, None]).astype(float)
@@ -233,11 +250,7 @@ class _ScoresScore(MeanScore):
 
     def _losses(self, block: slice, totals: Floats, weights: Floats) -> None:
         if self.scoring.name == "neg_log_loss":
-            given = np.empty(0) if self._given_weight is None else self._given_weight
-            _selection_kernels.mean_logs(
-                *(self._cells[block, 0], self._missing, _ONE, self._sums[0], self._counts),
-                *(given, totals, weights),
-            )
+            self._logs(self._cells[block, 0], totals, weights)
             return
         step = math.ldexp(1.0, -self._outputs.exponent)
         _selection_kernels.mean_losses(
@@ -248,6 +261,16 @@ class _ScoresScore(MeanScore):
         if self._outputs.is_numbers:
             totals[:] = totals / self._unit + weights
 
+    def _logs(self, cells: Array, totals: Floats, weights: Floats) -> None:
+        sums = self._sums[0]
+        if self._outputs.has_missing or self._given_weight is not None:
+            state = cells, self._missing, _ONE, sums, self._counts, self._weights
+            _selection_kernels.mean_logs(*state, totals, weights)
+        else:
+            step = 1 / (_ONE * (self._counts[0] + 1))
+            _selection_kernels.whole_mean_logs(cells, step, sums.astype(float), totals)
+            weights[:] = self._outputs.n_samples
+
     def _answers(self, member: int) -> tuple[Array, NDArray[np.bool_]]:
         sums, counts = self._with(member)
         shown = np.maximum(counts, 1)
@@ -257,8 +280,8 @@ class _ScoresScore(MeanScore):
             sums = np.concatenate([counts * _ONE - sums, sums])
         return (sums / (shown * _ONE)).T, counts > 0
 
-    def _has_answer(self, members: Sequence[int]) -> NDArray[np.bool_]:
-        return ~np.all([self._outputs.is_missing(member) for member in members], axis=0)
+    def _values(self, member: int) -> tuple[Floats, NDArray[np.bool_]]:
+        return self._outputs.values(member), ~self._outputs.is_missing(member)
 
     def _count(self, member: int) -> None:
         self._sums, self._counts = self._with(member)
@@ -273,9 +296,9 @@ def _of_truth(scores: Scores) -> Array:
     if scores.n_classes != 2:
         places = np.minimum(scores.truth, scores.cells.shape[1] - 1).astype(np.intp)
         return np.take_along_axis(scores.cells, places[None, None], axis=1)[:, 0]
-    second = scores.cells[:, 0]
-    other = np.where(second == missing_of(second), second, _ONE - second)
-    return np.where(scores.truth == 1, second, other).astype(second.dtype)
+    cells: Array = scores.cells[:, 0].copy()
+    np.subtract(_ONE, cells, out=cells, where=(scores.truth == 0) & (cells != missing_of(cells)))
+    return cells
 
 
 def _ratio(totals: Array, weights: Array) -> Floats:

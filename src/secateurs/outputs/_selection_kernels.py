@@ -11,7 +11,8 @@ import numpy as np
 from numba import njit
 
 EPSILON = 2.0**-52  # scikit-learn keeps probabilities this far from 0 and 1 in the log loss
-_TOGETHER = 16  # probabilities multiplied before the logarithm: at least 2**-832
+_SIDE = 64  # products side by side
+_FACTORS = 16  # of a product, before powers are taken out: at least 2**-833 is left
 
 
 @njit(nogil=True, cache=True)
@@ -76,35 +77,69 @@ def mean_hits(  # noqa: PLR0917
 
 @njit(nogil=True, cache=True)
 def mean_logs(cells, missing, one, sums, counts, weights, totals, seen):  # noqa: PLR0917
-    """Sum the logarithms of the mean probability of the true class, with each member.
+    """Sum the weighted logarithms of the mean probability of the true class, with each member.
 
-    ``cells`` (members, samples) are of the true class. ``weights`` may be empty: the logarithm is
-    then taken of products of some rows.
+    ``cells`` (members, samples) are of the true class.
     """
     n_members, n_samples = cells.shape
     for member in range(n_members):
-        total, weight, product, n_together = 0.0, 0.0, 1.0, 0
+        total, weight = 0.0, 0.0
         for sample in range(n_samples):
             cell = cells[member, sample]
             value, n_present = sums[sample], counts[sample]
             if cell != missing:
                 value += cell
                 n_present += 1
-            if n_present == 0:
-                continue
-            share = min(max(value / (n_present * one), EPSILON), 1 - EPSILON)
-            if weights.size:
+            if n_present > 0:
+                share = min(max(value / (n_present * one), EPSILON), 1 - EPSILON)
                 total += weights[sample] * math.log(share)
                 weight += weights[sample]
-                continue
-            weight += 1
-            product *= share
-            n_together += 1
-            if n_together == _TOGETHER:
-                total += math.log(product)
-                product, n_together = 1.0, 0
-        totals[member] = total + math.log(product)
+        totals[member] = total
         seen[member] = weight
+
+
+@njit(nogil=True, cache=True)
+def whole_mean_logs(cells, step, sums, totals):
+    """Sum these logarithms where no value is missing and rows have no weights.
+
+    A sum of logarithms is the logarithm of a product: rows are multiplied side by side into
+    products of their own, from which powers of two are taken out before they get too small.
+    ``step`` is what a cell of 1 adds to the mean.
+    """
+    n_members, n_samples = cells.shape
+    n_whole = n_samples - n_samples % _SIDE
+    products = np.empty(_SIDE)
+    for member in range(n_members):
+        row = cells[member]
+        products[:] = 1.0
+        powers, n_factors = 0, 0
+        for start in range(0, n_whole, _SIDE):
+            some_sums, some_cells = sums[start : start + _SIDE], row[start : start + _SIDE]
+            for place in range(_SIDE):
+                share = (some_sums[place] + some_cells[place]) * step
+                products[place] *= share if share > EPSILON else EPSILON
+            n_factors += 1
+            if n_factors == _FACTORS:
+                powers += _take_powers(products)
+                n_factors = 0
+        powers += _take_powers(products)
+        product = 1.0
+        for place in range(_SIDE):
+            product *= products[place]
+        total = powers * math.log(2.0) + math.log(product)
+        for sample in range(n_whole, n_samples):
+            total += math.log(max((sums[sample] + row[sample]) * step, EPSILON))
+        totals[member] = total
+
+
+@njit(nogil=True, cache=True)
+def _take_powers(products):
+    """Bring products to between a half and one, and return the sum of the powers taken out."""
+    powers = 0
+    for place in range(products.size):
+        products[place], power = math.frexp(products[place])
+        powers += power
+    return powers
 
 
 @njit(nogil=True, cache=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from secateurs._labels import Array
 from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
 from secateurs.objectives import MeanScore
@@ -186,10 +184,9 @@ class EnsembleSelection(BasePruner):
         else:
             members = [m for m in ranking(weights).tolist() if weights[m] > 0][:n_most]
         self.weights_ = weights[members] / weights[members].sum()
-        self.objective_ = objective.score(members, self.weights_)
-        sizes = range(1, len(members))
-        scores = [_score_of(objective, members[:n], self.weights_[:n]) for n in sizes]
-        return Choice(members, [*scores, self.objective_])
+        scores = objective.prefix_scores(members, self.weights_)
+        self.objective_ = scores[-1]
+        return Choice(members, scores)
 
     def _bags(self, n_members: int, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
         """Draw the members of each run."""
@@ -215,13 +212,6 @@ class EnsembleSelection(BasePruner):
         n_fixed = max(0, n_start - 1)
         n_steps = n_fixed + best_prefix(values[n_fixed:]) if self.best_prefix else len(values)
         return Choice(members, [objective.as_score(value) for value in values]), n_steps
-
-
-def _score_of(objective: MeanScore, members: Sequence[int], weights: Array) -> float:
-    try:
-        return objective.score(members, weights)
-    except InputError:  # not defined on the rows of so few members
-        return math.nan
 
 
 class _Progress:
