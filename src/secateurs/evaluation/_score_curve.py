@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from secateurs._labels import Array
 from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
-from secateurs.outputs._scores import Scores, mean_of
+from secateurs.outputs._fixed_point import mean_of
+from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from secateurs.measures._fast_scores import FAST
 from secateurs.measures._pair import Floats
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs import _selection_kernels, _vote_kernels
-from secateurs.outputs._fixed_point import NUMBER_BITS, PROBABILITY_BITS, missing_of
+from secateurs.outputs._fixed_point import NUMBER_BITS, PROBABILITY_BITS, mean_of, missing_of
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
 
@@ -116,8 +116,7 @@ class MeanScore(ABC):
             values, has_value = self._values(member)
             total = total + weight * values
             present += weight * has_value
-            shown = np.where(present > 0, present, 1)
-            answers = total / (shown if total.ndim == 1 else shown[:, None])
+            answers: Array = mean_of(total, present)
             if self.scoring.needs == "labels":
                 answers = self._outputs.classes[largest(answers)]
             try:

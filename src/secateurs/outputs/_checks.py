@@ -96,19 +96,18 @@ def as_numbers(y: Any, n_samples: int) -> NDArray[np.float64]:
 
 
 def check_weights(
-    weights: Any, n_samples: int, name: str = "sample_weight"
+    weights: Any, n_rows: int, name: str = "sample_weight"
 ) -> NDArray[np.float64] | None:
-    """Return weights of samples, checked; None without any."""
+    """Return weights of rows, checked; None without any."""
     if weights is None:
         return None
     try:
         checked = np.array(weights, dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"{{{name}}} holds values that are not numbers.", **{name: ...}) from None
-    if checked.shape != (n_samples,):
+    if checked.shape != (n_rows,):
         raise InputError(
-            f"{{{name}}} has shape {checked.shape}. Give one weight for each of the {n_samples} "
-            "samples.",
+            f"{{{name}}} has shape {checked.shape}. Give a weight for each of the {n_rows} rows.",
             **{name: ...},
         )
     if not np.isfinite(checked).all() or (checked < 0).any() or not checked.any():

@@ -67,3 +67,17 @@ def coarsen(cells: Array, by: int) -> Array:
         return cells
     missing = cells == missing_of(cells)
     return np.where(missing, cells, cells >> min(by, NUMBER_BITS + 1))
+
+
+def mean_of(total: NDArray[np.float64], present: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean from sums over members, and the total weight of those that have a value.
+
+    Probabilities sum to 1 again, although each was rounded; where no member has any, all classes
+    have the same.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if total.ndim == 1:
+            return total / present
+        mean = total / total.sum(axis=1, keepdims=True)
+    mean[present == 0] = 1 / total.shape[1]
+    return mean

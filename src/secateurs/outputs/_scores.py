@@ -18,6 +18,7 @@ from secateurs.outputs._fixed_point import (
     coarsen,
     fixed_numbers,
     fixed_probabilities,
+    mean_of,
     missing_of,
 )
 from secateurs.outputs._votes import Votes
@@ -319,20 +320,6 @@ class Scores:
         return f"Scores({self.n_samples} samples, {self.n_members} members{classes})"
 
 
-def mean_of(total: NDArray[np.float64], present: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean from sums over members, and the total weight of those that have a value.
-
-    Probabilities sum to 1 again, although each was rounded; where no member has any, all classes
-    have the same.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if total.ndim == 1:
-            return total / present
-        mean = total / total.sum(axis=1, keepdims=True)
-    mean[present == 0] = 1 / total.shape[1]
-    return mean
-
-
 class ScoreFiller:
     """Scores in the making: cells that are filled in member by member, by any thread.
 
@@ -382,8 +369,7 @@ class ScoreFiller:
 
     @property
     def _neutral(self) -> Any:
-        n_classes = len(self.classes)
-        return np.eye(n_classes)[0] if n_classes else 0.0
+        return np.eye(len(self.classes))[0] if len(self.classes) else 0.0
 
     def finish(self, y: ArrayLike | None = None, names: Any = None) -> Scores:
         """Return the scores, after all members have been filled in."""
