@@ -46,6 +46,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         scoring: Any = None,
+        refit: bool = False,
     ) -> None:
         self.estimator = estimator
         self.pruner = pruner
@@ -53,6 +54,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.scoring = scoring
+        self.refit = refit
 
     def fit(self, X: Any, y: ArrayLike, **fit_params: Any) -> Self:
         """Fit the ensemble and prune it.
@@ -95,6 +97,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
             scoring=self.scoring,
             sample_weight=None if weights is None else _safe_indexing(weights, prune_rows),
             oob=self.validation == "oob",
+            refit=self.refit,
             n_jobs=self.n_jobs,
             random_state=rng,
         )
@@ -169,6 +172,8 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
     scoring : str or callable, default=None
         The score that matters, as for `prune`: for ``pruner="auto"``, for methods with a
         ``scoring`` that is not set, and in figures of ``pruning_``.
+    refit : bool, default=False
+        Fit the leaves of the kept trees so that they imitate the whole ensemble, as for `prune`.
 
     Attributes
     ----------
@@ -247,6 +252,8 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
     scoring : str or callable, default=None
         The score that matters, as for `prune`: for ``pruner="auto"``, for methods with a
         ``scoring`` that is not set, and in figures of ``pruning_``; R² by default.
+    refit : bool, default=False
+        Fit the leaves of the kept trees so that they imitate the whole ensemble, as for `prune`.
 
     Attributes
     ----------

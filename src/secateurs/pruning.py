@@ -193,8 +193,9 @@ def prune(
         method.fit(outputs, **{k: v for k, v in asked.items() if has_fit_parameter(method, k)})
     if refit:
         kept = np.sort(method.member_indices_).tolist()
-        rows = RefitRows(problem.X, problem.votes, oob, X_unlabelled, n_made)
-        problem = replace(problem, refitted=refitted(problem.ensemble, kept, rows, rng, n_jobs))
+        rows = RefitRows(problem.X, problem.votes, problem.oob, X_unlabelled, n_made)
+        changed = refitted(problem.ensemble, kept, rows, rng, problem.n_jobs)
+        problem = replace(problem, refitted=changed)
     return Pruning(problem.without_rows(), method)
 
 

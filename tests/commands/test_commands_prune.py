@@ -12,7 +12,7 @@ import pytest
 from command_line import N_TREES, TARGET, make_rows, tree_of, type_in
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.metrics import accuracy_score, balanced_accuracy_score
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, get_scorer, log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -339,3 +339,46 @@ def test_a_pipeline_takes_text(desk):
     assert ended.code == 0, ended.err
     small = load("towns-pruned.skops", trust_types=[trusted])
     assert len(small[-1].estimators_) == 3
+
+
+def test_refitted_trees_are_written_and_measured(desk):
+    given = (*PRUNE, "-k", "3", "--test", "test.csv", "--json", "--force")
+    plain, refitted = (type_in(*given, *more).json["figures"] for more in ((), ("--refit",)))
+    assert refitted["log loss"]["full"] == plain["log loss"]["full"]
+    assert refitted["log loss"]["pruned"] != plain["log loss"]["pruned"]
+    frame = pd.read_csv("test.csv")
+    y, small = frame.pop(TARGET), load("forest-pruned.skops")
+    expected = log_loss(y, small.predict_proba(frame))
+    assert np.isclose(refitted["log loss"]["pruned"], expected)
+
+
+@pytest.mark.parametrize("scoring", ["balanced_accuracy", "neg_log_loss", "roc_auc_ovr"])
+def test_the_score_asked_for_is_measured(desk, scoring):
+    ended = type_in(*PRUNE, "-k", "4", "--scoring", scoring, "--test", "test.csv", "--json")
+    frame = pd.read_csv("test.csv")
+    y, small = frame.pop(TARGET), load("forest-pruned.skops")
+    expected = get_scorer(scoring)(small, frame, y)
+    label = {"balanced_accuracy": "balanced accuracy", "neg_log_loss": "log loss"}
+    found = ended.json["figures"][label.get(scoring, "ROC AUC one-vs-rest")]["pruned"]
+    assert np.isclose(found, abs(expected))
+
+
+def test_a_tolerance_is_of_the_score_asked_for(desk):
+    kept = {}
+    for scoring in ("accuracy", "neg_log_loss"):
+        ended = type_in(*PRUNE, "--tolerance", "0.03", "--scoring", scoring, "--force")
+        label = scoring.removeprefix("neg_").replace("_", " ")
+        assert f"within 0.03 of all members' {label}" in ended.err
+        kept[scoring] = ended.err
+    assert kept["accuracy"] != kept["neg_log_loss"]
+    assert "neg_log_loss" in type_in("compare", *PRUNE[1:], "--scoring", "neg_log_loss").out
+
+
+def test_scores_that_cannot_be_asked_for_are_refused_in_one_line(desk):
+    for scoring, told in (
+        ("acuracy", "error: --scoring acuracy is unknown. Did you mean 'accuracy'"),
+        ("r2", "error: --scoring r2 is a score of numbers"),
+    ):
+        ended = type_in(*PRUNE, "-k", "4", "--scoring", scoring)
+        assert ended.code == 3
+        assert ended.err.splitlines()[-1].startswith(told)

@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from secateurs import EarlyStoppingPruner, load, prune
+from secateurs import EarlyStoppingPruner, PrunedClassifier, load, prune
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 from secateurs.refitting._leaves import LeafFit, fit_leaves, on_simplex
 from secateurs.refitting._made_rows import made_rows
@@ -230,3 +230,19 @@ def test_what_cannot_be_refitted_is_refused_with_the_reason(classified, model, g
     model.fit(X[:N_TRAIN], y[:N_TRAIN])
     with pytest.raises(error, match=told):
         prune(model, X[N_TRAIN:N_CHOOSE], y[N_TRAIN:N_CHOOSE], keep=2, refit=True, **given)
+
+
+def test_a_pruned_classifier_may_be_refitted(classified):
+    X, y = classified
+    plain, refitted = (
+        PrunedClassifier(
+            RandomForestClassifier(30, random_state=0),
+            EarlyStoppingPruner(keep=4),
+            validation="oob",
+            refit=refit,
+            random_state=0,
+        ).fit(X[:N_TRAIN], y[:N_TRAIN])
+        for refit in (False, True)
+    )
+    losses = [log_loss(y[N_TRAIN:], one.predict_proba(X[N_TRAIN:])) for one in (plain, refitted)]
+    assert losses[1] < losses[0]

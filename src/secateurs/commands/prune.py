@@ -1,5 +1,6 @@
 """``secateurs prune``: choose members, write the pruned model."""
 
+import dataclasses
 import math
 import shlex
 import warnings
@@ -57,6 +58,11 @@ Figures = Mapping[str, Any]  # of str to `secateurs.evaluation._before_after.Fig
 )
 @SIZE_OPTIONS
 @METHOD_OPTIONS
+@option(
+    "--refit",
+    is_flag=True,
+    help="Fit the leaves of the kept trees so that they imitate the whole ensemble.",
+)
 @writing(
     "Write the pruned model to this .skops, .joblib or .pkl file; for predictions, a .json file. "
     "Default: MODEL-pruned.skops."
@@ -71,6 +77,7 @@ def prune(
     pruner: str | None,
     size: Size,
     method: Method,
+    refit: bool,
     targets: Targets,
     trust: Trust,
     dry_run: bool,
@@ -106,13 +113,14 @@ def prune(
         return
     with out.progress("collecting predictions"):
         problem = inputs.problem(method)
-    pruning = _choose(problem, chosen, size, method, out)
+    pruning = _choose(problem, chosen, size, method, refit, out)
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     size.check_result(n_kept, problem.n_members, score)
     out.note(f"{_label(pruning)} kept {n_kept:,} members{size.reason(score)}")
     out.detail(f"in the order of choice: {', '.join(pruning.member_names)}")
     with out.progress("measuring"):
+        problem = dataclasses.replace(problem, refitted=pruning.problem.refitted)
         rows, figures = _measure(problem, pruning.pruner, method.random_state)
     with out.progress("writing"):
         _write(pruning, inputs, files, targets, trust)
@@ -123,7 +131,9 @@ def prune(
     _suggest_export(out, files, targets, inputs)
 
 
-def _choose(problem: Any, pruner: str, size: Size, method: Method, out: Output) -> Any:
+def _choose(  # noqa: PLR0917
+    problem: Any, pruner: str, size: Size, method: Method, refit: bool, out: Output
+) -> Any:
     """Prune, on a cluster if there is one."""
     from secateurs import prune as prune_ensemble
 
@@ -136,6 +146,7 @@ def _choose(problem: Any, pruner: str, size: Size, method: Method, out: Output) 
             pruner=method.pruner(pruner),
             keep=size.keep,
             **size.budget,
+            refit=refit,
             random_state=method.random_state,
             executor=client,
             callback=lambda done, total, _: report(done, total),

@@ -23,6 +23,11 @@ _Z = 1.959964  # 97.5 % of a normal distribution lie below
 
 Counts = NDArray[np.int64]
 
+_REFITTED = (
+    "The kept members were refitted. Curves, and figures of cross-fitting, are of members as they "
+    "were; figures on test rows are of the refitted ones."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Score:
@@ -191,7 +196,8 @@ class Evaluation:
             for name, curve in self.curves.items()
             for note in curve.selection.notes
         ]
-        return (self.judged_on, *self.remarks, *dict.fromkeys(said))
+        refitted = (_REFITTED,) if self.problem.refitted is not None else ()
+        return (self.judged_on, *refitted, *self.remarks, *dict.fromkeys(said))
 
     @property
     def judged_on(self) -> str:
