@@ -146,11 +146,13 @@ def _sizes(rng, asked, votes):
     if asked.n_kept(keep=keep / n) != keep:
         return f"keep={keep / n} of {n} is not {keep}"
     cost = rng.integers(1, 5, size=n)
-    costs = [float(cost[order[:size]].sum()) for size in range(1, n + 1)]
     limit = float(rng.integers(0, cost.sum() + 2))
-    found, expected = asked.n_kept(cost=cost, max_cost=limit), _largest(costs, limit)
-    if found != expected:
-        return f"a cost of {limit} keeps {found}, not {expected} of {costs}"
+    if (asked.n_kept(cost=cost, max_cost=limit) > 0) != (cost.min() <= limit):
+        return f"a total cost of {limit} finds a set or none, unlike the costs {cost}"
+    if cost.min() <= limit:
+        found = asked.prune(cost=cost, max_cost=limit).member_indices
+        if cost[found].sum() > limit:
+            return f"a total cost of {limit} keeps {found}, which cost {cost[found]}"
     pruned = [asked.prune(keep=size).estimator for size in range(1, n + 1)]
     costs = [len(pickle.dumps(small)) for small in pruned]
     limit = int(rng.integers(costs[0] // 2, costs[-1] + 2))

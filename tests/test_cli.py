@@ -107,7 +107,8 @@ def test_the_shell_completes_methods():
 
 def test_the_shell_completes_options():
     assert complete(["prune"], "--tol") == ["--tolerance"]
-    assert complete(["prune"], "--max-") == ["--max-bytes", "--max-latency", "--max-unpacked"]
+    limits = ["--max-bytes", "--max-latency", "--max-cost", "--max-unpacked"]
+    assert complete(["prune"], "--max-") == limits
 
 
 def test_completion_in_a_real_shell_is_light():

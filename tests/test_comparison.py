@@ -58,10 +58,10 @@ def test_every_method_at_every_size_is_as_accurate_as_the_model_it_makes(tested,
 
 @pytest.mark.filterwarnings("ignore:KLDivergencePruner got no distributions")
 def test_methods_choose_as_they_do_by_themselves(tested, forest):
-    votes = tested.problem.votes
     for name, curve in tested.curves.items():
         for keep in (1, 3, 8):
-            alone = next(iter(curve.selection.fitted.values())).with_keep(keep).fit(votes)
+            fresh = next(iter(curve.selection.fitted.values())).with_keep(keep)
+            alone = fresh.fit(tested.problem.outputs_for(fresh))
             pruning = tested.pruning(name, keep)
             assert pruning.member_indices.tolist() == alone.member_indices_.tolist()
             assert pruning.pruner.scores_ == pytest.approx(alone.scores_)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -19,7 +18,15 @@ from secateurs._text import plain
 from secateurs.evaluation._alternatives import Featured, named_pruners
 from secateurs.evaluation._before_after import held_out_score
 from secateurs.evaluation._budget import latency, n_bytes, predictor
-from secateurs.evaluation._curves import Evaluation, Score, Selection, SizeCurve, choose, evaluate
+from secateurs.evaluation._curves import (
+    Evaluation,
+    Score,
+    Selection,
+    SizeCurve,
+    choose,
+    evaluate,
+    with_members,
+)
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import ScoreCurve
 from secateurs.exceptions import InputError
@@ -232,6 +239,12 @@ class Comparison(Evaluation):
             )
         return Pruning(self.problem.without_rows(), _cut(selection, keep))
 
+    def members(self, method: str, keep: int) -> list[int]:
+        """Return the members of a line of the leaderboard, in the order of choice."""
+        if method == WHOLE:
+            return list(range(self.problem.n_members))
+        return list(self.curves[method].selection.members(keep))
+
     def report(self, path: str | Path, *, force: bool = False) -> Path:
         """Write an HTML report of all lines, `best` in front: one file that needs nothing else.
 
@@ -356,11 +369,4 @@ def _cut(selection: Selection, size: int) -> BasePruner:
     if size in selection.fitted:
         return selection.fitted[size]
     (pruner,) = selection.fitted.values()
-    part = copy.copy(pruner).set_params(keep=size)
-    part.__dict__.pop("_upper_bound", None)  # was for another size
-    part.member_indices_ = pruner.member_indices_[:size]
-    part.scores_ = pruner.scores_[:size]
-    part.support_ = np.isin(np.arange(len(pruner.support_)), part.member_indices_)
-    if hasattr(pruner, "objective_"):
-        part.objective_ = float(part.scores_[-1])
-    return part
+    return with_members(pruner, pruner.member_indices_[:size].tolist())

@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import has_fit_parameter
 
-from secateurs._methods import METHODS, default, methods_for_numbers
-from secateurs._text import listed
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after
-from secateurs.evaluation._alternatives import Featured, evaluate_around, parameters_of, pruner_for
+from secateurs.evaluation._alternatives import (
+    Featured,
+    evaluate_around,
+    method_for,
+    parameters_of,
+)
 from secateurs.evaluation._budget import Budget, Sizes
-from secateurs.evaluation._rows import Split
+from secateurs.evaluation._value_per_cost import CostChoice, choose_by_cost
 from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.pruners._base import SpreadPruner, check_option, resolve_keep
-from secateurs.pruners._selector import as_pruner
+from secateurs.pruners._base import check_option
+from secateurs.pruners._selector import fit_pruner
 from secateurs.refitting._refit import N_MADE, RefitRows, refitted
 
 VOTES = ("auto", "labels")
-# What pruner="auto" tries: quick methods that look at the true labels. Ties go to the first.
-_Candidates = tuple[tuple[str, dict[str, Any]], ...]
-_CANDIDATES: _Candidates = (
-    ("comep", {"diversity_weight": 0.3}),
-    ("comep", {"diversity_weight": 0.1}),
-    ("comep", {"diversity_weight": 0.5}),
-    ("re", {}),
-    ("oo", {}),
-    ("drep", {}),
-    ("best", {}),
-)
-
-_FOR_NUMBERS: _Candidates = tuple(
-    (name, {}) for name in methods_for_numbers() if METHODS[name].facts.needs_y
-)
 
 
 def prune(
@@ -106,6 +93,8 @@ def prune(
         seconds, as measured.
     cost, max_cost : array-like of shape (n_members,) and float, optional
         Instead of ``keep``: the cost of each member, and the total that the members kept may cost.
+        Members are chosen by gain per cost, by gain, or in the method's order, whichever does best
+        on rows held out. With ``tolerance``, as little is spent as that allows.
     vote : {"auto", "labels"}, default="auto"
         How accuracy is scored for ``tolerance``: as the ensemble's own predict votes, or by
         counting labels.
@@ -172,31 +161,28 @@ def prune(
     budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
     if budget.is_set and keep is not None:
         raise InputError("{keep} and a budget exclude each other. Give one of them.", keep=keep)
-    method = _method(pruner, parameters, keep, rng, problem)
+    method = method_for(problem, pruner, parameters, keep, rng)
     if scoring is not None and getattr(method, "scoring", ...) is None:
         method.set_params(scoring=problem.scoring.given)
-    if budget.is_set:
-        keep = Sizes(problem, method, rng).find(budget, vote)
-    if keep is not None:
-        method = method.with_keep(keep)
-    outputs = problem.outputs_for(method)
-    if isinstance(method, SpreadPruner):
-        method.fit(outputs, executor=executor, callback=callback)
-    elif executor is not None:
-        name = type(method).__name__
-        raise InputError(
-            f"{name} works in one process. Give pruner=EPFD({name}(…)), which spreads the work, or "
-            "leave out the executor."
-        )
+    budget.check(problem)
+    asked: dict[str, Any] = {"sample_weight": problem.sample_weight, "callback": callback}
+    fit: Callable[..., BasePruner] = partial(fit_pruner, executor=executor, **asked)
+    by_cost = None
+    if budget.max_cost is not None:
+        by_cost = choose_by_cost(problem, method, budget, rng, vote, fit)
+        method = by_cost.pruner
     else:
-        asked: dict[str, Any] = {"sample_weight": problem.sample_weight, "callback": callback}
-        method.fit(outputs, **{k: v for k, v in asked.items() if has_fit_parameter(method, k)})
+        if budget.is_set:
+            keep = Sizes(problem, method, rng).find(budget, vote)
+        if keep is not None:
+            method = method.with_keep(keep)
+        fit(method, problem.outputs_for(method))
     if refit:
         kept = np.sort(method.member_indices_).tolist()
         rows = RefitRows(problem.X, problem.votes, problem.oob, X_unlabelled, n_made)
         changed = refitted(problem.ensemble, kept, rows, rng, problem.n_jobs)
         problem = replace(problem, refitted=changed)
-    return Pruning(problem.without_rows(), method)
+    return Pruning(problem.without_rows(), method, by_cost)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,6 +201,8 @@ class Pruning:
         The kept members, in the order they were chosen.
     problem : Problem
         The ensemble and the votes that the members were chosen by, without the rows.
+    by_cost : CostChoice or None
+        How members were chosen by their cost, if ``max_cost`` was given.
 
     See Also
     --------
@@ -224,6 +212,7 @@ class Pruning:
 
     problem: Problem  # without its rows
     pruner: BasePruner
+    by_cost: CostChoice | None = None
     estimator: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -342,7 +331,7 @@ class Pruning:
     ) -> Featured:
         """Evaluate the pruning at all sizes, and other methods beside it; used by reports."""
         problem = self.problem.with_rows(X).with_test(X_test, y_test)
-        evaluation = evaluate_around(problem, self.pruner, beside)
+        evaluation = evaluate_around(problem, self.pruner, beside, self.by_cost)
         return Featured(evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0])
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
@@ -366,7 +355,8 @@ class Pruning:
 
     def provenance(self) -> dict[str, Any]:
         """Return how the members were chosen, in plain values."""
-        return {
+        budget = {} if self.by_cost is None else {"budget": self.by_cost.provenance()}
+        return budget | {
             "method": type(self.pruner).__name__,
             "parameters": parameters_of(self.pruner),
             "members": self.member_indices.tolist(),
@@ -388,48 +378,3 @@ class Pruning:
         from secateurs.report._notebook import pruning_html
 
         return pruning_html(self.problem, self.pruner)
-
-
-def _method(
-    pruner: str | BasePruner | None,
-    parameters: Mapping[str, Any],
-    keep: int | float | None,
-    rng: np.random.RandomState,
-    problem: Problem,
-) -> BasePruner:
-    """Return the pruner to fit, with the random state where it takes one."""
-    if pruner is None:
-        pruner = default(problem.is_regression)
-    if not isinstance(pruner, str):
-        if parameters:
-            names = listed(parameters)
-            raise InputError(f"Give {names} to the pruner itself: {type(pruner).__name__}(…).")
-        return clone(as_pruner(pruner))
-    if pruner == "auto":
-        if parameters:
-            raise InputError(
-                f"{{pruner}} takes no parameters, but got {listed(parameters)}.", pruner=pruner
-            )
-        return _best_method(problem, 0.1 if keep is None else keep, rng)
-    method = pruner_for(problem, pruner, **parameters)
-    return method.seed(rng.randint(2**31)) if hasattr(method, "random_state") else method
-
-
-def _best_method(problem: Problem, keep: int | float, rng: np.random.RandomState) -> BasePruner:
-    """Return the method that does best on rows held out, by the score that matters."""
-    n_keep = resolve_keep(keep, problem.n_members)
-    parts = list(Split(problem, rng).parts())
-
-    def score(method: BasePruner) -> float:
-        total = None
-        for part in parts:
-            outputs = part.problem.outputs_for(method)
-            scored = part.scored([clone(method).fit(outputs).member_indices_.tolist()])
-            total = scored if total is None else total + scored
-        assert total is not None
-        return float(total.values[0])
-
-    candidates = _CANDIDATES if not problem.is_regression else _FOR_NUMBERS
-    methods = [pruner_for(problem, name, keep=n_keep, **given) for name, given in candidates]
-    able = [m for m in methods if m.takes_missing or not problem.votes.has_missing]
-    return max(able, key=score)

@@ -82,7 +82,19 @@ WORDS = (
         "1B",
         "5MB",
     ),
-    *("--max-latency", "1ms", "--report", "page.html", "--run", "run.json", "--ignore", "--labels"),
+    *(
+        "--max-latency",
+        "1ms",
+        "--cost",
+        "--max-cost",
+        "3",
+        "--report",
+        "page.html",
+        "--run",
+        "run.json",
+        "--ignore",
+        "--labels",
+    ),
     *("--sha256", "0" * 64, "--max-unpacked", "--trust-type", "numpy.ndarray", "--help", "-o"),
 )
 CELLS = (

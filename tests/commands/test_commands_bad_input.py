@@ -204,8 +204,8 @@ def test_a_budget_that_everything_meets_is_refused(desk):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--max-bytes", "10B"), "Not even one member meets --max-bytes 10. Allow more."),
-        (("--max-latency", "1us"), "Not even one member meets --max-latency 0.001ms"),
+        (("--max-bytes", "10B"), "Not even one member meets --max-bytes 10: the smallest takes "),
+        (("--max-latency", "1us"), "Not even one member meets --max-latency 0.001ms: one takes "),
         (("--tolerance", "0", "--max-bytes", "11kB"), "meets --tolerance 0: on"),
     ],
 )
@@ -213,11 +213,54 @@ def test_a_budget_that_nothing_meets_is_refused(desk, words, message):
     assert message in refused(5, *PRUNE, "-q", *words)
 
 
+def test_a_total_cost_that_nothing_meets_is_refused(desk):
+    (desk / "costs.txt").write_text("\n".join(["7", "3.5", *["9"] * 10]), "utf-8")
+    words = (*PRUNE, "-q", "--cost", "costs.txt", "--max-cost")
+    line = refused(5, *words, "3")
+    assert "Not even one member meets --max-cost 3: the cheapest costs 3.5. Allow more." in line
+    line = refused(5, *words, "3.5", "--tolerance", "0")
+    assert "No sub-ensemble that meets --max-cost 3.5 meets --tolerance 0: on rows held out" in line
+    assert "all 12 members meet the budget" in refused(3, *words, "1e9")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\n2\n3\n", "costs.csv has 3 costs for 12 members"),
+        ("name,cost\nmember 0,1\n", "costs.csv has no cost of member 1, member 2, member 3, …"),
+        ("name,cost\nmember 0,1\nmember 0,2\n", "costs.csv names 'member 0' twice"),
+        ("name,cost\nmember 0,cheap\n", "'cheap' is not a valid cost of member 0"),
+        ("\n".join(["1"] * 11 + ["-2"]), "'-2' is not a valid cost of member 11"),
+        ("\n".join(["1"] * 11 + ["1e999"]), "'1e999' is not a valid cost of member 11"),
+        ("\n".join(["1"] * 11 + ["nan"]), "'nan' is not a valid cost of member 11"),
+        ("member,price\nmember 0,1\n", "costs.csv has no column 'name'"),
+        (
+            "name,cost\nmember 99,1\n" + "".join(f"member {m},1\n" for m in range(12)),
+            "costs.csv names member 99. Give a cost for each of: member 0",
+        ),
+        ("", "costs.csv is empty"),
+    ],
+)
+def test_costs_that_do_not_fit_the_members_are_refused(desk, text, message):
+    (desk / "costs.csv").write_text(text, "utf-8")
+    words = (*PRUNE, "--cost", "costs.csv", "--max-cost", "4", "-q")
+    assert message in refused(3, *words)
+
+
+def test_costs_and_their_total_go_together(desk):
+    for words in (("--cost", "val.csv"), ("--max-cost", "3")):
+        assert "--cost and --max-cost go together" in refused(2, *PRUNE, *words)
+        assert "--cost and --max-cost go together" in refused(2, "compare", *PRUNE[1:], *words)
+    assert "none.csv does not exist" in refused(3, *PRUNE, "--cost", "none.csv", "--max-cost", "3")
+
+
 def test_a_comparison_that_meets_no_budget_is_refused(desk):
     words = ("compare", "--predictions", "val-votes.csv", "-t", "truth", "-p", "es", "-k", "2")
-    assert "no result of the comparison meets the budget" in refused(
-        5, *words, "-q", "--tolerance", "0"
-    )
+    line = refused(5, *words, "-q", "--tolerance", "0")
+    assert "no result of the comparison meets the budget: the least loss is 0." in line
+    (desk / "costs.txt").write_text("2\n" * 12, "utf-8")
+    line = refused(5, *words, "-q", "--cost", "costs.txt", "--max-cost", "3")
+    assert "the cheapest costs 4. Allow more, or compare other sizes with --keep." in line
 
 
 def test_a_tolerance_that_only_all_members_keep_is_refused(desk):

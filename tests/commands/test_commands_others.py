@@ -91,6 +91,15 @@ def test_a_budget_may_be_bytes_and_time(desk):
     assert ended.code == 5
 
 
+def test_a_budget_may_be_a_total_cost(desk):
+    (desk / "costs.txt").write_text("\n".join(["1", "2", "3"] * 4), "utf-8")
+    words = ("compare", *VOTES, "-p", "best", "-k", "2", "-k", "6", "--cost", "costs.txt")
+    lines = type_in(*words, "--max-cost", "6", "--json").json["leaderboard"]
+    assert {line["keep"] for line in lines} == {2}  # six members cost 9 or more
+    assert all(2 <= line["cost"] <= 6 for line in lines)
+    assert type_in(*words, "--max-cost", "6").out.splitlines()[0].split()[-1] == "cost"
+
+
 def test_a_comparison_can_be_tried_dry(desk):
     before = tree_of(desk)
     ended = type_in("compare", *VOTES, "-k", "3", "-o", "board.csv", "--dry-run", "--json")

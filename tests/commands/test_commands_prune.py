@@ -257,6 +257,26 @@ def test_a_budget_in_place_of_a_number(desk):
     assert 1 <= n_kept < N_TREES
 
 
+@pytest.mark.parametrize("form", ["names", "numbers", "column"])
+def test_members_by_what_they_cost(desk, form):
+    cost = [1 + member % 4 for member in range(N_TREES)]
+    text = "\n".join(map(str, cost))
+    if form == "names":
+        lines = [f"member {member},{cost[member]}" for member in reversed(range(N_TREES))]
+        text = "\n".join(["name,cost", *lines])
+    elif form == "column":
+        text = f"cost\n{text}\n"
+    (desk / "costs.csv").write_text(text, "utf-8")
+    ended = type_in(*PRUNE, "--cost", "costs.csv", "--max-cost", "7", "--json")
+    members = ended.json["members"]
+    assert sum(cost[member] for member in members) == ended.json["budget"]["total_cost"] <= 7
+    assert ended.json["budget"]["cost"] == cost
+    written = json.loads((desk / "forest-pruned.json").read_text("utf-8"))
+    assert written["provenance"]["budget"]["max_cost"] == 7
+    told = type_in(*PRUNE, "--cost", "costs.csv", "--max-cost", "7", "--force").err
+    assert "of at most 7, found by the rule: " in told
+
+
 def test_the_usual_tolerance_is_said(desk):
     ended = type_in(*PRUNE)
     assert ended.code == 0

@@ -1,14 +1,15 @@
 """Settings of a pruning: the method, how many members to keep, and where the work runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import click
 
 from secateurs._methods import METHODS
 from secateurs._text import listed
+from secateurs.commands._costs import read_costs
 from secateurs.commands._errors import Refusal
 from secateurs.commands._options import (
     KEEP,
@@ -19,9 +20,11 @@ from secateurs.commands._options import (
     WEIGHT,
     Decorator,
     bundled,
+    file_option,
     option,
 )
 from secateurs.commands._output import Output
+from secateurs.commands._tables import require_file
 from secateurs.exceptions import BudgetError, ExecutorError, cause_of, import_extra
 
 WEIGHTED = tuple(name for name, method in METHODS.items() if method.weighted)
@@ -82,6 +85,19 @@ class Limits:
     tolerance: float | None = None
     max_bytes: float | None = None
     max_latency: float | None = None
+    cost: Any = None  # a file; with `with_costs`, the costs in it
+    max_cost: float | None = None
+
+    def check(self) -> None:
+        """Refuse costs without a total, and the other way round, before anything is read."""
+        if (self.cost is None) != (self.max_cost is None):
+            raise click.UsageError("--cost and --max-cost go together. Give both, or none.")
+        if self.cost is not None:
+            require_file(self.cost)
+
+    def with_costs(self, names: Sequence[str]) -> Self:
+        """Return the limits with the costs that the file has for these members."""
+        return self if self.cost is None else replace(self, cost=read_costs(self.cost, names))
 
     @property
     def given(self) -> dict[str, Any]:
@@ -91,16 +107,31 @@ class Limits:
 
     def apply(self, board: Any) -> Any:
         """Return the rows of a leaderboard that meet the limits."""
+        from secateurs.evaluation._budget import rounded_up, shown_bytes, shown_seconds
+
         meets = board["members"] > 0
+        others = board[board["members"] < board["members"].max()]
+        reached = []
         if self.tolerance is not None:
             meets &= board["change"] >= -self.tolerance - 1e-12
+            reached.append(
+                f"the least loss is {rounded_up(max(0.0, -others['change'].max())):.15g}"
+            )
         if self.max_bytes is not None:
             meets &= board["bytes"] <= self.max_bytes
+            reached.append(f"the smallest takes {shown_bytes(others['bytes'].min())}")
         if self.max_latency is not None:
             meets &= board["ms"] <= 1e3 * self.max_latency
-        whole = board["members"] == board["members"].max()
-        if not (meets & ~whole).any():
-            raise BudgetError("no result of the comparison meets the budget. Allow more.")
+            reached.append(f"the fastest takes {shown_seconds(others['ms'].min() / 1e3)}")
+        if self.max_cost is not None:
+            meets &= board["cost"] <= self.max_cost * (1 + 1e-12)
+            reached.append(f"the cheapest costs {rounded_up(others['cost'].min(), 6):.15g}")
+        if not meets[others.index].any():
+            raise BudgetError(
+                f"no result of the comparison meets the budget: {listed(reached)}. Allow more, or "
+                "compare other sizes with {keep}.",
+                keep=...,
+            )
         return board[meets]
 
 
@@ -112,6 +143,7 @@ class Size(Limits):
 
     def check(self) -> None:
         """Refuse a number combined with limits."""
+        super().check()
         if self.keep is not None and self.given:
             raise click.UsageError("--keep and a budget exclude each other. Give one of them.")
 
@@ -241,6 +273,17 @@ _LIMIT_OPTIONS = (
         help="Maximum size of the pickled model, such as 5MB.",
     ),
     option("--max-latency", type=LATENCY, help="Maximum time to predict one row, such as 2ms."),
+    file_option(
+        "--cost",
+        help="What each member costs: a table with the columns name and cost, or one number a line "
+        "in the order of the members.",
+    ),
+    option(
+        "--max-cost",
+        type=click.FloatRange(min=0),
+        metavar="TOTAL",
+        help="Maximum total cost of the members kept, by --cost.",
+    ),
 )
 LIMIT_OPTIONS = bundled("limits", Limits, *_LIMIT_OPTIONS)
 SIZE_OPTIONS = bundled(

@@ -79,17 +79,19 @@ def compare(
     secateurs compare forest.skops val.csv --target churn -k 10 -k 50 --report page.html
     """  # noqa: D301
     check_files(files)
+    limits.check()
     targets.check((".csv",))
     inputs = read_inputs(files, trust, out)
     for size in keep:
         check_keep(size, inputs.ensemble.n_members, out)
+    limits = limits.with_costs(inputs.ensemble.names)
     out.note(inputs.headline)
     if dry_run:
         out.dry_run(targets.paths)
         return
     names = methods or tuple(methods_for_numbers() if inputs.ensemble.is_regression else METHODS)
     found = _compare(inputs, names, keep or _SIZES, method, out)
-    board = limits.apply(found.leaderboard())
+    board = limits.apply(_board(found, limits.cost))
     with out.progress("writing"):
         contents = targets.pages(found, command=files.command)
         if targets.output is not None:
@@ -107,6 +109,17 @@ def compare(
     )
     if wrote:
         out.note(f"wrote {', '.join(wrote)}")
+
+
+def _board(found: Any, cost: list[float] | None) -> Any:
+    """Return the leaderboard, with what the members of each line cost."""
+    board = found.leaderboard()
+    if cost is not None:
+        board["cost"] = [
+            sum(cost[member] for member in found.members(method, keep))
+            for method, keep in zip(board["method"], board["keep"], strict=True)
+        ]
+    return board
 
 
 def _compare(
@@ -137,7 +150,9 @@ def _compare(
 def as_text(lines: list[dict[str, Any]], score: str = "accuracy") -> str:
     """Return a leaderboard as a table; its column of this name is the score."""
     figures = ("members", score, "change", "95 % interval", "MB", "ms/row", "seconds")
-    return columns(("", "method", *figures), [_cells(line, score) for line in lines], left=2)
+    costs: tuple[str, ...] = ("cost",) if lines and "cost" in lines[0] else ()
+    rows = [(*_cells(line, score), *(f"{line[name]:g}" for name in costs)) for line in lines]
+    return columns(("", "method", *figures, *costs), rows, left=2)
 
 
 def _cells(line: dict[str, Any], score: str) -> tuple[str, ...]:

@@ -90,7 +90,8 @@ def prune(
     scikit-learn model of the same class.
 
     Give the number of members (--keep) or a budget: the fewest members that meet --tolerance, or
-    the most that meet --max-bytes and --max-latency.
+    the most that meet --max-bytes and --max-latency. With --cost and --max-cost, the members that
+    do best for that total.
 
     \b
     secateurs prune forest.skops val.csv --target churn --test test.csv -k 50
@@ -105,6 +106,7 @@ def prune(
     chosen = pruner or default(inputs.ensemble.is_regression)
     method.check(chosen)
     check_keep(size.keep, inputs.ensemble.n_members, out)
+    size = size.with_costs(inputs.ensemble.names)
     out.note(inputs.headline)
     for name, file in files.hashes.items():
         out.detail(f"{name}: {file['file']}, SHA-256 {file['sha256']}")
@@ -117,11 +119,12 @@ def prune(
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     size.check_result(n_kept, problem.n_members, score)
-    out.note(f"{_label(pruning)} kept {n_kept:,} members{size.reason(score)}")
+    reason = f": {pruning.by_cost.remark}" if pruning.by_cost else size.reason(score)
+    out.note(f"{_label(pruning)} kept {n_kept:,} members{reason}")
     out.detail(f"in the order of choice: {', '.join(pruning.member_names)}")
     with out.progress("measuring"):
         problem = dataclasses.replace(problem, refitted=pruning.problem.refitted)
-        rows, figures = _measure(problem, pruning.pruner, method.random_state)
+        rows, figures = _measure(problem, pruning, method.random_state)
     with out.progress("writing"):
         _write(pruning, inputs, files, targets, trust)
     out.note(f"measured on {rows}")
@@ -153,18 +156,19 @@ def _choose(  # noqa: PLR0917
         )
 
 
-def _measure(problem: Any, pruner: Any, seed: int) -> tuple[str, Figures]:
+def _measure(problem: Any, pruning: Any, seed: int) -> tuple[str, Figures]:
     """Return what was measured on, and the figures: on test rows if given, else cross-fitted."""
     from sklearn.utils import check_random_state
 
     from secateurs.evaluation._alternatives import evaluate_around
     from secateurs.evaluation._before_after import costs, count, cross_fitted, measure
 
+    pruner = pruning.pruner
     if problem.has_test:
         return measure(problem, pruner, check_random_state(seed), files=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # printed already, about all rows
-        evaluation = evaluate_around(problem, pruner, beside=False)
+        evaluation = evaluate_around(problem, pruner, False, pruning.by_cost)
     (curve,) = evaluation.curves.values()
     found = cross_fitted(problem, curve, len(pruner.member_indices_))
     rows = f"rows to choose on ({problem.votes.n_samples}), 5-fold cross-fitting"
@@ -202,7 +206,8 @@ def _write(pruning: Any, inputs: Inputs, files: Files, targets: Targets, trust: 
 
 def _as_data(pruning: Any, rows: str, figures: Figures, targets: Targets) -> dict[str, Any]:
     """Return a pruning and its figures as plain values."""
-    return {
+    budget = {"budget": pruning.by_cost.provenance()} if pruning.by_cost else {}
+    return budget | {
         "method": _label(pruning),
         "members": pruning.member_indices.tolist(),
         "names": pruning.member_names,

@@ -1,6 +1,6 @@
 """Alternatives to a choice, on the same rows: methods by name, and other weights of diversity."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -9,23 +9,41 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from secateurs._methods import METHODS, floor, shown_beside
+from secateurs._methods import METHODS, default, floor, methods_for_numbers, shown_beside
+from secateurs._text import listed
 from secateurs.evaluation._curves import Chooser, Evaluation, Selection, SizeCurve, choose, evaluate
 from secateurs.evaluation._diagnostics import MOST_LIVE
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import Floats
+from secateurs.evaluation._value_per_cost import CostChoice
+from secateurs.exceptions import InputError
 from secateurs.measures import disagreement
 from secateurs.objectives import TDAS
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import COMEP, BasePruner, make_pruner
-from secateurs.pruners._base import check_option, is_number, label_of
+from secateurs.pruners._base import check_option, is_number, label_of, resolve_keep
 from secateurs.pruners._random_search import resolve_iterations
 from secateurs.pruners._selector import as_pruner
 
 _LARGEST = 64  # least number of members in an order that does not contain all
 N_WEIGHTS = 21
 ALIKE = -1.0  # marks pairs that vote alike everywhere, whose TDAC is 0 whatever the weight
+
+# What pruner="auto" tries: quick methods that look at the true labels. Ties go to the first.
+_Candidates = tuple[tuple[str, dict[str, Any]], ...]
+_CANDIDATES: _Candidates = (
+    ("comep", {"diversity_weight": 0.3}),
+    ("comep", {"diversity_weight": 0.1}),
+    ("comep", {"diversity_weight": 0.5}),
+    ("re", {}),
+    ("oo", {}),
+    ("drep", {}),
+    ("best", {}),
+)
+_FOR_NUMBERS: _Candidates = tuple(
+    (name, {}) for name in methods_for_numbers() if METHODS[name].facts.needs_y
+)
 
 
 class Featured(NamedTuple):
@@ -52,11 +70,22 @@ class Featured(NamedTuple):
     leaderboard: list[dict[str, Any]] | None = None
 
 
-def evaluate_around(problem: Problem, pruner: BasePruner, beside: bool = True) -> Evaluation:
-    """Evaluate a fitted pruner at all sizes, and quick methods beside it, on the same rows."""
+def evaluate_around(
+    problem: Problem, pruner: BasePruner, beside: bool = True, by_cost: CostChoice | None = None
+) -> Evaluation:
+    """Evaluate a fitted pruner at all sizes, and quick methods beside it, on the same rows.
+
+    Members chosen by their cost are chosen so on other rows too, at that cost alone.
+    """
     split = Split(problem)
     keep, largest = len(pruner.member_indices_), _largest(pruner)
-    selection, chooser, remarks = _own_selection(problem, pruner, largest)
+    if by_cost is None:
+        selection, chooser, remarks = _own_selection(problem, pruner, largest)
+    else:
+        selection = Selection(
+            np.array([keep]), None, {keep: pruner.member_indices_.tolist()}, {keep: pruner}
+        )
+        chooser, remarks = by_cost.choose, (f"Chosen by cost: {by_cost.remark}.",)
     others, _ = named_pruners(shown_beside(), problem, weight_of(pruner), 0)
     own = label_of(pruner)
     choosers: dict[str, Chooser] = {own: chooser}
@@ -266,3 +295,48 @@ class _KnownTDAS(TDAS):
     def matrix(self) -> Floats:
         """Return TDAC of all pairs."""
         return self._distances.copy()
+
+
+def method_for(
+    problem: Problem,
+    pruner: str | BasePruner | None,
+    parameters: Mapping[str, Any],
+    keep: int | float | None,
+    rng: np.random.RandomState,
+) -> BasePruner:
+    """Return the pruner to fit, with the random state where it takes one."""
+    if pruner is None:
+        pruner = default(problem.is_regression)
+    if not isinstance(pruner, str):
+        if parameters:
+            names = listed(parameters)
+            raise InputError(f"Give {names} to the pruner itself: {type(pruner).__name__}(…).")
+        return clone(as_pruner(pruner))
+    if pruner == "auto":
+        if parameters:
+            raise InputError(
+                f"{{pruner}} takes no parameters, but got {listed(parameters)}.", pruner=pruner
+            )
+        return _best_method(problem, 0.1 if keep is None else keep, rng)
+    method = pruner_for(problem, pruner, **parameters)
+    return method.seed(rng.randint(2**31)) if hasattr(method, "random_state") else method
+
+
+def _best_method(problem: Problem, keep: int | float, rng: np.random.RandomState) -> BasePruner:
+    """Return the method that does best on rows held out, by the score that matters."""
+    n_keep = resolve_keep(keep, problem.n_members)
+    parts = list(Split(problem, rng).parts())
+
+    def score(method: BasePruner) -> float:
+        total = None
+        for part in parts:
+            outputs = part.problem.outputs_for(method)
+            scored = part.scored([clone(method).fit(outputs).member_indices_.tolist()])
+            total = scored if total is None else total + scored
+        assert total is not None
+        return float(total.values[0])
+
+    candidates = _CANDIDATES if not problem.is_regression else _FOR_NUMBERS
+    methods = [pruner_for(problem, name, keep=n_keep, **given) for name, given in candidates]
+    able = [m for m in methods if m.takes_missing or not problem.votes.has_missing]
+    return max(able, key=score)

@@ -1,5 +1,6 @@
 """The number of members that meets a budget, and how size and latency are measured."""
 
+import math
 import pickle
 import time
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from secateurs._text import counted
 from secateurs.ensembles import Ensemble
+from secateurs.evaluation._cost_rules import largest
 from secateurs.evaluation._curves import score
 from secateurs.evaluation._rows import Split
 from secateurs.exceptions import BudgetError, InputError
@@ -51,11 +53,18 @@ class Budget:
                 max_cost=...,
             )
         if self.cost is not None:
-            costs = np.asarray(self.cost, dtype=float)
-            if costs.shape != (problem.n_members,) or not (costs >= 0).all():
+            try:
+                costs = np.asarray(self.cost, dtype=float)
+            except (TypeError, ValueError):
                 raise InputError(
-                    f"{{cost}} has shape {costs.shape}. Give a number of 0 or more for each of the "
-                    f"{problem.n_members} members.",
+                    "{cost} are not numbers. Give one for each member.", cost=...
+                ) from None
+            bad = costs[~((costs >= 0) & (costs < np.inf))]
+            if costs.shape != (problem.n_members,) or len(bad):
+                below = f" and holds {bad[0]:g}" if len(bad) else ""
+                raise InputError(
+                    f"{{cost}} has shape {costs.shape}{below}. Give a number of 0 or more for each "
+                    f"of the {problem.n_members} members.",
                     cost=...,
                 )
         if self.max_latency is not None and problem.X is None:
@@ -86,8 +95,9 @@ class Sizes:
 
     def find(self, budget: Budget, vote: str) -> int:
         """Return the size that meets the budget: the smallest tolerated, or the largest allowed."""
-        budget.check(self.problem)
-        limits = [name for name in _COSTS if getattr(budget, name) is not None]
+        limits = [
+            name for name in ("max_bytes", "max_latency") if getattr(budget, name) is not None
+        ]
         largest = min((self._largest(name, budget) for name in limits), default=None)
         if budget.tolerance is None:
             assert largest is not None
@@ -129,32 +139,84 @@ class Sizes:
         return sizes, right / problem.votes.n_samples if scored is None else scored.values
 
     def _largest(self, name: str, budget: Budget) -> int:
-        """Return the largest size within a limit, by bisection: cost grows with size."""
-        limit, low, high = getattr(budget, name), 0, self.problem.n_members
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = _COSTS[name](self.problem, budget, self.members(middle)) <= limit
-            low, high = (middle, high) if fits else (low, middle - 1)
-        if low == 0:
-            raise BudgetError(f"Not even one member meets {{{name}}}. Allow more.", **{name: limit})
-        return low
+        """Return the largest size within a limit."""
+
+        def meets(some: list[int]) -> bool:
+            members = self.members(len(some))
+            return takes(name, self.problem, members) <= getattr(budget, name)
+
+        found = largest(range(self.problem.n_members), meets)
+        if found == 0:
+            raise not_met(name, self.problem, budget, self.members(1))
+        return found
+
+
+def takes(name: str, problem: Problem, members: list[int]) -> float:
+    """Return what members take of what a limit is about: bytes, or seconds."""
+    if name == "max_bytes":
+        return n_bytes(problem.ensemble, members)
+    return latency(predictor(problem.ensemble, members), _safe_indexing(problem.X, [0]))
+
+
+def not_met(name: str, problem: Problem, budget: Budget, first: Sequence[int] = ()) -> BudgetError:
+    """Return the error for a limit that not even one member meets: it says what one takes.
+
+    ``first`` is the member that the method chooses first, if only its choices are looked at.
+    """
+    limit = getattr(budget, name)
+    if name == "max_latency":
+        reached = f"one takes {shown_seconds(takes(name, problem, list(first or [0])))}"
+    elif name == "max_cost":
+        cheapest = float(np.asarray(budget.cost, dtype=float).min())
+        reached = f"the cheapest costs {rounded_up(cheapest, 6):.15g}"
+    else:
+        smallest = min(n_bytes(problem.ensemble, [one]) for one in range(problem.n_members))
+        reached = f"the smallest takes {shown_bytes(smallest)}"
+        if smallest <= limit:
+            own = shown_bytes(n_bytes(problem.ensemble, first))
+            return BudgetError(
+                f"The first member chosen does not meet {{{name}}}: it takes {own}, {reached}. "
+                "Allow more, or give another pruner.",
+                **{name: limit},
+            )
+    return BudgetError(
+        f"Not even one member meets {{{name}}}: {reached}. Allow more.", **{name: limit}
+    )
+
+
+def shown_bytes(value: float) -> str:
+    """Return a number of bytes with its unit, rounded up: what it says is enough.
+
+    Examples
+    --------
+    >>> from secateurs.evaluation._budget import shown_bytes
+    >>> shown_bytes(71), shown_bytes(1_234_001)
+    ('71 B', '1.24 MB')
+    """
+    size = next((size for size in _UNITS if value >= size), 1)
+    return f"{rounded_up(value / size):.15g} {_UNITS.get(size, 'B')}"
+
+
+def shown_seconds(value: float) -> str:
+    """Return seconds as milliseconds, rounded up."""
+    return f"{rounded_up(1e3 * value):.15g} ms"
+
+
+def rounded_up(value: float, digits: int = 3) -> float:
+    """Return a number rounded up to so many digits."""
+    if not 0 < value < np.inf:
+        return float(value)
+    places = digits - 1 - math.floor(math.log10(value))
+    scaled = math.ceil(round(value * 10.0**places, 6))
+    return scaled / 10.0**places
+
+
+_UNITS = {10**9: "GB", 10**6: "MB", 10**3: "kB"}
 
 
 def n_bytes(ensemble: Ensemble, members: Sequence[int]) -> int:
     """Return the size of a pickled sub-ensemble."""
     return len(pickle.dumps(ensemble.slice(sorted(members))))
-
-
-def _latency(problem: Problem, _: Budget, members: list[int]) -> float:
-    return latency(predictor(problem.ensemble, members), _safe_indexing(problem.X, [0]))
-
-
-# What members cost, by the parameter that limits it.
-_COSTS: dict[str, Callable[[Problem, Budget, list[int]], float]] = {
-    "max_bytes": lambda problem, _, members: n_bytes(problem.ensemble, members),
-    "max_latency": _latency,
-    "max_cost": lambda _, budget, members: np.asarray(budget.cost, dtype=float)[members].sum(),
-}
 
 
 def own_vote(ensemble: Ensemble, X: Any, members: Sequence[int]) -> NDArray[Any]:

@@ -338,3 +338,25 @@ def _judge(
     for size, place in places.items():
         into = curve.predicted.setdefault(size, np.empty(n_rows, dtype=np.intp))
         into[ballots.where] = voted[place]
+
+
+def with_members(pruner: BasePruner, members: Sequence[int], scores: Any = None) -> BasePruner:
+    """Return a copy of a fitted pruner that keeps these members.
+
+    Without scores, they are the first ones that it keeps. With scores, another rule has chosen
+    them: the copy then has no ``objective_`` and no ``weights_``.
+    """
+    part = pruner.with_keep(len(members))
+    given = part.get_params(deep=False)
+    part.__dict__.update({name: value for name, value in vars(pruner).items() if name not in given})
+    for bound in ("_upper_bound", "_lower_bound"):  # were for another set
+        part.__dict__.pop(bound, None)
+    part.member_indices_ = np.array(members, dtype=np.intp)
+    part.scores_ = pruner.scores_[: len(members)] if scores is None else np.asarray(scores)
+    part.support_ = np.isin(np.arange(len(pruner.support_)), part.member_indices_)
+    if scores is not None:
+        for name in ("objective_", "weights_"):
+            part.__dict__.pop(name, None)
+    elif hasattr(pruner, "objective_") and len(members) < len(pruner.member_indices_):
+        part.objective_ = float(part.scores_[-1])
+    return part

@@ -5,10 +5,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.pruners._base import BasePruner, SpreadPruner
 from secateurs.search import Choice
 
 
@@ -135,3 +136,19 @@ def as_pruner(pruner: Any) -> BasePruner:
             pruner=pruner,
         )
     return SelectorPruner(pruner)
+
+
+def fit_pruner(
+    pruner: BasePruner, outputs: Any, *, executor: Any = None, **asked: Any
+) -> BasePruner:
+    """Fit a pruner, on the executor if there is one, with what else its ``fit`` takes."""
+    taken = {name: value for name, value in asked.items() if has_fit_parameter(pruner, name)}
+    if isinstance(pruner, SpreadPruner):
+        return pruner.fit(outputs, executor=executor, **taken)
+    if executor is not None:
+        name = type(pruner).__name__
+        raise InputError(
+            f"{name} works in one process. Give pruner=EPFD({name}(…)), which spreads the work, or "
+            "leave out the executor."
+        )
+    return pruner.fit(outputs, **taken)

@@ -1,0 +1,223 @@
+"""The best members for a total cost: the rule that does best on rows held out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secateurs.evaluation._budget import Budget, not_met, takes
+from secateurs.evaluation._cost_rules import CostRules, Members, above, largest
+from secateurs.evaluation._curves import Selection, with_members
+from secateurs.evaluation._rows import Split
+from secateurs.evaluation._score_curve import Floats, ScoreCurve
+from secateurs.exceptions import BudgetError, InputError
+from secateurs.problem import Problem
+from secateurs.pruners import BasePruner
+from secateurs.search import TIE, levels
+
+_N_LIMITS = 16  # lower ones that are tried where a loss is tolerated
+
+
+@dataclass(frozen=True, eq=False)
+class CostChoice:
+    """Members within a total cost, and how they were found.
+
+    Attributes
+    ----------
+    pruner : BasePruner
+        The method asked for, fitted; its fitted attributes are those of the members found.
+    method : BasePruner
+        The same method, to be fitted.
+    cost : ndarray of shape (n_members,)
+        Cost of each member.
+    max_cost, limit : float
+        The total allowed; and the total aimed at, which is lower where a loss is tolerated.
+    rule : str
+        The rule that found them.
+    most : int or None
+        The most members that other limits allow by this rule; None without any.
+    held_out : bool
+        Whether the rule was chosen on rows held out, rather than on all.
+    """
+
+    pruner: BasePruner
+    method: BasePruner
+    cost: Floats
+    max_cost: float
+    limit: float
+    rule: str
+    most: int | None
+    held_out: bool
+
+    @property
+    def total(self) -> float:
+        """What the members cost together."""
+        return float(self.cost[self.pruner.member_indices_].sum())
+
+    @property
+    def remark(self) -> str:
+        """How the members were found, in words."""
+        return f"cost {self.total:g} of at most {self.max_cost:g}, found by the rule: {self.rule}"
+
+    def provenance(self) -> dict[str, Any]:
+        """Return the budget and how it was met, in plain values."""
+        return {
+            "cost": self.cost.tolist(),
+            "max_cost": self.max_cost,
+            "total_cost": self.total,
+            "found_by": self.rule,
+            "rule_chosen_on": "rows held out" if self.held_out else "the rows chosen on",
+        }
+
+    def choose(self, problem: Problem) -> Selection:
+        """Select members by the same rule on other rows."""
+        keep, rules = len(self.pruner.member_indices_), CostRules(problem, self.method, self.cost)
+        members = rules.members(self.rule, self.limit)[: self.most]
+        return Selection(np.array([keep]), None, {keep: members}, {keep: self.pruner}, {keep: 0.0})
+
+
+def choose_by_cost(  # noqa: PLR0917
+    problem: Problem,
+    pruner: BasePruner,
+    budget: Budget,
+    rng: np.random.RandomState,
+    vote: str,
+    fit: Callable[[BasePruner, Any], Any],
+) -> CostChoice:
+    """Choose members within a total cost, and within further limits.
+
+    Several rules find a set each. The one is taken that does best on rows held out, unless its set
+    is worse on all rows than the start of the method's own order or than a single member. With a
+    tolerance, the lowest total cost is aimed at that meets it on rows held out.
+    """
+    cost, max_cost = np.asarray(budget.cost, dtype=float), budget.max_cost
+    assert max_cost is not None
+    if not cost.min() <= above(max_cost):
+        raise not_met("max_cost", problem, budget)
+    rules = CostRules(problem, pruner, cost, vote, fit)
+    found = _within(rules, max_cost, budget)
+    limits, place = [max_cost], 0
+    if budget.tolerance is not None:
+        limits = _lower(cost, max_cost)
+    try:
+        scores, whole = _held_out(rules, limits, found, budget, rng)
+    except InputError:  # too few rows, or none of a class
+        if budget.tolerance is not None:
+            raise
+        scores = {}
+    if budget.tolerance is not None:
+        best = np.max(list(scores.values()), axis=0)
+        place = _first_tolerated(best, whole, problem, budget)
+        found = _within(rules, limits[place], budget)
+    rule = _best_rule(rules, found, {name: of[place] for name, of in scores.items()})
+    kept, most = _fitted(rules, found[rule]), len(found[rule]) if _others(budget) else None
+    return CostChoice(kept, pruner, cost, max_cost, limits[place], rule, most, bool(scores))
+
+
+def _others(budget: Budget) -> list[str]:
+    return [name for name in ("max_bytes", "max_latency") if getattr(budget, name) is not None]
+
+
+def _within(rules: CostRules, limit: float, budget: Budget) -> dict[str, Members]:
+    """Return what the rules find, cut to what the other limits allow."""
+    found = rules.sets(limit)
+    for name in _others(budget):
+
+        def meets(members: Members, name: str = name) -> bool:
+            return takes(name, rules.problem, members) <= getattr(budget, name)
+
+        cut = {rule: members[: largest(members, meets)] for rule, members in found.items()}
+        found = {rule: members for rule, members in cut.items() if members}
+        if not found:
+            raise not_met(name, rules.problem, budget)
+    return found
+
+
+def _lower(cost: Floats, max_cost: float) -> list[float]:
+    """Return total costs to try, ascending: from that of the cheapest member to the largest."""
+    affordable = cost[cost <= above(max_cost)]
+    charged = affordable[affordable > 0]
+    high = min(max_cost, float(affordable.sum()))
+    between = np.geomspace(charged.min(), high, _N_LIMITS)[:-1] if charged.size else charged
+    return [*np.unique([affordable.min(), *between]).tolist(), max_cost]
+
+
+def _held_out(
+    rules: CostRules,
+    limits: Sequence[float],
+    found: Mapping[str, Members],
+    budget: Budget,
+    rng: np.random.RandomState,
+) -> tuple[dict[str, Floats], float]:
+    """Score rules on rows held out, for each limit, and the whole ensemble."""
+    rivals = {name: members for name, members in found.items() if name != rules.floors[0]}
+    most = {name: len(members) if _others(budget) else None for name, members in rivals.items()}
+    total: ScoreCurve | None = None
+    rules.scores([[0]])  # collects what is needed while there are rows
+    for part in Split(rules.problem.without_rows(), rng).parts():
+        fold = CostRules(part.problem, rules.pruner, rules.cost, rules.vote)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they are given about all rows
+            sets = [
+                fold.members(name, limit)[:size] for name, size in most.items() for limit in limits
+            ]
+        scored = rules.scores(sets, part.held_out)
+        total = scored if total is None else total + scored
+    assert total is not None
+    values = total.values.reshape(len(most), len(limits))
+    return dict(zip(most, values, strict=True)), total.whole_value
+
+
+def _first_tolerated(scores: Floats, whole: float, problem: Problem, budget: Budget) -> int:
+    """Return the place of the first score that is tolerated."""
+    assert budget.tolerance is not None
+    enough = np.flatnonzero(scores >= whole - budget.tolerance - TIE)
+    if len(enough):
+        return int(enough[0])
+    scoring = problem.scoring
+    raise BudgetError(
+        f"No sub-ensemble that meets {{max_cost}} meets {{tolerance}}: on rows held out the "
+        f"{scoring.label} of the whole ensemble is {scoring.shown(whole):.4f}, the best of these "
+        f"{scoring.shown(float(scores.max())):.4f}. Allow more, or a larger tolerance.",
+        max_cost=budget.max_cost,
+        tolerance=budget.tolerance,
+    )
+
+
+def _best_rule(
+    rules: CostRules, found: Mapping[str, Members], held_out: Mapping[str, float]
+) -> str:
+    """Return the rule with the best score on rows held out, or on all where there are none."""
+
+    def best(scores: Mapping[str, float]) -> str:
+        """Return the best rule; ties go to the cheaper set, the smaller, the lower members."""
+        keys = {
+            name: (-rank, rules.total(found[name]), len(found[name]), sorted(found[name]))
+            for name, rank in zip(scores, levels(np.array([*scores.values()])), strict=True)
+        }
+        return min(keys, key=keys.__getitem__)
+
+    values = rules.scores(list(found.values())).values
+    on_rows = dict(zip(found, values.tolist(), strict=True))
+    rule = best({name: held_out[name] for name in found if name in held_out} or on_rows)
+    floors = [on_rows[name] for name in rules.floors if name in found]
+    return rule if on_rows[rule] >= max(floors, default=-np.inf) - TIE else best(on_rows)
+
+
+def _fitted(rules: CostRules, members: Members) -> BasePruner:
+    """Return the method as if it had chosen these members.
+
+    Where it would not have, its ``scores_`` are the score that matters of the first 1, 2, …
+    members, on the rows chosen on.
+    """
+    for pruner in rules.known:
+        chosen = pruner.member_indices_.tolist()
+        if chosen == members or (pruner.is_nested and chosen[: len(members)] == members):
+            return with_members(pruner, members)
+    pruner = rules.fitted(rules.problem.n_members if rules.pruner.is_nested else len(members))
+    curve = rules.scores([members[:size] for size in range(1, len(members) + 1)])
+    return with_members(pruner, members, curve.values)
