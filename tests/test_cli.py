@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,13 @@ def test_help_names_every_command_and_code():
     assert done.returncode == 0
     for name in COMMANDS:
         assert f"\n  {name} " in done.stdout
-    for code in ("0 success", "3 invalid input", "4 refused for safety", "130 interrupted"):
+    for code in (
+        "0 success",
+        "3 invalid input",
+        "4 refused for safety",
+        "130 interrupted",
+        "141 the reader",
+    ):
         assert code in done.stdout
 
 
@@ -162,24 +169,81 @@ def test_colours_are_for_terminals_and_can_be_switched_off():
     assert "\x1b[" not in shell("cite", "random").stderr
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs signals")
-def test_an_interrupted_command_leaves_nothing_half_done(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "secateurs", "demo", "-o", str(tmp_path / "demo")],
+ONE_LINE = "error: interrupted. Run the same command to resume.\n"
+
+
+def start(*words):
+    """Start a command with a line on stderr for every module that it has imported."""
+    return subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", "secateurs", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not (tmp_path / "demo" / ".secateurs-demo").exists():  # a minute to go
+
+
+def said_by(process):
+    """What a command says until its end, without the lines about modules."""
+    return "".join(line for line in process.stderr if not line.startswith("import time:"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+@pytest.mark.parametrize(
+    ("module", "twice", "as_json"),
+    [
+        ("click.core", False, False),
+        ("secateurs.commands._options", False, True),
+        ("secateurs.commands.compare", True, False),
+        ("numpy.linalg", False, False),
+        ("scipy.sparse", True, True),
+        ("sklearn.base", False, True),
+        ("sklearn.tree", True, False),
+    ],
+)
+def test_a_command_can_be_interrupted_as_soon_as_it_imports_anything(
+    tmp_path, module, twice, as_json
+):
+    process = start("demo", "-q", "-o", str(tmp_path / "demo"), *["--json"] * as_json)
+    for line in process.stderr:
+        if line.startswith("import time:") and line.split("|")[-1].strip() == module:
+            break
+    else:
+        pytest.fail(f"{module} is not imported")
+    process.send_signal(signal.SIGINT)
+    if twice:
+        process.send_signal(signal.SIGINT)
+    said = said_by(process)
+    assert (process.wait(), process.stdout.read()) == (130, "")
+    expected = {"code": "interrupted", "message": "interrupted."}
+    if as_json:
+        assert json.loads(said)["error"].items() >= expected.items()
+    else:
+        assert said == ONE_LINE
+    assert [path.name for path in tmp_path.glob("demo/*")] in ([], [".secateurs-demo"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+@pytest.mark.parametrize("n_times", [1, 2, 3])
+def test_an_interrupted_command_leaves_nothing_half_done(tmp_path, n_times):
+    process = start("demo", "-q", "-o", str(tmp_path / "demo"), "--trees", "5000")
+    reader = ThreadPoolExecutor(1)
+    said = reader.submit(said_by, process)
+    while not (tmp_path / "demo" / ".secateurs-demo").exists():  # a minute to go, or more
         assert process.poll() is None
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
-    assert process.returncode == 130
-    assert out == ""
-    assert err.splitlines()[-1].startswith("error: interrupted.")
-    assert "Traceback" not in err
+    for _ in range(n_times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    assert (said.result(), process.wait(), process.stdout.read()) == (ONE_LINE, 130, "")
     assert [path.name for path in (tmp_path / "demo").iterdir()] == [".secateurs-demo"]
+
+
+def piped(words, end):
+    """Type a command in a POSIX shell, with this end; its exit code and what it says on stderr."""
+    line = f"({sys.executable} -m secateurs {words}; echo code $? >&3) {end}"
+    return subprocess.run(
+        ["sh", "-c", f"exec 3>&1; {line}"], capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
@@ -187,7 +251,29 @@ def test_a_reader_that_goes_away_is_no_fault():
     shell_line = f"{sys.executable} -m secateurs methods | head -c 1"
     done = subprocess.run(shell_line, shell=True, capture_output=True, text=True, check=False)
     assert done.stdout == "n"
-    assert "Traceback" not in done.stderr
+    assert done.stderr in (
+        "",
+        "details of one: secateurs methods comep; to cite it: secateurs cite comep\n",
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    "words", ["methods", "methods --json", "--help", "prune --help", "cite re"]
+)
+@pytest.mark.parametrize("end", ["| true", "2>&1 | true"])
+def test_a_reader_that_is_gone_from_the_start_has_its_exit_code(words, end):
+    done = piped(words, end.replace("true", "sh -c 'exec <&-; sleep 2'"))
+    assert done.stdout == "code 141\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("words", ["methods", "--help", "prune --help"])
+def test_an_output_without_room_is_named(words):
+    done = piped(words, "> /dev/full")
+    assert done.stdout == "code 3\n"
+    assert done.stderr == "error: stdout: No space left on device\n"
 
 
 def test_letters_that_the_terminal_lacks_do_no_harm():

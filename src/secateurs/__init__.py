@@ -1,13 +1,11 @@
 """Keep the few members of an ensemble that together predict best."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from secateurs._methods import METHODS
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # this module imports nothing, so that the command line is there at once
 if TYPE_CHECKING:
+    from typing import Any
+
     from secateurs import displays as displays
     from secateurs import measures as measures
     from secateurs import report as report
@@ -32,43 +30,50 @@ if TYPE_CHECKING:
     from secateurs.pruning import Pruning as Pruning
     from secateurs.pruning import prune as prune
 
-# In the order of the flow. Each is loaded when it is first asked for.
-_HOMES = {
-    "collect_votes": "secateurs.outputs._collect",
-    "collect_scores": "secateurs.outputs._collect",
-    "Votes": "secateurs.outputs._votes",
-    "Scores": "secateurs.outputs._scores",
-    "VoteStore": "secateurs.outputs._store",
-    "measures": "secateurs.measures",
-    **{method.pruner: method.home for method in METHODS.values()},
-    "EPFD": "secateurs.distributed",
-    "all_pruners": "secateurs.pruners",
-    "make_pruner": "secateurs.pruners",
-    "prune": "secateurs.pruning",
-    "Pruning": "secateurs.pruning",
-    "PrunedClassifier": "secateurs.pruned_estimators",
-    "PrunedRegressor": "secateurs.pruned_estimators",
-    "compare": "secateurs.comparison",
-    "Comparison": "secateurs.comparison",
-    "report": "secateurs.report",
-    "displays": "secateurs.displays",
-    "statistics": "secateurs.statistics",
-    "datasets": "secateurs.paper.datasets",
-    "save": "secateurs.persistence._models",
-    "load": "secateurs.persistence._models",
-    "export": "secateurs.persistence._export",
-    "show_versions": "secateurs.engines._environment",
-}
 
-__all__ = [*_HOMES]  # noqa: PLE0604
+def _homes() -> dict[str, str]:
+    """Return where public names live, in the order of the flow."""
+    from secateurs._methods import METHODS
+
+    return {
+        "collect_votes": "secateurs.outputs._collect",
+        "collect_scores": "secateurs.outputs._collect",
+        "Votes": "secateurs.outputs._votes",
+        "Scores": "secateurs.outputs._scores",
+        "VoteStore": "secateurs.outputs._store",
+        "measures": "secateurs.measures",
+        **{method.pruner: method.home for method in METHODS.values()},
+        "EPFD": "secateurs.distributed",
+        "all_pruners": "secateurs.pruners",
+        "make_pruner": "secateurs.pruners",
+        "prune": "secateurs.pruning",
+        "Pruning": "secateurs.pruning",
+        "PrunedClassifier": "secateurs.pruned_estimators",
+        "PrunedRegressor": "secateurs.pruned_estimators",
+        "compare": "secateurs.comparison",
+        "Comparison": "secateurs.comparison",
+        "report": "secateurs.report",
+        "displays": "secateurs.displays",
+        "statistics": "secateurs.statistics",
+        "datasets": "secateurs.paper.datasets",
+        "save": "secateurs.persistence._models",
+        "load": "secateurs.persistence._models",
+        "export": "secateurs.persistence._export",
+        "show_versions": "secateurs.engines._environment",
+    }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
+    if name in ("_HOMES", "__all__"):  # made when they are first asked for, as the names are loaded
+        return globals().setdefault(name, _homes() if name == "_HOMES" else [*_homes()])
+    homes = __getattr__("_HOMES")
+    if name not in homes:
         raise AttributeError(f"module 'secateurs' has no attribute {name!r}")
-    home = import_module(_HOMES[name])
+    home = import_module(homes[name])
     return home if home.__name__.endswith(f".{name}") else getattr(home, name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_homes()})

@@ -1,10 +1,13 @@
 """The command ``secateurs``: its subcommands, imported when they are used, and its exit codes."""
 
+import atexit
+import io
 import os
+import signal
 import sys
 import traceback
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -14,6 +17,7 @@ from secateurs import __version__
 from secateurs.commands._errors import failure
 from secateurs.commands._options import suggest
 from secateurs.commands._output import print_failure
+from secateurs.exceptions import ExecutorError, cause_of
 
 COMMANDS = (
     *("prune", "compare", "report", "inspect", "convert", "export"),
@@ -22,8 +26,11 @@ COMMANDS = (
 _EPILOG = """\b
 Start with:  secateurs demo
 Exit codes:  0 success, 1 internal error, 2 usage, 3 invalid input, 4 refused for safety,
-5 budget not met, 6 exported model differs, 7 missing extra, 8 workers lost, 130 interrupted.
+5 budget not met, 6 exported model differs, 7 missing extra, 8 workers lost, 130 interrupted,
+141 the reader of the output went away.
 """
+_READER_GONE = 141
+_STREAMS = ("stdout", "stderr")
 
 
 class Secateurs(click.Group):
@@ -46,6 +53,16 @@ class Secateurs(click.Group):
             raise click.UsageError(f"{name!r} is not a command.{suggest(name, COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        """Read the options before the command."""
+        with _ending():
+            return super().make_context(*args, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with _ending():
+            return super().invoke(ctx)
+
     def main(self, args: Sequence[str] | None = None, **settings: Any) -> NoReturn:  # type: ignore[override]
         """Run the command, and exit with its code."""
         given = list(sys.argv[1:] if args is None else args)
@@ -56,10 +73,74 @@ class Secateurs(click.Group):
         except Exception as error:
             if "--debug" in given:
                 traceback.print_exception(error)
-            found = failure(error)
-            print_failure(found, "--json" in given)
+            found = failure(click.Abort() if _interrupts else error)
+            with suppress(OSError):
+                print_failure(found, "--json" in given)
             sys.exit(found.exit_code)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Turn interrupts and outputs that cannot be written into what `Secateurs.main` handles.
+
+    Left to itself, click prints an empty line for an interrupt, and exits with 1 if the reader of
+    the output went away.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise click.Abort from None
+    except BrokenPipeError as error:
+        if error.filename in _STREAMS:
+            raise click.exceptions.Exit(_READER_GONE) from error
+        raise ExecutorError(f"A connection was lost ({cause_of(error)}). Run again.") from error
+
+
+class _Stream(io.FileIO):
+    """An output that errors name; once it has failed, what is still to be written is dropped."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(os.dup(number), "w")
+        self.shown_name = _STREAMS[number - 1]
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = self.shown_name
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            raise
+
+
+_interrupts: list[int] = []  # that have come
+
+
+def _raise_once() -> None:
+    """Let the first interrupt stop work and clean up, and the second end the process as before.
+
+    While a module is imported there is nothing to clean up, and some modules swallow exceptions.
+    """
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupt(number: int, frame: Any) -> NoReturn:
+        _interrupts.append(number)
+        signal.signal(signal.SIGINT, before)
+        while frame is not None:
+            if frame.f_code.co_filename == "<frozen importlib._bootstrap>" and callable(before):
+                before(number, frame)
+            frame = frame.f_back
+        raise KeyboardInterrupt
+
+    def lost(unraisable: Any) -> None:
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):  # raised where nothing can be
+            os.kill(os.getpid(), signal.SIGINT)
+        else:
+            sys.__unraisablehook__(unraisable)
+
+    signal.signal(signal.SIGINT, interrupt)
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # runs last; little is left then
+    sys.unraisablehook = lost
 
 
 def _never_fail_to_print() -> None:
@@ -67,6 +148,17 @@ def _never_fail_to_print() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+def _keep_stdout() -> None:
+    """Leave stdout to results: what libraries and worker processes print goes to stderr."""
+    with suppress(AttributeError, OSError):  # closed, or not a file
+        out, err = (
+            io.TextIOWrapper(io.BufferedWriter(_Stream(number)), encoding, line_buffering=True)
+            for number, encoding in ((1, sys.stdout.encoding), (2, sys.stderr.encoding))
+        )
+        os.dup2(2, 1)
+        sys.stdout, sys.stderr = out, err
 
 
 @click.group(
@@ -88,4 +180,11 @@ def main() -> NoReturn:
     """Run the command line."""
     # Numba writes a line about every thread layer it cannot load; nobody asked.
     os.environ.setdefault("NUMBA_WARNINGS", "0")
-    secateurs.main(prog_name="secateurs")
+    _raise_once()
+    _keep_stdout()
+    try:
+        secateurs.main(prog_name="secateurs")
+    except SystemExit as end:  # all is said: an interrupt that comes now ends the process as it is
+        code = end.code if isinstance(end.code, int) else 0
+        signal.signal(signal.SIGINT, lambda *_: os._exit(code))
+        raise

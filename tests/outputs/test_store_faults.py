@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -413,3 +414,66 @@ def test_a_small_disk_fills_up_and_the_store_goes_on_when_there_is_room(small_di
     for members in store.missing:
         store.write(members, table.T[members])
     assert same_votes(VoteStore.open(store.path).load(), Votes.encode(table))
+
+
+TWO_WRITERS = """
+import sys
+from pathlib import Path
+import numpy as np
+from secateurs import VoteStore
+
+store, start, number = VoteStore.resume(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+table = np.random.default_rng(0).integers(3, size=(100, 120))
+start.with_name(f"ready{number}").touch()
+while not start.exists():
+    pass
+for members in store.missing[number::2] + store.missing[1 - number :: 2]:
+    store.write(members, table.T[members])
+"""
+
+
+def test_tiles_that_two_processes_write_at_a_time_are_all_there(tmp_path):
+    table = np.random.default_rng(0).integers(3, size=(100, 120))
+    store = VoteStore.create(tmp_path / "votes", 120, 100, [0, 1, 2], tile_members=2)
+    words = [sys.executable, "-c", TWO_WRITERS, str(store.path), str(tmp_path / "start")]
+    writers = [subprocess.Popen([*words, str(number)]) for number in range(2)]
+    while len(list(tmp_path.glob("ready*"))) < 2:
+        assert all(writer.poll() is None for writer in writers)
+        time.sleep(0.01)
+    (tmp_path / "start").touch()
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert store.verify() == []
+    assert same_votes(VoteStore.open(store.path).load(), Votes.encode(table))
+
+
+def test_a_store_that_is_being_filled_is_refused_to_a_second_process(tmp_path):
+    table = np.random.default_rng(0).integers(3, size=(100, 8))
+    refused = []
+
+    class Slow(np.ndarray):
+        """A table in whose first slice a second process wants to fill the same store."""
+
+        def __getitem__(self, key):
+            if not refused and (tmp_path / "votes").exists():
+                refused.extend(run(SECOND, tmp_path))
+            return super().__getitem__(key)
+
+    VoteStore.from_table(tmp_path / "votes", table.view(Slow), classes=[0, 1, 2], tile_members=2)
+    assert refused == [
+        f"{tmp_path / 'votes'} is being filled by another process. Wait until it has ended, then "
+        "run again; or give another folder."
+    ]
+    assert same_votes(VoteStore.open(tmp_path / "votes").load(), Votes.encode(table))
+
+
+SECOND = """
+import sys
+from pathlib import Path
+from secateurs.exceptions import InputError
+from secateurs.outputs._store_files import filling
+try:
+    with filling(Path(sys.argv[1]) / "votes"):
+        print("filled")
+except InputError as error:
+    print(error)
+"""

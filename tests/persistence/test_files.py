@@ -6,13 +6,14 @@ import os
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
 
 from secateurs import VoteStore
 from secateurs.exceptions import InputError
 from secateurs.persistence import load, save
-from secateurs.persistence._files import new_file, write_file
+from secateurs.persistence._files import new_file, write_array, write_file, write_files
 
 
 def _refuse_links(source, target):
@@ -120,3 +121,53 @@ def test_names_of_any_kind_are_kept_in_a_side_car(tmp_path):
     record = json.loads(path.with_suffix(".json").read_text("utf-8"))
     assert record["provenance"]["names"] == names
     assert load(path).predict([[0]]) == [0]
+
+
+@pytest.fixture
+def full_disk():
+    """No file may grow beyond 1,000 bytes: writing fails as on a disk without room."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # Python ignores the signal
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path):
+    for name, write, content in (
+        ("page.html", write_file, bytes(2000)),
+        ("tile.npy", write_array, np.zeros(2000)),
+    ):
+        with pytest.raises(OSError, match="File too large") as caught:
+            write(tmp_path / name, content)
+        assert caught.value.filename == str(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("full_disk")
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("large", range(3))
+def test_of_several_files_all_are_written_or_none(tmp_path, force, large):
+    paths = [tmp_path / name for name in ("model", "model.json", "page.html")]
+    sizes = [2000 if place == large else 10 for place in range(3)]
+    if force:
+        paths[0].write_bytes(b"before")
+    with pytest.raises(InputError, match=r"written: OSError: .* File too large") as caught:
+        write_files({path: bytes(n) for path, n in zip(paths, sizes)}, force=force)
+    assert str(caught.value).startswith(f"{paths[large]} cannot be written")
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == (
+        {"model": b"before"} if force else {}
+    )
+    write_files({path: bytes(10) for path in paths}, force=force)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {
+        p.name: bytes(10) for p in paths
+    }
+
+
+def test_a_name_that_is_taken_meanwhile_leaves_none_of_several_files(tmp_path):
+    paths = [tmp_path / name for name in ("model", "model.json", "page.html")]
+    contents = dict.fromkeys(paths, b"new")
+    with pytest.raises(InputError, match=r"page\.html exists"):
+        write_files(contents, force=False, check=lambda _: paths[2].write_bytes(b"theirs"))
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"page.html": b"theirs"}

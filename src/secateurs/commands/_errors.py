@@ -1,6 +1,7 @@
 """Errors as an exit code and one line of text; for ``--json``, as an object."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -104,12 +105,19 @@ def _from_system(error: Any) -> Failure:
     return Failure(3, "input.file", short_line(f"{where}{error.strerror or error}"))
 
 
+def _from_pool(error: Any) -> Failure:
+    from secateurs.engines._failures import worker_died
+
+    return failure(worker_died(error))
+
+
 _STOPPED = Failure(130, "interrupted", "interrupted. Run the same command to resume.")
 _TOO_LARGE = Failure(3, "input.too_large", "not enough memory. Give a smaller model or fewer rows.")
 _MEANINGS: tuple[tuple[Any, Callable[[Any], Failure]], ...] = (
     ((KeyboardInterrupt, click.Abort), lambda _: _STOPPED),
     (click.ClickException, _from_click),
     (SecateursError, lambda error: Failure(error.exit_code, error.code, short_line(str(error)))),
+    (BrokenExecutor, _from_pool),
     (MemoryError, lambda _: _TOO_LARGE),
     (OSError, _from_system),
     # Refused by scikit-learn, or by NumPy.

@@ -1,9 +1,11 @@
 """Options that several commands share: their values, names and help, bundled into dataclasses."""
 
+import contextlib
 import dataclasses
 import difflib
 import functools
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -237,7 +239,7 @@ def common(command: Command) -> Command:
     def wrapped(as_json: bool, quiet: bool, verbose: bool, debug: bool, **given: Any) -> Any:
         out = Output(as_json, quiet, verbose or debug)
         start = time.monotonic()
-        with spelling_options(), out.catching_warnings():
+        with spelling_options(), out.catching_warnings(), contextlib.redirect_stdout(sys.stderr):
             command(out=out, **given)
         out.detail(f"done in {time.monotonic() - start:.1f} s by secateurs {__version__}")
 

@@ -36,19 +36,22 @@ class Output:
         Also print details.
     warnings : list of str
         Warnings printed so far.
+    stdout : file
+        Where results are printed. Whatever else prints there while a command runs, such as members
+        that were trained with ``verbose``, prints to stderr.
     """
 
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
     warnings: list[str] = field(default_factory=list)
+    stdout: Any = field(default_factory=lambda: sys.stdout)
 
     def result(self, data: Mapping[str, Any], text: str) -> None:
         """Print the result of the command."""
-        if self.as_json:
-            click.echo(to_json({**data, "warnings": self.warnings}))
-        elif text:
-            click.echo(text)
+        shown = to_json({**data, "warnings": self.warnings}) if self.as_json else text
+        if shown and self.stdout is not None:  # None if it was closed from the start
+            click.echo(shown, file=self.stdout)
 
     def note(self, text: str) -> None:
         """Print a line about what is being done."""
@@ -120,7 +123,9 @@ def _marked(mark: str, colour: str, text: str) -> None:
     from rich.text import Text
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text.assemble((f"{mark}: ", f"bold {colour}"), text))
+    with console.capture() as written:  # rich ends the process where its reader went away
+        console.print(Text.assemble((f"{mark}: ", f"bold {colour}"), text))
+    click.echo(written.get(), nl=False, err=True)
 
 
 @contextmanager

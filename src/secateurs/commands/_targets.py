@@ -95,8 +95,7 @@ def writing(output: str) -> Decorator:
 
 
 def write_all(contents: Mapping[Path, bytes], force: bool) -> None:
-    """Write files, each completely or not at all."""
-    from secateurs.persistence._files import write_file
+    """Write files: all of them, or none."""
+    from secateurs.persistence._files import write_files
 
-    for path, content in contents.items():
-        write_file(path, content, force=force)
+    write_files(contents, force=force)

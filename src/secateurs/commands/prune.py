@@ -185,7 +185,7 @@ def _label(pruning: Any) -> str:
 
 
 def _write(pruning: Any, inputs: Inputs, files: Files, targets: Targets, trust: Trust) -> None:
-    """Write what was asked for; report and figures are made before anything is written."""
+    """Write what was asked for: all files, or none."""
     from secateurs.persistence import save
 
     rows = (inputs.X_test, inputs.y_test)
@@ -200,7 +200,9 @@ def _write(pruning: Any, inputs: Inputs, files: Files, targets: Targets, trust: 
             provenance=provenance,
             force=targets.force,
             trust_types=trust.trust_types,
+            beside=contents,
         )
+        return
     write_all(contents, targets.force)
 
 

@@ -20,7 +20,7 @@ from secateurs.outputs._coding import check_number, code_dtype, find_classes, ma
 from secateurs.outputs._fingerprint import fingerprint
 from secateurs.outputs._scores import ScoreFiller, Scores
 from secateurs.outputs._store import VoteStore
-from secateurs.outputs._store_files import StrPath
+from secateurs.outputs._store_files import StrPath, filling
 from secateurs.outputs._training_rows import doubt_order
 from secateurs.outputs._trees import TreeWalk, answers_of_leaves, winners_of_leaves
 from secateurs.outputs._votes import Votes
@@ -261,8 +261,10 @@ def _collect_into(
         store = VoteStore.create(
             path, *shape, classes, y=y, names=names, has_missing=oob, content=content
         )
-    for members in store.missing:
-        store.write_codes(members, codes(members.tolist()))
+    if store.missing:
+        with filling(path):
+            for members in store.missing:
+                store.write_codes(members, codes(members.tolist()))
     return store
 
 

@@ -22,6 +22,7 @@ from secateurs.outputs._pair_kernels import WORD_BITS
 from secateurs.outputs._store_files import (
     StrPath,
     array_in,
+    filling,
     lay_out,
     read_array,
     read_meta,
@@ -252,16 +253,18 @@ class VoteStore(Tiles):
         if classes is None:
             classes = columns.classes(y)
         store = cls.create(path, columns.n_members, columns.n_samples, classes, y=y, **found)
-        for members in store.missing:
-            store.write(members, columns.read(members).T)
+        with filling(store.path):
+            for members in store.missing:
+                store.write(members, columns.read(members).T)
         return store
 
     @classmethod
     def from_votes(cls, path: StrPath, votes: Votes, **options: Any) -> VoteStore:
         """Write `Votes` as they are; options as for `create`."""
         store = cls._for_votes(path, votes, **options)
-        for members in store.missing:
-            store._write_packed(members, votes.packed.take(members))
+        with filling(store.path):
+            for members in store.missing:
+                store._write_packed(members, votes.packed.take(members))
         return store
 
     @classmethod

@@ -4,12 +4,14 @@ import json
 import os
 import secrets
 import shutil
+import sys
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +38,12 @@ def lay_out(folder: Path, meta: Mapping[str, Any], arrays: Mapping[str, Array]) 
             write_array(fresh / f"{name}.npy", array)
         (fresh / LOG).touch()
         write_file(fresh / META, json.dumps(known, indent=2).encode())
-        fresh.rename(folder)
+        try:
+            fresh.rename(folder)
+        except OSError:
+            if folder.exists():  # made by another process in the meantime
+                raise InputError(f"{folder} exists. Give another folder.") from None
+            raise
         sync_folder(folder.parent)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -99,6 +106,61 @@ def append_line(file: Path, line: str) -> None:
         handle.truncate()
         handle.flush()
         os.fsync(handle.fileno())
+
+
+@contextmanager
+def filling(folder: Path) -> Iterator[None]:
+    """Let one process fill a store; refuse a second one."""
+    with _locked(folder / META, wait=False) as is_ours:
+        if not is_ours:
+            raise InputError(
+                f"{folder} is being filled by another process. Wait until it has ended, then run "
+                "again; or give another folder."
+            )
+        yield
+
+
+@contextmanager
+def writing_tile(folder: Path) -> Iterator[None]:
+    """Let processes and threads that write tiles of a store take turns."""
+    with _thread_lock, _locked(folder / LOG, wait=True):
+        yield
+
+
+_thread_lock = threading.Lock()
+
+
+@contextmanager
+def _locked(file: Path, wait: bool) -> Iterator[bool]:
+    """Hold the lock of a file, and tell whether it is ours; the system drops it with the process.
+
+    Where a file system knows no locks, there is none.
+    """
+    with file.open("r+b") as handle:
+        yield _lock(handle, wait)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: IO[bytes], wait: bool) -> bool:
+        handle.seek(1 << 40)  # far behind the end, for others to read the file
+        try:
+            msvcrt.locking(handle.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def _lock(handle: IO[bytes], wait: bool) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
 
 
 def read_log(folder: Path) -> Mapping[int, list[int]]:

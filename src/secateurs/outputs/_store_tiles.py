@@ -28,6 +28,7 @@ from secateurs.outputs._store_files import (
     places_in,
     read_log,
     writing,
+    writing_tile,
 )
 from secateurs.outputs._votes import VoteTable
 from secateurs.persistence._files import write_array
@@ -157,7 +158,10 @@ class Tiles(VoteTable):
         tile = int(self._places[members[0]]) // self.tile_members
         file = self._tile_path(tile)
         n_tiles = self.n_tiles
-        with writing(self.path, lambda: f"{n_tiles - len(self.missing)} of {n_tiles} tiles are"):
+        with (
+            writing(self.path, lambda: f"{n_tiles - len(self.missing)} of {n_tiles} tiles are"),
+            writing_tile(self.path),
+        ):
             for torn in self.path.glob(f".*-{file.name}"):  # left by a crash
                 torn.unlink()
             write_array(file, packed.cells)

@@ -26,7 +26,7 @@ from secateurs.exceptions import InputError
 from secateurs.paper import _data_sources as sources
 from secateurs.paper._data_registry import DATASETS, Dataset
 from secateurs.paper._generated_data import GENERATORS
-from secateurs.persistence._files import write_file
+from secateurs.persistence._files import write_files
 
 __all__ = [
     "DATASETS",
@@ -269,8 +269,8 @@ def fetch(name: str, data_dir: str | os.PathLike[str]) -> dict[str, Any]:
         text = frame.assign(**{sources.TARGET: labels}).to_csv(index=False, lineterminator="\n")
         content = gzip.compress(text.encode(), mtime=0)
         record = {"source": source, "sha256": hashlib.sha256(content).hexdigest()}
-        write_file(path.with_name(f"{name}.json"), json.dumps(record, indent=2).encode())
-        write_file(path, content)
+        sidecar = path.with_name(f"{name}.json")
+        write_files({sidecar: json.dumps(record, indent=2).encode(), path: content})
     return {"name": name, "path": str(path), "source": source, "sha256": sha256(path)}
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -149,11 +149,9 @@ def write_with_sidecar(
     *,
     force: bool,
     check: Callable[[Path], object] | None = None,
+    beside: Mapping[Path, bytes] | None = None,
 ) -> None:
-    """Write a file and its side-car after a check of the file; on failure, change nothing.
-
-    Both names are taken as by `give_name`.
-    """
+    """Write a file and its side-car, and others beside them, as `write_files` does."""
     try:
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except (TypeError, ValueError) as error:
@@ -161,25 +159,44 @@ def write_with_sidecar(
             f"{{provenance}} is not plain JSON: {error}. Give numbers, strings, lists and dicts.",
             provenance=...,
         ) from error
+    described = text.encode(errors="backslashreplace")  # as JSON escapes halves of letters
+    files = {path: content, sidecar: described, **(beside or {})}
+    write_files(files, force=force, check=check)
+
+
+def write_files(
+    contents: Mapping[Path, bytes],
+    *,
+    force: bool = True,
+    check: Callable[[Path], object] | None = None,
+) -> None:
+    """Write files after a check of the first; all of them, or on failure none.
+
+    Names are taken as by `give_name`.
+    """
     token = secrets.token_hex(8)
-    places = (path, sidecar)
-    new, old = ([p.with_name(f".{token}-{age}-{p.name}") for p in places] for age in ("new", "old"))
+    new, old = (
+        [path.with_name(f".{token}-{age}-{path.name}") for path in contents]
+        for age in ("new", "old")
+    )
     placed = []
     try:
-        _write(new[0], content)
-        _write(new[1], text.encode(errors="backslashreplace"))  # as JSON escapes halves of letters
+        for (path, content), fresh in zip(contents.items(), new, strict=True):
+            with naming(path):
+                _write(fresh, content)
         if check is not None:
             check(new[0])
-        for place, fresh, spare in zip(places, new, old, strict=True):
-            if force and place.exists():
-                shutil.copy2(place, spare)
-            give_name(fresh, place, force)
-            placed.append((place, spare))
+        for path, fresh, spare in zip(contents, new, old, strict=True):
+            with naming(path):
+                if force and path.exists():
+                    shutil.copy2(path, spare)
+                give_name(fresh, path, force)
+            placed.append((path, spare))
     except BaseException as error:
-        for place, spare in placed:
-            os.replace(spare, place) if spare.exists() else place.unlink()
+        for path, spare in placed:
+            os.replace(spare, path) if spare.exists() else path.unlink()
         if isinstance(error, OSError):
-            raise InputError(f"{path} cannot be written: {cause_of(error)}.") from error
+            raise InputError(f"{error.filename} cannot be written: {cause_of(error)}.") from error
         raise
     finally:
         for leftover in (*new, *old):

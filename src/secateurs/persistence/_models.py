@@ -8,7 +8,7 @@ import pickle
 import platform
 import re
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -55,6 +55,7 @@ def save(
     provenance: dict[str, Any] | None = None,
     force: bool = False,
     trust_types: Iterable[str] = (),
+    beside: Mapping[Path, bytes] | None = None,
 ) -> Path:
     """Write a model to a file, with a side-car that describes it.
 
@@ -75,6 +76,8 @@ def save(
         Whether to overwrite existing files.
     trust_types : iterable of str
         Types that have to be trusted by name when the file is loaded, see `load`.
+    beside : mapping of Path to bytes, optional
+        Further files to write, such as a report: all appear, or none.
 
     Returns
     -------
@@ -107,7 +110,7 @@ def save(
             f"Give one of: {', '.join(_WRITERS)}."
         )
     sidecar = target.with_suffix(".json")
-    refuse_existing((target, sidecar), force)
+    refuse_existing((target, sidecar, *(beside or ())), force)
     try:
         content = _WRITERS[suffix](model)
     except Exception as error:
@@ -121,7 +124,7 @@ def save(
         _build(file, tuple(trust_types), max(_MAX_BYTES, len(content)))
 
     record = describe(model, suffix[1:], content) | {"provenance": provenance}
-    write_with_sidecar(target, content, sidecar, record, force=force, check=check)
+    write_with_sidecar(target, content, sidecar, record, force=force, check=check, beside=beside)
     return target
 
 
