@@ -32,7 +32,7 @@ from secateurs.evaluation._score_curve import ScoreCurve
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.pruners._base import check_option, is_number, resolve_keep
+from secateurs.pruners._parameters import check_option, is_number, resolve_keep
 from secateurs.pruning import Pruning
 
 WHOLE = "all members"

@@ -31,7 +31,7 @@ from sklearn.utils.validation import (
 from secateurs._labels import Array
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import shuffled_by_class
-from secateurs.pruners._base import is_number
+from secateurs.pruners._parameters import is_number
 from secateurs.pruning import prune
 
 

@@ -27,7 +27,7 @@ from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.pruners._base import check_option
+from secateurs.pruners._parameters import check_option
 from secateurs.pruners._selector import fit_pruner
 from secateurs.refitting._refit import N_MADE, RefitRows, refitted
 

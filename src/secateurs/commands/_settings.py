@@ -181,7 +181,7 @@ class Size(Limits):
 
 def check_keep(keep: int | float | None, n_members: int, out: Output) -> None:
     """Refuse to keep all members, and warn about keeping a single one."""
-    from secateurs.pruners._base import resolve_keep
+    from secateurs.pruners._parameters import resolve_keep
 
     if keep is None:
         return

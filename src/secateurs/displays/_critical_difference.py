@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from secateurs.displays._base import Drawn
-from secateurs.pruners._base import check_option
+from secateurs.pruners._parameters import check_option
 from secateurs.statistics import Pairwise, nemenyi, wilcoxon_holm
 
 _TESTS: dict[str, Callable[..., Pairwise]] = {"nemenyi": nemenyi, "wilcoxon-holm": wilcoxon_holm}

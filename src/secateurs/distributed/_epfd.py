@@ -20,8 +20,9 @@ from secateurs.engines._transport import Indices, vote_source
 from secateurs.exceptions import InputError
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner, SpreadPruner, check_option, is_whole, resolve_keep
+from secateurs.pruners._base import BasePruner, SpreadPruner
 from secateurs.pruners._comep import COMEP, Progress
+from secateurs.pruners._parameters import check_option, is_whole, resolve_keep
 from secateurs.pruners._selector import as_pruner
 from secateurs.search import Choice, tied_best
 

@@ -22,7 +22,8 @@ from secateurs.objectives import TDAS
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import COMEP, BasePruner, make_pruner
-from secateurs.pruners._base import check_option, is_number, label_of, resolve_keep
+from secateurs.pruners._base import label_of
+from secateurs.pruners._parameters import check_option, is_number, resolve_keep
 from secateurs.pruners._random_search import resolve_iterations
 from secateurs.pruners._selector import as_pruner
 

@@ -15,7 +15,7 @@ from secateurs._text import listed
 from secateurs.exceptions import InputError, reading
 from secateurs.paper._printed import LEARNER_NAMES, READING_NAMES
 from secateurs.pruners import all_pruners
-from secateurs.pruners._base import resolve_keep
+from secateurs.pruners._parameters import resolve_keep
 
 PLANS = (
     *("table-dt", "table-svm", "table-knn"),

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateurs._methods import METHODS
 from secateurs.pruners._base import BasePruner as BasePruner
-from secateurs.pruners._base import check_option
+from secateurs.pruners._parameters import check_option
 from secateurs.pruners._selector import SelectorPruner as SelectorPruner
 
 if TYPE_CHECKING:  # for editors; a method that is missing here has no types, and nothing else

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import numbers
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Self
 
@@ -21,10 +20,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from secateurs._labels import Array
 from secateurs._methods import method_of, methods_for_numbers, short_name
 from secateurs._text import listed
-from secateurs.exceptions import InputError, unknown_name
+from secateurs.exceptions import InputError
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
+from secateurs.pruners._parameters import is_number, resolve_keep
 from secateurs.search import Choice
 
 _UNLABELLED = ("keep", "random_state", "n_jobs")  # parameters that labels leave out
@@ -360,54 +360,3 @@ def has_fractions(values: Any) -> bool:
 def in_memory(votes: Any) -> Any:
     """Return votes, loaded where they are in a store."""
     return votes.load() if isinstance(votes, VoteStore) else votes
-
-
-def resolve_keep(keep: Any, n_members: int, may_decide: bool = False) -> int | None:
-    """Return ``keep`` as a number of members, or None where the method may decide and is to.
-
-    A fraction of n members is ``max(1, round(fraction · n))``.
-    """
-    allowed = f"Give a count up to {n_members}, or a fraction in (0, 1]"
-    allowed += ", or None to let the method decide." if may_decide else "."
-    if keep is None and may_decide:
-        return None
-    if not is_number(keep):
-        raise InputError(f"{{keep}} is not a valid count or fraction. {allowed}", keep=keep)
-    if is_whole(keep):
-        if keep < 1:
-            raise InputError(f"{{keep}} keeps no member. {allowed}", keep=keep)
-        if keep > n_members:
-            raise InputError(
-                f"{{keep}} asks for more members than the ensemble has ({n_members}). {allowed}",
-                keep=keep,
-            )
-        return int(keep)
-    if not 0 < keep <= 1:  # NaN as well
-        raise InputError(f"{{keep}} is not a valid fraction. {allowed}", keep=keep)
-    return max(1, round(float(keep) * n_members))
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a parameter is a real number; True and False are not."""
-    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-
-
-def is_whole(value: Any) -> bool:
-    """Return whether a parameter is an integer; True and False are not."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
-
-
-def check_fraction(name: str, value: Any, zero: bool) -> None:
-    """Check that a parameter is a number in [0, 1], or in (0, 1]."""
-    if not is_number(value) or not 0 <= value <= 1 or (value == 0 and not zero):  # NaN as well
-        interval = "[0, 1]" if zero else "(0, 1]"
-        raise InputError(
-            f"{{{name}}} is out of range. Give a number in {interval}.", **{name: value}
-        )
-
-
-def check_option(name: str, value: Any, options: Iterable[str]) -> None:
-    """Check that a parameter is one of some names; the message suggests close ones."""
-    known = list(options)
-    if not isinstance(value, str) or value not in known:
-        raise unknown_name(name, value, known)

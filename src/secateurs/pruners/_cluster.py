@@ -11,7 +11,8 @@ from secateurs.measures import disagreement, double_fault, nvi, oracle_disagreem
 from secateurs.measures._pair import Floats
 from secateurs.objectives import VoteError
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner, check_option
+from secateurs.pruners._base import BasePruner
+from secateurs.pruners._parameters import check_option
 from secateurs.search import Choice, best_member, best_prefix, check
 
 Labels = NDArray[np.intp]

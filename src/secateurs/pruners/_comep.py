@@ -21,7 +21,8 @@ from secateurs.objectives._bounds import upper_bound
 from secateurs.outputs._folds import held_out_accuracy, split_votes
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import SpreadPruner, check_fraction, check_option, in_memory, is_whole
+from secateurs.pruners._base import SpreadPruner, in_memory
+from secateurs.pruners._parameters import check_fraction, check_option, is_whole
 from secateurs.search import Choice, best_member, greedy_forward, ranking, swap_search, tied_best
 
 Progress = Callable[[int, int, float | None], None]

@@ -9,7 +9,8 @@ from secateurs.measures._pair import ratio
 from secateurs.measures._pairwise import n_agreed
 from secateurs.objectives import VoteError
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner, check_fraction, check_option
+from secateurs.pruners._base import BasePruner
+from secateurs.pruners._parameters import check_fraction, check_option
 from secateurs.search import Choice, Mask, best_prefix, greedy_forward, ranking
 
 STOPS = ("best_prefix", "nonincrease", "strict")

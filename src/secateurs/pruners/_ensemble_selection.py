@@ -14,7 +14,8 @@ from secateurs.objectives import MeanScore
 from secateurs.outputs._checks import check_weights
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner, check_fraction, is_whole
+from secateurs.pruners._base import BasePruner
+from secateurs.pruners._parameters import check_fraction, is_whole
 from secateurs.search import Choice, best_prefix, greedy_repeated, ranking
 
 

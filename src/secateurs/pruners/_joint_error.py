@@ -10,7 +10,8 @@ from secateurs.objectives import JointError
 from secateurs.objectives._bounds import upper_bound
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import SpreadPruner, check_fraction, check_option, in_memory
+from secateurs.pruners._base import SpreadPruner, in_memory
+from secateurs.pruners._parameters import check_fraction, check_option
 from secateurs.search import Choice, best_member, greedy_forward, swap_search
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from secateurs.exceptions import InputError
 from secateurs.objectives import MarginDistance
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner, is_number
+from secateurs.pruners._base import BasePruner
+from secateurs.pruners._parameters import is_number
 from secateurs.search import Choice, greedy_forward
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from secateurs.exceptions import InputError
 from secateurs.objectives import VoteError
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner, is_whole
+from secateurs.pruners._base import BasePruner
+from secateurs.pruners._parameters import is_whole
 from secateurs.search import Choice, Mask, greedy_forward
 
 MOST_ROUNDS = 50_000

@@ -10,7 +10,7 @@ from secateurs.evaluation._curves import SizeCurve
 from secateurs.evaluation._diagnostics import right_by_size
 from secateurs.outputs._votes import Votes
 from secateurs.pruners import COMEP, BasePruner
-from secateurs.pruners._base import is_number
+from secateurs.pruners._parameters import is_number
 from secateurs.report._schema import Maybe
 from secateurs.report._templates import Table
 from secateurs.report.sections._section import Plain, Section, Subject
