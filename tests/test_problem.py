@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.ensemble import BaggingClassifier
+from sklearn.metrics import make_scorer, mean_squared_error
 
 import fitted_regressors as regressors
 from fitted_models import CHOOSE, FIT, TEST, X, Y
@@ -135,3 +136,58 @@ def test_rows_to_choose_on_can_be_given_again(forest):
     assert problem.with_rows(X[CHOOSE]).X is not None
     with pytest.raises(InputError, match="X has 3 rows, but the members were chosen on 200"):
         problem.with_rows(X[:3])
+
+
+def test_tables_of_numbers_are_recognised_in_every_form():
+    table, y = regressors.table(), regressors.Y[regressors.CHOOSE]
+    named = {f"tree {member}": pd.Series(column) for member, column in enumerate(table.T)}
+    forest = regressors.fitted_regressors()["forest"]
+    kept = prune(forest, regressors.X[regressors.CHOOSE], y, keep=4).member_indices.tolist()
+    for form in (table, pd.DataFrame(named), named, list(table.T), np.ma.array(table)):
+        pruning = prune(form, y=y, keep=4)
+        assert pruning.problem.is_regression
+        assert pruning.member_indices.tolist() == kept
+    assert list(prune(named, y=y, keep=4).estimator) == [f"tree {n}" for n in sorted(kept)]
+    mixed = named | {"tree 0": np.rint(table[:, 0]).astype(int)}
+    assert prune(mixed, y=y, keep=2).problem.is_regression
+
+
+def test_tables_of_numbers_are_tested_on_others():
+    table, y = regressors.table(), regressors.Y[regressors.CHOOSE]
+    test, truth = regressors.table(rows=regressors.TEST), regressors.Y[regressors.TEST]
+    pruning = prune(table, y=y, keep=4)
+    figures = pruning.summary(test, truth)
+    off = test[:, pruning.member_indices].mean(axis=1) - truth
+    assert figures.loc["mean absolute error", "after"] == pytest.approx(np.abs(off).mean())
+    holes = np.ma.array(test, mask=np.random.default_rng(0).random(test.shape) < 0.3)
+    mean = np.ma.getdata(holes[:, pruning.member_indices].mean(axis=1))
+    known = ~np.ma.getmaskarray(holes)[:, pruning.member_indices].all(axis=1)
+    found = pruning.summary(holes, truth).loc["mean absolute error", "after"]
+    assert found == pytest.approx(np.abs(mean - truth)[known].mean())
+    board = compare(table, y=y, X_test=test, y_test=truth, keep=4).leaderboard()
+    line = board.set_index("method").loc["joint"]
+    assert line["r2"] == pytest.approx(figures.loc["R²", "after"], abs=1e-6)
+    with pytest.raises(InputError, match="numbers in both"):
+        pruning.summary(np.full((len(truth), 20, 2), 0.5), truth)
+
+
+def test_whole_numbers_are_numbers_with_a_score_of_numbers():
+    table = np.rint(regressors.table()).astype(int)
+    y = np.rint(regressors.Y[regressors.CHOOSE]).astype(int)
+    assert not prune(table, y=y, keep=3).problem.is_regression
+    for scoring in ("r2", make_scorer(mean_squared_error, greater_is_better=False)):
+        assert prune(table, y=y, keep=3, scoring=scoring).problem.is_regression
+    assert prune(table, y=y + 0.5, keep=3).problem.is_regression
+
+
+def test_fractions_that_are_no_numbers_of_regressors_are_refused():
+    shares = np.random.default_rng(0).random((40, 3))
+    for y in (np.arange(40) % 2, np.array(["no", "yes"] * 20)):
+        with pytest.raises(InputError, match=r"is not a label.*a score of numbers, such as r2"):
+            prune(shares, y=y)
+    with pytest.raises(InputError, match="are not all numbers"):
+        prune([["a", "b"]] * 4, y=[0.5, 1, 2, 3])
+    with pytest.raises(InputError, match="Member 1 holds NaN"):
+        prune(np.where(shares == shares[3, 1], np.nan, shares), y=shares[:, 0])
+    with pytest.raises(InputError, match="X_test has 3 rows but y_test has 2 numbers"):
+        prune(shares, y=shares[:, 0], keep=2).summary(shares[:3], [0.5, 1.5])

@@ -166,7 +166,8 @@ def _refuse_fractions(labels: Array, name: str) -> None:
         if bad.any():
             raise InputError(
                 f"{name} holds {float(block[bad][0]):.6g}, which is not a label. Give predicted "
-                "classes; turn probabilities into classes first, for instance by argmax."
+                "classes; turn probabilities into classes first, for instance by argmax. For "
+                "numbers of regressors, ask for a score of numbers, such as r2."
             )
 
 

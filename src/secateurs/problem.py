@@ -16,8 +16,8 @@ from sklearn.utils.validation import _num_samples
 from secateurs._labels import Array, as_labels
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
-from secateurs.measures._scoring import Scoring
-from secateurs.outputs._checks import as_numbers, check_weights
+from secateurs.measures._scoring import Scoring, is_of_numbers
+from secateurs.outputs._checks import as_numbers, check_weights, has_fractions
 from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of
 from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._scores import Scores
@@ -108,7 +108,7 @@ class Problem:
         if isinstance(ensemble, Problem):
             return ensemble.with_test(X_test, y_test, sample_weight_test)
         if not isinstance(ensemble, Ensemble):
-            ensemble = _recognised(ensemble, y, classes, names)
+            ensemble = _recognised(ensemble, y, classes, names, scoring)
         if y is None:
             raise InputError(
                 "{y} is missing. Give the true labels of the rows to choose on.", y=...
@@ -326,28 +326,43 @@ def _check_test(
             "{X_test} and {y_test} go together. Give both, or none.", X_test=..., y_test=...
         )
     if ensemble.is_regression:
-        return X_test, as_numbers(y_test, _num_samples(X_test))
-    labels = as_labels(y_test, "y_test").ravel()
+        labels = as_numbers(y_test, _num_samples(y_test))
+    else:
+        labels = as_labels(y_test, "y_test").ravel()
     rows: Any = X_test
     if isinstance(ensemble, Predictions):
         rows = ensemble.on(X_test, len(labels))
     n_rows = rows.votes.n_samples if isinstance(rows, Predictions) else _num_samples(rows)
     if n_rows != len(labels):
         raise InputError(
-            f"{{X_test}} has {n_rows} rows but {{y_test}} has {len(labels)} labels. "
-            "Give one true label for each row.",
+            f"{{X_test}} has {n_rows} rows but {{y_test}} has {len(labels)} "
+            f"{'numbers' if ensemble.is_regression else 'labels'}. Give one true value for each "
+            "row.",
             X_test=...,
             y_test=...,
         )
     return rows, labels
 
 
-def _recognised(model: Any, y: Any, classes: Any, names: Any) -> Ensemble:
+def _recognised(model: Any, y: Any, classes: Any, names: Any, scoring: Any) -> Ensemble:
     """Return models or predictions as an ensemble."""
     if is_table(model):
-        return Predictions(model, classes, names, None if np.ndim(y) == 0 else _num_samples(y))
+        n_labels = None if np.ndim(y) == 0 else _num_samples(y)
+        return Predictions(model, classes, names, n_labels, are_numbers(y, scoring))
     for name, value in (("classes", classes), ("names", names)):
         if value is not None:
             text = f"{{{name}}} is for predictions; models have their own. Leave it out."
             raise InputError(text, **{name: ...})
     return as_ensemble(model)
+
+
+def are_numbers(y: Any, scoring: Any) -> bool | None:
+    """Tell by the truth and the score whether predictions are numbers; None to look at them.
+
+    They are with a score of numbers, and with true values that are not all whole. They are not with
+    true values that are text or only 0 and 1, of which numbers may be probabilities.
+    """
+    if is_of_numbers(scoring) or has_fractions(y):
+        return True
+    truth = np.asarray(y)
+    return None if truth.dtype.kind in "iuf" and not np.isin(truth, (0, 1)).all() else False

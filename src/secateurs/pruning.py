@@ -102,7 +102,8 @@ def prune(
         The score that matters, by its name in scikit-learn (``sklearn.metrics.get_scorer_names``)
         or as ``scorer(estimator, X, y)``: for ``tolerance`` and ``pruner="auto"``, for methods
         with a ``scoring`` of their own, and in figures. Accuracy by default, for regressors R².
-        What needs probabilities takes the mean of the members', as the ensemble itself.
+        What needs probabilities takes the mean of the members', as the ensemble itself. Tables
+        of whole numbers are labels, unless this is a score of numbers.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in scores. Methods that count labels do not look at them when they
         choose.

@@ -172,3 +172,64 @@ def test_methods_tell_which_work_for_regression(shop):
     assert "comep" not in marked
     assert "numbers" in type_in("methods", "joint").out
     assert "numbers" in type_in("methods", "joint", "--json").json["outputs"]
+
+
+def made_table(rows, name="tree"):
+    return pd.DataFrame(regressors.table(rows=rows), columns=[f"{name} {m}" for m in range(20)])
+
+
+def test_tables_of_numbers_in_every_form(shop):
+    members = {}
+    for file, rows in (("val", regressors.CHOOSE), ("test", regressors.TEST)):
+        table = made_table(rows).assign(truth=regressors.Y[rows])
+        table.to_csv(f"{file}-numbers.csv", index=False)
+        table.to_parquet(f"{file}-numbers.parquet")
+        values, names = table.iloc[:, :-1].to_numpy(), table.columns[:-1].to_numpy(dtype=str)
+        np.savez(f"{file}-numbers.npz", numbers=values, y=table["truth"], names=names)
+    expected = prune(made_table(regressors.CHOOSE), y=regressors.Y[regressors.CHOOSE], keep=4)
+    for suffix in ("csv", "parquet", "npz"):
+        files = [f"{name}-numbers.{suffix}" for name in ("val", "test")]
+        words = ("prune", "--predictions", files[0], "--test", files[1])
+        words += () if suffix == "npz" else ("--target", "truth")
+        ended = type_in(*words, "-k", "4", "--json", "-o", f"{suffix}.json")
+        assert ended.json["names"] == expected.member_names
+        members[suffix] = ended.json["figures"]["R²"]
+        found = type_in("compare", *words[1:], "-k", "4", "--json").json["leaderboard"]
+        assert "joint" in {line["method"] for line in found}
+    kept = made_table(regressors.TEST)[expected.member_names].mean(axis=1)
+    truth = regressors.Y[regressors.TEST]
+    for figure in members.values():
+        assert figure["pruned"] == pytest.approx(r2_score(truth, kept), abs=1e-6)
+
+
+def test_whole_numbers_are_labels_unless_the_score_is_one_of_numbers(shop):
+    table = made_table(regressors.CHOOSE).round().astype(int)
+    table["truth"] = regressors.Y[regressors.CHOOSE].round().astype(int)
+    table.to_csv("whole.csv", index=False)
+    words = ("prune", "--predictions", "whole.csv", "--target", "truth", "-k", "3", "--json")
+    assert "accuracy, cross-fitted" in type_in(*words).json["figures"]
+    assert "R², cross-fitted" in type_in(*words, "--scoring", "r2").json["figures"]
+
+
+def test_numbers_that_may_be_probabilities_are_refused(shop):
+    shares = pd.DataFrame(np.random.default_rng(0).random((40, 3)), columns=list("abc"))
+    shares.assign(truth=np.arange(40) % 2).to_csv("shares.csv", index=False)
+    words = ("prune", "--predictions", "shares.csv", "--target", "truth", "-k", "2")
+    message = refused(3, *words)
+    assert "is not a label" in message
+    assert "--scoring r2" in message
+    assert type_in(*words, "--scoring", "r2").code == 0
+
+
+def test_tables_to_test_on_are_numbers_too(shop):
+    made_table(regressors.CHOOSE).assign(truth=regressors.Y[regressors.CHOOSE]).to_csv(
+        "val-numbers.csv", index=False
+    )
+    whole = made_table(regressors.TEST).round().astype(int)
+    whole.assign(truth=regressors.Y[regressors.TEST].round().astype(int)).to_csv(
+        "whole.csv", index=False
+    )
+    words = ("prune", "--predictions", "val-numbers.csv", "--target", "truth", "-k", "3")
+    assert type_in(*words, "--test", "whole.csv").code == 0
+    whole.assign(truth="much").to_csv("words.csv", index=False)
+    assert "'much' is not a finite number" in refused(3, *words, "--test", "words.csv")

@@ -50,10 +50,12 @@ class Inputs(NamedTuple):
         )
 
 
-def read_inputs(files: Files, trust: Trust, out: Output) -> Inputs:
+def read_inputs(files: Files, trust: Trust, out: Output, scoring: str | None = None) -> Inputs:
     """Read and check everything that a pruning needs, before any work."""
     with out.progress("reading"):
-        return (_predictions if files.predictions else _model)(files, trust, out)
+        if files.predictions is not None:
+            return _predictions(files, trust, out, scoring)
+        return _model(files, trust, out)
 
 
 def check_files(files: Files) -> None:
@@ -142,18 +144,25 @@ def _as_ensemble(path: Path, model: Any) -> Any:
     return ensemble
 
 
-def _predictions(files: Files, trust: Trust, out: Output) -> Inputs:
+def _predictions(files: Files, trust: Trust, out: Output, scoring: str | None) -> Inputs:
     import numpy as np
+
+    from secateurs.measures._scoring import is_of_numbers
 
     assert files.predictions is not None
     limits = (files.ignore, trust.max_unpacked)
-    found = read_predictions(files.predictions, files.target, files.labels, *limits)
+    numbers = is_of_numbers(scoring)
+    found = read_predictions(
+        files.predictions, files.target, files.labels, *limits, numbers=numbers
+    )
     ensemble = found.ensemble()
     _check_members(files.predictions, ensemble.n_members)
-    check_counts(files.predictions, found.y, np.unique(found.y), out)
+    check_counts(files.predictions, found.y, () if found.numbers else np.unique(found.y), out)
     if files.test is None:
         return Inputs(ensemble, None, found.y)
-    test = read_predictions(files.test, files.target, files.test_labels, *limits)
+    test = read_predictions(
+        files.test, files.target, files.test_labels, *limits, numbers=found.numbers
+    )
     check_same_members(found, test)
     return Inputs(ensemble, None, found.y, test.ensemble(), test.y)
 

@@ -299,9 +299,9 @@ FILES = bundled(
     IGNORE,
     file_option(
         "--predictions",
-        help="Predictions instead of MODEL and DATA: one column of labels per member (.csv, "
-        ".parquet, .npy), or .npz with votes or probabilities (rows × members × classes), y, "
-        "classes, names.",
+        help="Predictions instead of MODEL and DATA: one column of labels or numbers per member "
+        "(.csv, .parquet, .npy), or .npz with votes, numbers or probabilities (rows × members × "
+        "classes), y, classes, names.",
     ),
     file_option("--labels", help="True labels of the predictions, if in a separate file."),
     file_option(

@@ -1,4 +1,4 @@
-"""Predictions instead of a model: tables of labels, or arrays of labels or probabilities."""
+"""Predictions instead of a model: tables or arrays of labels, numbers or probabilities."""
 
 import zipfile
 from dataclasses import dataclass, replace
@@ -15,20 +15,21 @@ _EXACT_FLOATS = 2**53  # beyond, neighbouring integers share a float
 
 @dataclass(frozen=True)
 class Predicted:
-    """Predictions of all members on some rows, and the true labels."""
+    """Predictions of all members on some rows, and the true labels, or numbers of regressors."""
 
     path: Path
     table: Any
     y: Any = None
     classes: Any = None
     names: list[str] | None = None
+    numbers: bool = False
 
     def ensemble(self) -> Any:
         """Return them as an `Ensemble`, naming the file in any refusal."""
         from secateurs.outputs._predictions import Predictions
 
         with about(self.path):
-            return Predictions(self.table, self.classes, self.names)
+            return Predictions(self.table, self.classes, self.names, numbers=self.numbers)
 
 
 def read_predictions(
@@ -37,8 +38,13 @@ def read_predictions(
     labels: Path | None,
     ignore: tuple[str, ...],
     max_unpacked: float,
+    *,
+    numbers: bool = False,
 ) -> Predicted:
-    """Read predictions with their true labels, from the same file or another."""
+    """Read predictions with their true labels, from the same file or another.
+
+    They are numbers if that is said, and if some are not whole.
+    """
     arrays = kind_of(path) in ("npy", "zip")
     if arrays:
         found = _from_arrays(path, max_unpacked)
@@ -50,6 +56,10 @@ def read_predictions(
         hint = "Add an array y" if arrays else "Name their column with --target"
         raise Refusal("no_labels", f"{path} has no true labels. {hint}, or give --labels.")
     _check_shape(found, labels or path)
+    if found.table.ndim == 3:
+        return _among_classes(found, labels or path)
+    if numbers or found.numbers or _look_like_numbers(found):
+        return _all_numbers(found, labels or path)
     return _same_coding(found, labels or path)
 
 
@@ -70,6 +80,8 @@ def check_same_members(first: Predicted, test: Predicted) -> None:
 
 
 def _kind(found: Predicted) -> str:
+    if found.numbers:
+        return "numbers"
     if found.classes is None:
         return "labels"
     return f"probabilities of {shown(sorted(found.classes.tolist()), 5)}"
@@ -79,12 +91,12 @@ def _from_arrays(path: Path, max_unpacked: float) -> Predicted:
     import numpy as np
 
     arrays = _label_arrays(path, max_unpacked)
-    given = [name for name in ("votes", "probabilities") if name in arrays]
+    given = [name for name in ("votes", "numbers", "probabilities") if name in arrays]
     if len(given) != 1:
         raise Refusal(
             "arrays",
-            f"{path} has the arrays {shown(sorted(arrays)) or 'none'}. Give either votes (rows × "
-            "members) or probabilities (rows × members × classes).",
+            f"{path} has the arrays {shown(sorted(arrays)) or 'none'}. Give either votes or "
+            "numbers (rows × members), or probabilities (rows × members × classes).",
         )
     table = arrays[given[0]]
     n_axes = 3 if given == ["probabilities"] else 2
@@ -98,7 +110,7 @@ def _from_arrays(path: Path, max_unpacked: float) -> Predicted:
     y = arrays.get("y")
     if y is not None and y.ndim != 1:
         raise Refusal("shape", f"{path} has y of shape {y.shape}. Give one label per row.")
-    return Predicted(path, table, y, arrays.get("classes"), names)
+    return Predicted(path, table, y, arrays.get("classes"), names, given == ["numbers"])
 
 
 def _label_arrays(path: Path, max_unpacked: float) -> dict[str, Any]:
@@ -212,8 +224,6 @@ def _same_coding(found: Predicted, labels: Path) -> Predicted:
     import numpy as np
     import pandas as pd
 
-    if found.table.ndim == 3:
-        return _among_classes(found, labels)
     values = found.table
     votes, y = _as_numbers(values), _as_numbers(np.asarray(found.y))
     if votes is None or y is None:  # text on one side is text on both
@@ -228,6 +238,46 @@ def _same_coding(found: Predicted, labels: Path) -> Predicted:
             f"{shown(predicted, 5)}, true are {shown(true, 5)}. Give both in the same coding.",
         )
     return replace(found, table=votes, y=y)
+
+
+def _look_like_numbers(found: Predicted) -> bool:
+    """Tell whether predictions are of regressors: some are not whole, and no labels explain it."""
+    import numpy as np
+
+    from secateurs.outputs._checks import has_fractions
+    from secateurs.problem import are_numbers
+
+    votes, y = _as_numbers(found.table), _as_numbers(np.asarray(found.y))
+    if votes is None or y is None:
+        return False
+    told = are_numbers(y, None)
+    return has_fractions(votes) if told is None else told
+
+
+def _all_numbers(found: Predicted, labels: Path) -> Predicted:
+    """Return predictions and true values as finite numbers."""
+    import numpy as np
+    import pandas as pd
+
+    both = []
+    for values, path in ((found.table, found.path), (np.asarray(found.y), labels)):
+        flat = pd.to_numeric(pd.Series(values.ravel()), errors="coerce").to_numpy(dtype=float)
+        bad = ~np.isfinite(flat)
+        if bad.any():
+            row, place = divmod(int(bad.argmax()), values.size // len(values))
+            told = values.reshape(len(values), -1)[row, place]
+            column = f", column {_column(found, place)}" if values.ndim == 2 else ""
+            raise Refusal(
+                "no_number",
+                f"{path}{column}, row {row + 1}: {str(told)[:40]!r} is not a finite number. Give "
+                "numbers, predicted and true.",
+            )
+        both.append(flat.reshape(values.shape))
+    return replace(found, table=both[0], y=both[1], numbers=True)
+
+
+def _column(found: Predicted, place: int) -> Any:
+    return found.names[place] if found.names else place + 1
 
 
 def _among_classes(found: Predicted, labels: Path) -> Predicted:
@@ -297,10 +347,10 @@ def _check_whole(found: Predicted, votes: Any, y: Any, labels: Path) -> None:
         bad = ~np.isfinite(values) | (values != np.round(values))
         if bad.any():
             row, place = (int(index) for index in np.argwhere(bad)[0])
-            names = found.names if values is votes else None
-            column = f", column {names[place] if names else place + 1!r}" if values is votes else ""
+            column = f", column {_column(found, place)}" if values is votes else ""
             raise Refusal(
                 "no_label",
                 f"{path}{column}, row {row + 1}: {values[row, place]:g} is not a label. "
-                "Give classes; put probabilities (rows × members × classes) into an .npz file.",
+                "Give classes; put probabilities (rows × members × classes) into an .npz file. "
+                "For numbers of regressors, give --scoring r2.",
             )

@@ -81,7 +81,7 @@ def compare(
     check_files(files)
     limits.check()
     targets.check((".csv",))
-    inputs = read_inputs(files, trust, out)
+    inputs = read_inputs(files, trust, out, method.scoring)
     for size in keep:
         check_keep(size, inputs.ensemble.n_members, out)
     limits = limits.with_costs(inputs.ensemble.names)

@@ -102,7 +102,7 @@ def prune(
     check_files(files)
     targets = targets.named_for(None if files.predictions else files.model)
     targets.check(MODELS if files.predictions is None else (".json",))
-    inputs = read_inputs(files, trust, out)
+    inputs = read_inputs(files, trust, out, method.scoring)
     chosen = pruner or default(inputs.ensemble.is_regression)
     method.check(chosen)
     check_keep(size.keep, inputs.ensemble.n_members, out)

@@ -18,6 +18,7 @@ from secateurs.evaluation._cost_rules import largest
 from secateurs.evaluation._curves import score
 from secateurs.evaluation._rows import Split
 from secateurs.exceptions import BudgetError, InputError
+from secateurs.outputs._predictions import Predictions
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 
@@ -222,6 +223,8 @@ def n_bytes(ensemble: Ensemble, members: Sequence[int]) -> int:
 def own_vote(ensemble: Ensemble, X: Any, members: Sequence[int]) -> NDArray[Any]:
     """Return what members answer together, as in their ensemble: labels, or numbers."""
     prepared = ensemble.prepare(X)
+    if isinstance(ensemble, Predictions) and ensemble.is_regression:
+        return ensemble.scores.average(members)  # of those that have a value
     if ensemble.is_regression:
         answers = [ensemble.numbers(prepared, member) for member in members]
         weights = None if ensemble.weights is None else ensemble.weights[list(members)]

@@ -254,6 +254,12 @@ def _scorer(scoring: Any, of_numbers: bool) -> Callable[..., Any]:
     return scoring
 
 
+def is_of_numbers(scoring: Any) -> bool:
+    """Tell whether a name or scorer is known as a score of numbers rather than of classes."""
+    name = scoring if isinstance(scoring, str) else _name_of(scoring) if scoring else ""
+    return _is_of_numbers(name)
+
+
 def _is_of_numbers(name: str) -> bool:
     return _OF_NUMBERS.fullmatch(name) is not None
 

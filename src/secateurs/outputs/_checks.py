@@ -115,6 +115,19 @@ def check_weights(
     return checked
 
 
+def has_fractions(values: Any) -> bool:
+    """Tell whether some values are finite numbers that are not whole."""
+    numbers: Array = values.compressed() if np.ma.isMaskedArray(values) else np.asarray(values)
+    if numbers.dtype.kind == "O":  # columns of several kinds
+        try:
+            numbers = numbers.astype(float)
+        except (TypeError, ValueError):
+            return False
+    if numbers.dtype.kind != "f":
+        return False
+    return bool((np.isfinite(numbers) & (numbers != np.floor(numbers))).any())
+
+
 def fill_missing(votes: Any) -> Array:
     """Return masked votes with some label in place of the missing ones."""
     mask = np.ma.getmaskarray(votes)

@@ -1,4 +1,4 @@
-"""Predictions instead of models: labels, or probabilities of classes."""
+"""Predictions instead of models: labels, probabilities of classes, or numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from secateurs._labels import Array, as_labels, is_text, one_hot
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs._checks import as_column
+from secateurs.outputs._checks import as_column, has_fractions
 from secateurs.outputs._coding import find_classes, plain_text
 from secateurs.outputs._scores import ScoreFiller, Scores
 from secateurs.outputs._tables import as_table
@@ -26,9 +26,10 @@ class Predictions(Ensemble):
     Parameters
     ----------
     table : array-like, dict or list of arrays
-        Labels (samples × members), as an array, masked array or data frame; or probabilities
-        (samples × members × classes). Or a dict of name to labels (n_samples,) or probabilities
-        (n_samples, n_classes) of a member, as an array, Series or data frame; or a list of these.
+        Labels or numbers (samples × members), as an array, masked array or data frame; or
+        probabilities (samples × members × classes). Or a dict of name to labels or numbers
+        (n_samples,) or probabilities (n_samples, n_classes) of a member, as an array, Series or
+        data frame; or a list of these.
     classes : array-like of shape (n_classes,), optional
         The labels, in the order of the probabilities. By default the column names of data frames
         in a dict, else 0, 1, 2, …
@@ -36,6 +37,8 @@ class Predictions(Ensemble):
         Names of the members. By default those of a dict, or the column names of a data frame.
     n_labels : int, optional
         Number of true labels, by which samples and members are told apart.
+    numbers : bool, optional
+        Whether these are numbers, of regressors. By default, if some are not whole.
 
     Examples
     --------
@@ -47,27 +50,37 @@ class Predictions(Ensemble):
     ['oak', 'fir']
     """
 
+    votes: Any  # Votes; of numbers, Scores
+
     def __init__(
-        self, table: Any, classes: Any = None, names: Any = None, n_labels: int | None = None
+        self,
+        table: Any,
+        classes: Any = None,
+        names: Any = None,
+        n_labels: int | None = None,
+        numbers: bool | None = None,
     ) -> None:
         found = as_table(table, classes, names, n_labels)
         self._by_member, self._given = found.by_member, (classes, names)
         self._probabilities: Array | None = None
+        are_numbers = has_fractions(found.values) if numbers is None else numbers
         if found.classes is not None:
             missing: Array = np.any(np.ma.getmaskarray(found.values), axis=2)
             values = np.where(missing[:, :, None], 0, np.ma.getdata(found.values))
             self._probabilities, self.soft = values, True
             codes = values.argmax(axis=2).T
             self.votes = Votes.from_codes(codes, found.classes, None, missing.T, found.names)
+        elif are_numbers and classes is None:
+            self.votes, self.soft = replace(_as_scores(found.values), names=found.names), True
         else:
             self.votes = replace(Votes.encode(found.values), names=found.names)
         super().__init__(table, range(self.votes.n_members), self.votes.classes)
         if classes is not None:
             self._check_known(self.classes, as_labels(classes, "classes").ravel(), "A member")
 
-    def with_labels(self, y: ArrayLike) -> Votes:
+    def with_labels(self, y: ArrayLike) -> Votes | Scores:
         """Return the votes with true labels; those of probabilities are among their classes."""
-        if self.soft:
+        if self.soft and not self.is_regression:
             self._check_known(find_classes(as_column(y)), self.classes, "y")
         return self.votes.with_labels(y)
 
@@ -79,7 +92,7 @@ class Predictions(Ensemble):
             if set(given) == set(self.names):  # in another order, perhaps
                 picked = {name: table[name] for name in self.names}
                 table = picked if isinstance(table, Mapping) else table[self.names]
-            found = Predictions(table, *self._given, n_labels)
+            found = Predictions(table, *self._given, n_labels, self.is_regression or None)
         if found.n_members != self.n_members:
             raise InputError(
                 f"The table to test on has {found.n_members} members, the one pruned "
@@ -92,10 +105,10 @@ class Predictions(Ensemble):
                 "predictions of the same members."
             )
         other = self.soft and not np.array_equal(found.classes, self.classes)
-        if found.soft != self.soft or other:
+        if found.soft != self.soft or found.is_regression != self.is_regression or other:
             raise InputError(
                 "The tables to choose and to test on differ in kind or classes. Give labels in "
-                "both, or probabilities of the same classes."
+                "both, numbers in both, or probabilities of the same classes."
             )
         return found
 
@@ -113,7 +126,9 @@ class Predictions(Ensemble):
 
     @cached_property
     def scores(self) -> Scores:
-        """The probabilities; 1 for the label of a member that has none."""
+        """The probabilities, 1 for the label of a member that has none; or the numbers."""
+        if isinstance(self.votes, Scores):
+            return self.votes
         if self._probabilities is not None:
             values = self._probabilities
             if self.votes.has_missing:
@@ -135,6 +150,9 @@ class Predictions(Ensemble):
     def codes(self, X: Any, member: int) -> Array:
         return self.votes.codes([member])[0][X]
 
+    def numbers(self, X: Any, member: int) -> NDArray[np.float64]:
+        return self.scores.values(member)[X]
+
     def contribution(self, X: Any, member: int) -> NDArray[np.float64]:
         if self._probabilities is not None:
             return self._probabilities[X, member].astype(float)
@@ -155,3 +173,17 @@ class Predictions(Ensemble):
             return self.model.iloc[:, list(members)]
         as_array = np.ma.asanyarray if self.votes.has_missing else np.asarray
         return as_array(self.model)[:, list(members)]
+
+
+def _as_scores(values: Any) -> Scores:
+    """Return a table of numbers, checked."""
+    table = np.ma.asanyarray(values)
+    if table.dtype.kind not in "biuf":
+        try:
+            table = table.astype(float)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"Predictions hold {table.dtype} values, which are not all numbers. The true "
+                "values are numbers, or the score is one of numbers; give predicted numbers."
+            ) from None
+    return Scores.encode(table)

@@ -1,7 +1,4 @@
-"""Predictions as people have them, put into one array: labels, or probabilities of classes.
-
-Numbers, a third kind, would be told apart in `as_table`, as probabilities are.
-"""
+"""Predictions as people have them, in one array: labels, numbers, or probabilities of classes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,10 +21,10 @@ class Table:
     Attributes
     ----------
     values : array-like
-        Labels (samples × members), or probabilities (samples × members × classes); masked where a
-        member has none.
+        Labels or numbers (samples × members), or probabilities (samples × members × classes);
+        masked where a member has none.
     classes : ndarray of shape (n_classes,) or None
-        The labels that probabilities are of, sorted; None for a table of labels.
+        The labels that probabilities are of, sorted; None for labels and numbers.
     names : ndarray of shape (n_members,) or None
         Names of the members, if they have any.
     by_member : bool

@@ -21,6 +21,7 @@ from secateurs._labels import Array
 from secateurs._methods import method_of, methods_for_numbers, short_name
 from secateurs._text import listed
 from secateurs.exceptions import InputError
+from secateurs.outputs._checks import has_fractions
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
@@ -347,14 +348,6 @@ def _frame(votes: Votes | VoteStore | Scores) -> Any:
     import pandas as pd
 
     return pd.DataFrame(columns=pd.Index(list(map(str, votes.names)), dtype=object))
-
-
-def has_fractions(values: Any) -> bool:
-    """Tell whether some values are finite numbers that are not whole."""
-    numbers = np.ma.getdata(values) if np.ma.isMaskedArray(values) else np.asarray(values)
-    if numbers.dtype.kind != "f":
-        return False
-    return bool((np.isfinite(numbers) & (numbers != np.floor(numbers))).any())
 
 
 def in_memory(votes: Any) -> Any:
