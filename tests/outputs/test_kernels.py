@@ -1,9 +1,17 @@
 """The kernels, one by one; `make uncompiled` runs these as plain Python."""
 
+import math
+
 import numpy as np
 import pytest
 
-from secateurs.outputs import _pair_kernels, _score_kernels, _tree_kernels, _vote_kernels
+from secateurs.outputs import (
+    _pair_kernels,
+    _score_kernels,
+    _selection_kernels,
+    _tree_kernels,
+    _vote_kernels,
+)
 from secateurs.outputs._packing import bits_of
 
 rng = np.random.default_rng(7)
@@ -265,3 +273,79 @@ def test_products_of_errors_are_added_up(kind, largest, n_samples):
     assert sums.tolist() == np.diag(products).tolist()
     assert counts.tolist() == (~gaps).sum(axis=1).tolist()
     assert _score_kernels.largest_error(cells, truth, shift, missing) == np.abs(off).max()
+
+
+def added(cells, missing, sums, counts):
+    """The sums and counts of a set with a member: (components, samples) and (samples,)."""
+    present = cells[0] != missing
+    return sums + np.where(present, cells, 0), counts + present
+
+
+@pytest.mark.parametrize("n_samples", [1, 63, 64, 65, 1024, 1100])
+def test_logarithms_of_means_are_added_up(n_samples):
+    one, least = 1 << 14, 2.0**-52
+    cells = rng.choice([0, 0, 1, 300, one], size=(3, n_samples)).astype(np.int16)
+    sums = rng.choice([0, 7, 2 * one, 3 * one], size=n_samples)
+    shares = np.clip((sums + cells) / (4 * one), least, 1 - least)
+    expected = [math.fsum(map(math.log, row)) for row in shares]
+    totals, seen = np.empty((2, 3))
+    _selection_kernels.whole_mean_logs(cells, 1 / (4 * one), sums.astype(float), totals)
+    np.testing.assert_allclose(totals, expected, rtol=1e-13)
+    weights, counts = rng.integers(1, 4, n_samples).astype(float), np.full(n_samples, 3)
+    counts[0] = sums[0] = 0
+    cells[:, 0] = cells[1, -1:] = -(2**15)
+    _selection_kernels.mean_logs(cells, -(2**15), one, sums, counts, weights, totals, seen)
+    for member in range(3):
+        total, present = added(cells[member, None], -(2**15), sums, counts)
+        rows = np.flatnonzero(present)
+        logs = np.log(np.clip(total[0, rows] / (present[rows] * one), least, 1 - least))
+        assert totals[member] == pytest.approx(math.fsum(weights[rows] * logs), rel=1e-12)
+        assert seen[member] == weights[rows].sum()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_hits_and_losses_of_means_are_added_up(n_classes):
+    one, missing, n_samples = 1 << 14, -(2**15), 40
+    n_components = 1 if n_classes == 2 else n_classes
+    shape = (4, n_components, n_samples)
+    cells = rng.choice([0, one // 4, one // 2, one], size=shape).astype(np.int16)
+    cells[np.repeat(rng.random((4, 1, n_samples)) < 0.3, n_components, axis=1)] = missing
+    sums, counts = added(cells[0], missing, np.zeros(shape[1:], dtype=np.int64), 0)
+    truth, weights = rng.integers(n_classes, size=n_samples), rng.random(n_samples)
+    targets = rng.random(shape[1:])
+    hits, seen = np.zeros((2, 4, n_classes))
+    state = cells, missing, one, n_classes == 2, sums, counts
+    _selection_kernels.mean_hits(*state, truth, weights, hits, seen)
+    losses, shares = np.empty((2, 4))
+    state = cells, missing, 1 / one, sums, counts, targets, weights
+    for squared in (True, False):
+        _selection_kernels.mean_losses(*state, squared, losses, shares)
+        for member in range(4):
+            total, present = added(cells[member], missing, sums, counts)
+            rows = np.flatnonzero(present)
+            mean = total[:, rows] / (present[rows] * one)
+            both = np.stack([1 - mean[0], mean[0]]) if n_classes == 2 else mean
+            right = both.argmax(axis=0) == truth[rows]
+            for label in range(n_classes):
+                of_label = weights[rows] * (truth[rows] == label)
+                assert seen[member, label] == pytest.approx(of_label.sum())
+                assert hits[member, label] == pytest.approx((of_label * right).sum())
+            off = np.abs(mean - targets[:, rows]) ** (2 if squared else 1)
+            assert losses[member] == pytest.approx((weights[rows] * off).sum())
+            assert shares[member] == pytest.approx(weights[rows].sum())
+
+
+def test_hits_of_votes_are_added_up():
+    codes = rng.integers(4, size=(5, 50)).astype(np.uint8)  # 3 stands for none
+    tally = (codes[:2, :, None] == np.arange(3)).sum(axis=0).astype(np.int32)
+    winner = np.where(tally.any(axis=1), tally.argmax(axis=1), -1)
+    truth, weights = rng.integers(3, size=50), np.ones(50)
+    hits, seen = np.zeros((2, 5, 3))
+    _selection_kernels.vote_hits(codes, tally, winner, truth, weights, hits, seen)
+    for member in range(5):
+        votes = tally + (codes[member][:, None] == np.arange(3))
+        answered = votes.any(axis=1)
+        right = answered & (votes.argmax(axis=1) == truth)
+        for label in range(3):
+            assert seen[member, label] == (answered & (truth == label)).sum()
+            assert hits[member, label] == (right & (truth == label)).sum()
