@@ -351,7 +351,12 @@ def test_senseless_parameters_are_refused(parameters, told):
 
 @pytest.mark.parametrize(
     ("weights", "told"),
-    [([1.0], r"shape \(1,\)"), ([-1] * 20, "0 or more"), ([0] * 20, "not all 0"), ("a", "numbers")],
+    [
+        ([1.0], r"shape \(1,\)"),
+        ([-1] * 20, "zero or more"),
+        ([0] * 20, "not all zero"),
+        ("a", "numbers"),
+    ],
 )
 def test_senseless_weights_are_refused(weights, told):
     with pytest.raises(InputError, match=f"sample_weight.*{told}"):

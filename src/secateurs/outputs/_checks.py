@@ -111,7 +111,9 @@ def check_weights(
             **{name: ...},
         )
     if not np.isfinite(checked).all() or (checked < 0).any() or not checked.any():
-        raise InputError(f"{{{name}}} must be finite and 0 or more, not all 0.", **{name: ...})
+        raise InputError(
+            f"{{{name}}} must be finite, zero or more, and not all zero.", **{name: ...}
+        )
     return checked
 
 
