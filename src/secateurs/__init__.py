@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from secateurs.engines._environment import show_versions as show_versions
     from secateurs.outputs._collect import collect_scores as collect_scores
     from secateurs.outputs._collect import collect_votes as collect_votes
+    from secateurs.outputs._score_store import ScoreStore as ScoreStore
     from secateurs.outputs._scores import Scores as Scores
     from secateurs.outputs._store import VoteStore as VoteStore
     from secateurs.outputs._votes import Votes as Votes
@@ -41,6 +42,7 @@ def _homes() -> dict[str, str]:
         "Votes": "secateurs.outputs._votes",
         "Scores": "secateurs.outputs._scores",
         "VoteStore": "secateurs.outputs._store",
+        "ScoreStore": "secateurs.outputs._score_store",
         "measures": "secateurs.measures",
         **{method.pruner: method.home for method in METHODS.values()},
         "EPFD": "secateurs.distributed",

@@ -19,6 +19,7 @@ TIE = 1e-12
 _BACKFIT_ROUNDS = 100
 
 Mask = NDArray[np.bool_]
+Progress = Callable[[int, int, float | None], None]  # steps done, in total, the best value so far
 
 
 class Choice(NamedTuple):

@@ -14,7 +14,7 @@ from processes import with_path
 from secateurs import Votes, VoteStore, collect_votes
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs import _store as store
+from secateurs.outputs import _store_base as store
 from secateurs.outputs._collect import votes_of
 from secateurs.outputs._fingerprint import fingerprint
 from secateurs.outputs._packing import empty_packing
@@ -145,7 +145,7 @@ def test_a_store_that_is_half_filled_is_filled_up(tmp_path, monkeypatch):
 
 FILLED = """
 import os, signal, sys
-from secateurs.outputs import _store as store
+from secateurs.outputs import _store_base as store
 from secateurs.outputs._fingerprint import fingerprint
 from secateurs.outputs._packing import empty_packing
 from secateurs import collect_votes

@@ -18,13 +18,12 @@ from secateurs.engines._checkpoints import Checkpoints
 from secateurs.engines._executors import ambient_engine, engine_for, running
 from secateurs.engines._transport import Indices, vote_source
 from secateurs.exceptions import InputError
-from secateurs.outputs._store import VoteStore
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner, SpreadPruner
-from secateurs.pruners._comep import COMEP, Progress
+from secateurs.pruners._comep import COMEP
 from secateurs.pruners._parameters import check_option, is_whole, resolve_keep
 from secateurs.pruners._selector import as_pruner
-from secateurs.search import Choice, tied_best
+from secateurs.search import Choice, Progress, tied_best
 
 
 class GroupedPruner(SpreadPruner):
@@ -40,6 +39,7 @@ class GroupedPruner(SpreadPruner):
     random_state: Any
 
     # These depend on the pruner applied to each group.
+    outputs = property(attrgetter("inner.outputs"))
     takes_missing = property(attrgetter("inner.takes_missing"))
     may_keep_fewer = property(attrgetter("inner.may_keep_fewer"))
     may_decide_size = property(attrgetter("inner.may_decide_size"))
@@ -50,7 +50,7 @@ class GroupedPruner(SpreadPruner):
     def inner(self) -> BasePruner:
         """The pruner applied to each group."""
 
-    def _check_parameters(self, votes: Votes | VoteStore) -> None:
+    def _check_parameters(self, votes: Any) -> None:
         if not callable(self.criterion):
             check_option("criterion", self.criterion, ("accuracy", "objective"))
         whole = is_whole(self.n_groups)
@@ -63,7 +63,7 @@ class GroupedPruner(SpreadPruner):
 
     def _select(
         self,
-        votes: Votes | VoteStore,
+        votes: Any,
         n_keep: int | None,
         rng: np.random.RandomState,
         executor: Any = None,
@@ -120,7 +120,7 @@ class GroupedPruner(SpreadPruner):
             self.weights_ = results[winner].weights
         return Choice(results[winner].members.tolist(), results[winner].scores)
 
-    def _score(self, votes: Votes | VoteStore, result: Result) -> float:
+    def _score(self, votes: Any, result: Result) -> float:
         if result.accuracy is not None:
             return result.accuracy
         if callable(self.criterion):
@@ -168,9 +168,11 @@ class EPFD(GroupedPruner):
         Number of groups (m). "auto" is √(n/k) for n members and k to keep, which makes the two
         rounds about equally long; where the pruner decides its size, k is a tenth of n.
     criterion : {"accuracy", "objective"} or callable, default="accuracy"
-        What decides between the results: the accuracy of the vote, the pruner's own objective, or
-        ``criterion(votes, members)``, where larger is better. The result of the second round wins
-        unless a group's is strictly better; only results of the requested size compete.
+        What decides between the results: the accuracy of the vote, of numbers their mean squared
+        error; the pruner's own objective; or ``criterion(votes, members)``, where larger is
+        better. Where the pruner works with probabilities, the vote is by their mean. The result of
+        the second round wins unless a group's is strictly better; only results of the requested
+        size compete.
     n_jobs : int or None, default=None
         Number of groups pruned in parallel, by joblib under its ``parallel_config``.
     random_state : int, RandomState or None, default=None

@@ -18,7 +18,7 @@ from secateurs.engines._transport import Indices, VoteSlice, VoteSource
 from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
-from secateurs.pruners._comep import Progress
+from secateurs.search import Progress
 
 _QUICK_BYTES = 1 << 24  # votes up to this size are read group by group, without a thread
 _TASKS_PER_WORKER = 8  # at least, where there are enough groups; each costs messages
@@ -99,7 +99,7 @@ class Rounds:
         else:
             self._run_by_joblib(jobs, finished)
 
-    def _votes_of(self, jobs: Sequence[Job]) -> Iterator[Votes]:
+    def _votes_of(self, jobs: Sequence[Job]) -> Iterator[Any]:
         """Yield the votes of each group; large ones are read ahead in a thread."""
         groups = [VoteSlice(self.source.votes, job.members) for job in jobs]
         if len(groups) == 1 or self.source.votes.nbytes < _QUICK_BYTES:
@@ -160,21 +160,31 @@ def _numbered(place: int, group: VoteSlice, job: Job) -> tuple[int, Result]:
     return place, _prune(group.load(), job)
 
 
-def _prune(votes: Votes, job: Job) -> Result:
+def _prune(votes: Any, job: Job) -> Result:
     """Prune a group; a group that is not larger than ``n_keep`` stays whole."""
     pruner = job.pruner.with_keep(None if job.n_keep is None else min(job.n_keep, votes.n_members))
     if job.seed is not None:
         pruner.seed(job.seed)
     pruner.fit(votes)
     chosen, weights = pruner.member_indices_, getattr(pruner, "weights_", None)
-    accuracy = None
-    if job.asks_accuracy and weights is None:
-        accuracy = votes.accuracy(chosen)
-    elif job.asks_accuracy:
-        accuracy = pruner.score(votes, votes.classes[votes.truth])
+    accuracy = _accuracy(votes, chosen, weights) if job.asks_accuracy else None
     objective = getattr(pruner, "objective_", None)
     worth = None if objective is None else float(objective)
     return Result(job.members[chosen], pruner.scores_, worth, accuracy, weights)
+
+
+def _accuracy(outputs: Any, members: Indices, weights: Any) -> float:
+    """Return the accuracy of the vote; of numbers, the mean squared error of their mean, negative.
+
+    Samples on which no member predicts a number are left out.
+    """
+    if isinstance(outputs, Votes) and weights is None:
+        return outputs.accuracy(members)
+    answers = outputs.vote(members, weights=weights)
+    if len(outputs.classes):
+        return float((answers == outputs.classes[outputs.truth]).mean())
+    off = answers - outputs.truth
+    return -float((off[~np.isnan(off)] ** 2).mean())
 
 
 def _as_dict(result: Result) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Checkpoints of long runs, kept beside the vote store: the next run continues from there."""
+"""Checkpoints of long runs, kept beside the store: the next run continues from there."""
 
 import hashlib
 import io
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from secateurs import __version__
 from secateurs.exceptions import cause_of
-from secateurs.outputs._store import VoteStore
-from secateurs.outputs._votes import Votes
+from secateurs.outputs._store_base import Store
 from secateurs.persistence._files import write_file
 
 
@@ -28,9 +27,9 @@ class Checkpoints:
     that is damaged, or belongs elsewhere, counts as not there.
     """
 
-    def __init__(self, votes: Votes | VoteStore, *identity: Any) -> None:
+    def __init__(self, votes: Any, *identity: Any) -> None:
         self._folder: Path | None = None
-        if isinstance(votes, VoteStore):
+        if isinstance(votes, Store):
             labels = zlib.crc32(votes.truth.tobytes())
             try:
                 key = joblib.hash((__version__, votes.id, labels, identity))

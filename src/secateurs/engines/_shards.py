@@ -1,89 +1,195 @@
-"""Exact TDAS over shards: the same numbers as on one machine, from votes too large for it.
+"""Exact objectives over shards: the numbers of one machine, from outputs too large for it.
 
-The table of votes is cut in one of two ways. A shard of *members* receives the votes of a chosen
-member and returns the distances to it. A shard of *rows* counts label pairs of all members on its
-rows; the counts add up. Shards have no state: what one worker loses, any other makes again.
+The table of votes or scores is cut in one of two ways. A shard of *members* receives what a chosen
+member predicts and returns what it is worth beside those of the shard. A shard of *rows* counts
+pairs of all members on its rows; the counts add up. Shards have no state: what one worker loses,
+any other makes again.
 """
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from secateurs._labels import MemberIndices
+from secateurs._labels import Array, MemberIndices
 from secateurs.engines._checkpoints import Checkpoints
 from secateurs.engines._executors import Engine, engine_for, gather, running
 from secateurs.engines._limits import limits
 from secateurs.engines._transport import Indices, VoteSource, vote_source
 from secateurs.measures._pair import Floats, pair_matrix
-from secateurs.objectives import TDAS, Profile
+from secateurs.objectives import PairObjective
 from secateurs.outputs._pair_kernels import WORD_BITS
-from secateurs.outputs._store import VoteStore
-from secateurs.outputs._votes import Votes, empty_tables
+from secateurs.outputs._store_base import Store, in_memory
+from secateurs.outputs._votes import Votes
 
-_SENT_CELLS = 1 << 22  # cells of joint counts per message
+
+class Piece(Protocol):
+    """What a worker holds of a shard of members."""
+
+    def rows_of(self, chosen: Any, ticket: Any) -> Floats:
+        """Return what members held elsewhere are worth beside those here."""
 
 
 class Shards(ABC):
-    """Votes in shards, held by workers."""
+    """Votes or scores in shards, held by workers."""
 
     def __init__(self, source: VoteSource, engine: Engine, held: list[Any]) -> None:
         self._votes, self._engine, self._held = source.votes, engine, held
 
-    def _apply(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+    def apply(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """Return the result of a function for each shard."""
         engine = self._engine
         return gather(engine, [engine.submit(function, held, *args) for held in self._held])
 
     @abstractmethod
-    def profile(self) -> tuple[Profile, NDArray[np.int64]]:
-        """Return the members' profile, and their counts by vote and true label."""
+    def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """Return the results of a function of what is held, piece by piece."""
 
     @abstractmethod
-    def rows(self, members: MemberIndices, objective: "ShardedTDAS") -> Floats:
-        """Return TDAC of some members to all."""
+    def totals(self, function: Callable[..., Sequence[Array]], *args: Any) -> list[Array]:
+        """Return arrays over all members, from a function of some members or some rows."""
+
+    @abstractmethod
+    def rows(self, members: MemberIndices, objective: Any) -> Floats:
+        """Return what some members are worth beside all."""
 
 
-class ShardedTDAS(TDAS):
-    """TDAS of votes in shards; with a store, steps are kept for a later run to continue."""
+class MemberShards(Shards):
+    """Shards of members: a step sends what one member predicts, and receives its row."""
 
-    def __init__(self, votes: Votes | VoteStore, diversity_weight: float, shards: Shards) -> None:
-        self._votes = votes  # type: ignore[assignment]
-        self._shards = shards
-        self._begin(diversity_weight, *shards.profile())
+    def __init__(self, source: VoteSource, engine: Engine, hold: Callable[[Any], Piece]) -> None:
+        n_members = source.votes.n_members
+        n_shards = max(1, min(engine.n_workers, n_members // 2))
+        runs = np.array_split(np.arange(n_members), n_shards)
+        pieces = [_pieces(source, run, engine.n_threads) for run in runs]
+        self._members = [np.concatenate([p.members for p in shard]) for shard in pieces]
+        loads = [[p.load for p in shard] for shard in pieces]
+        held = [engine.hold(_member_shard, shard, hold) for shard in loads]
+        super().__init__(source, engine, held)
+
+    def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        return [found for shard in self.apply(_of_each, function, *args) for found in shard]
+
+    def totals(self, function: Callable[..., Sequence[Array]], *args: Any) -> list[Array]:
+        order = np.argsort(np.concatenate(self._members))
+        parts = zip(*self.each(function, *args), strict=True)
+        return [np.concatenate(arrays)[order] for arrays in parts]
+
+    def rows(self, members: MemberIndices, objective: "ShardedObjective") -> Floats:
+        chosen = replace(self._votes.take(members), y=None, names=None)
+        values = np.empty((len(members), self._votes.n_members))
+        ticket = objective.ticket(members)
+        found = self.apply(_distances, chosen, ticket, self._engine.n_threads)
+        for others, distances in zip(self._members, found, strict=True):
+            values[:, others] = distances
+        return values
+
+
+class RowShards(Shards):
+    """Shards of rows: a step receives counts of all members against one, and adds them up."""
+
+    def __init__(self, source: VoteSource, engine: Engine) -> None:
+        n_words = -(-source.votes.n_samples // WORD_BITS)
+        runs = np.array_split(np.arange(n_words), min(n_words, engine.n_workers))
+        samples = [slice(int(run[0]) * WORD_BITS, int(run[-1] + 1) * WORD_BITS) for run in runs]
+        held = [engine.hold(_row_shard, *_row_piece(source, run)) for run in samples]
+        super().__init__(source, engine, held)
+
+    def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        return self.apply(function, *args)
+
+    def totals(self, function: Callable[..., Sequence[Array]], *args: Any) -> list[Array]:
+        return [np.sum(arrays, axis=0) for arrays in zip(*self.each(function, *args), strict=True)]
+
+    def rows(self, members: MemberIndices, objective: "ShardedObjective") -> Floats:
+        values = np.empty((len(members), self._votes.n_members))
+        ticket, kind = objective.ticket(members), type(objective)
+        for block in objective.sent_blocks(len(members)):
+            counted = self.apply(_pair_counts, kind, members, block, ticket, self._engine.n_threads)
+            values[:, block] = objective.values(counted, members, block)
+        return values
+
+
+class ShardedObjective(PairObjective):
+    """An objective over shards; with a store, steps are kept for a later run to continue.
+
+    Comes before the objective itself among the bases of a class.
+    """
+
+    whole: ClassVar[type[PairObjective]]  # the same in one process
+    pruner: ClassVar[str]  # the short name of the method
+
+    def __init__(self, votes: Any, parameter: float, shards: Shards) -> None:
+        self._votes, self._parameter, self._shards = votes, parameter, shards
         self._kept: Checkpoints | None = None
         self._kept_at = time.monotonic()
         self._steps: list[tuple[int, float]] = []
         self._ahead: list[tuple[int, float]] = []
 
+    @staticmethod
+    @abstractmethod
+    def hold(parameter: float, outputs: Any) -> Piece:
+        """Return what a worker holds of some members."""
+
+    @staticmethod
+    @abstractmethod
+    def pair_bytes(votes: Any) -> int:
+        """Return the bytes that a shard of rows sends for a pair."""
+
+    @staticmethod
+    @abstractmethod
+    def count(outputs: Any, members: MemberIndices, block: slice, ticket: Any) -> Any:
+        """Count pairs on a worker's rows."""
+
+    @staticmethod
+    @abstractmethod
+    def joined(outputs: Any, counted: list[Any]) -> Any:
+        """Join the counts of several blocks, as a worker sends them."""
+
+    @abstractmethod
+    def ticket(self, members: MemberIndices) -> Any:
+        """Return what workers need to know beside the members asked for."""
+
+    @abstractmethod
+    def sent_blocks(self, n_rows: int) -> Iterator[slice]:
+        """Cut the members into blocks whose counts against n_rows are one message."""
+
+    @abstractmethod
+    def values(self, counted: list[Any], members: MemberIndices, block: slice) -> Floats:
+        """Return what pairs are worth, from the counts of all shards of rows."""
+
+    @property
+    def n_members(self) -> int:
+        """Number of members to choose from."""
+        return int(self._votes.n_members)
+
     def _rows(self, members: MemberIndices) -> Floats:
         return self._shards.rows(members, self)
 
     def matrix(self) -> Floats:
-        """Return TDAC of all pairs, in the order of computation of one machine."""
+        """Return the worth of all pairs, in the order of computation of one machine."""
         asked: dict[int, Floats] = {}
 
         def values_of(members: slice, others: slice) -> Floats:
             if members.start not in asked:
                 asked.clear()
-                asked[members.start] = self.rows(members)
+                asked[members.start] = self.exact_rows(members)
             return asked[members.start][:, others]
 
-        return pair_matrix(self._votes, values_of)
+        return pair_matrix(self, values_of)
 
     def resume(self, first: int) -> list[int]:
         """Return the members that an earlier run from this start has already chosen."""
-        self._kept = Checkpoints(self._votes, "comep", self._weight, first)
+        self._kept = Checkpoints(self._votes, self.pruner, self._parameter, first)
         sums, steps = self._kept.get_array("sums"), self._kept.get("steps")
-        shape = (self.n_members + 1,)
-        if sums is None or steps is None or sums.shape != shape or len(steps) != sums[-1]:
+        if sums is None or steps is None or len(steps) != sums[-1]:
             return [first]
         self._sums = sums[:-1]
         self._ahead = [(int(member), float(value)) for member, value in steps]
@@ -94,6 +200,7 @@ class ShardedTDAS(TDAS):
         if self._ahead:
             step = self._ahead.pop(0)
             self.value = step[1]
+            self._chosen.append(member)
         else:
             super().add(member)
             step = (member, self.value)
@@ -115,80 +222,30 @@ class ShardedTDAS(TDAS):
             self._kept.clear()
 
 
-class MemberShards(Shards):
-    """Shards of members: a step sends one member's votes and receives distances."""
-
-    def __init__(self, source: VoteSource, engine: Engine, diversity_weight: float) -> None:
-        n_members = source.votes.n_members
-        n_shards = max(1, min(engine.n_workers, n_members // 2))
-        runs = np.array_split(np.arange(n_members), n_shards)
-        pieces = [_pieces(source, run, engine.n_threads) for run in runs]
-        self._members = [np.concatenate([p.members for p in shard]) for shard in pieces]
-        loads = [[p.load for p in shard] for shard in pieces]
-        held = [engine.hold(_member_shard, shard, diversity_weight) for shard in loads]
-        super().__init__(source, engine, held)
-
-    def profile(self) -> tuple[Profile, NDArray[np.int64]]:
-        n_members, n_classes = self._votes.n_members, self._votes.n_classes
-        sizes = np.empty((n_members, n_classes), dtype=np.int64)
-        truth = empty_tables(n_members, n_classes)
-        counted = self._apply(_counts_of_members)
-        for members, (own_sizes, own_truth) in zip(self._members, counted, strict=True):
-            sizes[members], truth[members] = own_sizes, own_truth
-        return Profile.of(sizes, truth), truth
-
-    def rows(self, members: MemberIndices, objective: ShardedTDAS) -> Floats:
-        chosen = replace(self._votes.take(members), y=None, names=None)
-        values = np.empty((len(members), self._votes.n_members))
-        profile = objective.profile.take(members)
-        found = self._apply(_distances, chosen, profile, self._engine.n_threads)
-        for others, distances in zip(self._members, found, strict=True):
-            values[:, others] = distances
-        return values
-
-
-class RowShards(Shards):
-    """Shards of rows: a step receives counts of all members against one, and adds them up."""
-
-    def __init__(self, source: VoteSource, engine: Engine) -> None:
-        n_words = -(-source.votes.n_samples // WORD_BITS)
-        runs = np.array_split(np.arange(n_words), min(n_words, engine.n_workers))
-        samples = [slice(int(run[0]) * WORD_BITS, int(run[-1] + 1) * WORD_BITS) for run in runs]
-        held = [engine.hold(_row_shard, *_row_piece(source, run)) for run in samples]
-        super().__init__(source, engine, held)
-
-    def profile(self) -> tuple[Profile, NDArray[np.int64]]:
-        counted = self._apply(_counts_of_rows)
-        truth = empty_tables(self._votes.n_members, self._votes.n_classes)
-        truth[...] = sum(part for _, part in counted)
-        sizes: Any = sum(part for part, _ in counted)
-        return Profile.of(sizes, truth), truth
-
-    def rows(self, members: MemberIndices, objective: ShardedTDAS) -> Floats:
-        values = np.empty((len(members), self._votes.n_members))
-        own = objective.profile.take(members)
-        for block in self._votes.member_blocks(0, len(members), _SENT_CELLS):
-            counted = self._apply(_pair_counts, members, block, self._engine.n_threads)
-            tables: Any = sum(counts.astype(np.int64) for counts, _ in counted)
-            axes = counted[0][1]
-            values[:, block] = objective.tdac(
-                tables.transpose(axes), own, objective.profile.take(block)
-            )
-        return values
+def objective_for(
+    kind: type[ShardedObjective], votes: Any, parameter: float, executor: Any, shard: str
+) -> AbstractContextManager[Any]:
+    """Return an objective, here or spread over workers, to be used in a `with`."""
+    held = not isinstance(votes, Store) or votes.nbytes <= limits.held_bytes
+    if executor is None and held:
+        return nullcontext(kind.whole(in_memory(votes), parameter))  # type: ignore[call-arg]
+    return _sharded(kind, votes, parameter, executor, shard)
 
 
 @contextmanager
-def sharded_tdas(
-    votes: Votes | VoteStore, diversity_weight: float, executor: Any, shard: str
-) -> Iterator[ShardedTDAS]:
-    """Yield TDAS spread over an executor's workers; without one, read a store tile by tile."""
+def _sharded(
+    kind: type[ShardedObjective], votes: Any, parameter: float, executor: Any, shard: str
+) -> Iterator[ShardedObjective]:
+    """Yield an objective over an executor's workers; without one, read a store tile by tile."""
     engine = engine_for(executor)
     with running(engine), vote_source(votes, engine) as source:
-        by_rows = shard == "rows" or (shard == "auto" and _rows_are_cheaper(votes, engine))
+        cheaper = shard == "auto" and _rows_are_cheaper(votes, engine, kind.pair_bytes(votes))
         shards: Shards = (
-            RowShards(source, engine) if by_rows else MemberShards(source, engine, diversity_weight)
+            RowShards(source, engine)
+            if shard == "rows" or cheaper
+            else MemberShards(source, engine, partial(kind.hold, parameter))
         )
-        objective = ShardedTDAS(votes, diversity_weight, shards)
+        objective = kind(votes, parameter, shards)
         try:
             yield objective
         except BaseException:
@@ -196,41 +253,39 @@ def sharded_tdas(
             raise
 
 
-def _rows_are_cheaper(votes: Votes | VoteStore, engine: Engine) -> bool:
+def _rows_are_cheaper(votes: Any, engine: Engine, pair_bytes: int) -> bool:
     """Compare the bytes sent per step."""
     n_workers = engine.n_workers
     by_members = n_workers * votes.nbytes / votes.n_members + 8 * votes.n_members
-    by_rows = n_workers * votes.n_members * votes.n_classes**2 * 4
-    return n_workers > 1 and by_rows < by_members
+    return n_workers > 1 and n_workers * votes.n_members * pair_bytes < by_members
 
 
-class _Piece(NamedTuple):
-    """Members stored next to each other, and how a worker loads their votes."""
+class _Run(NamedTuple):
+    """Members stored next to each other, and how a worker loads what they predict."""
 
     members: Indices
-    load: Callable[[], Votes]
+    load: Callable[[], Any]
 
 
-def _pieces(source: VoteSource, places: Indices, n_threads: int) -> list[_Piece]:
+def _pieces(source: VoteSource, places: Indices, n_threads: int) -> list[_Run]:
     """Cut members into pieces stored next to each other, at least one per thread."""
     runs = np.array_split(places, max(1, min(n_threads, len(places) // 2)))
     store = source.votes
-    if isinstance(store, Votes):
-        return [_Piece(run, source.slice(run).load) for run in runs]
+    if not isinstance(store, Store):
+        return [_Run(run, source.slice(run).load) for run in runs]
     pieces = []
     for run in runs:
         for tile in np.unique(run // store.tile_members):
             within = run[run // store.tile_members == tile] % store.tile_members
             rows = slice(int(within[0]), int(within[-1]) + 1)
             mapped = partial(store.mapped, int(tile), rows)
-            pieces.append(_Piece(store.members_of(tile)[rows], mapped))
+            pieces.append(_Run(store.members_of(tile)[rows], mapped))
     return pieces
 
 
-def _row_piece(source: VoteSource, samples: slice) -> tuple[Votes | VoteStore, slice]:
+def _row_piece(source: VoteSource, samples: slice) -> tuple[Any, slice]:
     if source.is_sent:
-        assert isinstance(source.votes, Votes)
-        cut = source.votes.run(samples)
+        cut = _row_shard(source.votes, samples)
         return cut, slice(0, cut.n_samples)
     return source.votes, samples
 
@@ -238,28 +293,17 @@ def _row_piece(source: VoteSource, samples: slice) -> tuple[Votes | VoteStore, s
 # What runs on workers.
 
 
-_PieceTDAS = tuple[TDAS, slice]  # of a piece of members, without the double of a single one
+def _member_shard(loads: Sequence[Callable[[], Any]], hold: Callable[[Any], Piece]) -> list[Piece]:
+    return [hold(load()) for load in loads]
 
 
-def _piece_tdas(votes: Votes, weight: float) -> _PieceTDAS:
-    """Prepare TDAS; a single member is doubled, because NumPy sums a single table differently."""
-    several = votes.take([0, 0]) if votes.n_members == 1 else votes
-    return TDAS(several, weight), slice(votes.n_members)
+def _of_each(shard: list[Piece], function: Callable[..., Any], *args: Any) -> list[Any]:
+    return [function(piece, *args) for piece in shard]
 
 
-def _member_shard(loads: Sequence[Callable[[], Votes]], weight: float) -> list[_PieceTDAS]:
-    return [_piece_tdas(load(), weight) for load in loads]
-
-
-def _counts_of_members(shard: list[_PieceTDAS]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    sizes = np.concatenate([piece.sizes[own] for piece, own in shard])
-    return sizes, np.concatenate([piece.truth_counts[own] for piece, own in shard])
-
-
-def _distances(shard: list[_PieceTDAS], chosen: Votes, profile: Profile, n_threads: int) -> Floats:
-    def of_piece(held: _PieceTDAS) -> Floats:
-        objective, own = held
-        return objective.rows_of(chosen, profile)[:, own]
+def _distances(shard: list[Piece], chosen: Any, ticket: Any, n_threads: int) -> Floats:
+    def of_piece(piece: Piece) -> Floats:
+        return piece.rows_of(chosen, ticket)
 
     return np.concatenate(_in_threads(of_piece, shard, n_threads), axis=1)
 
@@ -271,25 +315,23 @@ def _in_threads(function: Callable[[Any], Any], items: Sequence[Any], n_threads:
         return list(threads.map(function, items))
 
 
-def _row_shard(source: Votes | VoteStore, samples: slice) -> Votes:
-    return source.rows(samples) if isinstance(source, VoteStore) else source.run(samples)
+def _row_shard(source: Any, samples: slice) -> Any:
+    return source.run(samples) if isinstance(source, Votes) else source.rows(samples)
 
 
-def _counts_of_rows(votes: Votes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return votes.sizes, votes.truth_counts
-
-
-def _pair_counts(
-    votes: Votes, members: MemberIndices, block: slice, n_threads: int
-) -> tuple[NDArray[np.int32], tuple[int, ...]]:
-    """Return counts of label pairs, and the axes that restore their layout."""
+def _pair_counts(  # noqa: PLR0917
+    outputs: Any,
+    kind: type[ShardedObjective],
+    members: MemberIndices,
+    block: slice,
+    ticket: Any,
+    n_threads: int,
+) -> Any:
+    """Return the counts of some members with a block of all, on a worker's rows."""
     cuts = np.linspace(block.start, block.stop, n_threads + 1).astype(int).tolist()
     runs = [slice(first, last) for first, last in pairwise(cuts) if last > first]
 
-    def count(run: slice) -> NDArray[np.int32]:
-        return votes.joint_counts(members, run).astype(np.int32)
+    def count(run: slice) -> Any:
+        return kind.count(outputs, members, run, ticket)
 
-    tables = np.concatenate(_in_threads(count, runs, n_threads), axis=1)
-    if not votes.packed.counts_cells_first:
-        return tables, (0, 1, 2, 3)
-    return np.ascontiguousarray(tables.transpose(2, 3, 0, 1)), (2, 3, 0, 1)
+    return kind.joined(outputs, _in_threads(count, runs, n_threads))

@@ -289,8 +289,7 @@ class _KnownTDAS(TDAS):
         relevance = (self.relevance[:, None] + self.relevance) / 2
         self._distances = np.where(apart == ALIKE, 0.0, weight * apart + (1 - weight) * relevance)
 
-    def rows(self, members: Any) -> Floats:
-        """Return TDAC of some members to all."""
+    def _rows(self, members: Any) -> Floats:
         return self._distances[members]
 
     def matrix(self) -> Floats:

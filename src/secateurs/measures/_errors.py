@@ -8,7 +8,7 @@ products, member by member.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from secateurs.outputs._fixed_point import (
     missing_of,
 )
 from secateurs.outputs._scores import Scores
-from secateurs.outputs._votes import Votes
+from secateurs.outputs._votes import Votes, VoteTable
 
 _SUM_BITS = 62  # of a sum over all samples
 
@@ -45,6 +45,11 @@ class PairSums(NamedTuple):
         """Return the sums over these samples and others."""
         return PairSums(self.sums + more.sums, self.counts + more.counts)
 
+    @classmethod
+    def beside(cls, parts: Sequence[PairSums]) -> PairSums:
+        """Return the sums with several blocks of members, side by side."""
+        return cls(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
+
 
 class Errors(ABC):
     """Errors of members in steps of a power of two.
@@ -59,9 +64,9 @@ class Errors(ABC):
     n_members: int
 
     @property
+    @abstractmethod
     def exponent(self) -> int:
         """Mean products are in units of ``2.0**exponent``."""
-        return -2 * self.places
 
     @abstractmethod
     def own(self) -> PairSums:
@@ -72,10 +77,6 @@ class Errors(ABC):
         """Return the products of members held elsewhere with a block of those here."""
 
     @abstractmethod
-    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
-        """Cut the members from one on into slices whose pairs with n_rows fit into memory."""
-
-    @abstractmethod
     def take(self, members: Any) -> Any:
         """Return what some members predict."""
 
@@ -84,6 +85,7 @@ class VoteErrors(Errors):
     """Errors of labels: of the one-hot label, less the true one."""
 
     places = 0
+    exponent = 0
 
     def __init__(self, votes: Votes) -> None:
         self._votes = votes
@@ -95,14 +97,17 @@ class VoteErrors(Errors):
 
     def pairs(self, others: Votes, block: slice = slice(None)) -> PairSums:
         votes, oracle = self._votes, replace(others, y=self._votes.truth).oracle
-        tables = votes.joint_counts_of(others, block)
-        agreed, counts = n_agreed(tables), tables.sum(axis=(-2, -1))
-        both = votes.oracle.joint_counts_of(oracle, block)
-        # On a sample that both get wrong the product is 1, and 2 with the same label; else it is 0.
-        return PairSums(agreed - both[..., 0, 0] + both[..., 1, 1], counts)
-
-    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
-        return self._votes.member_blocks(first, n_rows)
+        first, last, _ = block.indices(self.n_members)
+        parts = []
+        for part in votes.member_blocks(first, others.n_members):
+            if part.start < last:
+                small = slice(part.start, min(part.stop, last))
+                tables = votes.joint_counts_of(others, small)
+                agreed, counts = n_agreed(tables), tables.sum(axis=(-2, -1))
+                both = votes.oracle.joint_counts_of(oracle, small)
+                # A product is 1 where both are wrong, 2 with the same label, and otherwise 0.
+                parts.append(PairSums(agreed - both[..., 0, 0] + both[..., 1, 1], counts))
+        return PairSums.beside(parts)
 
     def take(self, members: Any) -> Votes:
         return self._votes.take(members)
@@ -122,14 +127,14 @@ class ScoreErrors(Errors):
     def __init__(self, scores: Scores, places: int) -> None:
         self._scores, self.places = scores, places
         self.n_members = scores.n_members
-        self._shift = min(scores.exponent - places, NUMBER_BITS + 1)
+        self._shift = _shift_of(scores, places)
         self._truth = fixed_truth(scores, places)
         self._missing = missing_of(scores.cells)
 
     @property
     def exponent(self) -> int:
-        """Mean products are in units of ``2.0**exponent``; of two classes one is held."""
-        return -2 * self.places + (self._scores.n_classes == 2)
+        """Mean products are in units of ``2.0**exponent``."""
+        return exponent_of(self._scores, self.places)
 
     def own(self) -> PairSums:
         sums, counts = np.zeros((2, self.n_members), dtype=np.int64)
@@ -157,9 +162,6 @@ class ScoreErrors(Errors):
         sums -= int(np.vdot(errors.astype(np.int64), self._truth.astype(np.int64)))
         counts += self._scores.n_samples
 
-    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
-        yield slice(first, self.n_members)
-
     def take(self, members: Any) -> Scores:
         return self._scores.take(members)
 
@@ -174,32 +176,44 @@ def errors_of(outputs: Votes | Scores, places: int | None = None) -> Errors:
     return ScoreErrors(outputs, places)
 
 
-def finest_places(scores: Scores) -> int:
-    """Return the binary places that both scores and truth have."""
-    if not scores.is_numbers:
+def finest_places(outputs: Any) -> int:
+    """Return the binary places that predictions and truth have, in memory or in a store."""
+    if isinstance(outputs, VoteTable):
+        return 0
+    if not outputs.is_numbers:
         return PROBABILITY_BITS
-    return min(scores.exponent, exponent_for(float(np.abs(scores.truth).max())))
+    return min(outputs.exponent, exponent_for(float(np.abs(outputs.truth).max())))
 
 
-def largest_error(scores: Scores, places: int) -> int:
+def largest_error(outputs: Votes | Scores, places: int) -> int:
     """Return the largest absolute error, in steps."""
-    if not scores.is_numbers:
-        return 1 << PROBABILITY_BITS
-    shift = min(scores.exponent - places, NUMBER_BITS + 1)
-    truth = fixed_truth(scores, places)
-    return int(_score_kernels.largest_error(scores.cells, truth, shift, missing_of(scores.cells)))
+    if isinstance(outputs, Votes) or not outputs.is_numbers:
+        return 1 << places
+    cells, missing = outputs.cells, missing_of(outputs.cells)
+    shift, truth = _shift_of(outputs, places), fixed_truth(outputs, places)
+    return int(_score_kernels.largest_error(cells, truth, shift, missing))
 
 
-def places_of(scores: Scores, finest: int, largest: int) -> int:
+def places_of(outputs: Any, finest: int, largest: int) -> int:
     """Return as many of the finest places as let sums over all samples fit into 62 bits.
 
-    It follows from all members and all samples, ``scores.n_samples`` of them, and so is the same
-    however they are cut into batches or shards.
+    It follows from the largest error of all members and the number of all samples, and so is the
+    same however they are cut into batches or shards.
     """
-    if not scores.is_numbers:
-        return PROBABILITY_BITS
-    n_bits = (_SUM_BITS - (scores.n_samples - 1).bit_length()) // 2
+    if isinstance(outputs, VoteTable) or not outputs.is_numbers:
+        return finest
+    n_bits = (_SUM_BITS - (outputs.n_samples - 1).bit_length()) // 2
     return finest - max(0, largest.bit_length() - n_bits)
+
+
+def exponent_of(outputs: Any, places: int) -> int:
+    """Return the e for which mean products of errors are in units of ``2.0**e``."""
+    one_of_two = not isinstance(outputs, VoteTable) and outputs.n_classes == 2
+    return -2 * places + one_of_two  # the other class has the same error, negative
+
+
+def _shift_of(scores: Scores, places: int) -> int:
+    return min(scores.exponent - places, NUMBER_BITS + 1)
 
 
 def fixed_truth(scores: Scores, places: int) -> Array:

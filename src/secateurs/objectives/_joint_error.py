@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from secateurs._labels import MemberIndices
-from secateurs.measures._errors import Errors, PairSums, errors_of
+from secateurs.measures._errors import PairSums, errors_of
 from secateurs.measures._pair import Floats, pair_matrix
 from secateurs.objectives._pairs import PairObjective
 from secateurs.outputs._scores import Scores
@@ -47,14 +47,13 @@ class JointError(PairObjective):
     """
 
     def __init__(self, outputs: Votes | Scores, shrink: float = 0.0) -> None:
-        self._begin(errors_of(outputs), shrink)
+        self._errors = errors_of(outputs)
+        self._begin(self._errors.own(), self._errors.exponent, shrink)
 
-    def _begin(self, errors: Errors, shrink: float) -> None:
-        self._errors, self._shrink = errors, shrink
-        self.own = -self._own().means() / 2
-        self._sums, self.value = np.zeros(self.n_members), 0.0
-        self._chosen: list[int] = []
-        self._means = self._row_means() if shrink else self._sums
+    def _begin(self, own: PairSums, exponent: int, shrink: float) -> None:
+        self._exponent, self._shrink = exponent, shrink
+        self._start(-own.means() / 2)
+        self._means = self._row_means() if shrink else self.own
 
     @property
     def n_members(self) -> int:
@@ -71,13 +70,9 @@ class JointError(PairObjective):
             values[np.arange(len(chosen)), chosen] = 0.0
         return values
 
-    def exact_rows(self, members: Sequence[int] | slice) -> Floats:
-        """Return −G of some members with all, as it is."""
-        return super().rows(members)
-
     def matrix(self) -> Floats:
         """Return −G of all pairs, as it is."""
-        values = pair_matrix(self._errors, self._pairs)
+        values = pair_matrix(self, self._pairs)
         np.fill_diagonal(values, 0.0)
         return values
 
@@ -88,12 +83,6 @@ class JointError(PairObjective):
         means = self._means
         model = means[self._chosen].sum() + len(self._chosen) * (means - means.mean())
         return (1 - self._shrink) * self._sums + self._shrink * model + self.own
-
-    def add(self, member: int) -> None:
-        """Add a member."""
-        self.value += float(self._sums[member] + self.own[member])
-        self._sums = self._sums + self.exact_rows([member])[0]
-        self._chosen.append(member)
 
     def of(self, members: Sequence[int]) -> float:
         """Return the squared error of the average of a set."""
@@ -112,26 +101,14 @@ class JointError(PairObjective):
 
     def error_of(self, worth: Any, n_members: Any) -> Any:
         """Return the squared error of a set that is worth this."""
-        return np.ldexp(-2.0 * worth / n_members**2 + 0.0, self._errors.exponent)
+        return np.ldexp(-2.0 * worth / n_members**2 + 0.0, self._exponent)
 
     def worth_of(self, error: float, n_members: int) -> float:
         """Return what a set is worth whose average has this squared error."""
-        return float(np.ldexp(error, -self._errors.exponent) * n_members**2 / -2.0)
-
-    def _own(self) -> PairSums:
-        return self._errors.own()
+        return float(np.ldexp(error, -self._exponent) * n_members**2 / -2.0)
 
     def _rows(self, members: MemberIndices) -> Floats:
-        return -self._sums_of(members).means()
-
-    def _sums_of(self, members: MemberIndices) -> PairSums:
-        """Return the products of some members' errors with those of all."""
-        others = self._errors.take(members)
-        parts = [
-            self._errors.pairs(others, block)
-            for block in self._errors.member_blocks(0, len(members))
-        ]
-        return PairSums(*(np.concatenate(side, axis=1) for side in zip(*parts, strict=True)))
+        return -self._errors.pairs(self._errors.take(members)).means()
 
     def _pairs(self, members: slice, others: slice) -> Floats:
         chosen = self._errors.take(np.arange(self.n_members)[members])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -21,6 +21,12 @@ class PairObjective(ABC):
     own: Floats
     value: float
     _sums: Floats
+    _chosen: list[int]
+
+    def _start(self, own: Floats) -> None:
+        """Begin with no member chosen."""
+        self.own, self.value = own, 0.0
+        self._sums, self._chosen = np.zeros(len(own)), []
 
     @property
     @abstractmethod
@@ -37,10 +43,18 @@ class PairObjective(ABC):
 
     def rows(self, members: Sequence[int] | slice) -> Floats:
         """Return the worth of some members beside all: (members, all members)."""
+        return self.exact_rows(members)
+
+    def exact_rows(self, members: Sequence[int] | slice) -> Floats:
+        """Return the same; of an objective that searches see changed, unchanged."""
         chosen = np.arange(self.n_members)[members] if isinstance(members, slice) else members
         values = self._rows(chosen)
         values[np.arange(len(chosen)), chosen] = 0.0
         return values
+
+    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
+        """Cut the members from one on into slices whose pairs with n_rows fit into memory."""
+        yield slice(first, self.n_members)
 
     def gains(self) -> Floats:
         """Return what each member adds to those chosen."""
@@ -49,7 +63,8 @@ class PairObjective(ABC):
     def add(self, member: int) -> None:
         """Add a member."""
         self.value += float(self._sums[member] + self.own[member])
-        self._sums = self._sums + self.rows([member])[0]
+        self._sums = self._sums + self.exact_rows([member])[0]
+        self._chosen.append(member)
 
     def resume(self, first: int) -> list[int]:
         """Return the members to start with: the first, and any that an earlier run has chosen."""

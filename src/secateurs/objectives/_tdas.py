@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,8 +72,7 @@ class TDAS(PairObjective):
 
     def _begin(self, weight: float, profile: Profile, truth_counts: NDArray[np.int64]) -> None:
         self._weight, self.profile, self.truth_counts = weight, profile, truth_counts
-        self.own = np.zeros(self.n_members)
-        self._sums, self.value = np.zeros(self.n_members), 0.0
+        self._start(np.zeros(self.n_members))
 
     @property
     def n_members(self) -> int:
@@ -103,9 +102,13 @@ class TDAS(PairObjective):
 
     def matrix(self) -> Floats:
         """Return the TDAC of all pairs, each counted once."""
-        values = pair_matrix(self._votes, self._pairs)
+        values = pair_matrix(self, self._pairs)
         np.fill_diagonal(values, 0.0)
         return values
+
+    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
+        """Cut the members from one on into slices whose tables against n_rows are small."""
+        return self._votes.member_blocks(first, n_rows)
 
     def of(self, members: Sequence[int]) -> float:
         """Return the TDAS of a set."""

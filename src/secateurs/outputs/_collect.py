@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
-from secateurs._labels import Array, merge_classes
+from secateurs._labels import Array
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs._checks import as_column
-from secateurs.outputs._coding import check_number, code_dtype, find_classes, mark_missing
-from secateurs.outputs._fingerprint import fingerprint
-from secateurs.outputs._scores import ScoreFiller, Scores
+from secateurs.outputs._collect_store import AskedScores, AskedVotes
+from secateurs.outputs._questions import Questions, in_bag_mask
+from secateurs.outputs._score_store import ScoreStore
+from secateurs.outputs._scores import Scores
 from secateurs.outputs._store import VoteStore
-from secateurs.outputs._store_files import StrPath, filling
+from secateurs.outputs._store_files import StrPath
 from secateurs.outputs._training_rows import doubt_order
-from secateurs.outputs._trees import TreeWalk, answers_of_leaves, winners_of_leaves
 from secateurs.outputs._votes import Votes
 
 _TELLING = 0.05  # accuracy on rows seen minus that on others: more than chance
@@ -96,7 +93,7 @@ def collect_votes(
     known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
     refuse_numbers(known)
     if store is not None:
-        return _collect_into(Path(store), known, _Questions(known, X, n_jobs), oob, y)
+        return AskedVotes(known, Questions(known, X, n_jobs), oob).collect_into(Path(store), y)
     if y is not None:
         raise InputError("y is kept in a store only; pruners take it in fit(votes, y).")
     mask = in_bag_mask(known, _num_samples(X)) if oob else None  # refuses before any work
@@ -122,10 +119,32 @@ def votes_of(
 
 def collect_codes(ensemble: Ensemble, X: Any, n_jobs: int | None) -> Array:
     """Collect votes as places among the classes: (members, samples)."""
-    return _Questions(ensemble, X, n_jobs).codes(range(ensemble.n_members))
+    return Questions(ensemble, X, n_jobs).codes(range(ensemble.n_members))
 
 
-def collect_scores(ensemble: Any, X: Any, *, oob: bool = False, n_jobs: int | None = None) -> Array:
+@overload
+def collect_scores(
+    ensemble: Any, X: Any, *, oob: bool = ..., n_jobs: int | None = ..., store: None = ...
+) -> Array: ...
+@overload
+def collect_scores(
+    ensemble: Any,
+    X: Any,
+    *,
+    oob: bool = ...,
+    n_jobs: int | None = ...,
+    store: StrPath,
+    y: ArrayLike | None = ...,
+) -> ScoreStore: ...
+def collect_scores(
+    ensemble: Any,
+    X: Any,
+    *,
+    oob: bool = False,
+    n_jobs: int | None = None,
+    store: StrPath | None = None,
+    y: ArrayLike | None = None,
+) -> Array | ScoreStore:
     """Collect the probabilities, or numbers, that every member predicts for every row.
 
     Parameters
@@ -139,19 +158,24 @@ def collect_scores(ensemble: Any, X: Any, *, oob: bool = False, n_jobs: int | No
         order, of a forest or bagging ensemble trained with bootstrap.
     n_jobs : int or None, default=None
         Number of threads used to collect scores.
+    store : path, optional
+        Folder to write the scores to, as for `collect_votes`.
+    y : array-like of shape (n_samples,), optional
+        True labels, or true numbers, to keep in the store.
 
     Returns
     -------
-    ndarray of shape (n_samples, n_members, n_classes) or (n_samples, n_members)
+    ndarray of shape (n_samples, n_members, n_classes) or (n_samples, n_members), or ScoreStore
         Probabilities, in the order of the ensemble's ``classes_``, each off by at most 2⁻¹⁵; a
         member without ``predict_proba`` has 1 for its label. Of regressors, what they predict,
         off by less than 2⁻²⁹ of the largest absolute value. Masked where values are missing because
-        of ``oob``.
+        of ``oob``. With ``store``, the store that holds them.
 
     See Also
     --------
     collect_votes : Labels instead.
     Scores : The same in fixed point, as pruners take it.
+    ScoreStore : The same in a folder, for more than fits into memory.
 
     Examples
     --------
@@ -164,6 +188,10 @@ def collect_scores(ensemble: Any, X: Any, *, oob: bool = False, n_jobs: int | No
     (150, 10, 3)
     """
     known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
+    if store is not None:
+        return AskedScores(known, Questions(known, X, n_jobs), oob).collect_into(Path(store), y)
+    if y is not None:
+        raise InputError("y is kept in a store only; pruners take it in fit(scores, y).")
     scores = scores_of(known, X, None, oob, n_jobs)
     if oob and (doubt := doubt_order(known, X)):
         warnings.warn(doubt, stacklevel=2)
@@ -179,113 +207,8 @@ def scores_of(
 ) -> Scores:
     """Collect scores straight into fixed point."""
     mask = in_bag_mask(ensemble, _num_samples(X)) if oob else None
-    scores = _Questions(ensemble, X, n_jobs).scores(range(ensemble.n_members), mask)
-    return scores.finish(y, ensemble.names)
-
-
-class _Questions:
-    """Rows that members are asked about, checked and converted once."""
-
-    def __init__(self, ensemble: Ensemble, X: Any, n_jobs: int | None) -> None:
-        check_number(ensemble.classes)
-        self._ensemble, self._n_jobs = ensemble, n_jobs
-        self.rows = ensemble.prepare(X)
-        self._walk = TreeWalk(ensemble, self.rows)
-        self.n_samples = _num_samples(self.rows)
-
-    def codes(self, members: Sequence[int]) -> Array:
-        """Return the votes of some members: (members, samples)."""
-        ensemble = self._ensemble
-        shape = (len(members), self.n_samples)
-        codes = np.empty(shape, dtype=code_dtype(len(ensemble.classes)))
-
-        def ask(member: int, row: Array) -> None:
-            if member in self._walk:
-                self._walk.fill(member, winners_of_leaves(ensemble, member, codes.dtype), row)
-            else:
-                row[:] = ensemble.codes(self.rows, member)
-
-        Parallel(n_jobs=self._n_jobs, require="sharedmem")(
-            delayed(ask)(member, row) for member, row in zip(members, codes, strict=True)
-        )
-        return codes
-
-    def scores(self, members: Sequence[int], mask: NDArray[np.bool_] | None = None) -> ScoreFiller:
-        """Return the scores of some members; masked on some rows (members, samples)."""
-        ensemble = self._ensemble
-        scores = ScoreFiller(len(members), self.n_samples, ensemble.classes)
-
-        def ask(place: int, member: int) -> None:
-            missing = None if mask is None else mask[place]
-            if member in self._walk:
-                answers = answers_of_leaves(ensemble, member)
-                scores.fill(place, answers, missing, self._walk.leaves(member))
-            elif ensemble.is_regression:
-                scores.fill(place, ensemble.numbers(self.rows, member), missing)
-            else:
-                scores.fill(place, ensemble.probabilities(self.rows, member), missing)
-
-        Parallel(n_jobs=self._n_jobs, require="sharedmem")(
-            delayed(ask)(place, member) for place, member in enumerate(members)
-        )
-        return scores
-
-
-def _collect_into(
-    path: Path, ensemble: Ensemble, questions: _Questions, oob: bool, y: ArrayLike | None
-) -> VoteStore:
-    """Fill a store, or write what is missing of one."""
-    shape = (ensemble.n_members, questions.n_samples)
-    content = fingerprint(ensemble, questions.rows)
-
-    def codes(members: list[int]) -> Array:
-        asked = store.places_of(ensemble.classes)[questions.codes(members)]
-        if not oob:
-            return asked
-        seen = in_bag_mask(ensemble, questions.n_samples, members)
-        return mark_missing(asked, seen, store.n_classes)
-
-    if path.exists():
-        store = VoteStore.resume(path)
-        same = (store.n_members, store.n_samples, store.has_missing) == (*shape, oob)
-        if not same or not _is_content_of(store, content, codes):
-            raise InputError(
-                f"{path} holds votes of another ensemble or on other rows. Give another folder."
-            )
-        store = store if y is None else _with_same_labels(store, y)
-    else:
-        classes = ensemble.classes
-        if y is not None:
-            classes = merge_classes(classes, find_classes(as_column(y)))
-        names = ensemble.names
-        store = VoteStore.create(
-            path, *shape, classes, y=y, names=names, has_missing=oob, content=content
-        )
-    if store.missing:
-        with filling(path):
-            for members in store.missing:
-                store.write_codes(members, codes(members.tolist()))
-    return store
-
-
-def _is_content_of(store: VoteStore, content: str, codes: Callable[[list[int]], Array]) -> bool:
-    """Tell whether a store holds votes of these members on these rows; one is asked again."""
-    written = np.setdiff1d(store.order, np.concatenate([[], *store.missing]))[:1].tolist()
-    if not written:
-        return store.content in (None, content)
-    held = store.take(written).codes([0])
-    return store.content == content and np.array_equal(held, codes(written))
-
-
-def _with_same_labels(store: VoteStore, y: ArrayLike) -> VoteStore:
-    """Return a store with true labels; refuse labels other than those it has."""
-    labelled = store.with_labels(y)
-    if store.y is not None and not np.array_equal(store.y, labelled.truth):
-        raise InputError(
-            f"{store.path} holds other true labels than y. Give the same y or none, and the other "
-            "labels to the pruner's fit; or give another folder."
-        )
-    return labelled
+    scores = Questions(ensemble, X, n_jobs).scores(range(ensemble.n_members), mask)
+    return Scores.filled(scores, y, ensemble.names)
 
 
 def refuse_numbers(ensemble: Ensemble) -> None:
@@ -328,22 +251,3 @@ def _errors_on_seen(scores: Scores, seen: NDArray[np.bool_]) -> tuple[float, flo
     both = counts.all(axis=0)
     on_seen, on_others = (errors[:, both] / counts[:, both]).sum(axis=1) / max(1, both.sum())
     return float(on_seen), float(on_others)
-
-
-def in_bag_mask(
-    ensemble: Ensemble, n_samples: int, members: Sequence[int] | None = None
-) -> NDArray[np.bool_]:
-    """Mark the rows that members were trained on: (members, samples)."""
-    wanted = range(ensemble.n_members) if members is None else members
-    places = {member: place for place, member in enumerate(wanted)}
-    mask = np.zeros((len(places), n_samples), dtype=bool)
-    n_trained = getattr(ensemble.model, "_n_samples", n_samples)
-    if n_trained != n_samples:
-        raise InputError(
-            f"Out-of-bag votes need the {n_trained} rows that the ensemble was trained on; X has "
-            f"{n_samples} rows. Give the training rows, in their order."
-        )
-    for member, rows in enumerate(ensemble.in_bag()):
-        if member in places:
-            mask[places[member], rows] = True
-    return mask

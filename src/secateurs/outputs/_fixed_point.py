@@ -15,7 +15,7 @@ from secateurs.exceptions import InputError
 
 PROBABILITY_BITS = 14
 NUMBER_BITS = 30
-_FINEST = 1023  # exponent for numbers that are all zero
+FINEST = 1023  # exponent for numbers that are all zero
 _OFF = 1e-3  # by how much probabilities may miss a sum of 1
 
 
@@ -44,7 +44,7 @@ def fixed_probabilities(values: Any, whose: str) -> NDArray[np.int16]:
 
 def exponent_for(largest: float) -> int:
     """Return the number of binary places for numbers up to this absolute value."""
-    return min(_FINEST, NUMBER_BITS - int(np.frexp(largest)[1])) if largest > 0 else _FINEST
+    return min(FINEST, NUMBER_BITS - int(np.frexp(largest)[1])) if largest > 0 else FINEST
 
 
 def fixed_numbers(values: Any, whose: str) -> tuple[NDArray[np.int32], int]:

@@ -13,7 +13,8 @@ from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import as_column, has_fractions
 from secateurs.outputs._coding import find_classes, plain_text
-from secateurs.outputs._scores import ScoreFiller, Scores
+from secateurs.outputs._score_cells import ScoreFiller
+from secateurs.outputs._scores import Scores
 from secateurs.outputs._tables import as_table
 from secateurs.outputs._votes import Votes
 
@@ -141,7 +142,7 @@ class Predictions(Ensemble):
             codes = self.votes.codes([member])[0]
             hot = one_hot(codes, len(self.classes))
             filler.fill(member, hot, codes == len(self.classes))
-        return filler.finish(names=self.names)
+        return Scores.filled(filler, names=self.names)
 
     @property
     def names(self) -> list[str]:

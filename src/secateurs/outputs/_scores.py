@@ -12,15 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import as_column, as_numbers, check_table, names_of
-from secateurs.outputs._coding import check_number, code_column, find_classes
-from secateurs.outputs._fixed_point import (
-    PROBABILITY_BITS,
-    coarsen,
-    fixed_numbers,
-    fixed_probabilities,
-    mean_of,
-    missing_of,
-)
+from secateurs.outputs._coding import code_column, find_classes
+from secateurs.outputs._fixed_point import PROBABILITY_BITS, coarsen, mean_of, missing_of
+from secateurs.outputs._score_cells import ScoreFiller
 from secateurs.outputs._votes import Votes
 
 _ONE = 1 << PROBABILITY_BITS
@@ -106,7 +100,15 @@ class Scores:
         for member in range(table.shape[1]):
             answers = values[:, member][:, order] if is_probabilities else values[:, member]
             into.fill(member, answers, None if mask is None else mask[member])
-        return into.finish(y, names_of(scores))
+        return cls.filled(into, y, names_of(scores))
+
+    @classmethod
+    def filled(cls, into: ScoreFiller, y: ArrayLike | None = None, names: Any = None) -> Scores:
+        """Return scores of which every member has been filled in."""
+        cells, has_missing, exponent = into.finish()
+        named = None if names is None else np.array(names, dtype=object)
+        scores = cls(cells, into.classes, None, named, has_missing, exponent)
+        return scores if y is None else scores.with_labels(y)
 
     @property
     def n_samples(self) -> int:
@@ -261,7 +263,7 @@ class Scores:
         if self.is_numbers:
             return replace(self, y=_frozen(as_numbers(y, self.n_samples)))
         truth = as_column(y, self.n_samples)
-        moved = self._recoded(merge_classes(self.classes, find_classes(truth)))
+        moved = self.among(merge_classes(self.classes, find_classes(truth)))
         return replace(moved, y=code_column(truth, moved.classes))
 
     def append(self, scores: Scores) -> Scores:
@@ -277,7 +279,7 @@ class Scores:
             raise InputError("Give true values with all batches of scores, or with none.")
         classes = self.classes if self.is_numbers else merge_classes(self.classes, scores.classes)
         exponent = min(self.exponent, scores.exponent)
-        both = [part._recoded(classes)._with_exponent(exponent) for part in (self, scores)]
+        both = [part.among(classes).with_exponent(exponent) for part in (self, scores)]
         truths = [part.y for part in both if part.y is not None]
         return replace(
             both[0],
@@ -286,12 +288,13 @@ class Scores:
             has_missing=self.has_missing or scores.has_missing,
         )
 
-    def _with_exponent(self, exponent: int) -> Scores:
+    def with_exponent(self, exponent: int) -> Scores:
+        """Return the same scores in steps that are not smaller."""
         cells = coarsen(self.cells, self.exponent - exponent)
         return replace(self, cells=cells, exponent=exponent)
 
-    def _recoded(self, classes: Array) -> Scores:
-        """Return the same probabilities among more classes."""
+    def among(self, classes: Array) -> Scores:
+        """Return the same probabilities among more classes, sorted."""
         if len(classes) == self.n_classes:
             return replace(self, classes=classes)
         into = ScoreFiller(self.n_members, self.n_samples, classes)
@@ -318,68 +321,6 @@ class Scores:
     def __repr__(self) -> str:
         classes = "" if self.is_numbers else f", {self.n_classes} classes"
         return f"Scores({self.n_samples} samples, {self.n_members} members{classes})"
-
-
-class ScoreFiller:
-    """Scores in the making: cells that are filled in member by member, by any thread.
-
-    Parameters
-    ----------
-    n_members, n_samples : int
-        The shape.
-    classes : ndarray of shape (n_classes,)
-        The labels, sorted; empty for numbers.
-    """
-
-    def __init__(self, n_members: int, n_samples: int, classes: Array) -> None:
-        check_number(classes)
-        self.classes, self._has_missing = classes, False
-        n_components = 1 if len(classes) in (0, 2) else len(classes)
-        kind = np.int16 if len(classes) else np.int32
-        self.cells: Array = np.empty((n_members, n_components, n_samples), dtype=kind)
-        self._exponents = np.full(n_members, PROBABILITY_BITS)
-
-    def fill(
-        self,
-        member: int,
-        answers: Any,
-        missing: NDArray[np.bool_] | None = None,
-        leaves: NDArray[np.uint32] | None = None,
-    ) -> None:
-        """Fill in a member's answers: (samples, classes), or (samples,) for numbers.
-
-        With ``leaves``, the answers are of leaves, and each sample takes those of its leaf.
-        """
-        whose = f"Member {member}"
-        if missing is not None and leaves is None:
-            answers = np.array(answers, dtype=float)
-            answers[missing] = answers[~missing][:1] if (~missing).any() else self._neutral
-        if len(self.classes):
-            fixed: Array = fixed_probabilities(answers, whose)
-        else:
-            column, self._exponents[member] = fixed_numbers(answers, whose)
-            fixed = column[None, :]
-        if leaves is None:
-            self.cells[member] = fixed
-        else:
-            np.take(fixed, leaves, axis=1, out=self.cells[member])
-        if missing is not None and missing.any():
-            self._has_missing = True
-            self.cells[member][:, missing] = missing_of(self.cells)
-
-    @property
-    def _neutral(self) -> Any:
-        return np.eye(len(self.classes))[0] if len(self.classes) else 0.0
-
-    def finish(self, y: ArrayLike | None = None, names: Any = None) -> Scores:
-        """Return the scores, after all members have been filled in."""
-        exponent = int(self._exponents.min())
-        for member in np.flatnonzero(self._exponents > exponent):
-            by = int(self._exponents[member]) - exponent
-            self.cells[member] = coarsen(self.cells[member], by)
-        named = None if names is None else np.array(names, dtype=object)
-        scores = Scores(_frozen(self.cells), self.classes, None, named, self._has_missing, exponent)
-        return scores if y is None else scores.with_labels(y)
 
 
 def _labels_of(n_classes: int, classes: Any) -> Array:

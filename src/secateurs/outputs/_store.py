@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from secateurs import __version__
 from secateurs._labels import Array, MemberIndices, as_labels
 from secateurs.exceptions import InputError
-from secateurs.outputs._checks import check_sizes, encode_truth
-from secateurs.outputs._coding import check_number, plain_text
+from secateurs.outputs._checks import check_known, check_sizes, encode_truth
+from secateurs.outputs._coding import (
+    check_number,
+    code_dtype,
+    encode,
+    find_classes,
+    mark_missing,
+    plain_text,
+)
 from secateurs.outputs._columns import Columns, columns_of, columns_of_parquet, open_zarr
 from secateurs.outputs._packing import Packing, Planes, empty_packing, packing_of
 from secateurs.outputs._pair_kernels import WORD_BITS
-from secateurs.outputs._store_files import (
-    StrPath,
-    array_in,
-    filling,
-    lay_out,
-    read_array,
-    read_meta,
-    writing,
-)
-from secateurs.outputs._store_tiles import Tiles
-from secateurs.outputs._votes import Votes
-from secateurs.persistence._files import check_name, write_array
-
-_TILE_BYTES = 64 << 20
-_STORED = ("id", "n_members", "n_samples", "tile_members", "has_missing")  # of meta.json
+from secateurs.outputs._store_base import Store
+from secateurs.outputs._store_files import StrPath, filling
+from secateurs.outputs._votes import Votes, VoteTable
+from secateurs.persistence._files import write_array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VoteStore(Tiles):
+class VoteStore(Store[Votes], VoteTable):
     """Votes in a folder, for ensembles and rows that do not fit into memory.
 
     Pruners accept it wherever they accept votes. It holds the packed votes in tiles of members,
@@ -86,8 +80,7 @@ class VoteStore(Tiles):
     VoteStore(4 samples, 4 members, 2 classes) [0 2]
     """
 
-    content: str | None = None  # fingerprint of what the votes are of
-    given_y: Array | None = None  # replaces the labels in the folder
+    of = "votes"
 
     @classmethod
     def create(
@@ -134,58 +127,22 @@ class VoteStore(Tiles):
         -------
         VoteStore
         """
-        target = Path(path)
-        check_name(target)
-        if target.exists():
-            raise InputError(f"{target} exists. Give a folder that does not, or VoteStore.resume.")
-        check_sizes(n_members, n_samples, tile_members, names)
+        cls._check_new(path, n_members, n_samples, tile_members, names)
         known = np.unique(plain_text(as_labels(classes, "classes")))
         check_number(known, has_missing)
-        member_bytes = empty_packing(n_samples, 1, len(known) + has_missing).nbytes
-        meta = {
-            "secateurs": __version__,
-            "id": secrets.token_hex(8),
-            "n_members": n_members,
-            "n_samples": n_samples,
-            "has_missing": bool(has_missing),
-            "content": content,
-            "tile_members": tile_members or max(1, _TILE_BYTES // max(1, member_bytes)),
-        }
-        rng = np.random.RandomState(random_state)
-        arrays = {
-            "order": rng.permutation(n_members) if shuffle else np.arange(n_members),
-            "classes": known,
-            "y": None if y is None else encode_truth(y, known, n_samples),
-            "names": None if names is None else np.array([str(name) for name in names]),
-        }
-        with writing(target):
-            lay_out(target, meta, {name: a for name, a in arrays.items() if a is not None})
-        return cls.resume(target)
-
-    @classmethod
-    def open(cls, path: StrPath) -> VoteStore:
-        """Open a complete store."""
-        store = cls.resume(path)
-        n_missing = len(store.missing)
-        if n_missing:
-            raise InputError(
-                f"{store.path} is half-written: {n_missing} of its {store.n_tiles} tiles are "
-                "missing. Write them: VoteStore.resume, or the same collect_votes again."
-            )
-        return store
-
-    @classmethod
-    def resume(cls, path: StrPath) -> VoteStore:
-        """Open a store that may be half-written, to write what is missing."""
-        folder = Path(path).absolute()
-        meta = read_meta(folder)
-        for name in ("order", "y", "names"):  # read again when needed; damage is reported now
-            read_array(folder, meta, name)
-        return cls(
-            path=folder,
-            classes=np.asarray(read_array(folder, meta, "classes")),
-            content=meta.get("content"),
-            **{name: meta[name] for name in _STORED},
+        return cls._create(
+            path,
+            n_members,
+            n_samples,
+            known,
+            like=empty_packing(n_samples, 0, len(known) + has_missing).cells,
+            y=None if y is None else encode_truth(y, known, n_samples),
+            names=names,
+            has_missing=has_missing,
+            content=content,
+            tile_members=tile_members,
+            shuffle=shuffle,
+            random_state=random_state,
         )
 
     @classmethod
@@ -264,7 +221,7 @@ class VoteStore(Tiles):
         store = cls._for_votes(path, votes, **options)
         with filling(store.path):
             for members in store.missing:
-                store._write_packed(members, votes.packed.take(members))
+                store._write_cells(members, votes.packed.take(members).cells)
         return store
 
     @classmethod
@@ -289,49 +246,51 @@ class VoteStore(Tiles):
         )
 
     @property
-    def y(self) -> Array | None:
-        """The true labels, coded; None if there are none."""
-        return array_in(self.path, self.id, "y") if self.given_y is None else self.given_y
+    def n_codes(self) -> int:
+        """Number of codes: the classes, and one for missing votes if there may be any."""
+        return self.n_classes + self.has_missing
 
-    @property
-    def names(self) -> NDArray[np.object_] | None:
-        """Names of the members; None if they have none."""
-        return array_in(self.path, self.id, "names")
+    def write(self, members: MemberIndices, votes: ArrayLike) -> None:
+        """Write a whole tile.
 
-    @property
-    def truth(self) -> Array:
-        """The coded true labels; an error if there are none."""
-        if self.y is None:
-            raise InputError(f"{self} has no true labels. Give y, or write the store with y.")
-        return self.y
+        Parameters
+        ----------
+        members : sequence of int
+            One of the lists in `missing`.
+        votes : array-like of shape (len(members), n_samples)
+            Their labels, member by member; masked where missing.
+        """
+        mask = np.ma.getmaskarray(np.ma.asanyarray(votes)) if np.ma.is_masked(votes) else None
+        if mask is None:
+            labels = as_labels(votes, "votes")
+        elif self.has_missing:
+            labels = as_labels(np.where(mask, self.classes[0], np.ma.getdata(votes)), "votes")
+        else:
+            raise InputError("votes are masked. Create the store with has_missing=True.")
+        self._check_tile(members, labels.shape)
+        check_known(find_classes(labels), self.classes, "votes")
+        codes = encode(labels, self.classes)
+        if mask is not None:
+            codes = mark_missing(codes, mask, self.n_classes)
+        self.write_codes(members, codes)
 
-    @property
-    def n_voted(self) -> NDArray[np.int64]:
-        """Number of samples that each member has a vote on."""
-        voted = np.empty(self.n_members, dtype=np.int64)
-        for tile in range(self.n_tiles):
-            voted[self.members_of(tile)] = self.mapped(tile).n_voted
-        return voted
+    def places_of(self, labels: Array) -> NDArray[np.intp]:
+        """Return the places of labels among the classes; an error if one is not among them."""
+        check_known(labels, self.classes, "votes")
+        return np.searchsorted(self.classes, plain_text(labels))
 
-    def take(self, members: MemberIndices) -> Votes:
-        """Load the votes of some members, in the order given, and check them."""
-        chosen = np.asarray(members, dtype=np.intp)
-        places = self._places[chosen]
-        packed = empty_packing(self.n_samples, len(chosen), self.n_codes)
-        tiles, within = np.divmod(places, self.tile_members)
-        for tile in np.unique(tiles):
-            here = np.flatnonzero(tiles == tile)
-            self._copy(int(tile), within[here], packed.cells, here)
-        return self._votes(packed, chosen)
-
-    def load(self) -> Votes:
-        """Load all votes."""
-        return self.take(np.arange(self.n_members))
-
-    def mapped(self, tile: int, rows: slice = slice(None)) -> Votes:
-        """Map votes of a tile's members, in the order they lie, without a copy, and check them."""
-        packed = packing_of(self._cells(tile, rows), self.n_samples, self.n_codes)
-        return self._votes(packed, self.members_of(tile)[rows])
+    def write_codes(self, members: MemberIndices, codes: Array) -> None:
+        """Write a whole tile of coded votes: places among the classes, behind them if missing."""
+        self._check_tile(members, codes.shape)
+        if not 0 <= codes.min() <= codes.max() < self.n_codes:
+            raise InputError(
+                f"Votes hold codes from {codes.min()} to {codes.max()}, but the store has "
+                f"{self.n_codes} codes: {self.n_classes} "
+                f"classes{', and one for missing votes' * self.has_missing}."
+            )
+        packed = empty_packing(self.n_samples, len(codes), self.n_codes)
+        packed.write(0, np.ascontiguousarray(codes.T, dtype=code_dtype(self.n_codes)))
+        self._write_cells(members, packed.cells)
 
     def rows(self, samples: slice) -> Votes:
         """Load the votes of all members on a run of samples that starts at a multiple of 64."""
@@ -351,19 +310,19 @@ class VoteStore(Tiles):
         votes = self._votes(packed, np.arange(self.n_members))
         return votes if self.y is None else replace(votes, y=self.y[start:stop])
 
-    def with_labels(self, y: ArrayLike) -> Self:
-        """Return the same store with these true labels, in place of any it has."""
-        return replace(self, given_y=encode_truth(y, self.classes, self.n_samples))
-
-    def vote(
-        self, members: MemberIndices, silent: Any = None, weights: ArrayLike | None = None
-    ) -> Array:
-        """Return the label with the most votes of some members, per sample, as `Votes.vote`."""
-        return self.take(members).vote(silent=silent, weights=weights)
-
     def is_right(self, members: MemberIndices) -> NDArray[np.bool_]:
         """Mark the samples on which the vote of some members is right."""
         return self.take(members).is_right()
+
+    @property
+    def _like(self) -> Array:
+        return empty_packing(self.n_samples, 0, self.n_codes).cells
+
+    def _coded(self, y: ArrayLike) -> Array:
+        return encode_truth(y, self.classes, self.n_samples)
+
+    def _outputs(self, cells: Array, members: NDArray[np.intp]) -> Votes:
+        return self._votes(packing_of(cells, self.n_samples, self.n_codes), members)
 
     def _votes(self, packed: Packing, members: NDArray[np.intp]) -> Votes:
         packed.freeze()

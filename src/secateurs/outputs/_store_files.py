@@ -1,4 +1,4 @@
-"""The files of a vote store: written whole, listed when finished, checked when read."""
+"""The files of a store: written whole, listed when finished, checked when read."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,13 @@ from secateurs.persistence._files import sync_folder, write_array, write_file
 StrPath = str | os.PathLike[str]
 
 META, LOG = "meta.json", "tiles.jsonl"
-_FORMAT, _VERSION = "secateurs votes", 1
+_FORMATS, _VERSION = ("secateurs votes", "secateurs scores"), 1
 
 
-def lay_out(folder: Path, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+def lay_out(folder: Path, of: str, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Create a folder with all but the tiles; it appears whole or not at all."""
     fresh = folder.with_name(f".{secrets.token_hex(8)}-{folder.name}")
-    known = {"format": _FORMAT, "version": _VERSION, **meta}
+    known = {"format": f"secateurs {of}", "version": _VERSION, **meta}
     known["crc32"] = {name: zlib.crc32(array.tobytes()) for name, array in arrays.items()}
     known["own_crc32"] = _meta_sum(known)
     try:
@@ -49,15 +49,18 @@ def lay_out(folder: Path, meta: Mapping[str, Any], arrays: Mapping[str, Array]) 
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def read_meta(folder: Path) -> dict[str, Any]:
-    """Read the description of a store."""
+def read_meta(folder: Path, of: str | None = None) -> dict[str, Any]:
+    """Read the description of a store, of votes or of scores if it has to be."""
     file = folder / META
     if not file.exists():
-        raise InputError(f"{folder} is not a store of votes: it has no {META}.")
+        raise InputError(f"{folder} is not a store of {of or 'votes'}: it has no {META}.")
     with reading(file):
         meta: dict[str, Any] = json.loads(file.read_text())
-        if (meta["format"], meta["version"]) != (_FORMAT, _VERSION):
+        if meta["format"] not in _FORMATS or meta["version"] != _VERSION:
             raise InputError(f"is of format {meta['version']}, this secateurs knows {_VERSION}.")
+        if of is not None and meta["format"] != f"secateurs {of}":
+            kind = meta["format"].removeprefix("secateurs ")
+            raise InputError(f"describes a store of {kind}, not of {of}. Open it as what it is.")
         if meta.pop("own_crc32") != _meta_sum(meta):
             raise InputError("is damaged: it is not what was written. Write the store again.")
     return meta
@@ -163,18 +166,25 @@ else:
         return True
 
 
-def read_log(folder: Path) -> Mapping[int, list[int]]:
-    """Return the checksums of the members of each finished tile."""
+class Finished(NamedTuple):
+    """A finished tile: checksums of its members, and the exponent of numbers."""
+
+    crc32: list[int]
+    exponent: int
+
+
+def read_log(folder: Path) -> Mapping[int, Finished]:
+    """Return what is known of each finished tile."""
     with reading(folder / LOG):
         state = (folder / LOG).stat()
         return _read_log(folder, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=8)
-def _read_log(folder: Path, changed: int, size: int) -> Mapping[int, list[int]]:
+def _read_log(folder: Path, changed: int, size: int) -> Mapping[int, Finished]:
     lines = (folder / LOG).read_bytes().split(b"\n")[:-1]  # what a crash has torn has no end
     entries = [json.loads(line) for line in lines]
-    return {entry["tile"]: entry["crc32"] for entry in entries}
+    return {e["tile"]: Finished(e["crc32"], int(e.get("exponent", 0))) for e in entries}
 
 
 @contextmanager

@@ -1,23 +1,23 @@
-"""Tiles of packed votes in a folder: written whole, mapped into memory, checked when read."""
+"""Tiles of votes or scores in a folder: written whole, mapped into memory, checked when read."""
 
 from __future__ import annotations
 
 import json
+import math
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.lib.format import open_memmap
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from secateurs._labels import Array, MemberIndices, as_labels
+from secateurs._labels import Array, MemberIndices
 from secateurs.exceptions import InputError, reading
-from secateurs.outputs._checks import check_known
-from secateurs.outputs._coding import code_dtype, encode, find_classes, mark_missing, plain_text
-from secateurs.outputs._packing import Packing, empty_packing, flat
+from secateurs.outputs._packing import flat
 from secateurs.outputs._pair_kernels import copy_rows
 from secateurs.outputs._store_files import (
     LOG,
@@ -30,13 +30,14 @@ from secateurs.outputs._store_files import (
     writing,
     writing_tile,
 )
-from secateurs.outputs._votes import VoteTable
 from secateurs.persistence._files import write_array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tiles(VoteTable):
+class Tiles(ABC):
     """Tiles of a store, and the order in which members lie in them."""
+
+    of: ClassVar[str]  # what they hold: votes or scores
 
     path: Path
     id: str
@@ -48,9 +49,9 @@ class Tiles(VoteTable):
     verified: bool = True
 
     @property
-    def n_codes(self) -> int:
-        """Number of codes: the classes, and one for missing votes if there may be any."""
-        return self.n_classes + self.has_missing
+    @abstractmethod
+    def _like(self) -> Array:
+        """Cells of no member: the shape of a member's cells, and their type."""
 
     @property
     def n_tiles(self) -> int:
@@ -59,8 +60,8 @@ class Tiles(VoteTable):
 
     @property
     def nbytes(self) -> int:
-        """Number of bytes that the packed votes take."""
-        return self.n_members * empty_packing(self.n_samples, 1, self.n_codes).nbytes
+        """Number of bytes that the cells take."""
+        return self.n_members * member_bytes(self._like)
 
     @property
     def order(self) -> NDArray[np.intp]:
@@ -80,48 +81,6 @@ class Tiles(VoteTable):
     def members_of(self, tile: int) -> NDArray[np.intp]:
         """Return the members of a tile, in the order they lie."""
         return self.order[tile * self.tile_members : (tile + 1) * self.tile_members]
-
-    def write(self, members: MemberIndices, votes: ArrayLike) -> None:
-        """Write a whole tile.
-
-        Parameters
-        ----------
-        members : sequence of int
-            One of the lists in `missing`.
-        votes : array-like of shape (len(members), n_samples)
-            Their labels, member by member; masked where missing.
-        """
-        mask = np.ma.getmaskarray(np.ma.asanyarray(votes)) if np.ma.is_masked(votes) else None
-        if mask is None:
-            labels = as_labels(votes, "votes")
-        elif self.has_missing:
-            labels = as_labels(np.where(mask, self.classes[0], np.ma.getdata(votes)), "votes")
-        else:
-            raise InputError("votes are masked. Create the store with has_missing=True.")
-        self._check_tile(members, labels.shape)
-        check_known(find_classes(labels), self.classes, "votes")
-        codes = encode(labels, self.classes)
-        if mask is not None:
-            codes = mark_missing(codes, mask, self.n_classes)
-        self.write_codes(members, codes)
-
-    def places_of(self, labels: Array) -> NDArray[np.intp]:
-        """Return the places of labels among the classes; an error if one is not among them."""
-        check_known(labels, self.classes, "votes")
-        return np.searchsorted(self.classes, plain_text(labels))
-
-    def write_codes(self, members: MemberIndices, codes: Array) -> None:
-        """Write a whole tile of coded votes: places among the classes, behind them if missing."""
-        self._check_tile(members, codes.shape)
-        if not 0 <= codes.min() <= codes.max() < self.n_codes:
-            raise InputError(
-                f"Votes hold codes from {codes.min()} to {codes.max()}, but the store has "
-                f"{self.n_codes} codes: {self.n_classes} "
-                f"classes{', and one for missing votes' * self.has_missing}."
-            )
-        packed = empty_packing(self.n_samples, len(codes), self.n_codes)
-        packed.write(0, np.ascontiguousarray(codes.T, dtype=code_dtype(self.n_codes)))
-        self._write_packed(members, packed)
 
     def unverified(self) -> Self:
         """Return the same store, read without comparing checksums."""
@@ -150,11 +109,13 @@ class Tiles(VoteTable):
         expected = self.members_of(place // self.tile_members)
         if not np.array_equal(members, expected) or shape != (len(expected), self.n_samples):
             raise InputError(
-                f"Votes of shape {shape} of {len(members)} members are not a complete tile. Give "
-                f"the members as `missing` lists them, with {self.n_samples} votes each."
+                f"{self.of.capitalize()} of shape {shape} of {len(members)} members are not a "
+                "complete tile. Give the members as `missing` lists them, with "
+                f"{self.n_samples} {self.of} each."
             )
 
-    def _write_packed(self, members: MemberIndices, packed: Packing) -> None:
+    def _write_cells(self, members: MemberIndices, cells: Array, **noted: int) -> None:
+        """Write a whole tile; what is noted stands in the log."""
         tile = int(self._places[members[0]]) // self.tile_members
         file = self._tile_path(tile)
         n_tiles = self.n_tiles
@@ -164,12 +125,12 @@ class Tiles(VoteTable):
         ):
             for torn in self.path.glob(f".*-{file.name}"):  # left by a crash
                 torn.unlink()
-            write_array(file, packed.cells)
-            line = {"tile": tile, "crc32": [zlib.crc32(cells) for cells in packed.cells]}
+            write_array(file, cells)
+            line = {"tile": tile, "crc32": [zlib.crc32(own) for own in cells], **noted}
             append_line(self.path / LOG, json.dumps(line, separators=(",", ":")))
 
     def _cells(self, tile: int, rows: slice = slice(None)) -> Array:
-        """Map the packed votes of a tile's members, and check them."""
+        """Map the cells of a tile's members, and check them."""
         sums = self._sums(tile)
         with reading(self._tile_path(tile)):
             mapped = self._map(tile)
@@ -180,7 +141,7 @@ class Tiles(VoteTable):
     def _copy(
         self, tile: int, rows: NDArray[np.intp], cells: Array, places: NDArray[np.intp]
     ) -> None:
-        """Copy packed votes of some of a tile's members to places of an array, and check them."""
+        """Copy cells of some of a tile's members to places of an array, and check them."""
         sums = self._sums(tile)
         with reading(self._tile_path(tile)):
             mapped = self._map(tile)
@@ -188,11 +149,12 @@ class Tiles(VoteTable):
             self._check(tile, rows, cells, places, sums)
 
     def _sums(self, tile: int) -> Sequence[int] | None:
-        return read_log(self.path).get(tile) if self.verified else None
+        entry = read_log(self.path).get(tile) if self.verified else None
+        return None if entry is None else entry.crc32
 
     def _map(self, tile: int) -> Array:
         cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
-        like = empty_packing(self.n_samples, 0, self.n_codes).cells
+        like = self._like
         shape = (len(self.members_of(tile)), *like.shape[1:])
         if cells.shape != shape or cells.dtype != like.dtype:
             raise InputError(f"holds {cells.shape} of {cells.dtype}, not {shape} of {like.dtype}.")
@@ -221,7 +183,12 @@ class Tiles(VoteTable):
             row = rows[index]
             if zlib.crc32(cells[places[index]]) != sums[row]:
                 raise InputError(
-                    f"is damaged: the votes of member {self.members_of(tile)[row]} are not those "
-                    "written. Delete the file and resume the store."
+                    f"is damaged: the {self.of} of member {self.members_of(tile)[row]} are not "
+                    "those written. Delete the file and resume the store."
                 )
             checked[row] = True
+
+
+def member_bytes(like: Array) -> int:
+    """Return the number of bytes that one member's cells take, given those of no member."""
+    return math.prod(like.shape[1:]) * like.itemsize

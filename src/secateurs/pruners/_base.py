@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import cache
 from typing import Any, Self
 
@@ -22,11 +21,12 @@ from secateurs._methods import method_of, methods_for_numbers, short_name
 from secateurs._text import listed
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import has_fractions
+from secateurs.outputs._score_store import ScoreStore
 from secateurs.outputs._scores import Scores
-from secateurs.outputs._store import VoteStore
+from secateurs.outputs._store_base import Store, in_memory
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._parameters import is_number, resolve_keep
-from secateurs.search import Choice
+from secateurs.search import Choice, Progress
 
 _UNLABELLED = ("keep", "random_state", "n_jobs")  # parameters that labels leave out
 
@@ -127,7 +127,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        votes : array-like of shape (n_samples, n_members), Votes, VoteStore or Scores
+        votes : array-like of shape (n_samples, n_members), Votes, Scores, or a store of either
             The label that each member gives to each sample. Masked entries of a NumPy masked
             array are missing votes. Or probabilities (samples × members × classes); or, for
             methods of regression, numbers.
@@ -229,11 +229,12 @@ class BasePruner(SelectorMixin, BaseEstimator):
         self.support_[self.member_indices_] = True
         return self
 
-    def _encode(self, votes: Any, y: ArrayLike | None, reset: bool) -> Votes | VoteStore | Scores:
-        coded: Votes | VoteStore | Scores
+    def _encode(self, votes: Any, y: ArrayLike | None, reset: bool) -> Any:
+        coded: Any
         if self._are_scores(votes, y, reset):
-            votes = self._readable(votes if isinstance(votes, Scores) else Scores.encode(votes))
-        if isinstance(votes, (Votes, VoteStore, Scores)):
+            is_coded = isinstance(votes, (Scores, ScoreStore))
+            votes = self._readable(votes if is_coded else Scores.encode(votes))
+        if isinstance(votes, (Votes, Scores, Store)):
             held = votes if self._takes_store else in_memory(votes)
             coded = held if y is None else held.with_labels(y)
             validate_data(self, _frame(coded), skip_check_array=True, reset=reset)
@@ -253,16 +254,14 @@ class BasePruner(SelectorMixin, BaseEstimator):
         A table of numbers is told from one of labels by a true or predicted number that is not
         whole; after `fit`, by what `fit` got.
         """
-        if isinstance(votes, Scores):
-            return True
-        if isinstance(votes, (Votes, VoteStore)):
-            return False
+        if isinstance(votes, (Votes, Scores, Store)):
+            return isinstance(votes, (Scores, ScoreStore))
         shape = votes.shape if hasattr(votes, "shape") else np.array(votes, dtype=object).shape
         if len(shape) != 2 or "numbers" not in self.outputs:
             return len(shape) == 3
         return has_fractions(votes) or has_fractions(y) if reset else len(self.classes_) == 0
 
-    def _readable(self, scores: Scores) -> Votes | Scores:
+    def _readable(self, scores: Scores | ScoreStore) -> Votes | Scores | ScoreStore:
         """Return scores as the method can work with them."""
         if ("numbers" if scores.is_numbers else "probabilities") in self.outputs:
             return scores
@@ -271,7 +270,8 @@ class BasePruner(SelectorMixin, BaseEstimator):
                 f"{type(self).__name__} needs classes, and these are numbers. For regression use "
                 f"one of: {listed(methods_for_numbers())}."
             )
-        return scores.votes
+        votes: Votes = in_memory(scores).votes
+        return votes
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -295,15 +295,15 @@ class SpreadPruner(BasePruner):
         votes: Any,
         y: ArrayLike | None = None,
         executor: Any = None,
-        callback: Callable[[int, int, float | None], None] | None = None,
+        callback: Progress | None = None,
     ) -> Self:
         """Choose the members to keep.
 
         Parameters
         ----------
-        votes : array-like of shape (n_samples, n_members), Votes or VoteStore
+        votes : array-like of shape (n_samples, n_members), Votes, Scores, or a store of either
             The label that each member gives to each sample. Masked entries of a NumPy masked
-            array are missing votes.
+            array are missing votes. Or probabilities or numbers, as for `BasePruner.fit`.
         y : array-like of shape (n_samples,)
             The true labels. Not needed with votes that hold them.
         executor : concurrent.futures.Executor or Dask Client, optional
@@ -341,15 +341,10 @@ def label_of(pruner: BasePruner) -> str:
     return " ".join(words)
 
 
-def _frame(votes: Votes | VoteStore | Scores) -> Any:
+def _frame(votes: Any) -> Any:
     """Return an empty table with a column per member, by name where they have names."""
     if votes.names is None:
         return np.empty((0, votes.n_members))
     import pandas as pd
 
     return pd.DataFrame(columns=pd.Index(list(map(str, votes.names)), dtype=object))
-
-
-def in_memory(votes: Any) -> Any:
-    """Return votes, loaded where they are in a store."""
-    return votes.load() if isinstance(votes, VoteStore) else votes

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._text import listed
-from secateurs.engines._limits import limits
-from secateurs.engines._shards import sharded_tdas
+from secateurs.engines._sharded_objectives import ShardedTDAS
+from secateurs.engines._shards import objective_for
 from secateurs.exceptions import InputError
 from secateurs.measures._pair import Floats
 from secateurs.measures._pairwise import kappa
@@ -20,12 +19,19 @@ from secateurs.objectives import TDAS
 from secateurs.objectives._bounds import upper_bound
 from secateurs.outputs._folds import held_out_accuracy, split_votes
 from secateurs.outputs._store import VoteStore
+from secateurs.outputs._store_base import in_memory
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import SpreadPruner, in_memory
+from secateurs.pruners._base import SpreadPruner
 from secateurs.pruners._parameters import check_fraction, check_option, is_whole
-from secateurs.search import Choice, best_member, greedy_forward, ranking, swap_search, tied_best
-
-Progress = Callable[[int, int, float | None], None]
+from secateurs.search import (
+    Choice,
+    Progress,
+    best_member,
+    greedy_forward,
+    ranking,
+    swap_search,
+    tied_best,
+)
 
 # The nearest to 0.3 first: small weights did best on most data sets tried.
 _AUTO_WEIGHTS = tuple(sorted(np.arange(11) / 10, key=lambda weight: abs(weight - 0.3)))
@@ -171,7 +177,7 @@ class COMEP(SpreadPruner):
             weight = self._best_weight(in_memory(votes), n_keep, rng)
         if weight < 1:
             warn_of_one_class(votes)
-        with _objective(votes, weight, executor, self.shard) as objective:
+        with objective_for(ShardedTDAS, votes, weight, executor, self.shard) as objective:
             members, scores = self.grow(objective, n_keep, rng, callback)
             if self.refine:
                 members = swap_search(objective, members)
@@ -225,15 +231,6 @@ class COMEP(SpreadPruner):
                 callback(len(chosen), n_keep, objective.value)
 
         return greedy_forward(objective, n_keep, objective.resume(first)[:n_keep], settle=tell)
-
-
-def _objective(
-    votes: Votes | VoteStore, weight: float, executor: Any, shard: str
-) -> AbstractContextManager[TDAS]:
-    """Return the objective, here or spread over workers, to be used in a `with`."""
-    if executor is None and (isinstance(votes, Votes) or votes.nbytes <= limits.held_bytes):
-        return nullcontext(TDAS(in_memory(votes), weight))
-    return sharded_tdas(votes, weight, executor, shard)
 
 
 def _mean_distances(objective: TDAS) -> Floats:

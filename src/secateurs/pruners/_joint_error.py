@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from secateurs.engines._sharded_objectives import ShardedJointError
+from secateurs.engines._shards import objective_for
 from secateurs.objectives import JointError
 from secateurs.objectives._bounds import upper_bound
-from secateurs.outputs._scores import Scores
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import SpreadPruner, in_memory
+from secateurs.outputs._store_base import in_memory
+from secateurs.pruners._base import SpreadPruner
 from secateurs.pruners._parameters import check_fraction, check_option
-from secateurs.search import Choice, best_member, greedy_forward, swap_search
+from secateurs.search import Choice, Progress, best_member, greedy_forward, swap_search
 
 
 class JointErrorPruner(SpreadPruner):
@@ -126,26 +127,32 @@ class JointErrorPruner(SpreadPruner):
 
     def _select(
         self,
-        votes: Votes | Scores,
+        votes: Any,
         n_keep: int,
         rng: np.random.RandomState,
         executor: Any = None,
-        callback: Any = None,
+        callback: Progress | None = None,
     ) -> Choice:
-        objective = JointError(in_memory(votes), self.shrink)
-
-        def tell(chosen: list[int]) -> None:
-            if callback is not None:
-                error = objective.error_of(objective.value, len(chosen))
-                callback(len(chosen), n_keep, float(error))
-
-        start = objective.resume(best_member(objective.own))[:n_keep]
-        members, worths = greedy_forward(objective, n_keep, start, settle=tell)
-        if self.refine:
-            members = swap_search(objective, members)
-            worths = objective.worths(members)
-        objective.finish()
+        with objective_for(
+            ShardedJointError, votes, self.shrink, executor, self.shard
+        ) as objective:
+            members, worths = _grow(objective, n_keep, callback)
+            if self.refine:
+                members = swap_search(objective, members)
+                worths = objective.worths(members)
+            objective.finish()
         scores = objective.errors(worths)
         self.__dict__.pop("_lower_bound", None)
         self.objective_ = float(scores[-1])
         return Choice(members, scores)
+
+
+def _grow(objective: JointError, n_keep: int, callback: Progress | None) -> Choice:
+    """Choose members one at a time, from the one with the smallest error on."""
+
+    def tell(chosen: list[int]) -> None:
+        if callback is not None:
+            callback(len(chosen), n_keep, float(objective.error_of(objective.value, len(chosen))))
+
+    start = objective.resume(best_member(objective.own))[:n_keep]
+    return greedy_forward(objective, n_keep, start, settle=tell)
