@@ -37,12 +37,12 @@ def differing(rng):
     """Return what is wrong with a method of scores, or None."""
     name = str(rng.choice(NAMES))
     kinds = [kind for kind in METHODS[name].facts.outputs if kind != "labels"]
-    n_members = int(rng.integers(1, 7))
+    kind, n_members = str(rng.choice(kinds)), int(rng.integers(1, 7))
     case = make_scores(
         int(rng.integers(2**32)),
-        str(rng.choice(kinds)),
+        kind,
         n_members,
-        int(rng.choice(SIZES)),
+        int(rng.choice(SIZES[kind == "numbers" :])),  # R² needs two samples
         int(rng.choice([2, 3, 5])),
         share_missing=float(rng.choice([0, 0.3])) if METHODS[name].facts.takes_missing else 0.0,
     )

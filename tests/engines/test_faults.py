@@ -387,6 +387,20 @@ def test_workers_that_have_only_just_gone_are_waited_for(site, monkeypatch):
     assert "has had no workers for 1 s" in wait_for(given_up, "patience to end")
 
 
+def test_a_client_that_is_closed_has_lost_its_scheduler(site):
+    from distributed import Client
+
+    with Client(site.cluster.address) as client:
+        engine = engine_for(client)
+        client.sync(client._close)  # as it does itself when it has tried for long enough
+        with pytest.raises(ExecutorError, match=r"scheduler is lost \(.*the client gave it up\)"):
+            engine.check(idle_seconds=0)
+    with pytest.raises(ExecutorError, match="scheduler is lost"):
+        engine.check(idle_seconds=0)
+    with pytest.raises(ExecutorError, match="scheduler is lost"):
+        COMEP(3).fit(*CASE, executor=client)
+
+
 def test_another_version_on_a_worker_is_told(site, tmp_path):
     site.workers(0)
     other = shutil.copytree(

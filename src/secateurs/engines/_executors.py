@@ -126,7 +126,10 @@ class DaskEngine(Engine):
         """Raise an error if no worker was busy for too long, whatever the scheduler waits for."""
         now = time.monotonic()
         with scheduler_answers():
-            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+            known = self.client.scheduler_info(n_workers=-1)
+            if "workers" not in known:  # of a client that has closed itself
+                raise ConnectionError("the client gave it up")
+            workers = known["workers"].values()
             is_busy = any(self.client.processing().values())
         if is_busy and any(worker["status"] == "running" for worker in workers):
             self._last_seen = now

@@ -59,7 +59,7 @@ def scheduler_answers() -> Iterator[None]:
     """Turn a lost scheduler into a one-line ExecutorError."""
     try:
         yield
-    except (OSError, AttributeError) as error:  # the attribute of a client that gave it up
+    except (OSError, AttributeError, RuntimeError) as error:  # the last two of a closed client
         raise _scheduler_lost(error) from error
 
 
