@@ -140,6 +140,10 @@ def unknown_name(parameter: str, value: Any, names: Iterable[str]) -> InputError
     return InputError(f"{{{parameter}}} is unknown.{hint} {allowed}", **{parameter: value})
 
 
+# What a fitted model raises whose state makes no sense, such as a changed one.
+STATE_ERRORS = (TypeError, LookupError, AttributeError, ArithmeticError)
+
+
 def cause_of(error: BaseException) -> str:
     """Return in a few words what went wrong inside another library; the caller names the file."""
     text = str(error)

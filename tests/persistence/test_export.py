@@ -31,6 +31,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from secateurs import prune
 from secateurs.exceptions import (
     InputError,
     MissingExtraError,
@@ -292,3 +293,12 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
         export(model, tmp_path / f"model.{suffix}", X[CHECK])
     needs = f'writing .{suffix} needs: pip install "secateurs[{suffix}]"'
     assert str(caught.value) == needs
+
+
+def test_a_model_whose_state_makes_no_sense_is_refused(tmp_path):
+    model = BaggingClassifier(LogisticRegression(), 3, random_state=0).fit(X[TRAIN], CODES[TRAIN])
+    model.estimators_[1].intercept_ = model.estimators_[1].intercept_.astype("S2")
+    with pytest.raises(InputError, match="The model itself cannot predict X_check: "):
+        export(model, tmp_path / "model.onnx", X)
+    with pytest.raises(InputError, match="Member 1, a LogisticRegression, cannot predict: "):
+        prune(model, X, CODES, "re", keep=2)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from secateurs._labels import Array, one_hot, places_among
-from secateurs.exceptions import InputError, cause_of
+from secateurs.exceptions import STATE_ERRORS, InputError, cause_of
 
 
 class Ensemble(ABC):
@@ -106,7 +106,7 @@ class Ensemble(ABC):
     def _ask(self, X: Any, member: int, method: str) -> Any:
         try:
             return getattr(self.members[member], method)(self.view(X, member))
-        except (LookupError, AttributeError, ArithmeticError) as error:  # its state makes no sense
+        except STATE_ERRORS as error:
             raise InputError(
                 f"{self._title(member)} cannot {method}: {cause_of(error)}. Fit it again."
             ) from error

@@ -21,8 +21,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree._tree import Tree
 
 from secateurs.exceptions import (
+    STATE_ERRORS,
     InputError,
     ParityError,
+    SecateursError,
     UnsupportedEnsembleError,
     cause_of,
     import_extra,
@@ -196,7 +198,9 @@ def _predict(model: Any, rows: pd.DataFrame) -> _Predictions:
         if hasattr(model, "predict_proba"):
             return _Predictions(model.predict(given), model.predict_proba(given))
         return _Predictions(model.predict(given), _vote_shares(model, given))
-    except ValueError as error:
+    except SecateursError:
+        raise
+    except (ValueError, *STATE_ERRORS) as error:
         raise InputError(
             f"The model itself cannot predict {{X_check}}: {cause_of(error)}.", X_check=...
         ) from error
