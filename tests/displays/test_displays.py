@@ -15,9 +15,10 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 import cases
+import fitted_regressors as regressors
 import naive
 from secateurs import COMEP, collect_votes, compare, displays, prune
-from secateurs.exceptions import MissingExtraError
+from secateurs.exceptions import InputError, MissingExtraError
 from secateurs.report import report_data
 
 X, Y = make_classification(
@@ -177,3 +178,29 @@ def test_importing_displays_does_not_load_matplotlib():
     code = "import sys, secateurs.displays; print('matplotlib' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "False"
+
+
+def test_numbers_are_drawn_by_their_score():
+    rows, truth = regressors.X[regressors.CHOOSE], regressors.Y[regressors.CHOOSE]
+    forest = regressors.fitted_regressors()["forest"]
+    pruning = prune(forest, rows, truth, keep=4, scoring="neg_mean_absolute_error")
+    test = regressors.X[regressors.TEST], regressors.Y[regressors.TEST]
+    display = displays.AccuracySizeDisplay.from_result(pruning, *test)
+    off = np.abs(forest.predict(test[0]) - test[1]).mean()
+    assert display.whole == pytest.approx(off)
+    curve = display.curves["joint"]
+    kept = np.abs(pruning.estimator.predict(test[0]) - test[1]).mean()
+    assert curve.held_out[3] == pytest.approx(kept)
+    assert curve.choosing[3] == pytest.approx(
+        np.abs(pruning.estimator.predict(rows) - truth).mean()
+    )
+    assert display.ax_.get_ylabel() == "mean absolute error on rows held out"
+    again = displays.AccuracySizeDisplay.from_predictions(regressors.table(), truth, keep=3)
+    assert again.score == "R²"
+
+
+@pytest.mark.parametrize("kind", CLASSES[1:])
+def test_displays_of_classes_refuse_numbers_in_one_line(kind):
+    truth = regressors.Y[regressors.CHOOSE]
+    with pytest.raises(InputError, match=rf"{kind.__name__} needs classes.*AccuracySizeDisplay"):
+        kind.from_predictions(regressors.table(), truth, keep=3)

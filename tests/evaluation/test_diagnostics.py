@@ -7,7 +7,7 @@ import pytest
 
 import cases
 import naive
-from secateurs import Votes
+from secateurs import Scores, Votes
 from secateurs.evaluation import _diagnostics
 
 CASES = [cases.E1, cases.E2, cases.D1, cases.make(1, 70, 3, cases.KINDS * 2)]
@@ -83,3 +83,26 @@ def test_steps_are_what_the_formulas_say(case):
         assert step.alone == naive.n_correct(case.votes, case.y, order[n]) / len(case.y)
         before = [naive.nvi(columns[order[n]], columns[other]) for other in order[:n]]
         assert step.distance == pytest.approx(np.mean(before) if n else np.nan, nan_ok=True)
+
+
+def test_errors_of_pairs_are_correlated_as_the_formula_says():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=40)
+    table = y[:, None] + rng.normal(size=(40, 1)) + rng.normal(size=(40, 5))
+    table[:, 4] = y + 0.5  # always off by the same
+    masked = np.ma.array(table, mask=rng.random(table.shape) < 0.3)
+    for given in (table, masked):
+        pairs = _diagnostics.error_pairs(Scores.encode(given, y), [0])
+        expected = list(combinations(range(5), 2))
+        assert list(zip(pairs.first.tolist(), pairs.second.tolist())) == expected
+        off = np.ma.asarray(given) - y[:, None]
+        for place, (i, j) in enumerate(expected):
+            both = ~np.ma.getmaskarray(off)[:, [i, j]].any(axis=1)
+            first, second = (np.ma.getdata(off)[both, m] for m in (i, j))
+            if 4 in (i, j):
+                assert pairs.correlation[place] == pytest.approx(0, abs=1e-5)
+            else:
+                same = np.corrcoef(first, second)[0, 1]
+                assert pairs.correlation[place] == pytest.approx(same, abs=1e-6)
+            errors = [np.sqrt((off[:, m] ** 2).mean()) for m in (i, j)]
+            assert pairs.error[place] == pytest.approx(np.mean(errors), abs=1e-6)

@@ -23,7 +23,7 @@ from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
 from secateurs.persistence._export import export
 from secateurs.report import report_data
-from secateurs.report._data import SHAPE
+from secateurs.report._data import SHAPES
 from secateurs.report._schema import check
 from secateurs.report.sections._before_after import safety, verdict
 
@@ -68,8 +68,8 @@ def figure(data, name):
 def check_all(data):
     """Plain JSON, as described, and in agreement with itself."""
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    check(data, SHAPE)
-    assert set(data) == set(SHAPE)
+    check(data, SHAPES["labels"])
+    assert set(data) == set(SHAPES["labels"])
     n = data["ensemble"]["n_members"]
     for course in data["courses"]:
         n_sizes = len(course["sizes"])

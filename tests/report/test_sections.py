@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from secateurs import Votes
-from secateurs.report._data import SHAPE
+from secateurs.report._data import HEADER, SHAPES
 from secateurs.report._templates import environment, resource
-from secateurs.report.sections import SECTIONS
+from secateurs.report.sections import SECTIONS, sections_for
 from secateurs.report.sections._confusion import confusion, matrices
 from secateurs.report.sections._losses import count, share_of_right
 from secateurs.report.sections._what_if import sample_rows
@@ -22,7 +22,9 @@ def test_a_section_has_its_template_and_its_drawing(section):
 def test_every_field_of_the_data_belongs_to_one_section():
     fields = [name for section in SECTIONS for name in section.shape]
     assert len(fields) == len(set(fields))
-    assert len(SHAPE) == 7 + len(fields)  # and seven at the top of the page
+    for kind, shape in SHAPES.items():
+        own = [name for section in sections_for(kind) for name in section.shape]
+        assert sorted(shape) == sorted([*HEADER, *own])
 
 
 def test_confusion_and_losses_by_hand():

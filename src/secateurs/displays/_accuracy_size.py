@@ -1,4 +1,4 @@
-"""Accuracy against the number of members kept."""
+"""Accuracy, or the score of numbers, against the number of members kept."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base import COLOURS, DASHES, Display, evaluation_of
+from secateurs.evaluation._curves import Evaluation
 from secateurs.evaluation._diagnostics import right_by_size
-from secateurs.evaluation._score_curve import Floats
+from secateurs.evaluation._score_curve import Floats, score_curve
 from secateurs.pruning import Pruning
 
 
@@ -37,6 +38,8 @@ class Curve(NamedTuple):
 class AccuracySizeDisplay(Display):
     """Accuracy against the number of members kept, on rows held out and on those chosen on.
 
+    For regressors, the score that matters, R² by default, in place of accuracy.
+
     Create it with `from_estimator`, `from_predictions` or `from_result`, which draw it on ``ax_``
     of ``figure_``; the constructor takes the numbers to draw.
 
@@ -46,6 +49,8 @@ class AccuracySizeDisplay(Display):
         One for each method.
     whole : float
         Accuracy of all members on rows held out.
+    score : str, default="accuracy"
+        The name of the score.
 
     Examples
     --------
@@ -56,14 +61,19 @@ class AccuracySizeDisplay(Display):
     array([1, 2, 3, 4])
     """
 
-    def __init__(self, curves: Mapping[str, Curve], whole: float) -> None:
+    _takes_numbers = True
+
+    def __init__(self, curves: Mapping[str, Curve], whole: float, score: str = "accuracy") -> None:
         self.curves = curves
         self.whole = whole
+        self.score = score
 
     @classmethod
     def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """Evaluate every method of a comparison, or that of a pruning."""
         evaluation = evaluation_of(result, rows)
+        if evaluation.problem.is_regression:
+            return cls(*_of_numbers(evaluation))
         votes = evaluation.problem.votes
         curves = {}
         for name, curve in evaluation.curves.items():
@@ -86,7 +96,21 @@ class AccuracySizeDisplay(Display):
             label = "rows chosen on"
             axes.plot(curve.sizes, curve.choosing, color=colour, linestyle="--", label=label)
         axes.axhline(self.whole, color="0.4", linewidth=1, label="all members")
-        axes.set(xscale="log", xlabel="members kept", ylabel="accuracy on rows held out")
+        axes.set(xscale="log", xlabel="members kept", ylabel=f"{self.score} on rows held out")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.legend(fontsize="small")
         return self
+
+
+def _of_numbers(evaluation: Evaluation) -> tuple[dict[str, Curve], float, str]:
+    """Return the curves of regressors by the score that matters, that of all, and its name."""
+    problem = evaluation.problem
+    scoring, sign = problem.scoring, 1.0 if problem.scoring.larger_is_better else -1.0
+    curves = {}
+    for name, curve in evaluation.curves.items():
+        groups, weights = curve.selection.groups, problem.ensemble.weights
+        known = score_curve(problem.votes, groups, scoring, weights, problem.sample_weight)
+        half = np.nan_to_num(curve.scored.half_width)  # known for the sizes asked for
+        sizes, held_out = curve.selection.sizes, sign * curve.scored.values
+        curves[name] = Curve(sizes, held_out, half, sign * known.values)
+    return curves, sign * curve.scored.whole_value, scoring.label

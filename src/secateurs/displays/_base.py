@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from secateurs.comparison import Comparison
 from secateurs.evaluation._curves import Evaluation
-from secateurs.exceptions import import_extra
+from secateurs.exceptions import InputError, import_extra
 from secateurs.pruners import BasePruner
 from secateurs.pruning import Pruning, prune
 
@@ -57,6 +57,8 @@ class Drawn(ABC):
 
 class Display(Drawn):
     """Base class of displays of results, which implement ``_of`` and ``plot``."""
+
+    _takes_numbers = False
 
     @classmethod
     def from_estimator(
@@ -159,6 +161,11 @@ class Display(Drawn):
         -------
         Display
         """
+        if result.problem.is_regression and not cls._takes_numbers:
+            raise InputError(
+                f"{cls.__name__} needs classes, and these are numbers. For regression use "
+                "AccuracySizeDisplay."
+            )
         return cls._of(result, {"X_test": X_test, "y_test": y_test, "X": X}).plot(ax)
 
     @classmethod

@@ -92,12 +92,21 @@ def evaluate_around(
     choosers: dict[str, Chooser] = {own: chooser}
     for name, other in others.items() if beside else ():
         same = name == own or (is_live(other) and is_live(pruner))
-        if not same and (other.takes_missing or not problem.votes.has_missing):
+        if not same and _is_able(other, problem):
             choosers[name] = partial(choose, other, [keep], largest)
     curves = evaluate(split, choosers, [keep], given={own: selection})
     for curve in curves.values():  # their warnings concern larger sets than were asked for
         curve.selection = replace(curve.selection, notes=())
     return Evaluation(split, curves, [keep], remarks)
+
+
+def _is_able(pruner: BasePruner, problem: Problem) -> bool:
+    """Tell whether a method can choose by what is known of a problem."""
+    if problem.is_regression and "numbers" not in pruner.outputs:
+        return False
+    if problem.is_soft and "probabilities" in pruner.outputs and not problem.knows_scores:
+        return False  # the rows are not kept
+    return pruner.takes_missing or not problem.votes.has_missing
 
 
 def _own_selection(
@@ -164,14 +173,14 @@ def named_pruners(
         if isinstance(method, str):
             pruner, note = _named(method, problem, diversity_weight)
             pruner.seed(seed)
-            notes += note
         else:
-            pruner = clone(as_pruner(method))
+            pruner, note = clone(as_pruner(method)), []
         if everything and problem.is_regression and "numbers" not in pruner.outputs:
             continue
         if everything and votes.has_missing and not pruner.takes_missing:
             notes.append(f"{method} is left out: it cannot work with missing votes.")
             continue
+        notes += note
         pruners.setdefault(label_of(pruner), pruner)
     return pruners, list(dict.fromkeys(notes))
 

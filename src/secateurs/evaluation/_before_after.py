@@ -174,6 +174,19 @@ def _held_out(problem: Problem, curve: SizeCurve, size: int) -> tuple[Array, Arr
     return whole, kept
 
 
+def both_answers(
+    problem: Problem, pruner: BasePruner, curve: SizeCurve, size: int
+) -> tuple[Array, Array, Array]:
+    """Return the true numbers of held-out rows, and what all and the kept members predict."""
+    if not problem.has_test:
+        return problem.votes.truth, *_held_out(problem, curve, size)
+    members, weights, scores = _members(pruner), problem.ensemble.weights, problem.test_scores
+    before, after = (
+        scores.average(some, None if weights is None else weights[some]) for some in members
+    )
+    return scores.truth, before, after
+
+
 def held_out_score(curve: SizeCurve, size: int) -> Figure:
     """Return the score that matters on rows held out, as a curve has it."""
     scored, place = curve.scored, curve.selection.place(size)

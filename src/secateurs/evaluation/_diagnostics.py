@@ -11,6 +11,7 @@ from secateurs.evaluation._rows import VotedRows
 from secateurs.evaluation._score_curve import Floats
 from secateurs.measures import kappa, nvi
 from secateurs.measures._pair import ratio
+from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
 
 Counts = NDArray[np.int64]
@@ -86,18 +87,59 @@ class PairDistances(NamedTuple):
 
 def pair_distances(votes: Votes, kept: Sequence[int]) -> PairDistances:
     """Compute the distances of all pairs; of very many members, those of the kept and some more."""
-    members = np.arange(votes.n_members)
-    if len(members) > MOST_IN_HEATMAP:
-        first = np.array(list(kept)[: MOST_IN_HEATMAP // 2])
-        others = np.setdiff1d(members, first)
-        n_others = MOST_IN_HEATMAP - len(first)
-        spread = others[np.linspace(0, len(others) - 1, n_others).astype(int)]
-        members = np.sort(np.concatenate([first, spread]))
+    members = _some_members(votes.n_members, kept)
     values = nvi.matrix(votes.take(members))
     np.fill_diagonal(values, 0.0)
     off = values[np.triu_indices(len(members), 1)]
     low, high = np.percentile(off, [1, 99]) if len(off) else (0.0, 1.0)
     return PairDistances(members, values, cluster_order(values), float(low), float(high))
+
+
+def _some_members(n_members: int, kept: Sequence[int]) -> NDArray[np.intp]:
+    """Return all members; of very many, those kept and some more."""
+    members = np.arange(n_members)
+    if n_members <= MOST_IN_HEATMAP:
+        return members
+    first = np.array(list(kept)[: MOST_IN_HEATMAP // 2])
+    others = np.setdiff1d(members, first)
+    spread = others[np.linspace(0, len(others) - 1, MOST_IN_HEATMAP - len(first)).astype(int)]
+    return np.sort(np.concatenate([first, spread]))
+
+
+class ErrorPairs(NamedTuple):
+    """Correlation of errors, and mean of the root mean squared errors, of pairs of regressors."""
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    correlation: Floats
+    error: Floats
+
+
+def error_pairs(scores: Scores, kept: Sequence[int]) -> ErrorPairs:
+    """Compute how alike pairs err, on the rows that both have; of very many members, of some.
+
+    A member whose errors are all the same, but for rounding, is correlated with none: 0.
+    """
+    members = _some_members(scores.n_members, kept)
+    present = np.stack([~scores.is_missing(m) for m in members]).astype(float)
+    off = np.stack([scores.values(m) - scores.truth for m in members]) * present
+    off -= present * ratio(off.sum(axis=1), present.sum(axis=1), 0.0)[:, None]  # smaller sums
+    n_both = present @ present.T
+    mean = ratio(off @ present.T, n_both, 0.0)  # of the row's member, where the other has a number
+    spread = ratio(off**2 @ present.T, n_both, 0.0) - mean**2
+    together = ratio(off @ off.T, n_both, 0.0) - mean * mean.T
+    rounding = np.ldexp(4.0, -scores.exponent)
+    varies = np.minimum(spread, spread.T) > rounding**2
+    scale = np.sqrt(np.where(varies, spread * spread.T, 1.0))
+    correlation = np.where(varies, together / scale, 0.0)
+    first, second = np.triu_indices(len(members), 1)
+    error = np.sqrt(scores.squared_errors[members])
+    return ErrorPairs(
+        members[first],
+        members[second],
+        np.clip(correlation[first, second], -1.0, 1.0),
+        (error[first] + error[second]) / 2,
+    )
 
 
 def cluster_order(distances: Floats) -> NDArray[np.intp]:

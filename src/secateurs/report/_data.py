@@ -17,26 +17,36 @@ from numpy.typing import ArrayLike
 from secateurs import __version__
 from secateurs._text import plain
 from secateurs.evaluation._alternatives import Featured, parameters_of
+from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
 from secateurs.report._schema import Maybe
-from secateurs.report.sections import SECTIONS
+from secateurs.report.sections import sections_for
 from secateurs.report.sections._section import Plain, Subject
 
 SCHEMA = "secateurs-run/1"
 _ROWS: Plain = {"choosing": int, "testing": Maybe(int), "n_folds": int}
 _ROWS |= {"choosing_sha256": str, "testing_sha256": Maybe(str)}
 _ROWS |= {"out_of_bag": bool, "counts_labels": bool}
-SHAPE = {
+HEADER: Plain = {
     "schema": str,
     "made": {"when": str, "versions": {...: str}, "machine": str},
-    "ensemble": {"name": str, "n_members": int, "names": [str], "classes": [str], "vote": str},
+    "ensemble": {
+        **{"name": str, "predicts": str, "n_members": int, "names": [str]},
+        **{"classes": [str], "vote": str},
+    },
     "rows": _ROWS,
     "score": {"name": str, "label": str, "larger_is_better": bool},
-    "chosen": {"course": int, "keep": int, "members": [int], "parameters": {...: None}},
+    "chosen": {
+        **{"course": int, "label": str, "keep": int, "members": [int]},
+        "parameters": {...: None},
+    },
     "notes": [str],
 }
-for _section in SECTIONS:
-    SHAPE |= _section.shape
+SHAPES: Plain = {}  # by what members predict
+for _kind in ("labels", "numbers"):
+    SHAPES[_kind] = HEADER | {
+        name: shape for section in sections_for(_kind) for name, shape in section.shape.items()
+    }
 
 
 class Reportable(Protocol):
@@ -96,7 +106,7 @@ def report_data(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         data = _header(subject)
-        for section in SECTIONS:
+        for section in sections_for(data["ensemble"]["predicts"]):
             data |= section.facts(subject)
     for warning in caught:
         warnings.warn(warning.message, stacklevel=2)
@@ -109,12 +119,14 @@ def _header(subject: Subject) -> Plain:
     """Return what the top of the page shows, and what several sections need."""
     problem, ensemble = subject.problem, subject.problem.ensemble
     tested = problem.test_votes if problem.has_test else None
-    vote = "probabilities" if ensemble.soft else "labels"
+    predicts = "numbers" if problem.is_regression else "labels"
+    vote = "probabilities" if ensemble.soft and predicts == "labels" else predicts
     return {
         "schema": SCHEMA,
         "made": _made(),
         "ensemble": {
             "name": type(ensemble.model).__name__,
+            "predicts": predicts,
             "n_members": ensemble.n_members,
             "names": [str(name) for name in ensemble.names],
             "classes": [str(label) for label in subject.classes],
@@ -136,6 +148,7 @@ def _header(subject: Subject) -> Plain:
         },
         "chosen": {
             "course": list(subject.evaluation.curves).index(subject.name),
+            "label": subject.name,
             "keep": subject.keep,
             "members": subject.kept,
             "parameters": parameters_of(subject.pruner),
@@ -153,8 +166,9 @@ def _made() -> Plain:
     }
 
 
-def _digest(votes: Votes) -> str:
-    """Return a hash of votes and true labels, by which rows are recognised."""
-    found = hashlib.sha256(np.ascontiguousarray(votes.packed.decode()).tobytes())
+def _digest(votes: Votes | Scores) -> str:
+    """Return a hash of votes or numbers and the truth, by which rows are recognised."""
+    values = votes.cells if isinstance(votes, Scores) else votes.packed.decode()
+    found = hashlib.sha256(np.ascontiguousarray(values).tobytes())
     found.update(np.ascontiguousarray(votes.truth).tobytes())
     return found.hexdigest()

@@ -3,6 +3,7 @@
 import numpy as np
 
 from secateurs._text import printable
+from secateurs.evaluation._score_curve import score_curve
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.report._templates import environment
@@ -12,11 +13,17 @@ _MOST_POINTS, _MOST_NAMES = 60, 12
 
 
 def pruning_html(problem: Problem, pruner: BasePruner) -> str:
-    """Return HTML for a notebook: what was kept, and the accuracy of the vote by size."""
+    """Return HTML for a notebook: what was kept, and by size the accuracy, or score of numbers."""
     ensemble, votes, order = problem.ensemble, problem.votes, pruner.member_indices_
     sizes = np.unique(np.linspace(1, len(order), min(len(order), _MOST_POINTS)).round().astype(int))
-    curve = [votes.accuracy(order[:size]) for size in sizes]
-    whole = votes.accuracy()
+    if problem.is_regression:
+        what = f"{problem.scoring.label} of the mean"
+        groups, weights = [order[:size].tolist() for size in sizes], ensemble.weights
+        found = score_curve(votes, groups, problem.scoring, weights, problem.sample_weight)
+        *curve, whole = map(problem.scoring.shown, [*found.values.tolist(), found.whole_value])
+    else:
+        what, whole = "accuracy of the vote", votes.accuracy()
+        curve = [votes.accuracy(order[:size]) for size in sizes]
     low, high = min(*curve, whole), max(*curve, whole)
     names = [printable(ensemble.names[member]) for member in order[:_MOST_NAMES]]
 
@@ -31,9 +38,10 @@ def pruning_html(problem: Problem, pruner: BasePruner) -> str:
             "ensemble": type(ensemble.model).__name__,
             "method": repr(pruner),
             "members": f"{len(order)} of {ensemble.n_members}",
-            "vote of the kept, rows chosen on": f"{curve[-1]:.4f} (all members: {whole:.4f})",
+            f"{what} of the kept, rows chosen on": f"{curve[-1]:.4f} (all members: {whole:.4f})",
             "kept, in order of choice": ", ".join([*names, "…"][: len(order)]),
         },
+        what=what,
         width=_WIDTH,
         height=_HEIGHT,
         whole=f"{height(whole):.1f}",

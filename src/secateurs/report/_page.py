@@ -5,7 +5,7 @@ import json
 from markupsafe import Markup
 
 from secateurs.report._templates import document, notes_list, resource
-from secateurs.report.sections import SECTIONS
+from secateurs.report.sections import SECTIONS, sections_for
 from secateurs.report.sections._section import Plain
 
 
@@ -30,7 +30,9 @@ def render(data: Plain) -> str:
     >>> page.startswith("<!doctype html>")
     True
     """
-    drawn = [(section, section.html(data)) for section in SECTIONS]
+    drawn = [
+        (section, section.html(data)) for section in sections_for(data["ensemble"]["predicts"])
+    ]
     return document(
         "page.html",
         f"{data['ensemble']['name']}, pruned",

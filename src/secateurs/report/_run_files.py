@@ -9,7 +9,7 @@ from typing import Any
 
 from secateurs.exceptions import InputError, cause_of, reading
 from secateurs.persistence._files import refuse_existing, write_file
-from secateurs.report._data import SCHEMA, SHAPE
+from secateurs.report._data import HEADER, SCHEMA, SHAPES
 from secateurs.report._page import render
 from secateurs.report._schema import check
 from secateurs.report.sections._section import Plain
@@ -85,7 +85,8 @@ def load_run(path: str | os.PathLike[str]) -> Plain:
             raise InputError(
                 f"is not a run of this version: its schema is not {SCHEMA!r}. Write it again."
             )
-        check(data, SHAPE)
+        check(data, HEADER)
+        check(data, SHAPES.get(data["ensemble"]["predicts"], SHAPES["labels"]))
         render(data)
     return data
 

@@ -2,7 +2,7 @@
 // Costs and accuracies of the sizes of a method, and the axes for them.
 
 const percent = (value) => value.toFixed(3);
-const plainNumber = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
+const plainNumber = (value) => (value + 0).toLocaleString("en", { maximumSignificantDigits: 3 });
 const COSTS = { members: "members kept", bytes: "megabytes", ms: "milliseconds per row" };
 
 /** Return what the first 1, 2, … members of an order cost. */

@@ -3,8 +3,8 @@
 
 const plotWidth = () => Math.max(260, Math.min(1120, document.querySelector("main").clientWidth));
 
-async function main() {
-  const data = JSON.parse(byId("data").textContent);
+/** Unpack the votes, and return what the sections of labels need of them. */
+async function readAll(data) {
   const { weights, distances } = data;
   const [triangle, relevance, choosing, testing] = await Promise.all([
     unpack(distances.triangle),
@@ -13,16 +13,22 @@ async function main() {
     data.testing && readVotes(data.testing),
   ]);
   const matrix = fromTriangle(triangle, distances.members.length, ALIKE);
-  const courses = new Courses(data, { distances: matrix, relevance, choosing, testing });
+  return { matrix, courses: new Courses(data, { distances: matrix, relevance, choosing, testing }) };
+}
+
+async function main() {
+  const data = JSON.parse(byId("data").textContent);
+  const isLabels = data.ensemble.predicts !== "numbers";
+  const { matrix, courses } = isLabels ? await readAll(data) : {};
   const page = { data, matrix, axis: "members", hidden: new Set(), get width() { return plotWidth(); } };
   const draw = (...ids) => {
     for (const id of ids) if (byId(id)) byId(id).replaceChildren(...drawings[id](page));
   };
   const drawAll = () => draw(...Object.keys(drawings));
   for (const figure of document.querySelectorAll("figure.drawn")) figure.hidden = false;
-  byId("legend").replaceChildren(...drawLegend(page, () => draw("plot-curve")));
+  byId("legend").replaceChildren(...drawLegend(page, () => draw("plot-curve", "plot-score")));
   drawAll();
-  const whatIf = new WhatIf(data, courses, (cost) => {
+  const whatIf = isLabels && new WhatIf(data, courses, (cost) => {
     page.axis = cost;
     draw("plot-curve");
   });
@@ -31,7 +37,7 @@ async function main() {
     if (page.width === width) return;
     ({ width } = page);
     drawAll();
-    whatIf.update(false);
+    if (whatIf) whatIf.update(false);
   }).observe(document.querySelector("main"));
   const download = byId("download");
   download.hidden = false;

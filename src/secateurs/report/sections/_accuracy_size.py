@@ -86,7 +86,7 @@ def _table(data: Plain) -> Table:
     rows = [
         [size, _part(chosen, chosen["choosing"], size, data["rows"]["choosing"])]
         + [_part(course, course["held_out"]["right"], size, n_rows) for course in courses]
-        for size in _some_sizes(courses, data["chosen"]["keep"])
+        for size in some_sizes(courses, data["chosen"]["keep"])
     ]
     caption = "Share of held-out rows that the vote gets right."
     return Table(headings, rows, caption, numeric=range(len(headings)))
@@ -97,7 +97,7 @@ def _part(course: Plain, counts: Sequence[int], size: int, n_rows: int) -> float
     return counts[sizes.index(size)] / n_rows if size in sizes else ""
 
 
-def _some_sizes(courses: Sequence[Plain], keep: int) -> list[int]:
+def some_sizes(courses: Sequence[Plain], keep: int) -> list[int]:
     """Return sizes for the table: those of all methods, thinned out evenly on a log scale."""
     sizes = sorted({size for course in courses for size in course["sizes"]})
     if len(sizes) <= _MOST_SIZES:

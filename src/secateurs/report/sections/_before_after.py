@@ -173,4 +173,4 @@ def _spread_of_timings(timings: Plain) -> list[str]:
     return [f"5–95 % of {len(timings['before']['all']):,} timings", *spread, "", ""]
 
 
-SECTION = Section("before-after", "Before and after", _SHAPE, facts, view)
+SECTION = Section("before-after", "Before and after", _SHAPE, facts, view, predicts=None)

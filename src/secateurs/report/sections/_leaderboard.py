@@ -57,4 +57,6 @@ def _with_error(score: float, error: float | None) -> str:
     return f"{score:.4f}" if error is None else f"{score:.4f} ± {error:.4f}"
 
 
-SECTION = Section("leaderboard", "Leaderboard", {"leaderboard": Maybe([_LINE])}, facts, view)
+SECTION = Section(
+    "leaderboard", "Leaderboard", {"leaderboard": Maybe([_LINE])}, facts, view, predicts=None
+)

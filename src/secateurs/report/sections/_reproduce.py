@@ -53,4 +53,4 @@ def view(data: Plain) -> Table:
     return Table(["", "value"], rows, "Parameters and versions", numeric=())
 
 
-SECTION = Section("reproduce", "Reproduce", {"reproduce": _SHAPE}, facts, view)
+SECTION = Section("reproduce", "Reproduce", {"reproduce": _SHAPE}, facts, view, predicts=None)

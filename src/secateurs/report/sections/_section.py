@@ -90,6 +90,8 @@ class Section:
         leave the section out.
     is_drawn : bool, default=False
         Whether it has a drawing.
+    predicts : {"labels", "numbers"} or None, default="labels"
+        What members must predict for it to make sense; None for anything.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Section:
     facts: Callable[[Subject], Plain]
     view: Callable[[Plain], Plain | Table | None]
     is_drawn: bool = False
+    predicts: str | None = "labels"
 
     @property
     def stem(self) -> str:

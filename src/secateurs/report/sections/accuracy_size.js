@@ -50,7 +50,7 @@ function halfWidth(lost, won, nRows) {
 }
 
 function drawLegend({ data, hidden }, redraw) {
-  return data.courses.map((course, place) => {
+  return (data.courses ?? data.score_size.curves).map((course, place) => {
     const [style, dash] = styleOf(place, data.chosen.course);
     const sample = course.sizes.length > 1 ? svg("path", { class: `line ${style}`, d: "M0 6H26" })
       : svg("circle", { class: `dot ${style}`, cx: 13, cy: 6, r: 5 });

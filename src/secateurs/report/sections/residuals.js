@@ -1,0 +1,15 @@
+"use strict";
+// Predicted against true numbers, of all members and of the kept ones.
+
+drawings["plot-residuals"] = ({ data, width }) => {
+  const rows = data.residuals.points;
+  const domain = around(rows.flat());
+  const plot = frame({ width: Math.min(width, 640), height: Math.min(560, width),
+    x: { domain, label: "true", format: plainNumber },
+    y: { domain, label: "predicted", format: plainNumber },
+    label: "Predicted against true numbers on held-out rows" });
+  points(plot, rows.map(([truth, whole]) => [truth, whole]), "grey");
+  points(plot, rows.map(([truth, , kept]) => [truth, kept]), "c0");
+  line(plot, [[domain[0], domain[0]], [domain[1], domain[1]]], "front");
+  return [plot.root];
+};
