@@ -233,3 +233,13 @@ def test_tables_to_test_on_are_numbers_too(shop):
     assert type_in(*words, "--test", "whole.csv").code == 0
     whole.assign(truth="much").to_csv("words.csv", index=False)
     assert "'much' is not a finite number" in refused(3, *words, "--test", "words.csv")
+
+
+def test_reports_of_regressors_are_written_and_made_again_from_their_run(shop):
+    ended = type_in(*PRUNE, "-k", "4", "--report", "page.html", "--run", "run.json", "-q")
+    assert ended.code == 0, ended.err
+    assert "Predicted against true" in (shop / "page.html").read_text("utf-8")
+    assert type_in("report", "run.json", "-o", "again.html").code == 0
+    assert (shop / "again.html").read_bytes() == (shop / "page.html").read_bytes()
+    words = ("compare", "trees.skops", "val.csv", "--target", "price", "-k", "4")
+    assert type_in(*words, "--report", "compared.html", "-q").code == 0

@@ -12,6 +12,7 @@ import pytest
 from report_pages import HOSTILE, make_data
 
 import cases
+import fitted_regressors as regressors
 import naive
 from secateurs import COMEP, Votes, prune
 from secateurs.report import render, report_data
@@ -409,3 +410,20 @@ def test_very_many_members_are_drawn_without_weights(monkeypatch, open_page):
     assert page.locator("#plot-distances canvas").get_attribute("width") == "20"
     set_range(page, "keep", 2)
     assert figures(page)["members"] == "3"
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_reports_of_numbers_are_drawn_too(open_page, width):
+    rows, truth = regressors.X[regressors.CHOOSE], regressors.Y[regressors.CHOOSE]
+    pruning = prune(regressors.fitted_regressors()["forest"], rows, truth, keep=4)
+    test = regressors.X[regressors.TEST], regressors.Y[regressors.TEST]
+    page = open_page(report_data(pruning, *test), viewport={"width": width, "height": 900})
+    for plot in ("plot-score", "plot-correlation", "plot-residuals"):
+        box = page.locator(f"#{plot} svg").first.bounding_box()
+        assert box is not None, plot
+        assert 200 < box["width"] <= width, plot
+    assert page.locator("svg path[d*='NaN'], svg [cx='NaN'], svg [x1='NaN']").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    n_lines = page.locator("#plot-score path.line").count()
+    page.locator("#legend button", has_text="best").click()
+    assert page.locator("#plot-score path.line").count() == n_lines - 1
