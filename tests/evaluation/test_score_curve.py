@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, get_scorer, make_scorer
+from sklearn.metrics import f1_score, get_scorer, make_scorer, r2_score
 from sklearn.naive_bayes import GaussianNB
 
 from secateurs import compare, prune
@@ -130,7 +130,7 @@ def test_auto_takes_what_scores_best_by_the_score_asked_for(rare):
         ),
         ({"scoring": "acuracy"}, "Did you mean 'accuracy'"),
         ({"sample_weight": [1, 2]}, r"shape \(2,\)\. Give a weight for each of the 300 rows"),
-        ({"sample_weight": -np.ones(300)}, "0 or more"),
+        ({"sample_weight": -np.ones(300)}, "zero or more"),
         ({"sample_weight": ["a"] * 300}, "not numbers"),
     ],
 )
@@ -151,3 +151,20 @@ def test_a_target_of_numbers_is_refused_for_classifiers(rare):
     forest, X, y = rare
     with pytest.raises(InputError, match="not a label"):
         prune(forest, X, y + 0.5, keep=3)
+
+
+def test_cross_fitted_r2_is_that_of_all_rows_together(numbers):
+    forest, X, y = numbers
+    found = compare(forest, *rows(X, y), ["es"], keep=[6], random_state=0).leaderboard()
+    first_six = np.mean([tree.predict(rows(X, y)[0]) for tree in forest.estimators_[:6]], axis=0)
+    expected = r2_score(rows(X, y)[1], first_six)
+    np.testing.assert_allclose(found.set_index("method").loc["es", "r2"], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 7])
+def test_few_rows_are_enough_for_regressors(numbers, n_rows):
+    forest, X, y = numbers
+    few = X[N_TRAIN : N_TRAIN + n_rows], y[N_TRAIN : N_TRAIN + n_rows]
+    assert len(prune(forest, *few, "best", tolerance=0.1).member_indices) >= 1
+    table = prune(forest, *few, "caruana", keep=3).summary(X[N_CHOOSE:][:1], y[N_CHOOSE:][:1])
+    assert table.loc["members", "after"] <= 3

@@ -241,9 +241,9 @@ def test_a_score_that_is_no_number_is_refused(scoring, y, told):
         Scoring.of(scoring, [0, 1])([[0.5, 0.5], [0.25, 0.75]], y)
 
 
-def test_r2_of_one_row_is_refused():
-    with pytest.raises(InputError, match=r"'r2' is not defined.*1 sample"):
-        Scoring.of("r2")([1.0], [1.0])
+def test_r2_of_one_row_is_that_of_a_constant_target():
+    assert Scoring.of("r2")([1.0], [1.0]) == r2_score([1.0, 1.0], [1.0, 1.0])
+    assert Scoring.of("r2")([2.0], [1.0]) == r2_score([1.0, 1.0], [2.0, 2.0])
 
 
 @given(answered(), st.integers(0, 3))

@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ from secateurs._labels import Array
 from secateurs.evaluation._budget import own_vote, predictor, timings
 from secateurs.evaluation._curves import SizeCurve
 from secateurs.evaluation._score_curve import change_of
+from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs._predictions import Predictions
 from secateurs.persistence._export import onnx_bytes
@@ -100,7 +102,8 @@ def scored(
             continue  # undefined where a class is missing
         name = "roc_auc_ovr" if asked == "roc_auc" and len(classes) > 2 else asked
         scoring = name if isinstance(name, Scoring) else Scoring.of(name, classes)
-        figures[scoring.label] = _figure(scoring, truth, before, after, weight)
+        with nullcontext() if asked is problem.scoring else suppress(InputError):
+            figures[scoring.label] = _figure(scoring, truth, before, after, weight)
     return figures
 
 

@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from secateurs._labels import Array
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation._score_curve import Floats, ScoreCurve, score_curve
+from secateurs.measures._scoring import Scoring
 from secateurs.outputs import _vote_kernels
 from secateurs.outputs._folds import N_FOLDS, folds
 from secateurs.outputs._predictions import Predictions
@@ -206,6 +207,12 @@ class Part:
         if rows is not None:
             outputs = outputs.rows(rows)
             weights = None if weights is None else weights[rows]
-        return score_curve(
-            outputs, groups, problem.scoring, problem.ensemble.weights, weights, wanted
-        )
+        weighed = (problem.ensemble.weights, weights)
+        if rows is None or problem.scoring.name != "r2":
+            return score_curve(outputs, groups, problem.scoring, *weighed, wanted)
+        # R² compares with the spread of all rows: that of a fold's few may be none.
+        squared = Scoring.of("neg_mean_squared_error", outputs.classes)
+        curve = score_curve(outputs, groups, squared, *weighed, wanted)
+        y, all_weights = problem.votes.truth, problem.sample_weight
+        spread = np.average((y - np.average(y, weights=all_weights)) ** 2, weights=all_weights)
+        return curve.scaled(1 / spread if spread > 0 else 0.0, 1.0)

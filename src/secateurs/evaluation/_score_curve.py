@@ -58,6 +58,16 @@ class ScoreCurve:
             mine**2 * self.change_variances + others**2 * other.change_variances,
         )
 
+    def scaled(self, factor: float, shift: float) -> "ScoreCurve":
+        """Return the curve of the score times a factor, plus a shift."""
+        return ScoreCurve(
+            self.n_rows,
+            factor * self.whole_value + shift,
+            factor * self.values + shift,
+            factor**2 * self.variances,
+            factor**2 * self.change_variances,
+        )
+
     def of_whole(self) -> "ScoreCurve":
         """Return the curve of one size: the whole ensemble."""
         none, unknown = np.zeros(1), np.full(1, np.nan)

@@ -77,8 +77,7 @@ def _neg_absolute(answers: Array, y: Array, weights: Weights, classes: Array) ->
 
 
 def _r2(answers: Array, y: Array, weights: Weights, classes: Array) -> Any:
-    if len(y) < 2:
-        return np.nan
+    # One sample counts as a target that is constant, for which scikit-learn has 1 or 0.
     apart = _neg_squared(np.average(y, weights=weights), y, weights, classes)
     off = _neg_squared(answers, y, weights, classes)
     if apart == 0:
