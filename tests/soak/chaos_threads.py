@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import paths  # noqa: F401
 from fits import draw, quick_limits
-from model_files import MODELS, X, Y, _fitted
+from model_files import MODELS, REGRESSORS, TRUE_NUMBERS, X, Y, _fitted
 
 from secateurs import prune
 
@@ -32,12 +32,15 @@ def _fit(rng, folder):
 
 
 def _prune(rng):
-    name = rng.choice([name for name in MODELS if name not in ("gradient boosted", "list")])
-    method, keep, seed = rng.choice(["comep", "re", "oo", "domep"]), rng.randrange(1, 3), 7
+    refused = ("gradient boosted", "regression boosted", "list")
+    name = rng.choice([name for name in MODELS if name not in refused])
+    y = TRUE_NUMBERS if name in REGRESSORS else Y
+    methods = ["joint", "best"] if name in REGRESSORS else ["comep", "re", "oo", "domep", "joint"]
+    method, keep, seed = rng.choice(methods), rng.randrange(1, 3), 7
 
     def run():
         random = {"random_state": seed} if method == "domep" else {}
-        pruning = prune(_fitted(name), X[::-1] + 0.01, Y[::-1], method, keep=keep, **random)
+        pruning = prune(_fitted(name), X[::-1] + 0.01, y[::-1], method, keep=keep, **random)
         return pruning.member_indices.tolist(), pruning.estimator.predict(X).tolist()
 
     return f"{name} by {method}", run
