@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 
-from secateurs import load, save
+from secateurs import collect_votes, load, save
 from secateurs.exceptions import InputError, UntrustedFileError
 
 
@@ -98,3 +98,24 @@ def test_errors_of_boosting_are_as_many_as_its_members(tmp_path):
         skops.io.dump(model, path)
         with pytest.raises(UntrustedFileError, match="fewer weights or errors than members"):
             load(path)
+
+
+def test_trees_hold_trees(tmp_path):
+    model = BaggingClassifier(TREE, 3, random_state=0).fit(X, Y)
+    path = save(model, tmp_path / "model.skops")
+    for tree, told in (("none", "holds no tree"), (None, "was not fitted")):
+        if tree is None:
+            del model.estimators_[1].tree_
+        else:
+            model.estimators_[1].tree_ = tree
+        skops.io.dump(model, path)
+        with pytest.raises(UntrustedFileError, match=told):
+            load(path)
+
+
+def test_bagging_that_cannot_tell_its_rows_is_told(tmp_path):
+    model = BaggingClassifier(TREE, 3, random_state=0).fit(X, Y)
+    model._max_samples = "many"
+    loaded = load(save(model, tmp_path / "model.skops"))
+    with pytest.raises(InputError, match="cannot tell which rows its members were trained on"):
+        collect_votes(loaded, X, oob=True)

@@ -49,7 +49,12 @@ def site_in(folder):
         with Client(cluster.address, timeout="60s") as client:
             yield Site(cluster, client)
     finally:
+        # A nanny that is killed cannot end its worker, nor can a worker that is stopped.
+        started = [Process(process.pid) for process in cluster._processes if process.poll() is None]
+        workers = [child for process in started for child in process.children(recursive=True)]
         cluster.close()
+        for worker in workers:
+            kill(worker)
 
 
 def dask(rng, folder, tally, n_fits=20):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from secateurs._labels import merge_classes
 from secateurs.ensembles._base import Ensemble
-from secateurs.exceptions import InputError, UnsupportedEnsembleError
+from secateurs.exceptions import STATE_ERRORS, InputError, UnsupportedEnsembleError, cause_of
 
 _STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 _NO_CLASSES = np.empty(0)
@@ -40,7 +40,13 @@ class _Bootstrapped(Ensemble):
         return sliced
 
     def in_bag(self) -> list[NDArray[np.intp]]:
-        rows = self.model.estimators_samples_
+        try:
+            rows = self.model.estimators_samples_
+        except STATE_ERRORS as error:
+            raise InputError(
+                f"{type(self.model).__name__} cannot tell which rows its members were trained on: "
+                f"{cause_of(error)}. Fit it again."
+            ) from error
         if not self.model.bootstrap and all(len(seen) == self.model._n_samples for seen in rows):
             raise InputError(
                 f"{type(self.model).__name__} was trained with bootstrap=False: every member saw "

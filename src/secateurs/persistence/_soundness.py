@@ -127,6 +127,8 @@ def _owner_faults(owner: Any) -> Iterator[str]:
         yield "an attribute takes the place of a method"
     tree = held.get("tree_")
     if not isinstance(tree, Tree):
+        if isinstance(owner, BaseDecisionTree) and "tree_" in held:
+            yield "a tree's estimator holds no tree"
         return
     if not _is_count(held.get("n_features_in_"), tree.n_features):
         yield "a tree has other features than its estimator"
@@ -151,6 +153,8 @@ def _feature_faults(ensemble: Any) -> Iterator[str]:
     if not members or len(views) != len(members):
         yield "an ensemble has no members, or other lists of features than members"
     for member, view in zip(members, views, strict=True):
+        if isinstance(member, BaseDecisionTree) and "tree_" not in _state(member):
+            yield "a member was not fitted"
         own = _state(member).get("n_features_in_")
         if view is not None:
             columns = np.asarray(view)
