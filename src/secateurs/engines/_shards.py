@@ -189,7 +189,8 @@ class ShardedObjective(PairObjective):
         """Return the members that an earlier run from this start has already chosen."""
         self._kept = Checkpoints(self._votes, self.pruner, self._parameter, first)
         sums, steps = self._kept.get_array("sums"), self._kept.get("steps")
-        if sums is None or steps is None or len(steps) != sums[-1]:
+        shape = (self.n_members + 1,)
+        if sums is None or steps is None or sums.shape != shape or len(steps) != sums[-1]:
             return [first]
         self._sums = sums[:-1]
         self._ahead = [(int(member), float(value)) for member, value in steps]
