@@ -9,10 +9,11 @@ import os
 import platform
 import sys
 
-from benchmarks import core, distributed, ensembles
+from benchmarks import core, distributed, ensembles, scores
 from benchmarks.report import table
 
-PARTS = {part.__name__: part for part in (*core.PARTS, *ensembles.PARTS, *distributed.PARTS)}
+MODULES = (core, scores, ensembles, distributed)
+PARTS = {part.__name__: part for module in MODULES for part in module.PARTS}
 
 
 def processor() -> str:

@@ -319,9 +319,9 @@ def imports() -> Iterator[Row]:
         )
 
 
-def _python(code):
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return done.stdout
+def _python(code, *args):
+    command = [sys.executable, "-c", code, *args]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 warnings.simplefilter("ignore")

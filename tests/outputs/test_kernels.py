@@ -251,27 +251,20 @@ def test_rows_walk_down_a_tree_to_its_leaves(n_rows):
 @pytest.mark.parametrize("n_samples", [1, 7, 33, 130])
 def test_products_of_errors_are_added_up(kind, largest, n_samples):
     missing, shift = np.iinfo(kind).min, 0 if kind == np.int16 else 3
-    cells = rng.choice([-largest, largest, 5, 0], size=(3, 2, n_samples)).astype(kind)
+    cells = rng.choice([0, largest, 5, largest - 1], size=(7, 2, n_samples)).astype(kind)
     truth = rng.choice([0, largest >> shift], size=(2, n_samples)).astype(kind)
-    gaps = rng.random((3, n_samples)) < 0.3
+    gaps = rng.random((7, n_samples)) < 0.3
     cells[gaps[:, None].repeat(2, axis=1)] = missing
     off = np.where(gaps[:, None], 0, (cells >> shift).astype(object) - truth)
     products = np.array([[(a * b).sum() for b in off] for a in off])
-    common = (~gaps[:, None] & ~gaps).sum(axis=2)
-    for member in range(3):
-        sums, counts = np.zeros((2, 3), dtype=np.int64)
-        errors, present = off[member].astype(kind), ~gaps[member]
-        held = (cells, truth, shift, missing)
-        _score_kernels.error_dots(errors, present, *held, sums, counts)
+    held = (cells, truth, shift, missing)
+    for member in range(7):
+        sums = np.zeros(7, dtype=np.int64)
+        _score_kernels.error_dots(off[member].astype(kind), *held, sums)
         assert sums.tolist() == products[member].tolist()
-        assert counts.tolist() == common[member].tolist()
-        plain = np.zeros(3, dtype=np.int64)
-        _score_kernels.dots(errors, off.astype(kind), plain)
-        assert plain.tolist() == products[member].tolist()
-    sums, counts = np.zeros((2, 3), dtype=np.int64)
-    _score_kernels.error_squares(cells, truth, shift, missing, sums, counts)
+    sums = np.zeros(7, dtype=np.int64)
+    _score_kernels.error_squares(*held, sums)
     assert sums.tolist() == np.diag(products).tolist()
-    assert counts.tolist() == (~gaps).sum(axis=1).tolist()
     assert _score_kernels.largest_error(cells, truth, shift, missing) == np.abs(off).max()
 
 
@@ -349,3 +342,16 @@ def test_hits_of_votes_are_added_up():
         for label in range(3):
             assert seen[member, label] == (answered & (truth == label)).sum()
             assert hits[member, label] == (right & (truth == label)).sum()
+
+
+@pytest.mark.parametrize("n_samples", [1, 31, 32, 33, 64, 200, (1 << 17) + 37])
+@pytest.mark.parametrize("n_members", [1, 4, 7])
+def test_products_of_16_bits_are_added_up(n_samples, n_members):
+    most = 2**14
+    for values in ([most], [-most], [-most, most, 0, 1, -1, 12345]):  # the largest sums there are
+        one = rng.choice(values, size=(2, n_samples)).astype(np.int16)
+        table = rng.choice(values, size=(n_members, 2, n_samples)).astype(np.int16)
+        sums = np.arange(n_members)
+        _score_kernels.dots(one, table, sums)
+        expected = (one.astype(np.int64) * table).sum(axis=(1, 2))
+        assert (sums - np.arange(n_members)).tolist() == expected.tolist()

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs._labels import Array
 from secateurs.measures._pair import Counts, Floats, ratio
@@ -126,10 +125,11 @@ class ScoreErrors(Errors):
 
     def __init__(self, scores: Scores, places: int) -> None:
         self._scores, self.places = scores, places
+        self._cells = np.ascontiguousarray(scores.cells)  # as they are made, so without a copy
         self.n_members = scores.n_members
         self._shift = _shift_of(scores, places)
         self._truth = fixed_truth(scores, places)
-        self._missing = missing_of(scores.cells)
+        self._missing = missing_of(self._cells)
 
     @property
     def exponent(self) -> int:
@@ -137,30 +137,33 @@ class ScoreErrors(Errors):
         return exponent_of(self._scores, self.places)
 
     def own(self) -> PairSums:
-        sums, counts = np.zeros((2, self.n_members), dtype=np.int64)
-        held = (self._scores.cells, self._truth, self._shift, self._missing)
-        _score_kernels.error_squares(*held, sums, counts)
-        return PairSums(sums, counts)
+        sums = np.zeros(self.n_members, dtype=np.int64)
+        _score_kernels.error_squares(*self._held(slice(None)), sums)
+        return PairSums(sums, self._scores.n_voted)
 
     def pairs(self, others: Scores, block: slice = slice(None)) -> PairSums:
-        cells = self._scores.cells[block]
-        sums = np.zeros((others.n_members, len(cells)), dtype=np.int64)
-        counts = np.zeros_like(sums)
+        n_members = len(range(*block.indices(self.n_members)))
+        sums = np.zeros((others.n_members, n_members), dtype=np.int64)
         for member in range(others.n_members):
-            self._add(others.cells[member], cells, sums[member], counts[member])
-        return PairSums(sums, counts)
+            self._add(others.cells[member], block, sums[member])
+        if not self._scores.has_missing:
+            return PairSums(sums, np.full(sums.shape, self._scores.n_samples))
+        common = others.present.joint_counts(self._scores.present.take(block))
+        return PairSums(sums, common[..., 0, 0])
 
-    def _add(self, one: Array, cells: Array, sums: Counts, counts: Counts) -> None:
-        """Add the products of one member's errors with those of others."""
-        present: NDArray[np.bool_] = one[0] != self._missing
-        errors = np.where(present, (one >> self._shift) - self._truth, 0).astype(cells.dtype)
+    def _add(self, one: Array, block: slice, sums: Counts) -> None:
+        """Add the products of one member's errors with those of a block."""
+        errors = (one >> self._shift) - self._truth
         if self._scores.is_numbers or self._scores.has_missing:
-            held = (cells, self._truth, self._shift, self._missing)
-            _score_kernels.error_dots(errors, present, *held, sums, counts)
-            return
-        _score_kernels.dots(errors, cells, sums)
-        sums -= int(np.vdot(errors.astype(np.int64), self._truth.astype(np.int64)))
-        counts += self._scores.n_samples
+            errors[one == self._missing] = 0
+            _score_kernels.error_dots(errors, *self._held(block), sums)
+        else:
+            _score_kernels.dots(errors, self._cells[block], sums)
+            sums -= int(np.vdot(errors.astype(np.int64), self._truth.astype(np.int64)))
+
+    def _held(self, block: slice) -> tuple[Array, Array, int, int]:
+        """Return what kernels need to compute the errors of a block of members."""
+        return self._cells[block], self._truth, self._shift, self._missing
 
     def take(self, members: Any) -> Scores:
         return self._scores.take(members)

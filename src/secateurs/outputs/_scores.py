@@ -14,6 +14,7 @@ from secateurs.exceptions import InputError
 from secateurs.outputs._checks import as_column, as_numbers, check_table, names_of
 from secateurs.outputs._coding import code_column, find_classes
 from secateurs.outputs._fixed_point import PROBABILITY_BITS, coarsen, mean_of, missing_of
+from secateurs.outputs._packing import Planes, bits_of
 from secateurs.outputs._score_cells import ScoreFiller
 from secateurs.outputs._votes import Votes
 
@@ -147,7 +148,7 @@ class Scores:
         """Number of samples that each member has a value for."""
         if not self.has_missing:
             return np.full(self.n_members, self.n_samples)
-        return np.array([np.count_nonzero(~self.is_missing(m)) for m in range(self.n_members)])
+        return self.present.sizes[:, 0]
 
     @cached_property
     def votes(self) -> Votes:
@@ -162,6 +163,12 @@ class Scores:
             mask = np.stack([self.is_missing(member) for member in range(self.n_members)])
         votes = Votes.from_codes(codes, self.classes, None, mask, self.names)
         return votes if self.y is None else votes.with_labels(self.classes[self.y])
+
+    @cached_property
+    def present(self) -> Planes:
+        """The samples that each member has a value for, as bits."""
+        marked = [bits_of(~self.is_missing(member)[None]) for member in range(self.n_members)]
+        return Planes(np.stack(marked), self.n_samples)
 
     @cached_property
     def squared_errors(self) -> NDArray[np.float64]:
