@@ -93,10 +93,10 @@ def memory_of_scores() -> Iterator[Row]:
     for n_classes in (2, 10):
         before, peak, held = (int(word) for word in _python(_SCORES, str(n_classes)).split())
         yield Row(
-            f"megabytes at most, 500 trees, d=100 000, {n_classes} classes",
-            f"{before / 1e6:.0f} MB before; the scores take {held / 1e6:.0f} MB",
-            peak / 1e6,
-            at_most=1500,
+            f"500 trees, d=100 000, {n_classes} classes: GB at the most, forest and rows included",
+            f"{before / 1e9:.2f} GB before; the scores take {held / 1e9:.2f} GB",
+            peak / 1e9,
+            at_most=1.5,
         )
 
 

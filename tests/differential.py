@@ -29,7 +29,7 @@ import naive_pareto
 import naive_scores
 import naive_selection
 from cases import KINDS, make
-from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner
+from secateurs import EPFD, Votes, VoteStore, make_pruner
 from secateurs._methods import METHODS
 from secateurs.exceptions import InputError
 
@@ -136,7 +136,7 @@ def in_every_way(rng, pruner, votes, y, folder):
         coded = Votes.encode(votes, y)
         for fitted in pool.map(lambda one: one.fit(coded), [clone(pruner) for _ in range(3)]):
             yield "threads at once", fitted
-        if isinstance(pruner, COMEP):
+        if hasattr(pruner, "shard"):
             for shard in ("members", "rows"):
                 spread = clone(pruner).set_params(shard=shard)
                 yield f"shards of {shard}", spread.fit(store, executor=an_executor(rng, pool))

@@ -11,7 +11,18 @@ from gated import GatedPruner, signs, wait_for
 from sklearn.base import clone
 
 from cases import plain
-from secateurs import COMEP, DOMEP, EPFD, Votes, VoteStore, all_pruners, make_pruner
+from score_cases import make_scores
+from secateurs import (
+    COMEP,
+    DOMEP,
+    EPFD,
+    JointErrorPruner,
+    ScoreStore,
+    Votes,
+    VoteStore,
+    all_pruners,
+    make_pruner,
+)
 from secateurs._methods import METHODS
 from secateurs.distributed import limits
 from secateurs.exceptions import InputError
@@ -86,6 +97,20 @@ def test_shards_give_the_numbers_of_this_process(client, store, way, shard):
     votes = Votes.encode(gapped, CASE.y)
     alone = COMEP(4, start="every").fit(votes)
     assert found(way(COMEP(4, start="every", shard=shard), votes, client)) == found(alone)
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "numbers"])
+@pytest.mark.parametrize("way", [by_client, by_executor])
+def test_scores_give_the_numbers_of_this_process(client, tmp_path, way, kind):
+    case = make_scores(0, kind, 25, 150, 3, share_missing=0.2)
+    store = ScoreStore.from_scores(tmp_path / "scores", case.given, tile_members=6)
+    alone = JointErrorPruner(5).fit(case.given)
+    grouped = EPFD(JointErrorPruner(5), 3, random_state=0)
+    together = clone(grouped).fit(case.given)
+    for scores in (case.given, store):
+        for shard in ("members", "rows"):
+            assert found(way(JointErrorPruner(5, shard=shard), scores, client)) == found(alone)
+        assert found(way(clone(grouped), scores, client)) == found(together)
 
 
 def test_progress_is_told(client):

@@ -10,11 +10,11 @@ class Limits:
     Attributes
     ----------
     sent_bytes : int, default=50 MB
-        Largest size of packed votes that are sent from memory to workers elsewhere. Larger ones
-        belong in a `VoteStore` on storage that all workers share.
+        Largest size of packed votes or scores that are sent from memory to workers elsewhere.
+        Larger ones belong in a `VoteStore` or `ScoreStore` on storage that all workers share.
     held_bytes : int, default=4 GB
         Largest size of a store that a pruner loads into memory when it runs in one process; COMEP
-        reads a larger one tile by tile in every step.
+        and joint error read a larger one tile by tile in every step.
     keep_seconds : float, default=1
         Seconds between checkpoints of a run on a store; a later run continues from the last one.
     wait_seconds : float, default=30

@@ -286,7 +286,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
 
 class SpreadPruner(BasePruner):
-    """Base class of pruners that can run on an executor: COMEP, DOMEP and EPFD."""
+    """Base class of pruners that can run on an executor, such as COMEP and EPFD."""
 
     _takes_store = True
 
