@@ -59,6 +59,8 @@ def scheduler_answers() -> Iterator[None]:
     """Turn a lost scheduler into a one-line ExecutorError."""
     try:
         yield
+    except ExecutorError:  # which is a RuntimeError, and says what is wrong
+        raise
     except (OSError, AttributeError, RuntimeError) as error:  # the last two of a closed client
         raise _scheduler_lost(error) from error
 
