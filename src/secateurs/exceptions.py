@@ -147,7 +147,7 @@ STATE_ERRORS = (TypeError, LookupError, AttributeError, ArithmeticError)
 def cause_of(error: BaseException) -> str:
     """Return in a few words what went wrong inside another library; the caller names the file."""
     text = str(error)
-    if isinstance(error, OSError) and error.filename is not None:
+    if isinstance(error, OSError) and error.filename and error.strerror:
         text = f"[Errno {error.errno}] {error.strerror}"
     lines = text.strip().splitlines() or [""]
     return printable(f"{type(error).__name__}: {lines[0][:200]}").rstrip(" :.")

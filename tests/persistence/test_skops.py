@@ -9,7 +9,8 @@ import skops.io
 from model_files import TREE, X, Y, _fitted, nodes, unpack, zipped
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 from secateurs import collect_votes, load, save
 from secateurs.exceptions import InputError, UntrustedFileError
@@ -119,3 +120,14 @@ def test_bagging_that_cannot_tell_its_rows_is_told(tmp_path):
     loaded = load(save(model, tmp_path / "model.skops"))
     with pytest.raises(InputError, match="cannot tell which rows its members were trained on"):
         collect_votes(loaded, X, oob=True)
+
+
+def test_members_are_models_and_those_of_forests_trees(tmp_path):
+    forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
+    path = save(forest, tmp_path / "model.skops")
+    others = {"is not a model": {}, "is not a tree": LogisticRegression().fit(X, Y)}
+    for told, other in others.items():
+        forest.estimators_[0] = other
+        skops.io.dump(forest, path)
+        with pytest.raises(UntrustedFileError, match=told):
+            load(path)

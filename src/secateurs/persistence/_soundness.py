@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.ensemble._forest import BaseForest
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
@@ -153,6 +154,10 @@ def _feature_faults(ensemble: Any) -> Iterator[str]:
     if not members or len(views) != len(members):
         yield "an ensemble has no members, or other lists of features than members"
     for member, view in zip(members, views, strict=True):
+        if not hasattr(member, "predict"):
+            yield "a member is not a model"
+        if isinstance(ensemble, BaseForest) and not isinstance(member, BaseDecisionTree):
+            yield "a member of a forest is not a tree"
         if isinstance(member, BaseDecisionTree) and "tree_" not in _state(member):
             yield "a member was not fitted"
         own = _state(member).get("n_features_in_")
