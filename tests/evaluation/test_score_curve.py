@@ -79,6 +79,7 @@ def test_weights_of_rows_count_in_held_out_figures(rare):
             model = found.pruning(line["method"], line["keep"]).estimator
         expected = model.score(X[N_CHOOSE:], y[N_CHOOSE:], weight[N_CHOOSE:])
         np.testing.assert_allclose(line["accuracy"], expected)
+    assert any("do not enter what methods choose" in note for note in found.notes)
     table = found.pruning("best", 5).summary(
         X[N_CHOOSE:], y[N_CHOOSE:], sample_weight=weight[N_CHOOSE:]
     )

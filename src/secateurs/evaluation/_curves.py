@@ -27,6 +27,7 @@ _REFITTED = (
     "The kept members were refitted. Curves, and figures of cross-fitting, are of members as they "
     "were; figures on test rows are of the refitted ones."
 )
+_WEIGHTED = "Weights of rows count in the figures. They do not enter what methods choose here."
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,8 +197,9 @@ class Evaluation:
             for name, curve in self.curves.items()
             for note in curve.selection.notes
         ]
-        refitted = (_REFITTED,) if self.problem.refitted is not None else ()
-        return (self.judged_on, *refitted, *self.remarks, *dict.fromkeys(said))
+        about = [_REFITTED] if self.problem.refitted is not None else []
+        about += [_WEIGHTED] if self.problem.sample_weight is not None else []
+        return (self.judged_on, *about, *self.remarks, *dict.fromkeys(said))
 
     @property
     def judged_on(self) -> str:
