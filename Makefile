@@ -57,15 +57,16 @@ tests: $(VENV)/.tested
 uncompiled: $(VENV)/.tested
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet tests/outputs/test_kernels.py
 
-# The oldest versions that pyproject.toml allows, in an environment of their own; two versions of numba must not
-# share compiled kernels.
+# The oldest versions that pyproject.toml allows, in an environment of their own, with few random examples each; two
+# versions of numba must not share compiled kernels.
 $(VENV)-oldest/.tested: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet --editable '.[test]' $(OLDEST)
 	@touch $@
 
 oldest: $(VENV)-oldest/.tested
-	NUMBA_CACHE_DIR=$(abspath $(VENV)-oldest)/numba $(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal
+	NUMBA_CACHE_DIR=$(abspath $(VENV)-oldest)/numba $(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal \
+	    --hypothesis-profile=few
 
 # Only the versions of constraints.txt are looked at: what tests and linters need reaches no user. The metadata of
 # skops do not name its licence, which is MIT.
