@@ -147,8 +147,9 @@ STATE_ERRORS = (TypeError, LookupError, AttributeError, ArithmeticError)
 def cause_of(error: BaseException) -> str:
     """Return in a few words what went wrong inside another library; the caller names the file."""
     text = str(error)
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        text = f"[Errno {error.errno}] {error.strerror}"
+    if isinstance(error, OSError) and error.filename is not None:
+        known = f"[Errno {error.errno}] {error.strerror}"
+        text = known if error.strerror else " ".join(map(str, error.args))
     lines = text.strip().splitlines() or [""]
     return printable(f"{type(error).__name__}: {lines[0][:200]}").rstrip(" :.")
 
