@@ -242,3 +242,10 @@ def test_logistic_probabilities_survive_a_round_trip(classified):
     known = LogisticRegression().fit(X, y).predict_proba(X)
     table = np.stack([known, known[:, ::-1]], axis=1)
     assert_allclose_to(Scores.encode(table).decode(), table, PROBABILITY_ERROR)
+
+
+def test_numbers_whose_squares_have_no_sum_are_refused():
+    with pytest.raises(InputError, match=r"holds 1e\+308: squares of numbers beyond 1e\+150"):
+        Scores.encode([[1.0, 1e308], [2.0, 3.0]], [1.0, 2.0])
+    with pytest.raises(InputError, match=r"y holds 1e\+200: squares"):
+        Scores.encode([[1.0, 2.0], [2.0, 3.0]], [1.0, -1e200])

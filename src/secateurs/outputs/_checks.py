@@ -13,6 +13,8 @@ from secateurs.outputs._coding import code_column, find_classes, plain_text
 
 NO_VOTES = "votes is masked everywhere: there is not a single vote. Give some votes."
 
+_LARGEST = 1e150
+
 
 def check_table(labels: Array, n_labels: int | None) -> None:
     """Refuse votes that are not a table of samples × members, or do not match y."""
@@ -92,7 +94,18 @@ def as_numbers(y: Any, n_samples: int) -> NDArray[np.float64]:
         )
     if not np.isfinite(numbers).all():
         raise InputError("y holds NaN or inf. Drop those rows.")
+    refuse_huge(numbers, "y")
     return column_or_1d(numbers, warn=True)
+
+
+def refuse_huge(numbers: Array, name: str) -> None:
+    """Refuse numbers whose squares have no sum."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if largest > _LARGEST:
+        raise InputError(
+            f"{name} holds {largest:.3g}: squares of numbers beyond {_LARGEST:g} cannot be added "
+            "up. Give them in a larger unit."
+        )
 
 
 def check_weights(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from secateurs._labels import Array
 from secateurs.exceptions import InputError
+from secateurs.outputs._checks import refuse_huge
 
 PROBABILITY_BITS = 14
 NUMBER_BITS = 30
@@ -57,6 +58,7 @@ def fixed_numbers(values: Any, whose: str) -> tuple[NDArray[np.int32], int]:
             f"{whose} holds {'NaN' if np.isnan(value) else value}: numbers must be finite. Drop "
             "those rows, or mask them."
         )
+    refuse_huge(floats, whose)
     exponent = exponent_for(float(np.abs(floats).max(initial=0.0)))
     return np.floor(np.ldexp(floats, exponent)).astype(np.int32), exponent
 
