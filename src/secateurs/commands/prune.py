@@ -120,7 +120,8 @@ def prune(
     score = problem.scoring.label
     size.check_result(n_kept, problem.n_members, score)
     reason = f": {pruning.by_cost.remark}" if pruning.by_cost else size.reason(score)
-    out.note(f"{_label(pruning)} kept {n_kept:,} members{reason}")
+    again = ", and refitted them" if refit else ""
+    out.note(f"{_label(pruning)} kept {n_kept:,} members{reason}{again}")
     out.detail(f"in the order of choice: {', '.join(pruning.member_names)}")
     with out.progress("measuring"):
         problem = dataclasses.replace(problem, refitted=pruning.problem.refitted)
