@@ -131,7 +131,9 @@ def test_bad_selectors_are_refused_in_one_line():
         prune(votes, None, y, pruner=Half(), keep=3)
     with pytest.raises(InputError, match=r"has neither member_indices_ nor get_support"):
         SelectorPruner(DecisionTreeClassifier()).fit(votes, y)
-    for none in (3, Best, None):
+    with pytest.raises(InputError, match=r"is not a valid pruner. Give a name such as 'comep'"):
+        EPFD(None).fit(votes, y)
+    for none in (3, Best):
         with pytest.raises(InputError, match=r"is not a valid pruner. Give a name such as 'comep'"):
             EPFD(none).fit(votes, y)
         with pytest.raises(InputError, match=r"is not a valid pruner. Give a name such as 'comep'"):
