@@ -107,7 +107,7 @@ class Ensemble(ABC):
         try:
             return getattr(self.members[member], method)(self.view(X, member))
         except STATE_ERRORS as error:
-            if isinstance(error, TypeError) and getattr(X, "dtype", None) == object:
+            if isinstance(error, TypeError) and getattr(X, "dtype", None) == np.dtype(object):
                 raise  # what X holds, not the member
             raise InputError(
                 f"{self._title(member)} cannot {method}: {cause_of(error)}. Fit it again."
