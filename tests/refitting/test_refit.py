@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from secateurs import EarlyStoppingPruner, PrunedClassifier, load, prune
+from secateurs import EarlyStoppingPruner, PrunedClassifier, load, prune, save
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 from secateurs.refitting._leaves import LeafFit, fit_leaves, on_simplex
 from secateurs.refitting._made_rows import made_rows
@@ -174,7 +174,8 @@ def test_pipelines_of_mixed_types_with_missing_values_are_refitted(tmp_path):
     frame = pd.DataFrame(numbers, columns=["a", "b", "c"]).assign(colour=text)
     frame.loc[rng.rand(900) < 0.1, "b"] = np.nan
     y = (numbers[:, 0] + (text == "red") > 0.5).astype(int)
-    prepare = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
+    parts = [(OneHotEncoder(), ["colour"]), ("passthrough", ["a", "b", "c"])]
+    prepare = make_column_transformer(*parts)
     model = make_pipeline(prepare, RandomForestClassifier(30, random_state=0))
     model.fit(frame[:N_TRAIN], y[:N_TRAIN])
     pruning = prune(
@@ -188,8 +189,9 @@ def test_pipelines_of_mixed_types_with_missing_values_are_refitted(tmp_path):
     )
     refitted = pruning.estimator
     assert refitted.score(frame[600:], y[600:]) > 0.8
-    path = pruning.save(tmp_path / "small.skops")
-    assert_array_equal(load(path).predict_proba(frame[600:]), refitted.predict_proba(frame[600:]))
+    path = save(refitted[-1], tmp_path / "small.skops")
+    prepared = refitted[:-1].transform(frame[600:])
+    assert_array_equal(load(path).predict_proba(prepared), refitted.predict_proba(frame[600:]))
 
 
 def test_made_rows_take_whole_columns_from_near_neighbours():
