@@ -14,9 +14,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "commands")]
 
-import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
 from fuzz import spoil_bytes, spoil_json  # noqa: E402
 from model_files import (  # noqa: E402
+    MIXED,
+    MIXED_ROWS,
     MODELS,
     REGRESSORS,
     TRUE_NUMBERS,
@@ -46,8 +48,9 @@ def spoil(seed):
     way = rng.choice(["python"] * len(COMMANDS) + list(COMMANDS))
     if way == "report":
         return rng.choice([spoil_json, spoil_json, spoil_bytes])(rng, _run()), way, "labels"
-    model = rng.choice(list(MODELS))
-    entries, kind = _entries(model), "numbers" if model in REGRESSORS else "labels"
+    model = rng.choice([*MODELS, *MIXED, *MIXED])
+    kind = "mixed" if model in MIXED else "numbers" if model in REGRESSORS else "labels"
+    entries = _entries(model)
     if rng.random() < 0.25:
         return mutate(entries, rng), way, kind
     array = rng.choice([entry for entry in entries if entry.endswith(".npy")])
@@ -75,13 +78,13 @@ def _run():
 def prepare(seeds, folder):
     """Write the files of these seeds and what they are opened with; return what is to be done."""
     folder.mkdir(parents=True, exist_ok=True)
-    np.save(folder / "X.npy", X)
-    for kind, truth in (("labels", Y), ("numbers", TRUE_NUMBERS)):
-        np.save(folder / f"{kind}.npy", truth)
-        rows = [",".join([*(f"{value:.6f}" for value in row), str(y)]) for row, y in zip(X, truth)]
-        (folder / f"{kind}.csv").write_text("\n".join([",".join([*"abcdefgh", "y"]), *rows]))
+    rows = pd.DataFrame(X.round(6), columns=list("abcdefgh"))
+    rows.assign(y=Y).to_csv(folder / "labels.csv", index=False)
+    rows.assign(y=TRUE_NUMBERS).to_csv(folder / "numbers.csv", index=False)
+    MIXED_ROWS.assign(y=Y).to_csv(folder / "mixed.csv", index=False)
     (folder / "whole-labels.skops").write_bytes(zipped(_entries("forest")))
     (folder / "whole-numbers.skops").write_bytes(zipped(_entries("regression forest")))
+    (folder / "whole-mixed.skops").write_bytes(zipped(_entries("mixed pipeline")))
     (folder / "whole-labels.json").write_bytes(_run())
     todo = []
     for seed in seeds:

@@ -8,6 +8,8 @@ import zipfile
 from functools import cache
 
 import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -22,10 +24,18 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -65,6 +75,35 @@ REGRESSORS = {
     "regression pipeline": make_pipeline(StandardScaler(), RandomForestRegressor(5, max_depth=4)),
 }
 MODELS |= REGRESSORS
+MIXED_ROWS = pd.DataFrame(
+    {
+        "age": np.where(np.arange(200) % 9 == 0, np.nan, X[:, 0]),
+        "income": X[:, 1],
+        "zip": np.array(["01234", "1234", "99999", "55555"])[(X[:, 2] * 7).astype(int) % 4],
+        "city": np.array(["Ulm", "Bonn", "Köln"])[CODES],
+        "note": [" ".join(["red", "blue", "car", "dog", "ü"][: 2 + n % 4]) for n in range(200)],
+        "rooms": np.arange(200) % 5,
+    }
+).astype({"zip": object, "city": object, "note": object})
+_TABLE = ColumnTransformer(
+    [
+        ("number", make_pipeline(SimpleImputer(add_indicator=True), RobustScaler()), ["age"]),
+        ("rare", OneHotEncoder(min_frequency=60, handle_unknown="infrequent_if_exist"), ["zip"]),
+        ("first", OneHotEncoder(drop="first", sparse_output=False), ["city"]),
+        ("order", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["city"]),
+        ("count", CountVectorizer(), "note"),
+        ("weigh", TfidfVectorizer(ngram_range=(1, 2)), "note"),
+        ("hash", HashingVectorizer(n_features=8), "note"),
+        ("bins", KBinsDiscretizer(3, strategy="uniform"), ["income"]),
+    ],
+    remainder="passthrough",
+)
+MIXED = {
+    "mixed pipeline": make_pipeline(_TABLE, RandomForestClassifier(5, max_depth=4, random_state=0)),
+    "mixed vote": VotingClassifier(
+        [("forest", make_pipeline(_TABLE, PAIR[0][1])), ("line", make_pipeline(_TABLE, PAIR[1][1]))]
+    ),
+}
 KD_TREE = ["sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbors._kd_tree.KDTree"]
 
 
@@ -72,6 +111,8 @@ KD_TREE = ["sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbo
 def _fitted(name):
     if name == "list":
         return [_fitted("forest"), {"other": (_fitted("bagged trees"),)}]
+    if name in MIXED:
+        return MIXED[name].fit(MIXED_ROWS, Y)
     return MODELS[name].fit(X, TRUE_NUMBERS if name in REGRESSORS else Y)
 
 

@@ -10,7 +10,7 @@ import sys
 import warnings
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 from command_line import type_in
 
 from secateurs import prune
@@ -18,7 +18,8 @@ from secateurs.exceptions import SecateursError
 from secateurs.persistence import load
 
 ROWS = ("DATA", "--target", "y")
-PRUNERS = {"labels": "re", "numbers": "best"}
+PRUNERS = {"labels": "re", "numbers": "best", "mixed": "re"}
+TEXT = dict.fromkeys(["zip", "city", "note"], object)
 COMMANDS = {
     "inspect": (),
     "convert": ("copy.skops", "--force"),
@@ -61,14 +62,18 @@ def by_command(path, kind, command):
 
 def opened(path, way, kind, X, y):
     """Open a file in one of the ways; return how that ended."""
-    return by_python(path, kind, X, y[kind]) if way == "python" else by_command(path, kind, way)
+    return (
+        by_python(path, kind, X[kind], y[kind]) if way == "python" else by_command(path, kind, way)
+    )
 
 
 def main(folder, most_seconds, most_bytes):
     """Open one file after the other; a signal ends the process with the first that takes long."""
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
-    X, y = np.load(folder / "X.npy"), {kind: np.load(folder / f"{kind}.npy") for kind in PRUNERS}
+    X = {kind: pd.read_csv(folder / f"{kind}.csv", dtype=TEXT) for kind in PRUNERS}
+    y = {kind: rows.pop("y").to_numpy() for kind, rows in X.items()}
+    X |= {kind: X[kind].to_numpy() for kind in ("labels", "numbers")}
     for way in ("python", *COMMANDS):  # what is loaded only once is loaded now
         for kind in PRUNERS if way not in SUFFIXES else ["labels"]:
             whole = folder / f"whole-{kind}.{SUFFIXES.get(way, 'skops')}"

@@ -64,9 +64,8 @@ def test_nothing_sound_stands_for_something_else(path):
 
 def test_bytes_and_sparse_arrays_are_read_as_before(tmp_path):
     held = {"file": b"some", "again": b"some", "sparse": sparse.csr_array(np.eye(3))}
-    trust = ["scipy.sparse._csr.csr_array"]
-    path = save([held, held], tmp_path / "held.skops", trust_types=trust)
-    same = load(path, trust_types=trust)
+    path = save([held, held], tmp_path / "held.skops")
+    same = load(path, trust_types=["scipy.sparse._csr.csr_array"])
     assert same[1]["file"] == same[0]["again"] == b"some"
     assert (same[1]["sparse"].toarray() == np.eye(3)).all()
 

@@ -32,7 +32,7 @@ def convert(out: Output, source: Path, output: Path, force: bool, trust: Trust) 
     with out.progress("reading the model"):
         model = load_model(source, trust)
     with out.progress("writing the model"):
-        save(model, output, force=force, trust_types=trust.trust_types)
+        save(model, output, force=force)
     facts = {
         "wrote": [str(path) for path in written],
         "model": type(model).__name__,

@@ -200,7 +200,6 @@ def _write(pruning: Any, inputs: Inputs, files: Files, targets: Targets, trust: 
             targets.output,
             provenance=provenance,
             force=targets.force,
-            trust_types=trust.trust_types,
             beside=contents,
         )
         return

@@ -7,8 +7,9 @@ import os
 import pickle
 import platform
 import re
+import sys
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -26,11 +27,10 @@ from secateurs.exceptions import (
 )
 from secateurs.persistence._files import refuse_existing, write_with_sidecar
 from secateurs.persistence._skops import (
-    SchemaCheck,
     check_sizes,
     dump_skops,
+    load_skops,
     read_claims,
-    read_schema,
 )
 from secateurs.persistence._soundness import find_fault
 
@@ -43,7 +43,6 @@ _SIGNATURES = {
     ),
 }
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".gz", ".z", ".bz2", ".xz", ".lzma", ".lz4")
-_CHECKED_TYPES = ("sklearn.tree._tree.Tree", "sklearn.utils._bunch.Bunch")
 _MAX_BYTES = 4 << 30
 _MAX_SIDECAR = 64 << 20
 
@@ -54,13 +53,13 @@ def save(
     *,
     provenance: dict[str, Any] | None = None,
     force: bool = False,
-    trust_types: Iterable[str] = (),
     beside: Mapping[Path, bytes] | None = None,
 ) -> Path:
     """Write a model to a file, with a side-car that describes it.
 
-    The file is read back before it gets its name: what `save` writes, `load` accepts. The model
-    and its side-car appear complete or not at all.
+    The file is read back before it gets its name: what `save` writes, `load` accepts. Types that
+    `load` has to be told to trust are listed as ``trust_types`` in the side-car. The model and its
+    side-car appear complete or not at all.
 
     Parameters
     ----------
@@ -74,8 +73,6 @@ def save(
         name that ends in ``.json``, with format, SHA-256, size, class, members and versions.
     force : bool, default=False
         Whether to overwrite existing files.
-    trust_types : iterable of str
-        Types that have to be trusted by name when the file is loaded, see `load`.
     beside : mapping of Path to bytes, optional
         Further files to write, such as a report: all appear, or none.
 
@@ -114,16 +111,16 @@ def save(
     try:
         content = _WRITERS[suffix](model)
     except Exception as error:
-        raise UnsupportedEnsembleError(
-            f"{type(model).__name__} cannot be written as {suffix}: {cause_of(error)}. "
-            f"Remove what cannot be stored, or use another format: {', '.join(_WRITERS)}."
-        ) from error
+        raise _unwritable(model, suffix, error) from error
+    types = _read_back(model, _File(target, content, pinned=True))
 
     def check(written: Path) -> None:
-        file = replace(_read(written, len(content)), path=target)
-        _build(file, tuple(trust_types), max(_MAX_BYTES, len(content)))
+        if _read(written, len(content)).data != content:
+            raise InputError(f"{target} was not written as it should be. Check the disk.")
 
     record = describe(model, suffix[1:], content) | {"provenance": provenance}
+    if types:
+        record["trust_types"] = types
     write_with_sidecar(target, content, sidecar, record, force=force, check=check, beside=beside)
     return target
 
@@ -289,11 +286,11 @@ def _read(path: Path, max_bytes: int) -> _File:
     return _File(path, data)
 
 
-def _build(file: _File, trust_types: tuple[str, ...], max_bytes: int) -> Any:
+def _build(file: _File, trust_types: Collection[str], max_bytes: int) -> Any:
     """Build the model in a file that may be opened, and check it."""
     with reading(file.path):
         if _sniff(file.data) == "skops":
-            model = _build_skops(file, trust_types, max_bytes)
+            model = load_skops(file.data, trust_types, max_bytes, file.pinned)
         else:
             model = import_module("joblib").load(io.BytesIO(file.data))
     try:
@@ -307,21 +304,28 @@ def _build(file: _File, trust_types: tuple[str, ...], max_bytes: int) -> Any:
     return model
 
 
-def _build_skops(file: _File, trust_types: tuple[str, ...], max_bytes: int) -> Any:
-    skops = import_module("skops.io")
-    trusted = (*_CHECKED_TYPES, *trust_types)
-    with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
-        check_sizes(archive, len(file.data), max_bytes, file.pinned)
-        SchemaCheck(archive, frozenset(trust_types)).digest(read_schema(archive))
-    try:
-        return skops.loads(file.data, trusted=trusted)
-    except import_module("skops.io.exceptions").UntrustedTypesFoundException:
-        names = sorted(set(skops.get_untrusted_types(data=file.data)) - set(trusted))
-        raise UntrustedFileError(
-            f"holds types that are not trusted: {', '.join(names)}. If you know them and where the "
-            "file comes from, give {trust_types}.",
-            trust_types=names,
-        ) from None
+def _read_back(model: Any, file: _File) -> list[str]:
+    """Refuse a file that could not be loaded; return the types to trust when it is."""
+    types: list[str] = []
+    while True:
+        try:
+            _build(file, types, sys.maxsize)
+        except UntrustedFileError as error:  # safety matters when it is loaded, not here
+            if "trust_types" not in error.parameters or types:
+                raise
+            types = error.parameters["trust_types"]
+        except InputError as error:
+            suffix = file.path.suffix.lower()
+            raise _unwritable(model, suffix, error.__cause__ or error) from error
+        else:
+            return types
+
+
+def _unwritable(model: Any, suffix: str, error: BaseException) -> UnsupportedEnsembleError:
+    return UnsupportedEnsembleError(
+        f"{type(model).__name__} cannot be written as {suffix}: {cause_of(error)}. Remove what "
+        f"cannot be stored, or use another format: {', '.join(_WRITERS)}."
+    )
 
 
 def _find_sidecar(path: Path) -> dict[str, Any] | None:

@@ -4,8 +4,11 @@ skops checks the types in a file, not what they hold: an archive may unpack with
 number in it may ask for any amount of memory.
 """
 
+import io
 import json
 import zipfile
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib import import_module
@@ -15,6 +18,7 @@ import numpy as np
 
 from secateurs.exceptions import InputError, UntrustedFileError
 from secateurs.persistence._files import check_array
+from secateurs.persistence._trusted import trusted_loaders
 
 _MAX_ENTRIES = 500_000
 _MAX_SCHEMA = 256 << 20
@@ -27,8 +31,9 @@ _BOMB_FLOOR = 64 << 20  # an archive that unpacks to less is harmless
 _PLAIN_LOADERS = frozenset(
     f"{kind}Node"
     for kind in (
-        *("Json", "Dict", "List", "Tuple", "Set", "Slice", "Bytes", "Type", "Function"),
-        *("Object", "NdArray", "MaskedArray", "RandomState", "Tree", "Loss"),
+        *("Json", "Dict", "DefaultDict", "List", "Tuple", "Set", "Slice", "Bytes", "Bytearray"),
+        *("Type", "Function", "Object", "DType", "NdArray", "MaskedArray", "RandomState", "Tree"),
+        "Loss",
     )
 )
 # Without numpy.void and numpy.bytes_: called with a number, they allocate that many bytes.
@@ -41,6 +46,24 @@ def dump_skops(model: Any) -> bytes:
     """Return a model as the content of a skops file."""
     dumps = import_module("skops.io").dumps
     return dumps(model, compression=zipfile.ZIP_DEFLATED, compresslevel=6)
+
+
+def load_skops(data: bytes, trust_types: Collection[str], max_bytes: int, pinned: bool) -> Any:
+    """Build what a skops file holds, if its sizes are allowed and its types are trusted."""
+    skops, trusted = import_module("skops.io"), {*trusted_loaders(), *trust_types}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        check_sizes(archive, len(data), max_bytes, pinned)
+        check = SchemaCheck(archive, frozenset(trust_types))
+        check.digest(read_schema(archive))
+    if not check.refused:
+        with suppress(import_module("skops.io.exceptions").UntrustedTypesFoundException):
+            return skops.loads(data, trusted=list(trusted))
+    names = sorted(check.refused | {*skops.get_untrusted_types(data=data)} - trusted)
+    raise UntrustedFileError(
+        f"holds types that are not trusted: {', '.join(names)}. If you know them and where the "
+        "file comes from, give {trust_types}.",
+        trust_types=[*trust_types, *names],
+    )
 
 
 def check_sizes(archive: zipfile.ZipFile, n_bytes: int, max_bytes: int, pinned: bool) -> None:
@@ -116,6 +139,12 @@ def _type_name(node: dict[str, Any]) -> str:
     return f"{node['__module__']}.{node['__class__']}"
 
 
+def _is_its_loader(name: str, loader: str) -> bool:
+    """Whether skops writes a type with this loader, if it is we who trust it."""
+    loaders = trusted_loaders().get(name)
+    return loaders is None or loader in loaders
+
+
 def _is_array(node: dict[str, Any]) -> bool:
     return node["__loader__"] == "NdArrayNode" and node["type"] == "numpy"
 
@@ -126,10 +155,21 @@ def _seal(digests: list[bytes] | dict[str, bytes]) -> bytes:
 
 @dataclass(frozen=True)
 class SchemaCheck:
-    """Check a skops file for what skops itself lets pass; types are left to skops."""
+    """Check a skops file for what skops itself lets pass; types are left to skops.
+
+    Attributes
+    ----------
+    archive : ZipFile
+        The file.
+    trusted : frozenset of str
+        Types that whoever loads it vouches for.
+    refused : set of str
+        Types found that are not trusted with the loader that is to build them.
+    """
 
     archive: zipfile.ZipFile
-    trusted: frozenset[str]
+    trusted: frozenset[str] = frozenset()
+    refused: set[str] = field(default_factory=set)
     _digests: dict[int, bytes] = field(default_factory=dict)
     _owners: dict[str, int] = field(default_factory=dict)
     _shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -164,12 +204,8 @@ class SchemaCheck:
             raise InputError("uses one array for two objects. Write it again.")
         is_array = _is_array(node)
         plain = loader in _PLAIN_LOADERS and (not is_array or name in _ARRAYS)
-        if not plain and name not in self.trusted:
-            raise UntrustedFileError(
-                f"builds {name} by {loader}, which may take any amount of memory. If you know "
-                "where the file comes from, give {trust_types}.",
-                trust_types=[name],
-            )
+        if name not in self.trusted and not (plain and _is_its_loader(name, loader)):
+            self.refused.add(name)
         if is_array and name != "numpy.ndarray" and (shape := self._shape(node["file"])):
             raise InputError(f"has an array of shape {shape} for a number. Write it again.")
         if loader == "TreeNode":

@@ -5,6 +5,8 @@ a class out of range crashes the process or reads memory beside the array.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
+from numbers import Number
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -12,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.ensemble._forest import BaseForest
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
@@ -66,8 +71,9 @@ def find_fault(model: object) -> str | None:
     things = reachable(model)
     # Each check stops at its first fault: what follows may rely on there being none.
     checks = (_tree_faults, _owner_faults, _neighbour_faults, _machine_faults, _twister_faults)
+    ensembles = (_feature_faults, _output_faults, _class_faults)
     # Boosting comes last: checking it asks a member to predict, which must be safe by then.
-    for check in (*checks, _feature_faults, _output_faults, _class_faults, _boosting_faults):
+    for check in (*checks, _encoder_faults, _vocabulary_faults, *ensembles, _boosting_faults):
         for thing in things:
             for fault in check(thing):
                 return fault
@@ -284,6 +290,70 @@ def _twister_faults(generator: Any) -> Iterator[str]:
     state = generator.get_state(legacy=False)["state"]
     if not 0 <= state.get("pos", 0) <= _TWISTER_LENGTH:
         yield "a random generator points outside its state"
+
+
+def _encoder_faults(encoder: Any) -> Iterator[str]:
+    """Check one-hot encoders: a code beyond their columns is written beside the sparse table."""
+    held = _state(encoder)
+    if not isinstance(encoder, OneHotEncoder) or "categories_" not in held:
+        return
+    categories = held["categories_"]
+    if not _is_count(held.get("n_features_in_"), len(categories)):
+        yield "an encoder has other features than lists of categories"
+    if not all(_are_categories(some) for some in categories):
+        yield "the categories of an encoder are not in order"
+    grouped = held["_infrequent_enabled"]
+    groups = held["_infrequent_indices"] if grouped else [None] * len(categories)
+    maps = held["_default_to_infrequent_mappings"] if grouped else groups
+    dropped = held["_drop_idx_after_grouping"]
+    dropped = [None] * len(categories) if dropped is None else dropped
+    for some, group, codes, drop in zip(categories, groups, maps, dropped, strict=True):
+        n_codes = len(some)
+        if (group is None) != (codes is None):
+            yield "an encoder groups categories without saying how"
+        if group is not None:
+            n_codes += 1 - len(group)
+            if len(codes) != len(some) or not _are_places(codes, n_codes):
+                yield "an encoder has codes for other categories than its own"
+            if not len(group) or not _are_places(group, len(some)):
+                yield "an encoder groups categories that it does not have"
+        if drop is not None and not _are_places([drop], n_codes):
+            yield "an encoder drops a category that it does not have"
+    if list(held["_n_features_outs"]) != encoder._compute_n_features_outs():
+        yield "an encoder has other columns than categories"
+
+
+def _are_categories(values: Any) -> bool:
+    """Whether numbers rise, a missing one last: they are looked up by bisection; text is not."""
+    if not isinstance(values, np.ndarray) or values.ndim != 1:
+        return False
+    known = (values.view(np.int64) if values.dtype.kind in "mM" else values).tolist()
+    known = known[:-1] if known and known[-1] != known[-1] else known
+    if not all(isinstance(value, (Number, np.bool_)) for value in known):
+        return True
+    return all(low < high for low, high in pairwise(known))
+
+
+def _vocabulary_faults(vectoriser: Any) -> Iterator[str]:
+    """Check vectorisers of text and of dicts, whose places go into a sparse table unchecked."""
+    held = _state(vectoriser)
+    if isinstance(vectoriser, (FeatureHasher, HashingVectorizer)):
+        n_features = held["n_features"]
+        if not isinstance(n_features, int) or not 0 < n_features < 1 << 31:
+            yield "a vectoriser hashes into no columns"
+    if not isinstance(vectoriser, (CountVectorizer, DictVectorizer)) or "vocabulary_" not in held:
+        return
+    places = list(held["vocabulary_"].values())
+    if not all(isinstance(place, (int, np.integer)) for place in places) or (
+        sorted(places) != list(range(len(places)))
+    ):
+        yield "the words of a vocabulary do not have a column each"
+
+
+def _are_places(codes: Any, bound: int) -> bool:
+    """Whether codes are a list of integers below a bound."""
+    values = np.asarray(codes)
+    return values.ndim == 1 and values.dtype.kind in "iu" and _within(values, bound)
 
 
 def _is_count(value: Any, expected: int) -> bool:
