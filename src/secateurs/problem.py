@@ -21,7 +21,7 @@ from secateurs.outputs._checks import as_numbers, check_weights, has_fractions
 from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of
 from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._scores import Scores
-from secateurs.outputs._tables import is_table
+from secateurs.outputs._tables import column_types, is_table
 from secateurs.outputs._training_rows import doubt_order
 from secateurs.outputs._votes import Votes
 from secateurs.pruners import BasePruner
@@ -60,6 +60,8 @@ class Problem:
         Weights of the rows to choose on and of those to test on, in scores.
     refitted : Ensemble or None
         The ensemble with the kept members refitted, if they were.
+    columns : dict of str to str
+        Types of the columns of a data frame to choose on.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Problem:
     sample_weight: NDArray[np.float64] | None = None
     sample_weight_test: NDArray[np.float64] | None = None
     refitted: Ensemble | None = None
+    columns: dict[str, str] = field(default_factory=dict, repr=False)
     known_scores: Scores | None = field(default=None, repr=False)  # collected before
     whole: tuple[Problem, NDArray[np.intp]] | None = field(default=None, repr=False)  # see `on`
 
@@ -150,6 +153,7 @@ class Problem:
             Scoring.of(scoring, votes.classes),
             check_weights(sample_weight, votes.n_samples, "sample_weight"),
             check_weights(sample_weight_test, n_test, "sample_weight_test"),
+            columns=column_types(X),
         )
         problem.check_scoring()
         return problem

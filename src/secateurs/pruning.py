@@ -367,6 +367,7 @@ class Pruning:
             "n_samples": self.votes.n_samples,
             "out_of_bag": self.oob,
             "refitted": self.problem.refitted is not None,
+            "columns": self.problem.columns,
         }
 
     def __repr__(self) -> str:

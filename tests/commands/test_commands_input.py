@@ -5,10 +5,18 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import FEATURES, TARGET, make_rows
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from command_line import FEATURES, TARGET, make_rows, type_in
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from secateurs import load
+from secateurs import load, prune, save
+from secateurs.commands._columns import ColumnTypes
 from secateurs.commands._errors import Refusal
 from secateurs.commands._rows import as_classes, read_rows
 from secateurs.commands._tables import kind_of, read_table
@@ -158,3 +166,148 @@ def test_a_name_that_lies_is_refused(desk, suffix):
 def test_a_frame_index_is_no_feature(desk):
     pd.DataFrame({"a": [1, 2]}, index=pd.Index([5, 6], name="id")).to_parquet("table.parquet")
     assert read_table(desk / "table.parquet").columns.tolist() == ["a"]
+
+
+POSTCODES = ["01234", "1234", "99999", "55555"]
+
+
+def postcode_rows(n_rows=120):
+    """Rows in which 01234 and 1234 are two postcodes, and only text tells them apart."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"age": rng.normal(size=n_rows), "postcode": rng.choice(POSTCODES, n_rows)}
+    )
+    frame.loc[5, "postcode"] = None
+    y = np.where(frame["postcode"].isin(POSTCODES[:1]) | (frame["age"] > 1), "yes", "no")
+    return frame.astype({"postcode": object}), y
+
+
+FOREST = RandomForestClassifier(4, random_state=0)
+ENCODERS = {
+    "one hot": OneHotEncoder(handle_unknown="ignore"),
+    "ordinal": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+    "imputed": make_pipeline(
+        SimpleImputer(strategy="most_frequent", missing_values=None), OneHotEncoder()
+    ),
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_digits_are_text_where_the_encoder_knows_text(desk, encoder, suffix):
+    X, y = postcode_rows()
+    table = ColumnTransformer([("code", ENCODERS[encoder], ["postcode"])], remainder="passthrough")
+    if encoder == "imputed":
+        X["postcode"] = X["postcode"].fillna("99999")
+    model = make_pipeline(table, FOREST).fit(X, y)
+    rows = X.assign(y=y)
+    rows.to_csv("rows.csv", index=False) if suffix == "csv" else rows.to_parquet("rows.parquet")
+    found, _ = read_rows(desk / f"rows.{suffix}", as_ensemble(model), "y")
+    there = X["postcode"].notna()
+    assert found["postcode"][there].tolist() == X["postcode"][there].tolist()
+    assert found["postcode"].isna().tolist() == (~there).tolist()
+    assert (model.predict_proba(found) == model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("kind", ["vote", "list", "search", "bagging", "by place", "union"])
+def test_what_is_text_is_found_wherever_the_encoder_is(desk, kind):
+    X, y = postcode_rows()
+    table = ColumnTransformer(
+        [("code", ENCODERS["one hot"], ["postcode"])], remainder="passthrough"
+    )
+    one, other = make_pipeline(table, FOREST), make_pipeline(table, LogisticRegression())
+    encode = OneHotEncoder(handle_unknown="ignore")
+    model = {
+        "vote": lambda: VotingClassifier([("one", one), ("other", other)]).fit(X, y),
+        "list": lambda: [one.fit(X, y), other.fit(X, y)],
+        "search": lambda: [GridSearchCV(one, {}, cv=2).fit(X, y), other.fit(X, y)],
+        "bagging": lambda: BaggingClassifier(
+            make_pipeline(encode, LogisticRegression()), 3, random_state=0
+        ).fit(X.fillna("none"), y),
+        "by place": lambda: make_pipeline(
+            ColumnTransformer([("code", encode, [1])], remainder="passthrough"), FOREST
+        ).fit(X.to_numpy(), y),
+        "union": lambda: make_pipeline(make_union(encode), FOREST).fit(X, y),
+    }[kind]()
+    X.assign(y=y).fillna("none").to_csv("rows.csv", index=False)
+    found, _ = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    assert {*POSTCODES, "none"} == set(found["postcode"])
+
+
+def test_columns_of_numbers_stay_numbers(desk):
+    X, y = postcode_rows()
+    X["rooms"] = np.arange(len(X)) % 3
+    table = ColumnTransformer([("code", OneHotEncoder(), ["rooms"])], remainder="drop")
+    model = make_pipeline(table, FOREST).fit(X, y)
+    X.assign(y=y).to_csv("rows.csv", index=False)
+    found, _ = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    assert found["rooms"].tolist() == X["rooms"].tolist()
+
+
+class Upper(TransformerMixin, BaseEstimator):
+    """A step of one's own, whose columns nobody can tell."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return np.stack([X["age"], [str(code).startswith("0") for code in X["postcode"]]], axis=1)
+
+
+def test_types_can_be_given_and_are_noted_for_the_next_time(desk):
+    X, y = postcode_rows()
+    X["postcode"] = X["postcode"].fillna("99999")
+    model = make_pipeline(Upper(), FOREST).fit(X, y)
+    X.assign(y=y).to_csv("rows.csv", index=False)
+    known = as_ensemble(model)
+    guessed, _ = read_rows(desk / "rows.csv", known, "y")
+    assert guessed["postcode"].dtype.kind == "i"
+    given = ColumnTypes.of(known, None, [("postcode", "str")])
+    found, _ = read_rows(desk / "rows.csv", known, "y", types=given)
+    assert found["postcode"].tolist() == X["postcode"].tolist()
+    prune(model, X, y, "re", keep=2).save("small.skops")
+    noted = ColumnTypes.of(known, desk / "small.skops", [])
+    again, _ = read_rows(desk / "rows.csv", known, "y", types=noted)
+    assert again["postcode"].tolist() == X["postcode"].tolist()
+
+
+def test_dtype_overrules_what_a_column_looks_like(desk):
+    frame = pd.DataFrame({"a": [1, 0, 1], "b": [1.5, 2.0, 3.0], "c": ["7", "x", "8"]})
+    frame.to_csv("rows.csv", index=False)
+    types = {"a": "bool", "b": "str", "c": "category"}
+    found = read_table(desk / "rows.csv", types_of=ColumnTypes(given=types))
+    assert found["a"].tolist() == [True, False, True]
+    assert found["b"].tolist() == ["1.5", "2.0", "3.0"]
+    assert found["c"].cat.categories.tolist() == ["7", "8", "x"]
+    wrong = {
+        ("b", "int"): "column 'b', row 1: '1.5' is not a valid int",
+        ("c", "float"): "column 'c', row 2: 'x' is not a valid float",
+        ("b", "bool"): "'1.5' is not a valid bool",
+        ("d", "str"): "no column 'd'",
+    }
+    for (name, kind), told in wrong.items():
+        with pytest.raises(Refusal, match=told):
+            read_table(desk / "rows.csv", types_of=ColumnTypes(given={name: kind}))
+
+
+def test_dtype_is_an_option_of_every_command_that_reads_rows(desk):
+    X, y = postcode_rows()
+    X["postcode"] = X["postcode"].fillna("99999")
+    table = ColumnTransformer([("code", OneHotEncoder(), ["postcode"])], remainder="passthrough")
+    save(make_pipeline(table, FOREST).fit(X, y), "codes.skops")
+    X.assign(y=y).to_csv("codes.csv", index=False)
+    words = ("codes.skops", "codes.csv", "-t", "y", "-k", "2")
+    assert type_in("prune", *words).code == 0
+    ended = type_in("prune", *words, "--force", "--dtype", "postcode=int")
+    assert ended.code == 3
+    assert "If a column was read as another type than it was trained on, give --dtype" in ended.err
+    for wrong in ("postcode", "postcode=text", "=str"):
+        ended = type_in("prune", *words, "--dtype", wrong)
+        assert ended.code == 2
+        assert "Give one such as postcode=str; types are str, category, int" in ended.err
+    assert type_in("prune", *words, "--dtype", "y=str").code == 2
+    ended = type_in("prune", "--predictions", "val-votes.npz", "--dtype", "a=str", "-k", "2")
+    assert (ended.code, "--dtype is for the columns of DATA" in ended.err) == (2, True)
+    ended = type_in("compare", *words, "--dtype", "postcode=str", "--pruner", "re")
+    assert ended.code == 0, ended.err

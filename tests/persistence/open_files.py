@@ -77,7 +77,8 @@ def main(folder, most_seconds, most_bytes):
     for way in ("python", *COMMANDS):  # what is loaded only once is loaded now
         for kind in PRUNERS if way not in SUFFIXES else ["labels"]:
             whole = folder / f"whole-{kind}.{SUFFIXES.get(way, 'skops')}"
-            assert opened(whole, way, kind, X, y) == "worked", (way, kind)
+            fate = "refused" if (way, kind) == ("export", "mixed") else "worked"
+            assert opened(whole, way, kind, X, y) == fate, (way, kind)  # ONNX knows no hashing
     for line in (folder / "todo.txt").read_text().splitlines():
         name, way, kind = line.split("\t")
         print(line, end="\t", flush=True)

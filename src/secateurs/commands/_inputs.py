@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import click
 
 from secateurs._text import one_line
+from secateurs.commands._columns import ColumnTypes
 from secateurs.commands._errors import Refusal
 from secateurs.commands._options import Files, Trust
 from secateurs.commands._output import Output
@@ -64,6 +65,8 @@ def check_files(files: Files) -> None:
         _check_model_usage(files)
     elif files.model is not None:
         raise click.UsageError("--predictions replaces MODEL and DATA. Give one or the other.")
+    elif files.dtype:
+        raise click.UsageError("--dtype is for the columns of DATA, not for --predictions.")
     elif files.test_labels is not None and files.test is None:
         raise click.UsageError("--test-labels needs --test.")
     for path in files.paths.values():
@@ -112,6 +115,8 @@ def _check_model_usage(files: Files) -> None:
         raise click.UsageError(f"Column {files.target!r} is the target and cannot be ignored.")
     if files.labels is not None or files.test_labels is not None:
         raise click.UsageError("--labels and --test-labels need --predictions.")
+    if files.target in dict(files.dtype):
+        raise click.UsageError(f"Column {files.target!r} is the target and has no --dtype.")
 
 
 def _model(files: Files, trust: Trust, out: Output) -> Inputs:
@@ -119,11 +124,12 @@ def _model(files: Files, trust: Trust, out: Output) -> Inputs:
     assert files.data is not None
     assert files.target is not None
     ensemble = _as_ensemble(files.model, load_model(files.model, trust))
-    X, y = read_rows(files.data, ensemble, files.target, files.ignore)
+    settings = (files.target, files.ignore, ColumnTypes.of(ensemble, files.model, files.dtype))
+    X, y = read_rows(files.data, ensemble, *settings)
     check_counts(files.data, y, ensemble.classes, out)
     if files.test is None:
         return Inputs(ensemble, X, y)
-    return Inputs(ensemble, X, y, *read_rows(files.test, ensemble, files.target, files.ignore))
+    return Inputs(ensemble, X, y, *read_rows(files.test, ensemble, *settings))
 
 
 def _as_ensemble(path: Path, model: Any) -> Any:

@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem
 from secateurs import __version__
 from secateurs._methods import METHODS
 from secateurs._text import sha256
+from secateurs.commands._columns import ColumnType
 from secateurs.commands._errors import spelling_options
 from secateurs.commands._output import Output
 
@@ -164,6 +165,13 @@ file_option = functools.partial(option, type=PATH, metavar="FILE")
 IGNORE = option(
     "--ignore", multiple=True, metavar="COL", help="Column that is not a feature; repeatable."
 )
+DTYPE = option(
+    "--dtype",
+    multiple=True,
+    type=ColumnType(),
+    help="Type of a column: str, category, int, float or bool; repeatable. Default: text where the "
+    "model's encoders know text, otherwise as it looks.",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,6 +193,7 @@ class Files:
     data: Path | None = None
     target: str | None = None
     ignore: tuple[str, ...] = ()
+    dtype: tuple[tuple[str, str], ...] = ()
     predictions: Path | None = None
     labels: Path | None = None
     test: Path | None = None
@@ -212,6 +221,8 @@ class Files:
                 words += [f"--{name.replace('_', '-')}", str(value)]
         for name in self.ignore:
             words += ["--ignore", name]
+        for name, kind in self.dtype:
+            words += ["--dtype", f"{name}={kind}"]
         return words
 
 
@@ -297,6 +308,7 @@ FILES = bundled(
     click.argument("data", type=PATH, required=False),
     option("-t", "--target", metavar="COL", help="Column with the true labels, or numbers."),
     IGNORE,
+    DTYPE,
     file_option(
         "--predictions",
         help="Predictions instead of MODEL and DATA: one column of labels or numbers per member "

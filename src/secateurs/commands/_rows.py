@@ -1,12 +1,14 @@
 """Rows for a model: table columns matched with its features, labels with its classes."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from secateurs._text import one_line
+from secateurs.commands._columns import AS_TEXT, ColumnTypes
 from secateurs.commands._errors import Refusal
 from secateurs.commands._output import Output
 from secateurs.commands._tables import read_table, require_columns, shown
@@ -16,10 +18,15 @@ _LEAST_ROWS = 10  # for numbers: two in each fifth
 
 
 def read_rows(
-    path: Path, ensemble: Any, target: str, ignore: Sequence[str] = ()
+    path: Path,
+    ensemble: Any,
+    target: str,
+    ignore: Sequence[str] = (),
+    types: ColumnTypes | None = None,
 ) -> tuple[Any, Any]:
     """Read rows in the form a model takes, and their true labels as its classes, or numbers."""
-    frame = read_table(path, as_text=[target])
+    types = replace(types or ColumnTypes.of(ensemble, None, ()), left_out=[target, *ignore])
+    frame = read_table(path, as_text=[target], types_of=types)
     require_columns(path, frame, [target, *ignore])
     texts, where = frame[target].tolist(), f"{path}, column {target!r}"
     y = (
@@ -27,7 +34,7 @@ def read_rows(
         if ensemble.is_regression
         else as_classes(texts, ensemble.classes, where)
     )
-    X = _matched(path, frame.drop(columns=[target, *ignore]), ensemble)
+    X = _matched(path, frame.drop(columns=[target, *ignore]), ensemble, types.given)
     _try_some(path, X, ensemble)
     return X, y
 
@@ -113,7 +120,7 @@ def _number(text: str) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def _matched(path: Path, frame: Any, ensemble: Any) -> Any:
+def _matched(path: Path, frame: Any, ensemble: Any, given: Mapping[str, str]) -> Any:
     """Return the features in the model's order, as numbers where it takes nothing else."""
     names, n_features = _features(ensemble)
     if names is not None:
@@ -125,7 +132,8 @@ def _matched(path: Path, frame: Any, ensemble: Any) -> Any:
             f"columns out with --ignore. Columns: {shown(list(frame.columns))}",
         )
     if not _takes_text(ensemble):
-        frame = _numbers(path, frame)
+        numbers = [name for name in frame.columns if given.get(name) not in AS_TEXT]
+        frame = frame.assign(**_numbers(path, frame[numbers]))
     return frame if names is not None or _takes_text(ensemble) else frame.to_numpy()
 
 
@@ -166,7 +174,7 @@ def in_order(path: Path, frame: Any, names: list[str]) -> Any:
     return frame[names]
 
 
-def _numbers(path: Path, frame: Any) -> Any:
+def _numbers(path: Path, frame: Any) -> dict[str, Any]:
     import numpy as np
     import pandas as pd
 
@@ -187,7 +195,7 @@ def _numbers(path: Path, frame: Any) -> Any:
                 "finite number. The model takes numbers only.",
             )
         columns[name] = values
-    return pd.DataFrame(columns)
+    return columns
 
 
 def _try_some(path: Path, X: Any, ensemble: Any) -> None:
@@ -217,5 +225,7 @@ def _try_some(path: Path, X: Any, ensemble: Any) -> None:
                 "the model does not accept missing values. Fill it, or drop the row.",
             ) from error
         raise Refusal(
-            "prediction", f"the model cannot predict the rows of {path}: {one_line(str(error))}"
+            "prediction",
+            f"the model cannot predict the rows of {path}: {one_line(str(error)).rstrip('.')}. If "
+            "a column was read as another type than it was trained on, give --dtype COL=TYPE.",
         ) from error

@@ -5,17 +5,20 @@ import gzip
 import re
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateurs._text import one_line
+from secateurs.commands._columns import AS_TEXT, cast
 from secateurs.commands._errors import Refusal
 from secateurs.exceptions import SecateursError, import_extra, reading
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Types = Callable[[Sequence[str]], Mapping[str, str]]  # of columns, by the names of all
 
 _KINDS = {
     b"PAR1": "parquet",
@@ -58,15 +61,22 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def read_table(path: Path, as_text: Sequence[str] | None = ()) -> "pd.DataFrame":
-    """Read a table; the columns ``as_text``, or all of them (None), as the text in the file."""
+def read_table(
+    path: Path, as_text: Sequence[str] | None = (), types_of: Types | None = None
+) -> "pd.DataFrame":
+    """Read a table; the columns ``as_text``, or all of them (None), as the text in the file.
+
+    ``types_of`` tells by the names of all columns which types some have; missing values stay.
+    """
     kind = kind_of(path)
     if kind not in ("csv", "gzip", "parquet"):
         raise Refusal("format", f"{path} is not a table. Give .csv, .csv.gz or .parquet.")
-    frame = _parquet(path, as_text) if kind == "parquet" else _csv(path, kind, as_text)
+    read = _parquet if kind == "parquet" else _csv
+    frame, types = read(path, kind, as_text, types_of or (lambda names: {}))
     if not len(frame):
         raise Refusal("empty", f"{path} has column names but no rows. Give at least one.")
-    return frame
+    require_columns(path, frame, list(types))
+    return cast(path, frame, types)
 
 
 def require_columns(path: Path, frame: "pd.DataFrame", names: Sequence[str]) -> None:
@@ -104,7 +114,9 @@ def about(path: Path | str) -> Iterator[None]:
         raise Refusal("unusable", f"{path}: {one_line(str(error))}") from error
 
 
-def _csv(path: Path, kind: str, as_text: Sequence[str] | None) -> "pd.DataFrame":
+def _csv(
+    path: Path, kind: str, as_text: Sequence[str] | None, types_of: Types
+) -> tuple["pd.DataFrame", Mapping[str, str]]:
     import pandas as pd
 
     plain: dict[str, Any] = {"dtype": str, "na_filter": False}
@@ -119,11 +131,13 @@ def _csv(path: Path, kind: str, as_text: Sequence[str] | None) -> "pd.DataFrame"
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             if as_text is None:
-                return pd.read_csv(path, **settings, **plain)
-            frame = pd.read_csv(path, **settings)
+                return pd.read_csv(path, **settings, **plain), {}
+            types = types_of(names)
+            text: Any = {name: object for name, kind in types.items() if kind in AS_TEXT}
+            frame = pd.read_csv(path, dtype=text, **settings)
             for name in set(as_text) & set(names):
                 frame[name] = pd.read_csv(path, usecols=[name], **settings, **plain)[name]
-            return frame
+            return frame, types
     except pd.errors.ParserWarning as error:
         raise _ragged(path, "a line has too many fields") from error
     except UnicodeDecodeError as error:
@@ -176,7 +190,9 @@ def _ragged(path: Path, where: str) -> Refusal:
     return Refusal("ragged", text)
 
 
-def _parquet(path: Path, as_text: Sequence[str] | None) -> "pd.DataFrame":
+def _parquet(
+    path: Path, kind: str, as_text: Sequence[str] | None, types_of: Types
+) -> tuple["pd.DataFrame", Mapping[str, str]]:
     parquet = import_extra("pyarrow.parquet", "parquet", "reading .parquet")
     with reading(path):
         names = parquet.read_schema(path).names
@@ -187,4 +203,4 @@ def _parquet(path: Path, as_text: Sequence[str] | None) -> "pd.DataFrame":
             if name in frame.columns:
                 column = frame[name]
                 frame[name] = column.astype(object).where(column.notna(), "").map(str)
-    return frame
+    return frame, types_of(names)

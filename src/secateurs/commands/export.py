@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from secateurs._text import columns
+from secateurs.commands._columns import ColumnTypes
 from secateurs.commands._inputs import load_model
-from secateurs.commands._options import FORCE, IGNORE, PATH, Trust, common, option, trusting
+from secateurs.commands._options import DTYPE, FORCE, IGNORE, PATH, Trust, common, option, trusting
 from secateurs.commands._output import Output
 from secateurs.commands._rows import in_order
 from secateurs.commands._tables import read_table, require_columns, require_file
@@ -27,6 +28,7 @@ from secateurs.commands._tables import read_table, require_columns, require_file
 )
 @option("-t", "--target", metavar="COL", help="Column with the true labels or numbers, left out.")
 @IGNORE
+@DTYPE
 @FORCE
 @trusting("--max-bytes")
 @common
@@ -38,6 +40,7 @@ def export(
     X_check: Path,
     target: str | None,
     ignore: tuple[str, ...],
+    dtype: tuple[tuple[str, str], ...],
     force: bool,
     trust: Trust,
 ) -> None:
@@ -57,7 +60,8 @@ def export(
     left_out = [*([] if target is None else [target]), *ignore]
     with out.progress("reading"):
         loaded = load_model(model, trust)
-        rows = _features(X_check, loaded, left_out)
+        types = ColumnTypes([loaded], model, dict(dtype), left_out)
+        rows = _features(X_check, loaded, types)
     with out.progress(f"writing {output} and comparing predictions"):
         export_model(loaded, output, rows, force=force)
     found = json.loads(sidecar.read_text("utf-8"))["check"]
@@ -68,11 +72,11 @@ def export(
     out.note(f"wrote {output}, {sidecar}")
 
 
-def _features(path: Path, model: Any, left_out: list[str]) -> Any:
+def _features(path: Path, model: Any, types: ColumnTypes) -> Any:
     """Read the rows to compare on, with the model's features in their order."""
-    frame = read_table(path)
-    require_columns(path, frame, left_out)
-    frame = frame.drop(columns=left_out)
+    frame = read_table(path, types_of=types)
+    require_columns(path, frame, types.left_out)
+    frame = frame.drop(columns=list(types.left_out))
     names = getattr(model, "feature_names_in_", None)
     return frame if names is None else in_order(path, frame, list(names))
 

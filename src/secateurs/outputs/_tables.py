@@ -220,3 +220,22 @@ def _check_probabilities(table: Array, names: Array | None) -> None:
                 f"Member {who} gives sample {sample} the probabilities {values[sample, member]}, "
                 f"which {fault}. Give samples × members × classes, in this order."
             )
+
+
+def column_types(X: Any) -> dict[str, str]:
+    """Return the types of a data frame's columns, for who reads such rows from a file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from secateurs.outputs._tables import column_types
+    >>> column_types(pd.DataFrame({"postcode": ["01234", None], "age": [40.5, 38.0]}))
+    {'postcode': 'str', 'age': 'float'}
+    """
+    import pandas as pd
+
+    types = {"boolean": "bool", "integer": "int", "floating": "float", "string": "str"}
+    types["categorical"] = "category"
+    columns = X.items() if isinstance(X, pd.DataFrame) else ()
+    kinds = {str(name): pd.api.types.infer_dtype(column, skipna=True) for name, column in columns}
+    return {name: types[kind] for name, kind in kinds.items() if kind in types}

@@ -240,7 +240,7 @@ def inspect_file(path: str | os.PathLike[str]) -> dict[str, Any]:
             with reading(target), zipfile.ZipFile(handle) as archive:
                 check_sizes(archive, facts["bytes"], _MAX_BYTES, pinned=False)
                 facts |= read_claims(archive)
-    sidecar = _find_sidecar(target)
+    sidecar = find_sidecar(target)
     matches = None if sidecar is None else sidecar.get("sha256") == digest
     return facts | {"sidecar": sidecar, "sidecar_matches": matches}
 
@@ -328,7 +328,8 @@ def _unwritable(model: Any, suffix: str, error: BaseException) -> UnsupportedEns
     )
 
 
-def _find_sidecar(path: Path) -> dict[str, Any] | None:
+def find_sidecar(path: Path) -> dict[str, Any] | None:
+    """Return the side-car of a model file, if there is one; what it says may be wrong."""
     for place in (path.with_name(f"{path.name}.json"), path.with_suffix(".json")):
         if place != path and place.is_file() and place.stat().st_size <= _MAX_SIDECAR:
             with suppress(ValueError, RecursionError, OSError):  # an unrelated file of that name
