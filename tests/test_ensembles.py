@@ -19,8 +19,6 @@ from sklearn.ensemble import (
     AdaBoostRegressor,
     BaggingClassifier,
     ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
     RandomForestClassifier,
     StackingClassifier,
     VotingClassifier,
@@ -569,21 +567,6 @@ def text_labels(model):
 
 
 REFUSED = {
-    "gradient boosting": (
-        lambda: fitted_on_rows(GradientBoostingClassifier(n_estimators=2)),
-        UnsupportedEnsembleError,
-        "GradientBoostingClassifier cannot be pruned: .* increments .* Train fewer: n_estimators",
-    ),
-    "gradient boosting by histograms": (
-        lambda: fitted_on_rows(HistGradientBoostingClassifier(max_iter=2)),
-        UnsupportedEnsembleError,
-        "HistGradientBoostingClassifier cannot be pruned: .* Train fewer: max_iter",
-    ),
-    "gradient boosting in a pipeline": (
-        lambda: fitted_on_rows(make_pipeline(GradientBoostingClassifier(n_estimators=2))),
-        UnsupportedEnsembleError,
-        "GradientBoostingClassifier cannot be pruned",
-    ),
     "stacking": (
         lambda: fitted_on_rows(StackingClassifier([("a", tree()), ("b", GaussianNB())], cv=2)),
         UnsupportedEnsembleError,

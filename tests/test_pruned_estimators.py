@@ -9,9 +9,9 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
-    GradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    StackingClassifier,
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -136,8 +136,9 @@ def test_too_few_rows_are_refused():
 
 
 def test_ensembles_that_cannot_be_pruned_are_refused():
-    with pytest.raises(UnsupportedEnsembleError, match="increments of a score"):
-        PrunedClassifier(GradientBoostingClassifier(n_estimators=3)).fit(X, Y)
+    stacked = StackingClassifier([("forest", FOREST), ("line", LinearSVC())], cv=2)
+    with pytest.raises(UnsupportedEnsembleError, match="final estimator was trained on"):
+        PrunedClassifier(stacked).fit(X, Y)
 
 
 def test_rows_for_regressors_are_held_out_at_random():

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs._methods import floor
 from secateurs._text import plain
+from secateurs.ensembles import CORRECTS
 from secateurs.evaluation._alternatives import Featured, named_pruners
 from secateurs.evaluation._before_after import held_out_score
 from secateurs.evaluation._budget import latency, n_bytes, predictor
@@ -139,6 +140,11 @@ def compare(
         sample_weight=sample_weight,
         sample_weight_test=sample_weight_test,
     )
+    if problem.ensemble.staged:
+        raise InputError(
+            f"There is nothing to compare: of {type(problem.ensemble.model).__name__} only the "
+            f"first rounds can be kept, as {CORRECTS}. Use prune."
+        )
     wanted = [keep] if is_number(keep) else list(keep)  # type: ignore[arg-type]
     sizes = sorted({resolve_keep(size, problem.n_members) or 1 for size in wanted})
     if not sizes:

@@ -157,9 +157,9 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
     Parameters
     ----------
     estimator : estimator
-        An ensemble to fit: RandomForest, ExtraTrees, Bagging, Voting or AdaBoost classifier, or
-        a pipeline that ends in one. A `sklearn.frozen.FrozenEstimator` is not fitted again, and
-        all rows are used for pruning.
+        An ensemble to fit: RandomForest, ExtraTrees, Bagging, Voting or AdaBoost classifier, a
+        boosted one, or a pipeline that ends in one. A `sklearn.frozen.FrozenEstimator` is not
+        fitted again, and all rows are used for pruning.
     pruner : str or pruner, default=None
         The method and its parameters, or its short name; None means ``COMEP()``.
     validation : float or "oob", default=0.2
@@ -237,9 +237,9 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
     Parameters
     ----------
     estimator : estimator
-        An ensemble to fit: RandomForest, ExtraTrees, Bagging or Voting regressor, or a pipeline
-        that ends in one. A `sklearn.frozen.FrozenEstimator` is not fitted again, and all rows are
-        used for pruning.
+        An ensemble to fit: RandomForest, ExtraTrees, Bagging or Voting regressor, a boosted one, or
+        a pipeline that ends in one. A `sklearn.frozen.FrozenEstimator` is not fitted again, and
+        all rows are used for pruning.
     pruner : str or pruner, default=None
         The method and its parameters, or its short name; None means ``JointErrorPruner()``.
     validation : float or "oob", default=0.2

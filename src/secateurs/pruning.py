@@ -32,6 +32,7 @@ from secateurs.pruners._selector import fit_pruner
 from secateurs.refitting._refit import N_MADE, RefitRows, refitted
 
 VOTES = ("auto", "labels")
+TOLERANCE = 0.005  # that boosted models are cut by, without a size
 
 
 def prune(
@@ -67,10 +68,11 @@ def prune(
     ----------
     ensemble : object
         A fitted RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, an AdaBoost
-        classifier, a pipeline or fitted search around one, a list or dict of fitted classifiers or
-        of fitted regressors; or predictions, without X: labels or numbers (samples × members), or
-        probabilities (samples × members × classes), or a dict or list of labels or probabilities,
-        one array, Series or data frame per member.
+        classifier, a boosted model of scikit-learn, XGBoost, LightGBM or CatBoost, of which the
+        first rounds are kept, a pipeline or fitted search around one, a list or dict of fitted
+        classifiers or of fitted regressors; or predictions, without X: labels or numbers
+        (samples × members), or probabilities (samples × members × classes), or a dict or list of
+        labels or probabilities, one array, Series or data frame per member.
     X : array-like of shape (n_samples, n_features)
         Rows to choose on, preferably ones that the ensemble was not trained on.
     y : array-like of shape (n_samples,)
@@ -78,14 +80,15 @@ def prune(
     pruner : str or pruner, optional
         A method by its short name (`all_pruners`), a pruner, or any scikit-learn selector; "auto"
         tries several methods and takes the one that does best on rows held out. By default
-        "comep"; of regressors, which it cannot prune, "joint".
+        "comep"; of regressors, which it cannot prune, "joint"; of boosted models, "es".
     keep : int or float, optional
         Number of members to keep: a count, or a fraction of the ensemble. Without it and without
-        a budget, the pruner's own default.
+        a budget, the pruner's own default; for boosted models, a ``tolerance`` of 0.005.
     tolerance : float, optional
         Instead of ``keep``: keep the smallest sub-ensemble whose score on rows held out is at
         most this much below that of the whole ensemble. Members are chosen on four fifths of the
-        rows and scored on the fifth, five times.
+        rows and scored on the fifth, five times. Of a boosted model, the shortest prefix from
+        which on no longer one scores less.
     max_bytes : float, optional
         Instead of ``keep``: keep the largest sub-ensemble whose pickle has at most this size.
     max_latency : float, optional
@@ -159,6 +162,9 @@ def prune(
     given: dict[str, Any] = {"sample_weight": sample_weight, "classes": classes, "names": names}
     problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given)
     rng = check_random_state(random_state)
+    if problem.ensemble.staged and pruner in (None, "auto"):
+        limits = (keep, tolerance, max_bytes, max_latency, cost)
+        tolerance = TOLERANCE if all(limit is None for limit in limits) else tolerance
     budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
     if budget.is_set and keep is not None:
         raise InputError("{keep} and a budget exclude each other. Give one of them.", keep=keep)
@@ -331,6 +337,12 @@ class Pruning:
         beside: bool = True,
     ) -> Featured:
         """Evaluate the pruning at all sizes, and other methods beside it; used by reports."""
+        if self.ensemble.staged:
+            raise InputError(
+                "Reports are about members with answers of their own, which rounds of boosting do "
+                "not have. Use summary, or on the command line leave out {report}.",
+                report=...,
+            )
         problem = self.problem.with_rows(X).with_test(X_test, y_test)
         evaluation = evaluate_around(problem, self.pruner, beside, self.by_cost)
         return Featured(evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0])

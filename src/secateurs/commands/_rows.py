@@ -144,7 +144,7 @@ def _features(ensemble: Any) -> tuple[list[str] | None, int | None]:
         names = getattr(model, "feature_names_in_", None)
         if names is not None:
             return [str(name) for name in names], len(names)
-        if getattr(model, "n_features_in_", None) is not None:
+        if getattr(model, "n_features_in_", None):  # CatBoost says 0 once it was written to a file
             return None, int(model.n_features_in_)
     return None, None
 
@@ -203,9 +203,9 @@ def _try_some(path: Path, X: Any, ensemble: Any) -> None:
     import numpy as np
     import pandas as pd
 
-    from secateurs.outputs._collect import collect_scores, collect_votes
+    from secateurs.outputs._collect import scores_of, votes_of
 
-    collect: Any = collect_scores if ensemble.is_regression else collect_votes
+    collect: Any = scores_of if ensemble.is_regression else votes_of
     frame = pd.DataFrame(X)
     gaps = frame.isna().to_numpy()
     row = int(gaps.any(axis=1).argmax())

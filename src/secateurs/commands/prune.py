@@ -103,7 +103,8 @@ def prune(
     targets = targets.named_for(None if files.predictions else files.model)
     targets.check(MODELS if files.predictions is None else (".json",))
     inputs = read_inputs(files, trust, out, method.scoring)
-    chosen = pruner or default(inputs.ensemble.is_regression)
+    staged = inputs.ensemble.staged
+    chosen = pruner or ("es" if staged else default(inputs.ensemble.is_regression))
     method.check(chosen)
     check_keep(size.keep, inputs.ensemble.n_members, out)
     size = size.with_costs(inputs.ensemble.names)
@@ -172,9 +173,11 @@ def _measure(problem: Any, pruning: Any, seed: int) -> tuple[str, Figures]:
         evaluation = evaluate_around(problem, pruner, False, pruning.by_cost)
     (curve,) = evaluation.curves.values()
     found = cross_fitted(problem, curve, len(pruner.member_indices_))
-    rows = f"rows to choose on ({problem.votes.n_samples}), 5-fold cross-fitting"
+    rows, mark = f"rows to choose on ({problem.votes.n_samples})", ""
+    if not problem.votes.staged:
+        rows, mark = f"{rows}, 5-fold cross-fitting", _CROSS_FITTED
     figures = count(pruner)
-    figures |= {f"{name}{_CROSS_FITTED}": figure for name, figure in found.items()}
+    figures |= {f"{name}{mark}": figure for name, figure in found.items()}
     figures |= costs(problem, pruner)
     return " ".join([rows, *evaluation.remarks]), figures
 

@@ -6,6 +6,8 @@ all of its attributes in agreement; it shares its members with the original, whi
 """
 
 from secateurs.ensembles._base import Ensemble as Ensemble
+from secateurs.ensembles._boosted import CORRECTS as CORRECTS
+from secateurs.ensembles._boosted import Boosted as Boosted
 from secateurs.ensembles._kinds import Bagging as Bagging
 from secateurs.ensembles._kinds import Boosting as Boosting
 from secateurs.ensembles._kinds import Forest as Forest

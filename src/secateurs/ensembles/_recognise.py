@@ -10,12 +10,20 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from secateurs.ensembles._base import Ensemble
+from secateurs.ensembles._boosted import (
+    CatBoost,
+    GradientBoosting,
+    HistGradientBoosting,
+    LightGBM,
+    XGBoost,
+)
 from secateurs.ensembles._kinds import Bagging, Boosting, Forest, Models, Voting
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 
 _KNOWN = (
     "a RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, AdaBoostClassifier, a "
-    "Pipeline or fitted search around one, a list or dict of fitted classifiers or of fitted "
+    "boosted model of scikit-learn, XGBoost, LightGBM or CatBoost, a Pipeline or fitted search "
+    "around one, a list or dict of fitted classifiers or of fitted "
     "regressors, or predictions (samples × members)"
 )
 _FORESTS = (
@@ -29,15 +37,20 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
     ((kinds.BaggingClassifier, kinds.BaggingRegressor), Bagging),
     ((kinds.VotingClassifier, kinds.VotingRegressor), Voting),
     (kinds.AdaBoostClassifier, Boosting),
+    ((kinds.GradientBoostingClassifier, kinds.GradientBoostingRegressor), GradientBoosting),
+    (
+        (kinds.HistGradientBoostingClassifier, kinds.HistGradientBoostingRegressor),
+        HistGradientBoosting,
+    ),
 )
-
-
-_BOOSTED = (
-    kinds.GradientBoostingClassifier,
-    kinds.HistGradientBoostingClassifier,
-    kinds.GradientBoostingRegressor,
-    kinds.HistGradientBoostingRegressor,
-)
+_OTHER_LIBRARIES: dict[str, Any] = {  # by package and class, so that none is imported
+    "xgboost.XGBClassifier": XGBoost,
+    "xgboost.XGBRegressor": XGBoost,
+    "lightgbm.LGBMClassifier": LightGBM,
+    "lightgbm.LGBMRegressor": LightGBM,
+    "catboost.CatBoostClassifier": CatBoost,
+    "catboost.CatBoostRegressor": CatBoost,
+}
 
 
 def as_ensemble(model: Any) -> Ensemble:
@@ -77,18 +90,16 @@ def as_ensemble(model: Any) -> Ensemble:
         if isinstance(model, known):
             check_is_fitted(model)
             return kind(model)
+    for ancestor in type(model).__mro__:
+        name = f"{ancestor.__module__.partition('.')[0]}.{ancestor.__name__}"
+        if name in _OTHER_LIBRARIES:
+            check_is_fitted(model)
+            return _OTHER_LIBRARIES[name](model)
     raise UnsupportedEnsembleError(f"{type(model).__name__} {_fault_of_model(model)}")
 
 
 def _fault_of_model(model: Any) -> str:
     """Return why a model of no known kind cannot be pruned, and a way out."""
-    if isinstance(model, _BOOSTED):
-        count = "n_estimators" if hasattr(model, "n_estimators") else "max_iter"
-        return (
-            "cannot be pruned: its trees are increments of a score, each meant to follow those "
-            f"before, not models with answers of their own. Train fewer: {count}, or early "
-            "stopping."
-        )
     if isinstance(model, (kinds.StackingClassifier, kinds.StackingRegressor)):
         return (
             "cannot be sliced: its final estimator was trained on the outputs of all members. "

@@ -102,6 +102,8 @@ def evaluate_around(
 
 def _is_able(pruner: BasePruner, problem: Problem) -> bool:
     """Tell whether a method can choose by what is known of a problem."""
+    if problem.ensemble.staged:
+        return False  # only the first can be kept
     if problem.is_regression and "numbers" not in pruner.outputs:
         return False
     if problem.is_soft and "probabilities" in pruner.outputs and not problem.knows_scores:
@@ -314,6 +316,8 @@ def method_for(
     rng: np.random.RandomState,
 ) -> BasePruner:
     """Return the pruner to fit, with the random state where it takes one."""
+    if problem.ensemble.staged and pruner in (None, "auto"):
+        pruner = "es"
     if pruner is None:
         pruner = default(problem.is_regression)
     if not isinstance(pruner, str):

@@ -64,7 +64,7 @@ def measure(
     if isinstance(X, Predictions):
         before, after = (own_vote(X, None, members) for members in both)
     else:
-        before, after = (predict(X) for predict in _predictors(problem, pruner))
+        before, after = (np.ravel(predict(X)) for predict in _predictors(problem, pruner))
     if problem.is_regression:
         figures |= scored(problem, (truth, weight), _OF_NUMBERS, before, after)
     else:

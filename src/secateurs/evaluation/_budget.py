@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
 from secateurs._text import counted
-from secateurs.ensembles import Ensemble
+from secateurs.ensembles import CORRECTS, Ensemble
 from secateurs.evaluation._cost_rules import largest
 from secateurs.evaluation._curves import score
 from secateurs.evaluation._rows import Split
@@ -52,6 +52,13 @@ class Budget:
                 "{cost} and {max_cost} go together: the cost of each member, and the total.",
                 cost=...,
                 max_cost=...,
+            )
+        if self.cost is not None and problem.ensemble.staged:
+            raise InputError(
+                f"{{cost}} cannot choose among the rounds of a boosted model: {CORRECTS}. Give "
+                "{keep}, or another budget.",
+                cost=...,
+                keep=...,
             )
         if self.cost is not None:
             try:
@@ -104,7 +111,10 @@ class Sizes:
             assert largest is not None
             return largest
         sizes, scores = self.held_out_curve(vote)
-        enough = sizes[scores >= scores[-1] - budget.tolerance - 1e-12]
+        good = scores >= scores[-1] - budget.tolerance - 1e-12
+        if self.problem.votes.staged:  # and so are all longer prefixes: not one by luck
+            good = np.logical_and.accumulate(good[::-1])[::-1]
+        enough = sizes[good]
         if largest is not None and enough[0] > largest:
             within, scoring = scores[sizes <= largest], self.problem.scoring
             raise BudgetError(
@@ -171,7 +181,8 @@ def not_met(name: str, problem: Problem, budget: Budget, first: Sequence[int] = 
         cheapest = float(np.asarray(budget.cost, dtype=float).min())
         reached = f"the cheapest costs {rounded_up(cheapest, 6):.15g}"
     else:
-        smallest = min(n_bytes(problem.ensemble, [one]) for one in range(problem.n_members))
+        alone = range(1 if problem.ensemble.staged else problem.n_members)
+        smallest = min(n_bytes(problem.ensemble, [one]) for one in alone)
         reached = f"the smallest takes {shown_bytes(smallest)}"
         if smallest <= limit:
             own = shown_bytes(n_bytes(problem.ensemble, first))

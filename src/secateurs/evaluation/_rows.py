@@ -20,7 +20,7 @@ from secateurs.measures._scoring import Scoring
 from secateurs.outputs import _vote_kernels
 from secateurs.outputs._folds import N_FOLDS, folds
 from secateurs.outputs._predictions import Predictions
-from secateurs.outputs._votes import Votes
+from secateurs.outputs._votes import Votes, speaking
 from secateurs.problem import Problem
 
 _MOST_NUMBERS = 1 << 24  # of the members' contributions, held at once
@@ -54,7 +54,7 @@ class Ballots:
         kind = np.int32 if added is None else np.float64
         tally: Array = np.zeros((self.votes.n_samples, n_classes), dtype=kind)
         joined: list[int] = []
-        for group in groups:
+        for group in (speaking(self.votes, group) for group in groups):
             if list(group[: len(joined)]) != joined:
                 tally, joined = np.zeros_like(tally), []
             for member in group[len(joined) :]:
@@ -93,7 +93,9 @@ class VotedRows:
     @property
     def counts_labels(self) -> bool:
         """Whether the vote simply counts labels."""
-        return self.ensemble is None or (not self.ensemble.soft and self.ensemble.weights is None)
+        if self.ensemble is None or self.votes.staged:
+            return True
+        return not self.ensemble.soft and self.ensemble.weights is None
 
     def ballots(self, rows: NDArray[np.intp] | None = None) -> Iterator[Ballots]:
         """Yield the votes on some rows, in blocks that fit in memory."""
@@ -162,13 +164,18 @@ class Split:
     @property
     def n_choices(self) -> int:
         """Number of times a method has to choose: on all rows, and on each four fifths."""
-        return 1 if self.problem.has_test else 1 + min(N_FOLDS, self.problem.votes.n_samples)
+        if self.problem.has_test or self.problem.votes.staged:
+            return 1
+        return 1 + min(N_FOLDS, self.problem.votes.n_samples)
 
     def parts(self) -> Iterator["Part"]:
         """Yield problems to choose on with rows to judge on, five times when cross-fitting."""
         problem = self.problem
         if problem.has_test:
             yield Part(problem, self, None)
+            return
+        if problem.votes.staged:  # the first rounds are the same without any of the rows
+            yield Part(problem, self, np.arange(problem.votes.n_samples))
             return
         for chosen_on, held_out in folds(problem.votes.truth, check_random_state(self.seed)):
             yield Part(problem.on(chosen_on), self, held_out)

@@ -13,7 +13,7 @@ from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs._fixed_point import mean_of
 from secateurs.outputs._scores import Scores
-from secateurs.outputs._votes import Votes
+from secateurs.outputs._votes import Votes, speaking
 
 Floats = NDArray[np.float64]
 
@@ -100,7 +100,7 @@ def answers(
     n_classes = outputs.n_classes
     shape = (outputs.n_samples, n_classes) if n_classes else (outputs.n_samples,)
     total, present, joined = np.zeros(shape), np.zeros(outputs.n_samples), list[int]()
-    for group in groups:
+    for group in (speaking(outputs, group) for group in groups):
         if list(group[: len(joined)]) != joined:
             total, present, joined = np.zeros(shape), np.zeros(outputs.n_samples), []
         for member in group[len(joined) :]:

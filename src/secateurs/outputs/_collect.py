@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array
-from secateurs.ensembles import Ensemble, as_ensemble
+from secateurs.ensembles import CORRECTS, Ensemble, as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs._collect_store import AskedScores, AskedVotes
 from secateurs.outputs._questions import Questions, in_bag_mask
@@ -92,6 +93,7 @@ def collect_votes(
     """
     known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
     refuse_numbers(known)
+    _refuse_stages(known)
     if store is not None:
         return AskedVotes(known, Questions(known, X, n_jobs), oob).collect_into(Path(store), y)
     if y is not None:
@@ -114,7 +116,8 @@ def votes_of(
     refuse_numbers(ensemble)
     mask = in_bag_mask(ensemble, _num_samples(X)) if oob else None
     codes = collect_codes(ensemble, X, n_jobs)
-    return Votes.from_codes(codes, ensemble.classes, y, mask, ensemble.names)
+    votes = Votes.from_codes(codes, ensemble.classes, y, mask, ensemble.names)
+    return replace(votes, staged=ensemble.staged)
 
 
 def collect_codes(ensemble: Ensemble, X: Any, n_jobs: int | None) -> Array:
@@ -188,6 +191,7 @@ def collect_scores(
     (150, 10, 3)
     """
     known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
+    _refuse_stages(known)
     if store is not None:
         return AskedScores(known, Questions(known, X, n_jobs), oob).collect_into(Path(store), y)
     if y is not None:
@@ -208,7 +212,7 @@ def scores_of(
     """Collect scores straight into fixed point."""
     mask = in_bag_mask(ensemble, _num_samples(X)) if oob else None
     scores = Questions(ensemble, X, n_jobs).scores(range(ensemble.n_members), mask)
-    return Scores.filled(scores, y, ensemble.names)
+    return replace(Scores.filled(scores, y, ensemble.names), staged=ensemble.staged)
 
 
 def refuse_numbers(ensemble: Ensemble) -> None:
@@ -217,6 +221,15 @@ def refuse_numbers(ensemble: Ensemble) -> None:
         raise InputError(
             f"{type(ensemble.model).__name__} predicts numbers, which are not votes. Use "
             "collect_scores, and methods that work with numbers."
+        )
+
+
+def _refuse_stages(ensemble: Ensemble) -> None:
+    """Refuse boosted models where each member should have answers of its own."""
+    if ensemble.staged:
+        raise InputError(
+            f"The trees of {type(ensemble.model).__name__} have no answers of their own: "
+            f"{CORRECTS}. Use prune, which keeps the first."
         )
 
 

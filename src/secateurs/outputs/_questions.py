@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array
-from secateurs.ensembles import Ensemble
+from secateurs.ensembles import Boosted, Ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs._coding import check_number, code_dtype
 from secateurs.outputs._score_cells import ScoreFiller
@@ -40,6 +40,10 @@ class Questions:
             else:
                 row[:] = ensemble.codes(self.rows, member)
 
+        if isinstance(ensemble, Boosted):
+            for row, answers in zip(codes, ensemble.stages(self.rows, scores=False), strict=True):
+                row[:] = answers
+            return codes
         Parallel(n_jobs=self._n_jobs, require="sharedmem")(
             delayed(ask)(member, row) for member, row in zip(members, codes, strict=True)
         )
@@ -60,6 +64,10 @@ class Questions:
             else:
                 scores.fill(place, ensemble.probabilities(self.rows, member), missing)
 
+        if isinstance(ensemble, Boosted):
+            for place, answers in enumerate(ensemble.stages(self.rows, scores=True)):
+                scores.fill(place, answers)
+            return scores
         Parallel(n_jobs=self._n_jobs, require="sharedmem")(
             delayed(ask)(place, member) for place, member in enumerate(members)
         )

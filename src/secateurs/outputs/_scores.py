@@ -16,7 +16,7 @@ from secateurs.outputs._coding import code_column, find_classes
 from secateurs.outputs._fixed_point import PROBABILITY_BITS, coarsen, mean_of, missing_of
 from secateurs.outputs._packing import Planes, bits_of
 from secateurs.outputs._score_cells import ScoreFiller
-from secateurs.outputs._votes import Votes
+from secateurs.outputs._votes import Votes, speaking
 
 _ONE = 1 << PROBABILITY_BITS
 
@@ -45,6 +45,8 @@ class Scores:
     exponent : int
         A cell of 1 stands for ``2.0**-exponent``. For numbers it follows from the largest one,
         which takes 30 bits.
+    staged : bool
+        Whether a member's values are those of all members up to it, as for `Votes`.
 
     See Also
     --------
@@ -70,6 +72,7 @@ class Scores:
     names: NDArray[np.object_] | None = None
     has_missing: bool = False
     exponent: int = PROBABILITY_BITS
+    staged: bool = False
 
     @classmethod
     def encode(cls, scores: Any, y: ArrayLike | None = None, classes: Any = None) -> Scores:
@@ -245,7 +248,7 @@ class Scores:
         self, members: MemberIndices | None, weights: ArrayLike | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean, and the total weight of the members that have a value."""
-        chosen = np.arange(self.n_members) if members is None else np.asarray(members)
+        chosen = np.asarray(speaking(self, members))
         shares = np.ones(len(chosen)) if weights is None else np.asarray(weights, dtype=float)
         total = np.zeros((self.n_samples, *(() if self.is_numbers else (self.n_classes,))))
         present = np.zeros(self.n_samples)

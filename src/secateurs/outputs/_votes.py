@@ -36,6 +36,7 @@ class VoteTable:
     n_members: int
     classes: Array
     has_missing: bool
+    staged: bool = False
 
     @property
     def n_classes(self) -> int:
@@ -75,6 +76,9 @@ class Votes(VoteTable):
     has_missing : bool
         Whether votes are missing, as masked entries of a NumPy masked array. A missing vote has a
         code of its own behind the classes; counts are over the samples that both sides have.
+    staged : bool
+        Whether a member's votes are those of all members up to it, as in boosting: the vote of
+        several is that of the last.
 
     See Also
     --------
@@ -97,6 +101,7 @@ class Votes(VoteTable):
     y: Array | None = None
     names: NDArray[np.object_] | None = None
     has_missing: bool = False
+    staged: bool = False
 
     @classmethod
     def encode(cls, votes: Any, y: ArrayLike | None = None) -> Votes:
@@ -253,7 +258,7 @@ class Votes(VoteTable):
 
     def tally(self, members: MemberIndices | None = None) -> NDArray[np.int32]:
         """Count the votes that each class gets: (samples, classes)."""
-        chosen = np.arange(self.n_members) if members is None else members
+        chosen = speaking(self, members)
         tally = np.zeros((self.n_samples, self.n_classes), dtype=np.int32)
         for member in chosen:
             _vote_kernels.tally_votes(self.codes([member]), 1, tally)
@@ -290,7 +295,8 @@ class Votes(VoteTable):
 
     def is_right(self, members: MemberIndices | None = None) -> NDArray[np.bool_]:
         """Mark the samples on which the vote is right."""
-        packed = self.packed if members is None else self._taken(members)
+        everybody = members is None and not self.staged
+        packed = self.packed if everybody else self._taken(speaking(self, members))
         return packed.is_right(self._packed_truth, self.n_classes)
 
     def accuracy(self, members: MemberIndices | None = None) -> float:
@@ -308,7 +314,7 @@ class Votes(VoteTable):
         codes = self.packed.decode()[:, samples]
         mask = codes == self.n_classes if self.has_missing else None
         part = Votes.from_codes(codes, self.classes, None, mask, self.names)
-        part = part._recoded(self.classes, self.has_missing)
+        part = replace(part._recoded(self.classes, self.has_missing), staged=self.staged)
         return part if self.y is None else replace(part, y=_frozen(self.y[samples]))
 
     def run(self, samples: slice) -> Votes:
@@ -366,6 +372,12 @@ class Votes(VoteTable):
         packed.freeze()
         y = None if self.y is None else code_column(self.classes[self.y][:, None], classes)
         return replace(self, packed=packed, classes=classes, y=y, has_missing=has_missing)
+
+
+def speaking(outputs: Any, members: MemberIndices | None) -> MemberIndices:
+    """Return the members whose answers are that of a group: all of it, or the last of stages."""
+    group = np.arange(outputs.n_members) if members is None else members
+    return [max(group)] if outputs.staged else group
 
 
 def empty_tables(n_members: int, n_classes: int) -> NDArray[np.int64]:

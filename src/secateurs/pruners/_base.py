@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from secateurs._labels import Array
 from secateurs._methods import method_of, methods_for_numbers, short_name
 from secateurs._text import listed
+from secateurs.ensembles import CORRECTS
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import has_fractions
 from secateurs.outputs._score_store import ScoreStore
@@ -85,6 +86,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
     may_decide_size: bool = False
     larger_is_better: bool | None = None
     most_rounds: int | None = None
+    _keeps_first = False  # so that rounds of boosting, each made for those before, can be kept
     _takes_store = False  # _select gets the store itself, not its votes in memory
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -208,6 +210,13 @@ class BasePruner(SelectorMixin, BaseEstimator):
         rng = check_random_state(getattr(self, "random_state", None))
         n_keep = resolve_keep(self.keep, votes.n_members, self.may_decide_size)
         self._check_parameters(votes)
+        if getattr(votes, "staged", False) and not self._keeps_first:
+            raise InputError(
+                f"{type(self).__name__} cannot choose among the rounds of a boosted model: "
+                f"{CORRECTS}, so that only the first can be kept. Leave out {{pruner}}, or give "
+                '"es".',
+                pruner=...,
+            )
         if votes.has_missing and not self.takes_missing:
             raise InputError(
                 f"{type(self).__name__} cannot work with missing votes (masked entries). Give "

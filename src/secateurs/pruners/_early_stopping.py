@@ -41,6 +41,8 @@ class EarlyStoppingPruner(BasePruner):
     array([0, 1])
     """
 
+    _keeps_first = True
+
     def __init__(self, keep: int | float = 0.1) -> None:
         self.keep = keep
 
