@@ -13,7 +13,7 @@ from sklearn.metrics import make_scorer, mean_squared_error
 import fitted_regressors as regressors
 from fitted_models import CHOOSE, FIT, TEST, X, Y
 from secateurs import collect_votes, compare, prune
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.problem import Problem, row_hashes
 
 
@@ -112,6 +112,19 @@ def test_test_votes_are_collected_once(forest):
     assert problem.with_test(X[400:600], Y[400:600]).n_reused == 100
     assert problem.with_test(None, None) is problem
     assert not problem.without_rows().has_test
+
+
+@pytest.mark.parametrize("kind", [str, object])
+def test_a_class_that_the_model_never_saw_is_told_once_with_its_rows(forest, kind):
+    y, y_test = Y[CHOOSE].astype(object), Y[TEST].astype(object)
+    y[[3, 8, 20]], y_test[7] = "owl", "yak"
+    told = r"^y has labels that the model never saw, and cannot predict: 'owl' \(3 rows\)\."
+    with pytest.warns(SecateursWarning, match=told) as caught:
+        pruning = prune(forest, X[CHOOSE], y.astype(kind), "re", keep=3)
+    assert len(caught) == 1
+    with pytest.warns(SecateursWarning, match=r"^y_test has .*: 'yak' \(1 row\)\.") as caught:
+        pruning.summary(X[TEST], y_test.astype(kind))
+    assert len(caught) == 1
 
 
 @pytest.mark.parametrize(

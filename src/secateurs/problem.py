@@ -18,7 +18,7 @@ from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures._scoring import Scoring, is_of_numbers
 from secateurs.outputs._checks import as_numbers, check_weights, has_fractions
-from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of
+from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of, warn_unseen
 from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._tables import column_types, is_table
@@ -127,6 +127,8 @@ class Problem:
         else:
             collect = scores_of if ensemble.is_regression else votes_of
             votes = collect(ensemble, X, y, oob, n_jobs)
+            if isinstance(votes, Votes):
+                warn_unseen(ensemble, votes.classes[votes.truth], "y")
             if not oob and looks_trained_on(ensemble, votes):
                 warnings.warn(
                     SecateursWarning(
@@ -345,6 +347,8 @@ def _check_test(
             X_test=...,
             y_test=...,
         )
+    if not ensemble.is_regression and not isinstance(ensemble, Predictions):
+        warn_unseen(ensemble, labels, "y_test")
     return rows, labels
 
 

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from fitted_models import CHOOSE, FIT, MODELS, TEST, X, Y
 from secateurs import prune
 from secateurs.evaluation import _before_after
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, SecateursWarning
 
 _AUC = {False: "ROC AUC", True: "ROC AUC one-vs-rest"}
 
@@ -81,12 +81,21 @@ def test_the_interval_is_that_of_a_paired_bootstrap(forest):
 
 def test_rows_chosen_on_are_not_taken_for_held_out_ones(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
-    with pytest.warns(UserWarning, match="200 of the 200 rows to measure on are rows"):
+    told = "200 of 200 test rows are also among the rows chosen on"
+    with pytest.warns(SecateursWarning, match=told):
         table = pruning.summary(X[CHOOSE], Y[CHOOSE])
     assert table.index.name == "rows chosen on (200)"
-    with pytest.warns(UserWarning, match="100 of the 200 rows"):
+    with pytest.warns(SecateursWarning, match="100 of 200 test rows are also among"):
         mixed = pruning.summary(X[400:600], Y[400:600])
-    assert mixed.index.name == "partly rows chosen on (200)"
+    assert mixed.index.name == "test rows (200, 100 also chosen on)"
+
+
+def test_a_few_duplicates_are_counted_and_name_no_table(forest):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
+    rows = [*range(TEST.start, TEST.stop), CHOOSE.start, CHOOSE.start + 1]
+    with pytest.warns(SecateursWarning, match="2 of 202 test rows are also among the rows chosen"):
+        table = pruning.summary(X[rows], Y[rows])
+    assert table.index.name == "test rows (202, 2 also chosen on)"
 
 
 def test_lists_and_tables_are_summed_up_by_their_vote(fitted):

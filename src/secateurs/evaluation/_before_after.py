@@ -19,7 +19,7 @@ from secateurs._labels import Array
 from secateurs.evaluation._budget import own_vote, predictor, timings
 from secateurs.evaluation._curves import SizeCurve
 from secateurs.evaluation._score_curve import change_of
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs._predictions import Predictions
 from secateurs.persistence._export import onnx_bytes
@@ -278,11 +278,15 @@ def _which_rows(problem: Problem) -> str:
     if n_reused == 0:
         return f"held-out rows ({n_rows})"
     warnings.warn(
-        f"{n_reused} of the {n_rows} rows to measure on are rows the members were chosen on, which "
-        "flatters the pruned ensemble. Give other rows.",
+        SecateursWarning(
+            f"{n_reused:,} of {n_rows:,} test rows are also among the rows chosen on, where the "
+            "pruned ensemble looks better than it is. Leave them out."
+        ),
         stacklevel=5,
     )
-    return f"{'' if n_reused == n_rows else 'partly '}rows chosen on ({n_rows})"
+    if n_reused == n_rows:
+        return f"rows chosen on ({n_rows})"
+    return f"test rows ({n_rows}, {n_reused} also chosen on)"
 
 
 def _accuracy(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
@@ -12,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array
+from secateurs._text import counted, listed
 from secateurs.ensembles import CORRECTS, Ensemble, as_ensemble
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.outputs._collect_store import AskedScores, AskedVotes
 from secateurs.outputs._questions import Questions, in_bag_mask
 from secateurs.outputs._score_store import ScoreStore
@@ -249,6 +251,25 @@ def looks_trained_on(ensemble: Ensemble, outputs: Votes | Scores) -> bool:
         return on_seen < _TELLING_RATIO * on_others
     right = outputs.oracle.packed.decode() == 0
     return bool(right[seen].mean() - right[~seen].mean() > _TELLING)
+
+
+def warn_unseen(ensemble: Ensemble, labels: Array, name: str) -> None:
+    """Warn about true labels that the model never saw: no member can be right there."""
+    known, found = set(ensemble.classes.tolist()), Counter(labels.tolist())
+    unseen = [label for label in found if label not in known]
+    are_text = {any(isinstance(label, str) for label in some) for some in (known, found)}
+    if not unseen or len(are_text) == 2:  # coded differently, which is refused where it matters
+        return
+    told = [f"{label!r} ({counted(found[label], 'row')})" for label in unseen[:5]]
+    more = f" and {len(unseen) - 5:,} more" if len(unseen) > 5 else ""
+    warnings.warn(
+        SecateursWarning(
+            f"{{{name}}} has labels that the model never saw, and cannot predict: "
+            f"{listed(told)}{more}. Leave these rows out, or fit the model with them.",
+            **{name: ...},
+        ),
+        stacklevel=4,
+    )
 
 
 def _errors_on_seen(scores: Scores, seen: NDArray[np.bool_]) -> tuple[float, float]:
