@@ -289,7 +289,7 @@ class Upright(ClassifierMixin, BaseEstimator):
         return self.inner_.predict_proba(X[:, [self.feature]])
 
 
-@pytest.mark.filterwarnings("ignore:.* rows the members were chosen on")
+@pytest.mark.filterwarnings("ignore:.* also among the rows chosen on")
 def test_models_that_predict_a_column_are_members_like_others():
     rows = SHARES[:, 0] + RNG.normal(scale=0.2, size=(60, 3))
     models = [Upright(feature).fit(rows, Y) for feature in range(3)]
