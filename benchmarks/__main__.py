@@ -9,10 +9,10 @@ import os
 import platform
 import sys
 
-from benchmarks import core, distributed, ensembles, scores
+from benchmarks import core, distributed, ensembles, first_call, scores
 from benchmarks.report import table
 
-MODULES = (core, scores, ensembles, distributed)
+MODULES = (first_call, core, scores, ensembles, distributed)
 PARTS = {part.__name__: part for module in MODULES for part in module.PARTS}
 
 

@@ -12,7 +12,7 @@ from secateurs.outputs import (
     _tree_kernels,
     _vote_kernels,
 )
-from secateurs.outputs._packing import bits_of
+from secateurs.outputs._packing import Planes, bits_of
 
 rng = np.random.default_rng(7)
 
@@ -80,12 +80,9 @@ def test_joint_counts_agree_with_a_loop(coded):
         for a, b in zip(codes[:, i], codes[:, j]):
             expected[i, j, a, b] += 1
     planes = packed(codes, n_classes)
-    sizes = np.zeros((4, n_classes), dtype=np.int64)
-    _pair_kernels.plane_sizes(planes, sizes[:, :-1])
-    sizes[:, -1] = len(codes) - sizes.sum(axis=1)
+    sizes = np.array([np.bincount(column, minlength=n_classes) for column in codes.T])
     tables = np.zeros_like(expected)
-    _pair_kernels.joint_planes(planes[:2], planes, tables)
-    _pair_kernels.complete_tables(sizes[:2], sizes, tables)
+    _pair_kernels.joint_planes(planes[:2], planes, sizes[:2], sizes, tables)
     assert (tables == expected).all()
     tables[:] = 0
     members = np.ascontiguousarray(codes.T)
@@ -96,9 +93,11 @@ def test_joint_counts_agree_with_a_loop(coded):
 def test_long_planes_are_counted_tile_by_tile():
     codes = rng.integers(2, size=(64 * (_pair_kernels._TILE_WORDS + 3), 2))
     planes = packed(codes, 2)
-    tables = np.zeros((1, 1, 1, 1), dtype=np.int64)
-    _pair_kernels.joint_planes(planes[:1], planes[1:], tables)
-    assert tables.item() == np.count_nonzero((codes == 0).all(axis=1))
+    sizes = np.array([np.bincount(column, minlength=2) for column in codes.T])
+    tables = np.zeros((1, 1, 2, 2), dtype=np.int64)
+    _pair_kernels.joint_planes(planes[:1], planes[1:], sizes[:1], sizes[1:], tables)
+    for a, b in np.ndindex(2, 2):
+        assert tables[0, 0, a, b] == np.count_nonzero((codes == (a, b)).all(axis=1))
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 9])
@@ -115,9 +114,9 @@ def test_rows_are_copied_to_their_places(n_rows):
 def test_values_are_added_up_over_the_cells_of_tables():
     tables = rng.integers(30, size=(2, 3, 4, 4))
     values = rng.random(30)
-    sums = np.full((2, 3), np.nan)
+    sums = np.full((2, 3), 0.5)
     _pair_kernels.sum_of_cells(tables, values, sums)
-    assert np.allclose(sums, values[tables].sum(axis=(2, 3)), rtol=1e-12)
+    assert np.allclose(sums, 0.5 + values[tables].sum(axis=(2, 3)), rtol=1e-12)
 
 
 def test_outcomes_are_counted_alike_from_planes_and_codes(coded):
@@ -126,10 +125,9 @@ def test_outcomes_are_counted_alike_from_planes_and_codes(coded):
     expected = np.zeros((4, 4), dtype=np.int64)
     for member, sample in np.ndindex(4, len(codes)):
         expected[member, outcomes[codes[sample, member], sample]] += 1
+    planes = Planes(packed(codes, n_classes), len(codes))
+    assert (planes.outcome_counts(outcomes, 4) == expected).all()
     counts = np.zeros((4, 4), dtype=np.int64)
-    _vote_kernels.plane_outcomes(packed(codes, n_classes), outcomes, counts)
-    assert (counts == expected).all()
-    counts[:] = 0
     _vote_kernels.code_outcomes(np.ascontiguousarray(codes.T), outcomes, counts)
     assert (counts == expected).all()
 
@@ -150,9 +148,7 @@ def test_weights_of_votes_are_added_up_alike_from_planes_and_codes(coded):
 
 def test_agreement_is_where_labels_are_equal(coded):
     codes, y, n_classes = coded
-    agreed = np.zeros((4, 1, -(-len(codes) // 64)), dtype=np.uint64)
-    truth = bits_of(y == np.arange(n_classes)[:, None])
-    _pair_kernels.agreement_planes(packed(codes, n_classes), truth, agreed)
+    agreed = Planes(packed(codes, n_classes), len(codes)).agreement(y, missing=False).cells
     assert (agreed[:, 0] == bits_of((codes == y[:, None]).T)).all()
 
 
@@ -240,11 +236,10 @@ def test_rows_walk_down_a_tree_to_its_leaves(n_rows):
     features = np.array([0, 0, 2, 0, 0], dtype=np.uint32)  # 0 → 1 | 2; 2 → 3 | 4
     thresholds = np.array([0.1, 0, -0.2, 0, 0], dtype=np.float32)
     children = np.array([1, 2, 1, 1, 3, 4, 3, 3, 4, 4], dtype=np.uint32)
-    leaf_codes = np.array([9, 0, 9, 1, 2], dtype=np.uint8)
-    codes = np.empty(n_rows, dtype=np.uint8)
-    _tree_kernels.walk_tree(X.ravel(), 3, features, thresholds, children, leaf_codes, codes)
+    leaves = np.empty(n_rows, dtype=np.uint32)
+    _tree_kernels.walk_tree(X.ravel(), 3, features, thresholds, children, leaves)
     left, below = X[:, 0] <= thresholds[0], X[:, 2] <= thresholds[2]
-    assert codes.tolist() == np.where(left, 0, np.where(below, 1, 2)).tolist()
+    assert leaves.tolist() == np.where(left, 1, np.where(below, 3, 4)).tolist()
 
 
 @pytest.mark.parametrize(("kind", "largest"), [(np.int16, 2**14), (np.int32, 2**29)])

@@ -1,6 +1,7 @@
 """What a command prints and where: results to stdout, everything else to stderr."""
 
 import json
+import logging
 import math
 import sys
 import threading
@@ -80,17 +81,26 @@ class Output:
 
     @contextmanager
     def catching_warnings(self) -> Iterator[None]:
-        """Print warnings of libraries as lines; drop those meant for programmers."""
+        """Print warnings of libraries, and what is logged, as lines.
+
+        Warnings meant for programmers are dropped.
+        """
 
         def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
             if not issubclass(category, _SILENT):
                 spelled = getattr(message, "spelled", None)
                 self.warn(str(message) if spelled is None else spelled(as_option))
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.showwarning = show
-            yield
+        handler, logger = logging.Handler(), logging.getLogger("secateurs")
+        handler.emit = lambda record: self.note(record.getMessage())  # type: ignore[method-assign]
+        logger.addHandler(handler)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always")
+                warnings.showwarning = show
+                yield
+        finally:
+            logger.removeHandler(handler)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Report]:

@@ -3,7 +3,6 @@
 Everything is counted in whole rows, so that parts add up exactly.
 """
 
-import time
 import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from secateurs._labels import Array
 from secateurs.evaluation._rows import Ballots, Part, Split, VotedRows
 from secateurs.evaluation._score_curve import Floats, ScoreCurve
+from secateurs.outputs._compiling import stopwatch
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 
@@ -232,9 +232,9 @@ def choose(
     for size in [largest or 0] if once else sizes:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            start = time.perf_counter()
+            elapsed = stopwatch()
             fitted[size] = pruner.with_keep(size).fit(outputs)
-            seconds[size] = time.perf_counter() - start
+            seconds[size] = elapsed()
         notes |= {str(warning.message): None for warning in caught}
     sets = {size: part.member_indices_.tolist() for size, part in fitted.items()}
     if not once:

@@ -52,7 +52,7 @@ def joint_entropies(tables: Counts, n_samples: int) -> Floats:
     """
     if n_samples > _MOST_LOOKED_UP:
         return joint_entropy_of(tables)
-    sums = np.empty(tables.shape[:2])
+    sums = np.zeros(tables.shape[:2])
     _pair_kernels.sum_of_cells(tables, _weighted_up_to(n_samples), sums)
     return _entropy(n_samples, sums)
 

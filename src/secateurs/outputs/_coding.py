@@ -11,6 +11,7 @@ from secateurs.outputs import _pair_kernels
 
 _WIDEST_TABLE = 1 << 16  # integer labels spread wider than this are found by sorting
 MOST_CLASSES = 1 << 16
+MOST_BY_NUMPY = 1 << 20  # values up to which NumPy takes less time than compiling a kernel
 
 
 def find_classes(labels: Array) -> Array:
@@ -23,8 +24,11 @@ def find_classes(labels: Array) -> Array:
     if not _fits_table(low, high):
         return np.unique(labels)
     seen = np.zeros(high - low + 1, dtype=bool)
-    for rows in row_blocks(*labels.shape):
-        _pair_kernels.mark_present(_as_integers(labels[rows]), low, seen)
+    if labels.size <= MOST_BY_NUMPY:
+        seen[labels.astype(np.int64) - low] = True
+    else:
+        for rows in row_blocks(*labels.shape):
+            _pair_kernels.mark_present(_as_integers(labels[rows]), low, seen)
     return (np.flatnonzero(seen) + low).astype(labels.dtype)
 
 
@@ -74,6 +78,8 @@ def encode(labels: Array, classes: Array) -> Array:
         return codes
     table = np.zeros(high - low + 1, dtype=codes.dtype)
     table[classes.astype(np.int64) - low] = np.arange(len(classes))
+    if labels.size <= MOST_BY_NUMPY:
+        return table[labels.astype(np.int64) - low]
     _pair_kernels.look_up(_as_integers(labels), low, table, codes)
     return codes
 

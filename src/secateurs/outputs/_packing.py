@@ -10,14 +10,14 @@ import math
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
 from secateurs.outputs import _pair_kernels, _vote_kernels
-from secateurs.outputs._coding import code_dtype
+from secateurs.outputs._coding import MOST_BY_NUMPY, code_dtype
 
 MOST_PLANE_CLASSES = 16  # `python -m benchmarks many_classes` measures both sides of the crossing
 
@@ -31,7 +31,6 @@ class Packing(Protocol):
     n_samples: int
     n_classes: int
     samples_per_cell: ClassVar[int]
-    _count_outcomes: ClassVar[Any]  # the kernel of `outcome_counts`
     counts_cells_first: ClassVar[bool]  # whether joint counts lie cell by cell, not pair by pair
 
     @property
@@ -75,9 +74,6 @@ class Packing(Protocol):
 
         ``outcomes[c, n]`` is what a vote for class c on sample n leads to, below ``n_outcomes``.
         """
-        counts = np.zeros((self.n_members, n_outcomes), dtype=np.int64)
-        self._count_outcomes(self.cells, outcomes, counts)
-        return counts
 
     def weighted_sums(self, weights: Array) -> NDArray[np.int64]:
         """Sum for each member the weights of its votes.
@@ -105,7 +101,9 @@ def empty_packing(n_samples: int, n_members: int, n_classes: int) -> Packing:
 def pack_column(codes: Array, n_classes: int) -> Packing:
     """Return one column of codes, packed like the votes of one member."""
     if n_classes <= MOST_PLANE_CLASSES:
-        return Planes(bits_of(codes == np.arange(n_classes - 1)[:, None])[None], len(codes))
+        planes = Planes(bits_of(codes == np.arange(n_classes - 1)[:, None])[None], len(codes))
+        planes.freeze()
+        return planes
     return Codes(codes[None].astype(code_dtype(n_classes)), n_classes)
 
 
@@ -121,7 +119,6 @@ class Planes(Packing):
 
     samples_per_cell = _pair_kernels.WORD_BITS
     counts_cells_first = True
-    _count_outcomes = staticmethod(_vote_kernels.plane_outcomes)
 
     def __init__(
         self, planes: NDArray[np.uint64], n_samples: int, sizes: NDArray[np.int64] | None = None
@@ -133,12 +130,20 @@ class Planes(Packing):
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         sizes = np.zeros((self.n_members, self.n_classes), dtype=np.int64)
-        _pair_kernels.plane_sizes(self.cells, sizes[:, :-1])
+        for planes, counts in zip(self.cells, sizes, strict=True):
+            counts[:-1] = np.bitwise_count(planes).sum(axis=-1, dtype=np.int64)
         sizes[:, -1] = self.n_samples - sizes.sum(axis=1)
         return sizes
 
     def write(self, first_row: int, codes: Array) -> None:
-        _pair_kernels.pack_rows(codes, self.cells, first_row // _pair_kernels.WORD_BITS)
+        first_word = first_row // _pair_kernels.WORD_BITS
+        if self.n_samples * self.n_members > MOST_BY_NUMPY:
+            _pair_kernels.pack_rows(codes, self.cells, first_word)
+            return
+        rows = np.ascontiguousarray(codes.T)
+        for label in range(self.n_classes - 1):
+            bits = bits_of(rows == label)[:, : self.cells.shape[2] - first_word]
+            self.cells[:, label, first_word : first_word + bits.shape[1]] = bits
 
     def take(self, members: Taken) -> "Planes":
         sizes = self.sizes[members]  # refuses indices out of range
@@ -146,8 +151,7 @@ class Planes(Packing):
             planes = self.cells[members]
         else:
             planes = _aligned((len(members), *self.cells.shape[1:]))
-            places = np.arange(len(members))
-            _pair_kernels.copy_rows(flat(self.cells), members, flat(planes), places)
+            copy_members(self.cells, members, planes, np.arange(len(members)))
         taken = Planes(planes, self.n_samples, sizes)
         taken.freeze()
         return taken
@@ -183,9 +187,17 @@ class Planes(Packing):
         shape = (self.n_classes, other.n_classes, self.n_members, other.n_members)
         zeros = np.zeros(shape, dtype=np.int64) if buffer is None else buffer.zeros(shape)
         tables = zeros.transpose(2, 3, 0, 1)  # sums over cells are fast
-        _pair_kernels.joint_planes(self.cells, other.cells, tables)
-        _pair_kernels.complete_tables(self.sizes, other.sizes, tables)
+        sizes = (self.sizes, other.sizes)
+        _pair_kernels.joint_planes(self.cells, other.cells, *sizes, tables)
         return tables
+
+    def outcome_counts(self, outcomes: Array, n_outcomes: int) -> NDArray[np.int64]:
+        counts = np.zeros((self.n_members, n_outcomes), dtype=np.int64)
+        counts[:, 0] = self.n_samples
+        bits = np.zeros((n_outcomes, self.n_classes, self.cells.shape[2]), dtype=np.uint64)
+        seen, last_sizes = np.zeros(n_outcomes, dtype=bool), np.zeros(n_outcomes, dtype=np.int64)
+        _vote_kernels.plane_outcomes(self.cells, outcomes, bits, seen, last_sizes, counts)
+        return counts
 
     def weighted_sums(self, weights: Array) -> NDArray[np.int64]:
         # A vote for the last class has no plane: weights are what the others have beyond it.
@@ -196,6 +208,7 @@ class Planes(Packing):
         digits = np.empty((len(beyond), n_digits, self.cells.shape[2]), dtype=np.uint64)
         for digit in range(n_digits):
             digits[:, digit] = bits_of((beyond >> digit & 1).astype(bool))
+        digits.flags.writeable = False
         totals = np.full(self.n_members, weights[-1].sum(dtype=np.int64))
         totals += self.sizes[:, :-1] @ least
         _vote_kernels.plane_weights(self.cells, digits, totals)
@@ -211,7 +224,12 @@ class Planes(Packing):
     def agreement(self, truth: Array, missing: bool) -> "Planes":
         every = bits_of(truth == np.arange(self.n_classes)[:, None])
         agreed = _empty_planes(self.n_members, 1 + missing, self.n_samples)
-        _pair_kernels.agreement_planes(self.cells, every, agreed)
+        equal = agreed[:, 0]
+        equal[:] = every[-1]
+        for label in range(self.n_classes - 1):
+            equal &= ~self.cells[:, label]
+        for label in range(self.n_classes - 1):
+            equal |= self.cells[:, label] & every[label]
         if missing:
             agreed[:, 1] = np.bitwise_or.reduce(self.cells, axis=1) & ~agreed[:, 0]
         return Planes(agreed, self.n_samples)
@@ -222,7 +240,6 @@ class Codes(Packing):
 
     samples_per_cell = 1
     counts_cells_first = False
-    _count_outcomes = staticmethod(_vote_kernels.code_outcomes)
 
     def __init__(self, codes: Array, n_classes: int) -> None:
         self.cells, self.n_samples, self.n_classes = codes, codes.shape[1], n_classes
@@ -253,6 +270,11 @@ class Codes(Packing):
         tables = np.zeros(shape, dtype=np.int64) if buffer is None else buffer.zeros(shape)
         _pair_kernels.joint_codes(self.cells, other.cells, tables)
         return tables
+
+    def outcome_counts(self, outcomes: Array, n_outcomes: int) -> NDArray[np.int64]:
+        counts = np.zeros((self.n_members, n_outcomes), dtype=np.int64)
+        _vote_kernels.code_outcomes(self.cells, outcomes, counts)
+        return counts
 
     def weighted_sums(self, weights: Array) -> NDArray[np.int64]:
         totals = np.zeros(self.n_members, dtype=np.int64)
@@ -295,7 +317,17 @@ class CountBuffer(threading.local):
         return zeros
 
 
-def flat(cells: Array) -> Array:
+def copy_members(
+    cells: Array, members: NDArray[np.intp], other: Array, places: NDArray[np.intp]
+) -> None:
+    """Copy the cells of some members to places of other cells."""
+    if math.prod(cells.shape[1:]) * len(members) <= MOST_BY_NUMPY:
+        other[places] = cells[members]
+    else:
+        _pair_kernels.copy_rows(_flat(cells), members, _flat(other), places)
+
+
+def _flat(cells: Array) -> Array:
     """Return a view of cells as a table with one row per member."""
     return cells.reshape(len(cells), math.prod(cells.shape[1:]))
 

@@ -6,8 +6,10 @@ same holds for `secateurs.outputs._vote_kernels` and `secateurs.outputs._tree_ke
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, overload
+
+from secateurs.outputs._compiling import kernel
 
 WORD_BITS = 64
 _TILE_WORDS = 2048  # 16 KiB of a plane: one tile of each side stays in the first-level cache
@@ -31,7 +33,7 @@ def _compiled_popcount(word):
     return lambda word: _ctpop(word)  # noqa: PLW0108 (numba wants a function)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def mark_present(values, low, seen):
     """Set ``seen[v - low]`` for every value v of a 2-D integer array."""
     for row in range(values.shape[0]):
@@ -39,7 +41,7 @@ def mark_present(values, low, seen):
             seen[np.int64(values[row, column]) - low] = True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def look_up(values, low, table, codes):
     """Fill codes with ``table[v - low]`` for every value v of a 2-D integer array."""
     for row in range(values.shape[0]):
@@ -47,7 +49,7 @@ def look_up(values, low, table, codes):
             codes[row, column] = table[np.int64(values[row, column]) - low]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pack_rows(codes, planes, first_word):
     """Write a block of coded rows (rows × members) into the planes, from one word on.
 
@@ -70,7 +72,7 @@ def pack_rows(codes, planes, first_word):
                 planes[member, label, first_word + block] = words[member]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def append_bits(planes, n_bits, joined):
     """OR planes into joined, moved ``n_bits`` places on."""
     first_word = n_bits // WORD_BITS
@@ -86,7 +88,7 @@ def append_bits(planes, n_bits, joined):
                         joined[member, label, first_word + word + 1] |= bits >> back
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def copy_rows(table, rows, other, places):
     """Copy some rows to places of another table, four side by side: each is slow to begin."""
     n_together = rows.size // 4 * 4
@@ -99,19 +101,11 @@ def copy_rows(table, rows, other, places):
             other[to_c, column] = table[c, column]
             other[to_d, column] = table[d, column]
     for i in range(n_together, rows.size):
-        other[places[i]] = table[rows[i]]
+        for column in range(table.shape[1]):
+            other[places[i], column] = table[rows[i], column]
 
 
-@njit(nogil=True, cache=True)
-def plane_sizes(planes, sizes):
-    """Count the bits of each plane."""
-    for member in range(planes.shape[0]):
-        for label in range(planes.shape[1]):
-            plane = planes[member, label]
-            sizes[member, label] = joint_count(plane, plane)
-
-
-@njit(nogil=True, cache=True)
+@kernel
 def joint_count(plane, other):
     """Number of samples set in both planes (whole arrays: a bounded range would not vectorise)."""
     total = np.uint64(0)
@@ -120,11 +114,12 @@ def joint_count(plane, other):
     return total
 
 
-@njit(nogil=True, cache=True)
-def joint_planes(planes, others, tables):
-    """Count the samples set in each pair of planes.
+@kernel
+def joint_planes(planes, others, sizes, other_sizes, tables):
+    """Count the samples of each pair of labels.
 
-    Fills ``tables[i, j, a, b]`` for plane a of member i and plane b of the other side's member j.
+    Fills ``tables[i, j, a, b]``, zeros before, for label a of member i and label b of the other
+    side's member j. The last row and column follow from the sizes of the classes.
     """
     n_words = planes.shape[2]
     for first in range(0, n_words, _TILE_WORDS):
@@ -135,27 +130,22 @@ def joint_planes(planes, others, tables):
                     plane = planes[i, a, first:last]
                     for b in range(others.shape[1]):
                         tables[i, j, a, b] += joint_count(plane, others[j, b, first:last])
-
-
-@njit(nogil=True, cache=True)
-def complete_tables(sizes, other_sizes, tables):
-    """Fill the last row and column of each table, which follow from the class sizes."""
-    last = tables.shape[2] - 1
-    for i in range(tables.shape[0]):
-        for j in range(tables.shape[1]):
-            for a in range(last):
+    end, other_end = planes.shape[1], others.shape[1]
+    for i in range(planes.shape[0]):
+        for j in range(others.shape[0]):
+            for a in range(end):
                 known = 0
-                for b in range(last):
+                for b in range(other_end):
                     known += tables[i, j, a, b]
-                tables[i, j, a, last] = sizes[i, a] - known
-            for b in range(last + 1):
+                tables[i, j, a, other_end] = sizes[i, a] - known
+            for b in range(other_end + 1):
                 known = 0
-                for a in range(last):
+                for a in range(end):
                     known += tables[i, j, a, b]
-                tables[i, j, last, b] = other_sizes[j, b] - known
+                tables[i, j, end, b] = other_sizes[j, b] - known
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def joint_codes(codes, others, tables):
     """Count the samples of each pair of labels by histogram: the way for many classes."""
     for i in range(codes.shape[0]):
@@ -165,29 +155,11 @@ def joint_codes(codes, others, tables):
                 table[codes[i, sample], others[j, sample]] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sum_of_cells(tables, values, sums):
-    """Add up ``values[count]`` over the cells of each table, always in the same order."""
-    sums[:] = 0.0
+    """Add to sums ``values[count]`` over the cells of each table, always in the same order."""
     for i in range(tables.shape[0]):
         for a in range(tables.shape[2]):
             for b in range(tables.shape[3]):
                 for j in range(tables.shape[1]):
                     sums[i, j] += values[tables[i, j, a, b]]
-
-
-@njit(nogil=True, cache=True)
-def agreement_planes(planes, truth, agreed):
-    """Fill agreed (members, 1, words) with where each member's label equals the truth's.
-
-    ``truth`` (classes, words) has a plane for every class, the last one included.
-    """
-    last = planes.shape[1]
-    for member in range(planes.shape[0]):
-        for word in range(planes.shape[2]):
-            bits = np.uint64(0)
-            others = np.uint64(0)
-            for label in range(last):
-                bits |= planes[member, label, word] & truth[label, word]
-                others |= planes[member, label, word]
-            agreed[member, 0, word] = bits | (truth[last, word] & ~others)

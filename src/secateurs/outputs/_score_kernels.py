@@ -6,9 +6,11 @@ As in `secateurs.outputs._pair_kernels`: arrays in, integers out, no threads, an
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
+
+from secateurs.outputs._compiling import kernel
 
 _BLOCK = 1 << 17  # samples of the one member that stay near the processor
 _TURN = 32  # samples that `dot_four` takes at once
@@ -98,7 +100,7 @@ def _compiled_dot_four(values, rows, sums):
     return lambda values, rows, sums: _dot_four(values, rows, sums)  # noqa: PLW0108
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def dot(values, others):
     """Sum of products of two runs of integers (whole arrays: bounded ranges do not vectorise)."""
     total = np.int64(0)
@@ -107,7 +109,7 @@ def dot(values, others):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def dots(values, table, sums):
     """Add to sums the products of values (components, samples) with each member of a table.
 
@@ -130,14 +132,14 @@ def dots(values, table, sums):
                 sums[member] += dot(block, table[member, component, first:last])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def error_of(cell, true, shift, missing):
     """Error of a cell, in 32 bits (two of which are multiplied faster); 0 if it is missing."""
     error = np.int32(np.int64(cell >> shift) - np.int64(true))
     return error if cell != missing else np.int32(0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def error_dot(errors, cells, truth, shift, missing):
     """Sum of products of errors with those of one member, on the samples that it has."""
     total = np.int64(0)
@@ -147,7 +149,7 @@ def error_dot(errors, cells, truth, shift, missing):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def error_square(cells, truth, shift, missing):
     """Sum of squared errors of one member, on the samples that it has."""
     total = np.int64(0)
@@ -157,7 +159,7 @@ def error_square(cells, truth, shift, missing):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def error_dots(errors, cells, truth, shift, missing, sums):  # noqa: PLR0917
     """Add to sums the products of one member's errors with those of each other.
 
@@ -176,7 +178,7 @@ def error_dots(errors, cells, truth, shift, missing, sums):  # noqa: PLR0917
                 sums[member] += error_dot(block, run, true, shift, missing)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def error_squares(cells, truth, shift, missing, sums):
     """Add up the squared errors of each member."""
     for member in range(cells.shape[0]):
@@ -185,7 +187,7 @@ def error_squares(cells, truth, shift, missing, sums):
             sums[member] += error_square(run, truth[component], shift, missing)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def largest_error(cells, truth, shift, missing):
     """Return the largest absolute error."""
     largest = np.int64(0)

@@ -8,14 +8,15 @@ and losses in floats, always in the order of the rows, so that batches change no
 import math
 
 import numpy as np
-from numba import njit
+
+from secateurs.outputs._compiling import kernel
 
 EPSILON = 2.0**-52  # scikit-learn keeps probabilities this far from 0 and 1 in the log loss
 _SIDE = 64  # products side by side
 _FACTORS = 16  # of a product, before powers are taken out: at least 2**-833 is left
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def vote_hits(codes, tally, winner, truth, weights, hits, seen):  # noqa: PLR0917
     """Weigh right and all answers of the vote with each member, by true class.
 
@@ -41,7 +42,7 @@ def vote_hits(codes, tally, winner, truth, weights, hits, seen):  # noqa: PLR091
                     hits[member, label] += weights[sample]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def mean_hits(  # noqa: PLR0917
     cells, missing, one, binary, sums, counts, truth, weights, hits, seen
 ):
@@ -75,7 +76,7 @@ def mean_hits(  # noqa: PLR0917
                 hits[member, label] += weights[sample]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def mean_logs(cells, missing, one, sums, counts, weights, totals, seen):  # noqa: PLR0917
     """Sum the weighted logarithms of the mean probability of the true class, with each member.
 
@@ -98,7 +99,7 @@ def mean_logs(cells, missing, one, sums, counts, weights, totals, seen):  # noqa
         seen[member] = weight
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def whole_mean_logs(cells, step, sums, totals):
     """Sum these logarithms where no value is missing and rows have no weights.
 
@@ -132,7 +133,7 @@ def whole_mean_logs(cells, step, sums, totals):
         totals[member] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _take_powers(products):
     """Bring products to between a half and one, and return the sum of the powers taken out."""
     powers = 0
@@ -142,7 +143,7 @@ def _take_powers(products):
     return powers
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def mean_losses(  # noqa: PLR0917
     cells, missing, step, sums, counts, targets, weights, squared, totals, seen
 ):

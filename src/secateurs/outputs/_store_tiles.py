@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from secateurs._labels import Array, MemberIndices
 from secateurs.exceptions import InputError, reading
-from secateurs.outputs._packing import flat
-from secateurs.outputs._pair_kernels import copy_rows
+from secateurs.outputs._packing import copy_members
 from secateurs.outputs._store_files import (
     LOG,
     append_line,
@@ -145,7 +144,7 @@ class Tiles(ABC):
         sums = self._sums(tile)
         with reading(self._tile_path(tile)):
             mapped = self._map(tile)
-            copy_rows(flat(mapped), rows, flat(cells), places)
+            copy_members(mapped, rows, cells, places)
             self._check(tile, rows, cells, places, sums)
 
     def _sums(self, tile: int) -> Sequence[int] | None:

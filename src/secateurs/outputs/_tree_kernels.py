@@ -1,14 +1,13 @@
 """The compiled loop that sends rows down a decision tree."""
 
 import numpy as np
-from numba import njit
+
+from secateurs.outputs._compiling import kernel
 
 
-@njit(nogil=True, cache=True)
-def walk_tree(  # noqa: PLR0917
-    values, n_features, features, thresholds, children, leaf_codes, codes
-):
-    """Send rows down a tree and fill codes with the codes of the leaves they end in.
+@kernel
+def walk_tree(values, n_features, features, thresholds, children, leaves):  # noqa: PLR0917
+    """Send rows down a tree and fill in the leaves they end in.
 
     ``values`` are the rows one after the other; a row goes to ``children[2·node]`` where its value
     is at most the threshold, else to the next one; a leaf's children are itself. Some rows walk
@@ -16,22 +15,19 @@ def walk_tree(  # noqa: PLR0917
     unsigned indices spare the check for negative ones.
     """
     side = 16
-    nodes = np.zeros(side, dtype=np.uintp)
-    starts = np.zeros(side, dtype=np.uintp)
-    for first in range(0, codes.size, side):
-        n_rows = min(side, codes.size - first)
-        for row in range(n_rows):
-            nodes[row] = np.uintp(0)
-            starts[row] = np.uintp((first + row) * n_features)
+    width = np.uintp(n_features)
+    for first in range(0, leaves.size, side):
+        last = min(leaves.size, first + side)
+        for row in range(first, last):
+            leaves[row] = 0
         moved = np.uintp(1)
         while moved != np.uintp(0):
             moved = np.uintp(0)
-            for row in range(n_rows):
-                node = nodes[row]
-                value = values[starts[row] + np.uintp(features[node])]
+            for row in range(first, last):
+                place = np.uintp(row)
+                node = np.uintp(leaves[place])
+                value = values[place * width + np.uintp(features[node])]
                 step = np.uintp(0) if value <= thresholds[node] else np.uintp(1)
                 child = np.uintp(children[(node << np.uintp(1)) + step])
                 moved |= child ^ node
-                nodes[row] = child
-        for row in range(n_rows):
-            codes[first + row] = leaf_codes[nodes[row]]
+                leaves[place] = child

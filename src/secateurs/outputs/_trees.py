@@ -1,5 +1,6 @@
 """Decision trees, asked by way of their leaves: the rows are checked once for all of them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -67,20 +68,29 @@ class TreeWalk:
 
     def fill(self, member: int, table: Array, out: Array) -> None:
         """Fill in, for each row, what a table with an entry per node has for the row's leaf."""
-        if self._compiled:
-            _walk(self._ensemble, self._X, member, table, out)
-            return
-        tree = self._trees[member].tree_
-        for first in range(0, len(out), _BLOCK_ROWS):
-            rows = slice(first, first + _BLOCK_ROWS)
-            out[rows] = table[tree.apply(self._ensemble.view(self._X[rows], member))]
+        for rows, leaves in self._blocks(member):
+            out[rows] = table[leaves]
 
     def leaves(self, member: int) -> NDArray[np.uint32]:
         """Return the node that each row ends in."""
         found = np.empty(self._X.shape[0], dtype=np.uint32)
-        n_nodes = self._trees[member].tree_.node_count
-        self.fill(member, np.arange(n_nodes, dtype=np.uint32), found)
+        for rows, leaves in self._blocks(member):
+            found[rows] = leaves
         return found
+
+    def _blocks(self, member: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield rows, block by block, and the nodes they end in."""
+        tree = self._trees[member].tree_
+        splits = _splits(self._ensemble, member, self._X.shape[1]) if self._compiled else ()
+        for first in range(0, self._X.shape[0], _BLOCK_ROWS):
+            rows = slice(first, first + _BLOCK_ROWS)
+            X = self._X[rows]
+            if self._compiled:
+                leaves = np.empty(len(X), dtype=np.uint32)
+                _tree_kernels.walk_tree(X.ravel(), X.shape[1], *splits, leaves)
+                yield rows, leaves
+            else:
+                yield rows, tree.apply(self._ensemble.view(X, member))
 
 
 def winners_of_leaves(ensemble: Ensemble, member: int, dtype: Any) -> Array:
@@ -97,10 +107,8 @@ def answers_of_leaves(ensemble: Ensemble, member: int) -> NDArray[np.float64]:
     return ensemble.spread(values, member)
 
 
-def _walk(
-    ensemble: Ensemble, X: NDArray[np.float32], member: int, table: Array, out: Array
-) -> None:
-    """Send rows down a tree, in compiled code."""
+def _splits(ensemble: Ensemble, member: int, n_features: int) -> tuple[Array, Array, Array]:
+    """Return the features, thresholds and children of a tree's nodes, as the kernel takes them."""
     tree = ensemble.members[member].tree_
     nodes = np.arange(tree.node_count)
     leaf = tree.children_left == -1
@@ -113,10 +121,9 @@ def _walk(
     features = ensemble.features(member)
     seen = np.where(leaf, 0, tree.feature)
     seen = seen if features is None else features[seen]
-    if seen.min() < 0 or seen.max() >= X.shape[1]:  # the kernel reads wherever it is told
+    if seen.min() < 0 or seen.max() >= n_features:  # the kernel reads wherever it is told
         raise InputError(
-            f"Member {member} sees features that X, with {X.shape[1]}, does not have. Fit the "
+            f"Member {member} sees features that X, with {n_features}, does not have. Fit the "
             "ensemble again, or get a new copy of its file."
         )
-    splits = (seen.astype(np.uint32), thresholds, children.astype(np.uint32).ravel())
-    _tree_kernels.walk_tree(X.ravel(), X.shape[1], *splits, table, out)
+    return seen.astype(np.uint32), thresholds, children.astype(np.uint32).ravel()

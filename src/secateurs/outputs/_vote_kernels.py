@@ -1,12 +1,12 @@
 """Compiled loops that count votes: tallies, winners, ties, and what one more vote changes."""
 
 import numpy as np
-from numba import njit
 
+from secateurs.outputs._compiling import kernel
 from secateurs.outputs._pair_kernels import WORD_BITS, joint_count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def tally_votes(codes, step, tally):
     """Add ``step`` to the tally (samples × classes) for each vote; missing ones do not count."""
     n_classes = tally.shape[1]
@@ -17,7 +17,7 @@ def tally_votes(codes, step, tally):
                 tally[sample, code] += step
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def winners(tally, winner):
     """Fill in the class with the most votes, the lowest of tied ones."""
     for sample in range(tally.shape[0]):
@@ -28,7 +28,7 @@ def winners(tally, winner):
         winner[sample] = best
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def right_votes(planes, truth, right):
     """Mark the samples on which the vote is right; ties go to the lowest class.
 
@@ -65,14 +65,14 @@ def right_votes(planes, truth, right):
         _keep_larger(count, truth[label], best, right)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _without(plane, carry):
     """Clear the bits of a plane."""
     for word in range(plane.size):
         carry[word] &= ~plane[word]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add_digit(digit, carry):
     """Add a carry to one digit of many counts; the new carry replaces it."""
     for word in range(digit.size):
@@ -81,7 +81,7 @@ def _add_digit(digit, carry):
         carry[word] = both
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _keep_larger(count, truth, best, right):
     """Where counts are larger than the best so far, replace it, and copy the truth."""
     for word in range(right.size):
@@ -95,7 +95,7 @@ def _keep_larger(count, truth, best, right):
         right[word] = (right[word] & ~more) | (truth[word] & more)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def n_tied(tally, label):
     """Return the number of classes tied for the win with one, itself included; 0 if it lost."""
     tied = 0
@@ -106,21 +106,21 @@ def n_tied(tally, label):
     return tied
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_ties(tally, y, ties):
     """Fill in the number of classes tied with the true one; 0 where the true one lost."""
     for sample in range(tally.shape[0]):
         ties[sample] = n_tied(tally[sample], y[sample])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def tie_counts(tally, y, counts):
     """Count the samples by the number of classes tied with the true one."""
     for sample in range(tally.shape[0]):
         counts[n_tied(tally[sample], y[sample])] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def overruled(tally, y, counts):
     """Count the wrong votes where the vote is right, the right ones where it is wrong.
 
@@ -136,7 +136,7 @@ def overruled(tally, y, counts):
         counts[sample] = total - n_right if best == y[sample] else n_right
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def outcomes_lowest(tally, y, outcomes):
     """Fill in, per class and sample, whether the vote is right (1) after one more vote for it.
 
@@ -156,7 +156,7 @@ def outcomes_lowest(tally, y, outcomes):
             outcomes[label, sample] = after == y[sample]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def outcomes_shared(tally, y, added, removed):  # noqa: PLR0912 (one case a branch)
     """Fill in, per class and sample, the number of classes tied with the true one.
 
@@ -199,30 +199,27 @@ def outcomes_shared(tally, y, added, removed):  # noqa: PLR0912 (one case a bran
                 removed[label, sample] = n_second + 1 if won else 0
 
 
-@njit(nogil=True, cache=True)
-def plane_outcomes(planes, outcomes, counts):
+@kernel
+def plane_outcomes(planes, outcomes, bits, seen, last_sizes, counts):  # noqa: PLR0917
     """Count, for each member, the samples whose vote leads to each outcome, from planes.
 
-    ``outcomes[c, n]`` is where a vote for class c on sample n leads. One plane is made of each
-    outcome and class; a member's votes for the last class are all those not in its planes.
+    ``outcomes[c, n]`` is where a vote for class c on sample n leads. ``bits`` (outcomes, classes,
+    words), ``seen`` and ``last_sizes`` (outcomes) come as zeros: one plane is made of each outcome
+    and class. A member's votes for the last class are all those not in its planes.
     """
     n_classes, n_samples = outcomes.shape
-    n_words = planes.shape[2]
-    bits = np.zeros((counts.shape[1], n_classes, n_words), dtype=np.uint64)
-    seen = np.zeros(counts.shape[1], dtype=np.bool_)
     for label in range(n_classes):
         for sample in range(n_samples):
             outcome = outcomes[label, sample]
             seen[outcome] = True
             bit = np.uint64(1) << np.uint64(sample % WORD_BITS)
             bits[outcome, label, sample // WORD_BITS] |= bit
-    counts[:, 0] = n_samples
+            last_sizes[outcome] += label == n_classes - 1
     for outcome in range(1, counts.shape[1]):
         if seen[outcome]:
             last = bits[outcome, n_classes - 1]
-            everywhere = np.int64(joint_count(last, last))
             for member in range(planes.shape[0]):
-                total = everywhere
+                total = last_sizes[outcome]
                 for label in range(n_classes - 1):
                     plane = planes[member, label]
                     total += np.int64(joint_count(plane, bits[outcome, label]))
@@ -231,7 +228,7 @@ def plane_outcomes(planes, outcomes, counts):
                 counts[member, 0] -= total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def code_outcomes(codes, outcomes, counts):
     """Count, for each member, the samples whose vote leads to each outcome, from codes."""
     for member in range(codes.shape[0]):
@@ -239,7 +236,7 @@ def code_outcomes(codes, outcomes, counts):
             counts[member, outcomes[codes[member, sample], sample]] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def plane_weights(planes, digits, totals):
     """Add to each member's total the weights of its votes, from planes.
 
@@ -253,7 +250,7 @@ def plane_weights(planes, digits, totals):
                 totals[member] += count << digit
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def code_weights(codes, weights, totals):
     """Add to each member's total the weights (classes × samples) of its votes, from codes."""
     for member in range(codes.shape[0]):
@@ -263,7 +260,7 @@ def code_weights(codes, weights, totals):
         totals[member] += total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa: PLR0917
     """Add or remove members, round by round, and undo rounds that are worth less than before.
 
@@ -285,7 +282,7 @@ def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa
             worth = after
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _worth(tally, y, repeats, weights):
     worth = np.int64(0)
     for sample in range(y.size):
@@ -293,7 +290,7 @@ def _worth(tally, y, repeats, weights):
     return worth
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _flip(flips, codes, chosen, tally):
     for member in range(flips.size):
         if flips[member]:

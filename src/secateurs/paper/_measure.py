@@ -1,7 +1,6 @@
 """What each kind of cell measures on the votes of a bag."""
 
 import itertools
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ from secateurs._methods import METHODS
 from secateurs.distributed import DOMEP, EPFD
 from secateurs.distributed._epfd import GroupedPruner
 from secateurs.objectives import TDAS
+from secateurs.outputs._compiling import stopwatch
 from secateurs.outputs._votes import Votes
 from secateurs.paper._plan import Cell
 from secateurs.paper._protocol import Voted, small_seed
@@ -192,6 +192,6 @@ def _path_seconds(fitted: GroupedPruner, votes: Votes) -> float:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    elapsed = stopwatch()
     work()
-    return time.perf_counter() - start
+    return elapsed()

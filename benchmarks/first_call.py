@@ -1,0 +1,52 @@
+"""The first call after an install: what compiling takes, by the processor's time."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+
+from benchmarks.report import Row, pretty
+
+_PRUNE = """
+import json, sys, time
+from sklearn.datasets import load_diabetes, load_digits
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from secateurs import prune
+
+settings = json.loads(sys.argv[1])
+numbers = settings.pop("numbers", False)
+X, y = (load_diabetes if numbers else load_digits)(return_X_y=True)
+kind = RandomForestRegressor if numbers else RandomForestClassifier
+forest = kind(100, random_state=0).fit(X[::2], y[::2])
+took = []
+for _ in range(2):
+    start = time.process_time()
+    prune(forest, X[1::2], y[1::2], random_state=0, **settings)
+    took.append(time.process_time() - start)
+print(json.dumps(took))
+"""
+
+
+def first_call() -> Iterator[Row]:
+    """Processor time of the first `prune` of 100 trees in a fresh install, beyond a second one."""
+    for what, settings in {
+        "by default": {},
+        "COMEP, a tenth": {"pruner": "comep", "keep": 0.1},
+        'pruner="auto" within a tolerance': {"pruner": "auto", "tolerance": 0.005},
+        "of regressors": {"numbers": True},
+    }.items():
+        with tempfile.TemporaryDirectory() as empty:
+            done = subprocess.run(
+                [sys.executable, "-c", _PRUNE, json.dumps(settings)],
+                env={**os.environ, "NUMBA_CACHE_DIR": empty},
+                capture_output=True,
+                check=True,
+            )
+        first, second = json.loads(done.stdout)
+        figures = f"{pretty(first)}, then {pretty(second)}"
+        yield Row(f"the first `prune`, {what} (seconds)", figures, first - second, at_most=3)
+
+
+PARTS = (first_call,)

@@ -1,0 +1,113 @@
+"""How kernels are compiled: at their first call, and kept on disk where a folder can be written to.
+
+What a person should know of it is logged by the logger "secateurs", once in a process.
+"""
+
+import logging
+import multiprocessing
+import time
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+from numba.core import event
+from numba.core.caching import FunctionCache
+
+_LONG = 1.0  # seconds of compiling that are worth a line
+_TAKES_TIME = (
+    "secateurs: compiling for this machine, which takes a few seconds. The results are kept on "
+    "disk: the next run starts at once."
+)
+_NOT_KEPT = (
+    "secateurs: compiling, which takes a few seconds in every new process: there is no folder to "
+    "keep the results in. Set NUMBA_CACHE_DIR to a folder that can be written to."
+)
+
+
+class _Listener(event.Listener):
+    """Adds up the seconds that our kernels take to compile or to load, and says if it is long.
+
+    Numba calls it under its own lock, for kernels inside of kernels as well.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.kept = True  # whether compiled kernels are kept on disk
+        self._depth, self._start, self._said = 0, 0.0, False
+
+    def on_start(self, event: Any) -> None:
+        if self._depth or event.data["dispatcher"].py_func.__module__.startswith("secateurs."):
+            self.begin()
+            self._tell()
+
+    def on_end(self, event: Any) -> None:
+        if self._depth:
+            self.end()
+
+    def begin(self) -> None:
+        if self._depth == 0:
+            self._start = time.perf_counter()
+        self._depth += 1
+
+    def end(self) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._start
+
+    def _tell(self) -> None:
+        if self._said:
+            return
+        if self.kept and self.seconds + time.perf_counter() - self._start < _LONG:
+            return
+        self._said = True
+        if multiprocessing.current_process().name == "MainProcess":  # not in each worker
+            logging.getLogger("secateurs").warning(_TAKES_TIME if self.kept else _NOT_KEPT)
+
+
+_LISTENER = _Listener()
+event.register("numba:compile", _LISTENER)
+
+
+class _Cache(FunctionCache):
+    """Kernels on disk; a disk that is full, or a folder that is gone, costs time alone."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        _LISTENER.begin()
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError:
+            _LISTENER.kept = False
+            return None
+        finally:
+            _LISTENER.end()
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError:
+            _LISTENER.kept = False
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function at its first call; it releases the GIL, and is kept on disk if possible.
+
+    Numba keeps it beside the source, in the user's cache, or in ``NUMBA_CACHE_DIR``. Where none of
+    these can be written to, each process compiles for itself.
+    """
+    compiled: Any = njit(nogil=True)(function)
+    if compiled is not function:  # which it is with NUMBA_DISABLE_JIT=1
+        try:
+            compiled._cache = _Cache(function)
+        except RuntimeError:  # no locator available
+            _LISTENER.kept = False
+    return compiled
+
+
+def stopwatch() -> Callable[[], float]:
+    """Return a function that returns the seconds since now, without those of compiling."""
+
+    def now() -> float:
+        return time.perf_counter() - _LISTENER.seconds
+
+    start = now()
+    return lambda: now() - start

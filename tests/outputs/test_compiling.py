@@ -1,0 +1,281 @@
+"""How kernels are compiled and kept: fresh installs, hardened containers, other processes."""
+
+import ctypes
+import json
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import secateurs
+from fitted_models import CHOOSE, X, Y
+from secateurs import Votes, prune
+from secateurs.outputs import _coding, _compiling, _packing
+
+PACKAGE = Path(secateurs.__file__).parent
+NOT_KEPT = "Set NUMBA_CACHE_DIR to a folder that can be written to."
+TAKES_TIME = "The results are kept on disk"
+needs_compiling = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"
+)
+
+PRUNE = """
+import sys, warnings
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from secateurs import load, prune
+warnings.simplefilter("error")
+X, y = load_iris(return_X_y=True)
+forest = RandomForestClassifier(20, random_state=0).fit(X[::2], y[::2])
+pruning = prune(forest, X[1::4], y[1::4], keep=5, random_state=0)
+out = sys.argv[1]
+pruning.save(f"{out}/small.skops")
+pruning.report(f"{out}/page.html", X[3::4], y[3::4])
+same = load(f"{out}/small.skops").predict(X) == pruning.estimator.predict(X)
+print(pruning.member_indices.tolist(), same.all())
+"""
+
+
+def without_privileges():
+    """Let a process of root's write only where its owner may: no CAP_DAC_OVERRIDE."""
+    if os.getuid() == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        for capability in (1, 2):
+            assert libc.prctl(24, capability, 0, 0, 0) == 0  # PR_CAPBSET_DROP
+
+
+@pytest.fixture
+def install(tmp_path):
+    """A copy of the package that nobody can write to."""
+    copy = tmp_path / "site" / "secateurs"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    folders = [copy.parent, *(path for path in copy.rglob("*") if path.is_dir()), copy]
+    for folder in folders:
+        folder.chmod(0o555)
+    yield copy.parent
+    for folder in folders:
+        folder.chmod(0o755)
+
+
+def run(install, *command, **environment):
+    """Run Python with an install, without a home, and without rights to write to either."""
+    settings = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG"))}
+    settings |= {"PYTHONPATH": str(install), "HOME": "/proc/nobody", **environment}
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        check=False,
+        env=settings,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        preexec_fn=without_privileges,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@needs_compiling
+@pytest.mark.skipif(sys.platform != "linux", reason="takes privileges away as Linux does")
+def test_a_read_only_install_without_a_home_works_and_says_how_to_keep_kernels(install, tmp_path):
+    with pytest.raises(AssertionError, match="PermissionError"):
+        run(install, "-c", f"open({str(install / 'secateurs' / 'written')!r}, 'w')")
+    (tmp_path / "out").mkdir()
+    done = run(install, "-c", PRUNE, tmp_path / "out")
+    members = json.loads(done.stdout.rpartition(" ")[0])
+    assert len(members) == 5
+    assert done.stdout.endswith("True\n")
+    assert done.stderr.count(NOT_KEPT) == 1
+    assert TAKES_TIME not in done.stderr
+
+    kept, again = tmp_path / "kept", tmp_path / "again"
+    kept.mkdir()
+    again.mkdir()
+    said = run(install, "-c", PRUNE, again, NUMBA_CACHE_DIR=str(kept)).stderr
+    assert NOT_KEPT not in said
+    assert list(kept.rglob("*.nbi"))
+
+
+@needs_compiling
+@pytest.mark.skipif(sys.platform != "linux", reason="takes privileges away as Linux does")
+def test_a_demo_runs_in_a_read_only_install_without_a_home(install, tmp_path):
+    done = run(install, "-m", "secateurs", "demo", "--trees", 50, "-o", tmp_path / "demo")
+    assert (tmp_path / "demo" / "report.html").exists()
+    assert done.stderr.count(NOT_KEPT) == 1
+    assert "internal error" not in done.stderr
+
+
+@pytest.fixture
+def listener(monkeypatch):
+    """A listener of its own, by a clock on which each look takes 0.3 seconds."""
+    clock = iter(np.arange(0.0, 1000.0, 0.3))
+    monkeypatch.setattr(_compiling, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    found = _compiling._Listener()
+    monkeypatch.setattr(_compiling, "_LISTENER", found)
+    return found
+
+
+def compiles(listener, module="secateurs.outputs._x", inner=0):
+    """Let a kernel be compiled, as numba tells it, with others inside."""
+    about = SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=lambda: None)})
+    about.data["dispatcher"].py_func.__module__ = module
+    listener.on_start(about)
+    for _ in range(inner):
+        compiles(listener, "numba.cpython.unicode")
+    listener.on_end(about)
+
+
+def test_compiling_is_told_once_it_takes_longer_than_a_second(listener, caplog):
+    compiles(listener)
+    assert not caplog.records  # 0.6 s
+    compiles(listener, "a.users.own")
+    assert listener.seconds == pytest.approx(0.6)
+    compiles(listener)
+    assert not caplog.records  # 0.9 s when it began
+    compiles(listener)
+    assert [record.name for record in caplog.records] == ["secateurs"]
+    assert TAKES_TIME in caplog.text
+    compiles(listener, inner=3)
+    assert len(caplog.records) == 1
+    assert listener.seconds == pytest.approx(0.6 + 0.6 + 0.6 + 0.3)
+
+
+def test_a_stopwatch_stands_still_while_kernels_are_compiled(listener):
+    elapsed = _compiling.stopwatch()  # at 0
+    compiles(listener)  # which looks three times: at 0.3, 0.6 and 0.9
+    assert elapsed() == pytest.approx(1.2 - 0.6)
+
+
+@needs_compiling
+def test_kernels_that_cannot_be_kept_are_told_at_once(listener, monkeypatch, caplog):
+    monkeypatch.setattr(_compiling, "_Cache", lambda function: no_folder())
+
+    def no_folder():
+        raise RuntimeError("cannot cache function 'double': no locator available for file 'x'")
+
+    compiled = _compiling.kernel(lambda value: 2 * value)
+    assert compiled(np.int64(3)) == 6
+    assert not listener.kept
+    compiles(listener)
+    assert NOT_KEPT in caplog.text
+
+
+SOURCE = """
+def double(value):
+    return 2 * value
+"""
+
+
+@needs_compiling
+def test_a_folder_that_is_lost_costs_time_alone(listener, monkeypatch, tmp_path):
+    (tmp_path / "doubling.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    import doubling
+
+    compiled = _compiling.kernel(doubling.double)
+    folder = Path(compiled._cache.cache_path)
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    assert compiled(np.int64(3)) == 6
+    assert not listener.kept
+    folder.unlink()
+
+
+COMPARE = """
+import numpy as np
+from secateurs import compare
+from secateurs.outputs import _compiling
+rng = np.random.default_rng(0)
+y = rng.integers(2, size=80)
+votes = np.where(rng.random((80, 12)) < 0.7, y[:, None], 1 - y[:, None])
+board = compare(votes, y=y, methods=["re"], keep=3, random_state=0).leaderboard()
+print(_compiling._LISTENER.seconds, board["seconds"].max())
+"""
+
+
+@needs_compiling
+def test_the_seconds_of_a_comparison_are_without_those_of_compiling(tmp_path):
+    fresh = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", COMPARE]
+    done = subprocess.run(command, env=fresh, capture_output=True, text=True, check=True)
+    compiling, choosing = map(float, done.stdout.split())
+    assert choosing < compiling / 3  # a hundredth, on an idle machine
+
+
+@pytest.mark.parametrize("n_classes", [2, 5, 20])
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64, np.float64])
+def test_numpy_and_kernels_code_and_pack_alike(monkeypatch, n_classes, dtype):
+    rng = np.random.default_rng(n_classes)
+    table = (rng.integers(n_classes, size=(131, 9)) * 6 - 50).astype(dtype)  # 70 - -50 > 127
+    y = table[:, 0]
+    by_numpy = Votes.encode(table, y)
+    for module in (_coding, _packing):
+        monkeypatch.setattr(module, "MOST_BY_NUMPY", 0)
+    by_kernels = Votes.encode(table, y)
+    assert (by_numpy.packed.cells == by_kernels.packed.cells).all()
+    assert (by_numpy.classes == by_kernels.classes).all()
+    everybody = np.arange(9)
+    assert (table == by_numpy.classes[by_numpy.codes(everybody)].T).all()
+    members = np.array([4, 0, 7, 7, 2])
+    taken = by_kernels.take(members).packed.cells
+    assert (taken == by_numpy.packed.cells[members]).all()
+
+
+def test_read_only_rows_labels_and_weights_are_pruned_on(forest):
+    rows, y, weights = X[CHOOSE].copy(), Y[CHOOSE].copy(), np.ones(len(Y[CHOOSE]))
+    for array in (rows, y, weights):
+        array.flags.writeable = False
+    settings = {"keep": 5, "random_state": 0}
+    for pruner in ("comep", "re", "joint", "caruana"):
+        frozen = prune(forest, rows, y, pruner, sample_weight=weights, **settings)
+        plain = prune(forest, X[CHOOSE], Y[CHOOSE], pruner, **settings)
+        assert frozen.member_indices.tolist() == plain.member_indices.tolist()
+
+
+PROCESSES = """
+import multiprocessing, sys, threading
+import numpy as np
+from secateurs import COMEP, ReducedErrorPruner
+
+def votes():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=200)
+    return np.where(rng.random((200, 20)) < 0.7, y[:, None], rng.integers(3, size=(200, 20))), y
+
+def chosen(kind):
+    return kind(keep=5).fit(*votes()).member_indices_.tolist()
+
+if __name__ == "__main__":
+    here, over = {}, threading.Event()
+
+    def work():
+        here["comep"] = chosen(COMEP)
+        over.wait()
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while "comep" not in here:
+        over.wait(0.01)
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        there = [pool.apply_async(chosen, [kind]) for kind in (COMEP, ReducedErrorPruner)]
+        found = [result.get(300) for result in there]
+    over.set()
+    assert found == [here["comep"], chosen(ReducedErrorPruner)], found
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes_of_every_kind_prune_while_threads_are_running(tmp_path, method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"no {method} here")
+    (tmp_path / "processes.py").write_text(PROCESSES)
+    command = [sys.executable, str(tmp_path / "processes.py"), method]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
