@@ -68,11 +68,11 @@ def prune(
     ----------
     ensemble : object
         A fitted RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, an AdaBoost
-        classifier, a boosted model of scikit-learn, XGBoost, LightGBM or CatBoost, of which the
-        first rounds are kept, a pipeline or fitted search around one, a list or dict of fitted
-        classifiers or of fitted regressors; or predictions, without X: labels or numbers
-        (samples × members), or probabilities (samples × members × classes), or a dict or list of
-        labels or probabilities, one array, Series or data frame per member.
+        classifier, a forest of XGBoost or LightGBM, a boosted model of scikit-learn, XGBoost,
+        LightGBM or CatBoost, of which the first rounds are kept, a pipeline or fitted search around
+        one, a list or dict of fitted classifiers or of fitted regressors; or predictions, without
+        X: labels or numbers (samples × members), or probabilities (samples × members × classes), or
+        a dict or list of labels or probabilities, one array, Series or data frame per member.
     X : array-like of shape (n_samples, n_features)
         Rows to choose on, preferably ones that the ensemble was not trained on.
     y : array-like of shape (n_samples,)

@@ -32,6 +32,7 @@ class Ensemble(ABC):
 
     soft = False
     staged = False  # whether a member's answers are those of all members up to it
+    margin_scale: float | None = None  # that makes margins of shares, where those are averaged
     coded = False  # whether members predict places among the classes instead of labels
     weights: NDArray[np.float64] | None = None
     pipelines: tuple[Pipeline, ...] = ()  # around the ensemble, the outermost first

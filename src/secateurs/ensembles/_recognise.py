@@ -18,13 +18,14 @@ from secateurs.ensembles._boosted import (
     XGBoost,
 )
 from secateurs.ensembles._kinds import Bagging, Boosting, Forest, Models, Voting
+from secateurs.ensembles._other_forests import LightGBMForest, XGBoostForest
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 
 _KNOWN = (
     "a RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, AdaBoostClassifier, a "
-    "boosted model of scikit-learn, XGBoost, LightGBM or CatBoost, a Pipeline or fitted search "
-    "around one, a list or dict of fitted classifiers or of fitted "
-    "regressors, or predictions (samples × members)"
+    "forest or boosted model of scikit-learn, XGBoost, LightGBM or CatBoost, a Pipeline or fitted "
+    "search around one, a list or dict of fitted classifiers or of fitted regressors, or "
+    "predictions (samples × members)"
 )
 _FORESTS = (
     kinds.RandomForestClassifier,
@@ -43,11 +44,27 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
         HistGradientBoosting,
     ),
 )
+
+
+def _xgboost(model: Any) -> Ensemble:
+    """Return rounds of boosting, or the trees of the only round."""
+    is_forest = (model.num_parallel_tree or 1) > 1 and model.get_booster().num_boosted_rounds() == 1
+    return XGBoostForest(model) if is_forest else XGBoost(model)
+
+
+def _lightgbm(model: Any) -> Ensemble:
+    """Return rounds of boosting, or the trees of a forest."""
+    is_forest = "\naverage_output\n" in model.booster_.model_to_string(num_iteration=1)
+    return LightGBMForest(model) if is_forest else LightGBM(model)
+
+
 _OTHER_LIBRARIES: dict[str, Any] = {  # by package and class, so that none is imported
-    "xgboost.XGBClassifier": XGBoost,
-    "xgboost.XGBRegressor": XGBoost,
-    "lightgbm.LGBMClassifier": LightGBM,
-    "lightgbm.LGBMRegressor": LightGBM,
+    "xgboost.XGBRFClassifier": XGBoostForest,
+    "xgboost.XGBRFRegressor": XGBoostForest,
+    "xgboost.XGBClassifier": _xgboost,
+    "xgboost.XGBRegressor": _xgboost,
+    "lightgbm.LGBMClassifier": _lightgbm,
+    "lightgbm.LGBMRegressor": _lightgbm,
     "catboost.CatBoostClassifier": CatBoost,
     "catboost.CatBoostRegressor": CatBoost,
 }

@@ -112,7 +112,8 @@ def answers(
         if needs == "labels":
             yield outputs.classes[total.argmax(axis=1)]
             continue
-        yield mean_of(total, present)
+        mean = mean_of(total, present)
+        yield outputs.linked(mean) if isinstance(outputs, Scores) else mean
 
 
 def _answer_of(outputs: Votes | Scores, member: int) -> tuple[Floats, Any]:

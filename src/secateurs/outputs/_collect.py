@@ -194,6 +194,12 @@ def collect_scores(
     """
     known = ensemble if isinstance(ensemble, Ensemble) else as_ensemble(ensemble)
     _refuse_stages(known)
+    if store is not None and known.margin_scale is not None:
+        raise InputError(
+            f"{type(known.model).__name__} averages margins, which stores do not hold. Leave out "
+            "{store}.",
+            store=...,
+        )
     if store is not None:
         return AskedScores(known, Questions(known, X, n_jobs), oob).collect_into(Path(store), y)
     if y is not None:
@@ -214,7 +220,8 @@ def scores_of(
     """Collect scores straight into fixed point."""
     mask = in_bag_mask(ensemble, _num_samples(X)) if oob else None
     scores = Questions(ensemble, X, n_jobs).scores(range(ensemble.n_members), mask)
-    return replace(Scores.filled(scores, y, ensemble.names), staged=ensemble.staged)
+    found = Scores.filled(scores, y, ensemble.names)
+    return replace(found, staged=ensemble.staged, margin_scale=ensemble.margin_scale)
 
 
 def refuse_numbers(ensemble: Ensemble) -> None:

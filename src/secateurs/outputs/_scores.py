@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
 from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes
 from secateurs.exceptions import InputError
@@ -47,6 +48,9 @@ class Scores:
         which takes 30 bits.
     staged : bool
         Whether a member's values are those of all members up to it, as for `Votes`.
+    margin_scale : float or None
+        For ensembles that average margins: values are shares in proportion to margins, and this
+        factor of their mean gives, by the softmax, the probabilities of the ensemble.
 
     See Also
     --------
@@ -73,6 +77,7 @@ class Scores:
     has_missing: bool = False
     exponent: int = PROBABILITY_BITS
     staged: bool = False
+    margin_scale: float | None = None
 
     @classmethod
     def encode(cls, scores: Any, y: ArrayLike | None = None, classes: Any = None) -> Scores:
@@ -210,7 +215,7 @@ class Scores:
         shape = (self.n_samples, self.n_members) + (() if self.is_numbers else (self.n_classes,))
         table = np.empty(shape, dtype=np.float64 if self.is_numbers else np.float32)
         for member in range(self.n_members):
-            table[:, member] = self.values(member)
+            table[:, member] = self.linked(self.values(member))
         if not self.has_missing:
             return table
         mask = np.zeros(shape, dtype=bool)
@@ -255,7 +260,11 @@ class Scores:
         for member, share in zip(chosen.tolist(), shares, strict=True):
             total += share * self.values(member)
             present += share * ~self.is_missing(member)
-        return mean_of(total, present), present
+        return self.linked(mean_of(total, present)), present
+
+    def linked(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the answer that a mean of values stands for."""
+        return mean if self.margin_scale is None else softmax(self.margin_scale * mean, axis=1)
 
     def take(self, members: MemberIndices) -> Scores:
         """Return the scores of some members, in the order given."""
