@@ -10,6 +10,8 @@ import onnxruntime
 import pandas as pd
 import pytest
 import treelite
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -22,12 +24,13 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -302,3 +305,88 @@ def test_a_model_whose_state_makes_no_sense_is_refused(tmp_path):
         export(model, tmp_path / "model.onnx", X)
     with pytest.raises(InputError, match="Member 1, a LogisticRegression, cannot predict: "):
         prune(model, X, CODES, "re", keep=2)
+
+
+def mixed_rows(n_rows=160):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": np.where(rng.random(n_rows) < 0.1, np.nan, rng.normal(40, 10, n_rows)),
+            "post code": rng.choice(["01234", "1234", "99999"], n_rows),
+            "city": rng.choice(["Ulm", "Bonn", "Köln"], n_rows),
+            "rooms": rng.integers(1, 5, n_rows),
+            "owner": rng.random(n_rows) < 0.5,
+        }
+    ).astype({"post code": object, "city": object})
+    right = frame["post code"].eq("01234") ^ (frame["rooms"] > 2)
+    return frame, np.where(right, "yes", "no")
+
+
+NUMBERS = make_pipeline(SimpleImputer(), StandardScaler())
+TABLES = {
+    "one hot": OneHotEncoder(handle_unknown="ignore"),
+    "dense": OneHotEncoder(drop="first", sparse_output=False),
+    "rare": OneHotEncoder(min_frequency=60, handle_unknown="infrequent_if_exist"),
+    "ordinal": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+}
+
+
+def mixed_pipeline(encoder, last=RandomForestClassifier(7, random_state=0)):  # noqa: B008
+    table = ColumnTransformer(
+        [("number", NUMBERS, ["age"]), ("text", encoder, ["post code", "city"])],
+        remainder="passthrough",
+    )
+    return make_pipeline(table, clone(last))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_pipeline_of_mixed_columns_has_an_input_for_each(tmp_path, name):
+    rows, y = mixed_rows()
+    model = mixed_pipeline(TABLES[name]).fit(rows, y)
+    path = export(model, tmp_path / "model.onnx", rows)
+    record = json.loads((tmp_path / "model.onnx.json").read_text())
+    kinds = ["float32", "string", "string", "float32", "float32"]
+    assert record["input"] == {"columns": dict(zip(rows.columns, kinds))}
+    assert record["check"]["rows"] == 160
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    dtypes = {"string": object, "float32": np.float32}
+    names = [column.replace(" ", "_") for column in rows.columns]
+    columns = [rows[[name]].to_numpy(dtypes[kind]) for name, kind in zip(rows.columns, kinds)]
+    labels, shares = session.run(None, dict(zip(names, columns)))
+    assert labels.tolist() == model.predict(rows).tolist()
+    assert np.abs(shares - model.predict_proba(rows)).max() < 1e-5
+
+
+def test_a_regressor_of_mixed_columns_is_exported_too(tmp_path):
+    rows, _ = mixed_rows()
+    numbers = rows["rooms"] * 2.5 + rows["city"].eq("Ulm")
+    last = RandomForestRegressor(5, random_state=0)
+    model = mixed_pipeline(TABLES["one hot"], last).fit(rows, numbers)
+    assert export(model, tmp_path / "model.onnx", rows).is_file()
+
+
+def test_mixed_columns_that_onnx_cannot_have_are_told(tmp_path):
+    rows, y = mixed_rows()
+    rows.loc[4, "city"] = None
+    model = mixed_pipeline(TABLES["one hot"]).fit(rows, y)
+    told = r"X_check has None among the text of column 'city', row 5; ONNX has text without gaps"
+    with pytest.raises(InputError, match=told):
+        export(model, tmp_path / "model.onnx", rows)
+    assert export(model, tmp_path / "model.onnx", rows.drop(index=4)).is_file()
+    with pytest.raises(InputError, match=r"column 'city': .*could not convert"):
+        export(model[-1], tmp_path / "forest.onnx", rows.iloc[:, [2] * model[-1].n_features_in_])
+    hashed = ColumnTransformer([("note", HashingVectorizer(n_features=4), "city")])
+    model = make_pipeline(hashed, RandomForestClassifier(3, random_state=0))
+    model.fit(rows.drop(index=4), y[rows.index != 4])
+    told = r"Pipeline cannot be written as \.onnx: .*HashingVectorizer.*Keep the model as \.skops"
+    with pytest.raises(UnsupportedEnsembleError, match=told):
+        export(model, tmp_path / "hashed.onnx", rows.drop(index=4))
+    assert sorted(os.listdir(tmp_path)) == ["model.onnx", "model.onnx.json"]
+
+
+def test_a_model_of_numbers_takes_a_frame_as_before(tmp_path):
+    model = make_pipeline(StandardScaler(), RandomForestClassifier(3, random_state=0))
+    model.fit(X[TRAIN], CODES[TRAIN])
+    export(model, tmp_path / "model.onnx", X[CHECK])
+    record = json.loads((tmp_path / "model.onnx.json").read_text())
+    assert record["input"] == {"dtype": "float32", "features": 6}

@@ -29,11 +29,11 @@ from secateurs.exceptions import (
     cause_of,
     import_extra,
 )
+from secateurs.persistence._export_rows import CheckRows, check_rows
 from secateurs.persistence._files import refuse_existing, write_with_sidecar
 from secateurs.persistence._models import describe
 from secateurs.persistence._soundness import reachable
 
-_LEAST_ROWS = 100
 _TIE = 1e-6  # top two classes closer than this: either label is right
 # Of probabilities, and of numbers compared with the largest: runtimes add in single precision.
 _TOLERANCE = 1e-5
@@ -68,8 +68,10 @@ def export(
         Path of the file. The suffix decides the format: ``.onnx``, or ``.treelite`` for forests.
         The side-car has the same name followed by ``.json`` and holds the result of the comparison.
     X_check : array-like of shape (n_samples, n_features)
-        At least 100 rows of the kind that the model will predict. They are rounded to float32 for
-        both models, as is every input of the exported one.
+        At least 100 rows of the kind that the model will predict; for a pipeline that takes text,
+        a data frame. Numbers are rounded to float32 for both models, as is every number given to
+        the exported one. With columns of text, that has an input for each column, of its name with
+        ``_`` for blanks.
     force : bool, default=False
         Whether to overwrite existing files.
 
@@ -113,8 +115,8 @@ def export(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from the converter's calls of scikit-learn
         try:
-            content = runtime.convert(model)
-            found = runtime.predict(content, model, rows.to_numpy())
+            content = runtime.convert(model, rows)
+            found = runtime.predict(content, model, rows)
         except Exception as error:
             raise UnsupportedEnsembleError(
                 f"{type(model).__name__} cannot be written as {target.suffix}: {cause_of(error)}. "
@@ -122,7 +124,7 @@ def export(
             ) from error
     check = (_compare_numbers if _is_regression(model) else _compare)(expected, found, target)
     record = describe(model, target.suffix[1:].lower(), content, runtime.packages) | {
-        "input": {"dtype": "float32", "features": rows.shape[1]},
+        "input": rows.described,
         "classes": np.asarray(getattr(model, "classes_", ())).tolist(),
         "check": check,
     }
@@ -144,35 +146,21 @@ class _Runtime:
 
     extra: str
     packages: tuple[str, ...]
-    refuse: Callable[[Any, pd.DataFrame], None]
-    convert: Callable[[Any], bytes]
-    predict: Callable[[bytes, Any, NDArray[np.float32]], _Predictions]
+    refuse: Callable[[Any, CheckRows], None]
+    convert: Callable[[Any, CheckRows], bytes]
+    predict: Callable[[bytes, Any, CheckRows], _Predictions]
 
     def check_installed(self) -> None:
         for package in self.packages:
             import_extra(package, self.extra, f"writing .{self.extra}")
 
 
-def _check_rows(model: Any, X_check: ArrayLike) -> pd.DataFrame:
+def _check_rows(model: Any, X_check: ArrayLike) -> CheckRows:
     """Return the rows that both the model and the runtime predict."""
     classes = getattr(model, "classes_", None)
     if not isinstance(classes, np.ndarray) and not _is_regression(model):
         _refuse_kind(model)
-    try:
-        values = np.asarray(X_check, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{{X_check}} is not a table of numbers: {cause_of(error)}.", X_check=...
-        ) from error
-    n_features = model.n_features_in_
-    if values.ndim != 2 or len(values) < _LEAST_ROWS or values.shape[1] != n_features:
-        raise InputError(
-            f"{{X_check}} has shape {values.shape}; it must have at least {_LEAST_ROWS} rows, and "
-            f"the {n_features} features of the model. Give rows of the kind it will predict.",
-            X_check=...,
-        )
-    names = getattr(X_check, "columns", getattr(model, "feature_names_in_", None))
-    return pd.DataFrame(values, columns=names)
+    return check_rows(model, X_check)
 
 
 def _is_regression(model: Any) -> bool:
@@ -188,9 +176,9 @@ def _refuse_kind(model: Any) -> NoReturn:
     )
 
 
-def _predict(model: Any, rows: pd.DataFrame) -> _Predictions:
+def _predict(model: Any, rows: CheckRows) -> _Predictions:
     """Return the predictions of the original."""
-    given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
+    given = rows.for_model
     try:
         if _is_regression(model):
             numbers = model.predict(given)
@@ -267,7 +255,7 @@ def _compare_numbers(expected: _Predictions, found: _Predictions, target: Path) 
     return {"rows": len(numbers), "largest_difference": off, "allowed_difference": allowed}
 
 
-def _refuse_onnx(model: Any, rows: pd.DataFrame) -> None:
+def _refuse_onnx(model: Any, rows: CheckRows) -> None:
     """Refuse what the converter is known to convert wrongly without an error."""
     has_labels_only = not hasattr(model, "predict_proba") and not _is_regression(model)
     if has_labels_only and not isinstance(_last(model), kinds.VotingClassifier):
@@ -278,7 +266,7 @@ def _refuse_onnx(model: Any, rows: pd.DataFrame) -> None:
         _refuse(
             model, ".onnx", "its trees were trained with missing values, which ONNX loses", instead
         )
-    if rows.isna().to_numpy().any() and not isinstance(model, Pipeline):  # which may impute
+    if rows.frame.isna().to_numpy().any() and not isinstance(model, Pipeline):  # which may impute
         reason = "{X_check} has missing values, which ONNX loses"
         _refuse(model, ".onnx", reason, instead, X_check=...)
     for bagging in things:
@@ -293,7 +281,7 @@ def _refuse_onnx(model: Any, rows: pd.DataFrame) -> None:
             _refuse(model, ".onnx", "nearest neighbours in Bagging are converted wrongly")
 
 
-def _refuse_treelite(model: Any, rows: pd.DataFrame) -> None:
+def _refuse_treelite(model: Any, rows: CheckRows) -> None:
     if not isinstance(model, _FORESTS):
         _refuse(model, ".treelite", "treelite takes only forests", "Export it as .onnx")
 
@@ -321,17 +309,22 @@ def onnx_bytes(model: Any) -> bytes:
     """Return a model as the content of an ONNX file, without comparing predictions."""
     runtime = FORMATS[".onnx"]
     runtime.check_installed()
-    runtime.refuse(model, pd.DataFrame())  # no rows: only what the model itself is refused for
-    return runtime.convert(model)
+    none = CheckRows(pd.DataFrame())  # only what the model itself is refused for
+    runtime.refuse(model, none)
+    return runtime.convert(model, none)
 
 
-def _to_onnx(model: Any) -> bytes:
+def _to_onnx(model: Any, rows: CheckRows) -> bytes:
     types = import_module("skl2onnx.common.data_types")
+    inputs: list[Any] = [("X", types.FloatTensorType([None, model.n_features_in_]))]
+    if rows.text:
+        kinds = (types.FloatTensorType, types.StringTensorType)
+        inputs = [(name, kinds[name in rows.text]([None, 1])) for name in rows.frame]
     twin = _repaired(model)
     graph = import_module("skl2onnx").convert_sklearn(
         twin,
         name=type(model).__name__,
-        initial_types=[("X", types.FloatTensorType([None, model.n_features_in_]))],
+        initial_types=inputs,
         options=None if _is_regression(model) else {id(twin): {"zipmap": False}},
     )
     return graph.SerializeToString()
@@ -349,24 +342,24 @@ def _repaired(model: Any) -> Any:
     return twin
 
 
-def _run_onnx(content: bytes, model: Any, values: NDArray[np.float32]) -> _Predictions:
+def _run_onnx(content: bytes, model: Any, rows: CheckRows) -> _Predictions:
     runtime = import_module("onnxruntime")
     options = runtime.SessionOptions()
-    options.log_severity_level = 3  # errors
+    options.log_severity_level = 4  # errors are raised as well
     session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    answers = session.run(None, {"X": values})
+    answers = session.run(None, rows.inputs(given.name for given in session.get_inputs()))
     if _is_regression(model):
-        return _Predictions(answers[0].reshape(len(values)))
+        return _Predictions(answers[0].reshape(len(rows.frame)))
     labels, shares = answers[:2]
     return _Predictions(labels, shares if hasattr(model, "predict_proba") else None)
 
 
-def _to_treelite(model: Any) -> bytes:
+def _to_treelite(model: Any, rows: CheckRows) -> bytes:
     return import_module("treelite").sklearn.import_model(model).serialize_bytes()
 
 
-def _run_treelite(content: bytes, model: Any, values: NDArray[np.float32]) -> _Predictions:
-    treelite = import_module("treelite")
+def _run_treelite(content: bytes, model: Any, rows: CheckRows) -> _Predictions:
+    treelite, values = import_module("treelite"), rows.numbers
     shares = treelite.gtil.predict(treelite.Model.deserialize_bytes(content), values)
     if _is_regression(model):
         return _Predictions(shares.reshape(len(values)))
