@@ -44,3 +44,7 @@ print("three that vote best:", few.member_names)
 cheap = prune(library, X_choose, y_choose, "re", cost=cost, max_cost=np.sum(cost) / 5)
 print("for a fifth of the time:", cheap.member_names)
 print(few.summary(X_test, y_test).round(4))
+
+weighted = prune(library, X_choose, y_choose, "caruana", keep=3, scoring="neg_log_loss")
+print("with weights:", dict(zip(weighted.member_names, weighted.weights.round(2), strict=True)))
+print(f"one model to serve: {weighted.estimator.score(X_test, y_test):.4f}")

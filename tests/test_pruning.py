@@ -33,8 +33,9 @@ def test_lists_dicts_and_tables_of_predictions_are_pruned_alike(fitted):
     frame = pd.DataFrame(table, columns=list("abcd"))
     for given in (models, named):
         pruning = prune(given, X[CHOOSE], Y[CHOOSE], keep=2)
-        assert len(pruning.estimator) == 2
-        assert type(pruning.estimator) is type(given)
+        assert len(pruning.members) == 2
+        assert type(pruning.members) is type(given)
+        assert pruning.estimator.predict(X[TEST]).shape == (200,)
     by_votes = prune(table, y=Y[CHOOSE], keep=2)
     assert by_votes.member_indices.tolist() == pruning.member_indices.tolist()
     assert (by_votes.estimator == table[:, np.sort(by_votes.member_indices)]).all()

@@ -243,7 +243,8 @@ class Comparison(Evaluation):
             raise InputError(
                 f"{{keep}} was not compared for {method}. Give one of: {known}.", keep=keep
             )
-        return Pruning(self.problem.without_rows(), _cut(selection, keep))
+        pruner = _cut(selection, keep)
+        return Pruning(self.problem.serving(pruner).without_rows(), pruner)
 
     def members(self, method: str, keep: int) -> list[int]:
         """Return the members of a line of the leaderboard, in the order of choice."""

@@ -25,6 +25,7 @@ from secateurs.outputs._tables import column_types, is_table
 from secateurs.outputs._training_rows import doubt_order
 from secateurs.outputs._votes import Votes
 from secateurs.pruners import BasePruner
+from secateurs.pruners._weights import fitted_weights
 
 _NO_ROWS: dict[str, Any] = {"X": None, "X_test": None, "y_test": None, "sample_weight_test": None}
 
@@ -62,6 +63,11 @@ class Problem:
         The ensemble with the kept members refitted, if they were.
     columns : dict of str to str
         Types of the columns of a data frame to choose on.
+    weighing : bool or None
+        Whether kept members get weights; None for those of a method that gives them.
+    weights : ndarray of shape (n_members,) or None
+        Weights of the kept members, with a sum of 1, and 0 for the others; None where they count
+        the same.
 
     Examples
     --------
@@ -84,6 +90,8 @@ class Problem:
     sample_weight_test: NDArray[np.float64] | None = None
     refitted: Ensemble | None = None
     columns: dict[str, str] = field(default_factory=dict, repr=False)
+    weighing: bool | None = None
+    weights: NDArray[np.float64] | None = None
     known_scores: Scores | None = field(default=None, repr=False)  # collected before
     whole: tuple[Problem, NDArray[np.intp]] | None = field(default=None, repr=False)  # see `on`
 
@@ -210,8 +218,26 @@ class Problem:
 
     @property
     def served(self) -> Ensemble:
-        """The ensemble that kept members are taken from: refitted, if they were."""
-        return self.ensemble if self.refitted is None else self.refitted
+        """The ensemble that kept members are taken from: refitted or weighted, if they were."""
+        ensemble = self.ensemble if self.refitted is None else self.refitted
+        return ensemble if self.weights is None else ensemble.weighted(self.weights)
+
+    def weights_of(self, pruner: BasePruner) -> NDArray[np.float64] | None:
+        """Return weights of a pruner's members, in the order of choice; None for equal ones."""
+        own = None if self.weighing is False else getattr(pruner, "weights_", None)
+        if own is None and self.weighing:
+            rows = self.scoring, self.sample_weight
+            own = fitted_weights(self.outputs_scored(), pruner.member_indices_, *rows)
+        return own
+
+    def serving(self, pruner: BasePruner) -> Problem:
+        """Return the problem with the weights of a pruner's members, if they have any."""
+        own = self.weights_of(pruner) if self.weights is None and self.refitted is None else None
+        if own is None:
+            return self
+        weights = np.zeros(self.n_members)
+        weights[pruner.member_indices_] = own
+        return replace(self, weights=self.ensemble.servable(weights))
 
     @property
     def is_regression(self) -> bool:

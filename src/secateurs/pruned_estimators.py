@@ -47,6 +47,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         random_state: Any = None,
         scoring: Any = None,
         refit: bool = False,
+        weights: bool | None = None,
     ) -> None:
         self.estimator = estimator
         self.pruner = pruner
@@ -55,6 +56,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
         self.scoring = scoring
         self.refit = refit
+        self.weights = weights
 
     def fit(self, X: Any, y: ArrayLike, **fit_params: Any) -> Self:
         """Fit the ensemble and prune it.
@@ -88,16 +90,17 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         if not isinstance(self.estimator, FrozenEstimator):
             params = _check_method_params(X, fit_params, indices=fit_rows)
             ensemble.fit(_safe_indexing(X, fit_rows), truth[fit_rows], **params)
-        weights = fit_params.get("sample_weight")
+        given = fit_params.get("sample_weight")
         self.pruning_ = prune(
             ensemble,
             _safe_indexing(X, prune_rows),
             truth[prune_rows],
             pruner=self.pruner,
             scoring=self.scoring,
-            sample_weight=None if weights is None else _safe_indexing(weights, prune_rows),
+            sample_weight=None if given is None else _safe_indexing(given, prune_rows),
             oob=self.validation == "oob",
             refit=self.refit,
+            weights=self.weights,
             n_jobs=self.n_jobs,
             random_state=rng,
         )
@@ -174,6 +177,9 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
         ``scoring`` that is not set, and in figures of ``pruning_``.
     refit : bool, default=False
         Fit the leaves of the kept trees so that they imitate the whole ensemble, as for `prune`.
+    weights : bool or None, default=None
+        Whether kept members have weights, as for `prune`; None for those of a method that gives
+        them.
 
     Attributes
     ----------
@@ -254,6 +260,9 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
         ``scoring`` that is not set, and in figures of ``pruning_``; R² by default.
     refit : bool, default=False
         Fit the leaves of the kept trees so that they imitate the whole ensemble, as for `prune`.
+    weights : bool or None, default=None
+        Whether kept members have weights, as for `prune`; None for those of a method that gives
+        them.
 
     Attributes
     ----------

@@ -29,6 +29,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners._parameters import check_option
 from secateurs.pruners._selector import fit_pruner
+from secateurs.pruners._weights import check_weighing
 from secateurs.refitting._refit import N_MADE, RefitRows, refitted
 
 VOTES = ("auto", "labels")
@@ -53,6 +54,7 @@ def prune(
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    weights: bool | None = None,
     refit: bool = False,
     n_made: float = N_MADE,
     X_unlabelled: Any = None,
@@ -103,23 +105,28 @@ def prune(
         counting labels.
     scoring : str or callable, optional
         The score that matters, by its name in scikit-learn (``sklearn.metrics.get_scorer_names``)
-        or as ``scorer(estimator, X, y)``: for ``tolerance`` and ``pruner="auto"``, for methods
-        with a ``scoring`` of their own, and in figures. Accuracy by default, for regressors R².
-        What needs probabilities takes the mean of the members', as the ensemble itself. Tables
-        of whole numbers are labels, unless this is a score of numbers.
+        or as ``scorer(estimator, X, y)``: for ``tolerance``, ``pruner="auto"``, methods with a
+        ``scoring`` of their own, and figures. Accuracy by default, for regressors R². What needs
+        probabilities takes the mean of the members', as the ensemble itself. Tables of whole
+        numbers are labels, unless this is a score of numbers.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in scores. Methods that count labels do not look at them when they
         choose.
     oob : bool, default=False
         X holds the training rows; use only votes on rows that a member was not trained on.
     classes, names : array-like, optional
-        For predictions: the labels, in the order of the probabilities (by default the columns of
-        data frames, else 0, 1, 2, …), and the names of the members.
+        For predictions: labels in the order of probabilities (by default columns of data frames,
+        else 0, 1, 2, …), and names of members.
+    weights : bool or None, default=None
+        Whether kept members have weights in their vote: None for those of a method that gives
+        them ("caruana"), False for none. True also finds some for members that another method has
+        chosen: each counts once, and those that help the score on these rows (or the Brier score,
+        for accuracy) more often.
     refit : bool, default=False
         Fit the values in the leaves of the kept trees so that their average imitates the whole
         ensemble's: for forests and bagged trees, classifiers and regressors. The trees' splits
         stay, and the original ensemble is unchanged. On rows that served for none of this,
-        accuracy and log loss come nearer to those of the whole.
+        accuracy and log loss come nearer to those of the whole. It takes the place of weights.
     n_made : float, default=20
         Number of rows to make for ``refit``, as a multiple of the rows of X: each takes each column
         from a row or from one of its near neighbours, by a coin. The whole ensemble answers them.
@@ -161,6 +168,7 @@ def prune(
     check_option("vote", vote, VOTES)
     given: dict[str, Any] = {"sample_weight": sample_weight, "classes": classes, "names": names}
     problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given)
+    problem = replace(problem, weighing=check_weighing(weights, refit))
     rng = check_random_state(random_state)
     if problem.ensemble.staged and pruner in (None, "auto"):
         limits = (keep, tolerance, max_bytes, max_latency, cost)
@@ -189,7 +197,7 @@ def prune(
         rows = RefitRows(problem.X, problem.votes, problem.oob, X_unlabelled, n_made)
         changed = refitted(problem.ensemble, kept, rows, rng, problem.n_jobs)
         problem = replace(problem, refitted=changed)
-    return Pruning(problem.without_rows(), method, by_cost)
+    return Pruning(problem.serving(method).without_rows(), method, by_cost)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,12 +208,14 @@ class Pruning:
     ----------
     estimator : object
         The pruned ensemble: a plain object of the same class as the one given, with the kept
-        members in their old order and shared with it, or refitted copies of them; a list for a
-        list, and the columns kept for predictions.
+        members in their old order, or copies with other leaves where trees have weights or were
+        refitted. For a list or dict, a fitted Voting ensemble; for predictions, the columns kept.
     pruner : BasePruner
         The fitted pruner.
     member_indices : ndarray of shape (n_kept,)
         The kept members, in the order they were chosen.
+    weights : ndarray of shape (n_kept,) or None
+        Their weights, with a sum of 1; None where they count the same.
     problem : Problem
         The ensemble and the votes that the members were chosen by, without the rows.
     by_cost : CostChoice or None
@@ -224,7 +234,7 @@ class Pruning:
 
     def __post_init__(self) -> None:
         kept = np.sort(self.pruner.member_indices_).tolist()
-        object.__setattr__(self, "estimator", self.problem.served.slice(kept))
+        object.__setattr__(self, "estimator", self.problem.served.serve(kept))
 
     @property
     def ensemble(self) -> Ensemble:
@@ -245,6 +255,17 @@ class Pruning:
     def member_indices(self) -> NDArray[np.intp]:
         """The kept members, in the order they were chosen."""
         return self.pruner.member_indices_
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """Weights of the kept members in the same order; None where they count the same."""
+        weights = self.problem.weights
+        return None if weights is None else weights[self.member_indices]
+
+    @property
+    def members(self) -> Any:
+        """The kept members as they were given, in their old order: a list, or a dict of a dict."""
+        return self.ensemble.pick(np.sort(self.member_indices).tolist())
 
     @property
     def member_names(self) -> list[str]:
@@ -276,12 +297,11 @@ class Pruning:
         Returns
         -------
         pandas.DataFrame
-            Lines for the number of members, accuracy, balanced accuracy, log loss and ROC AUC (of
-            regressors R², root mean squared error and mean absolute error), the score asked for,
-            megabytes of the pickle, and milliseconds to predict 1 and 1000 rows. Columns for the
-            whole ensemble, the pruned one and the change, with the 95 % interval of the change
-            (of accuracy, paired bootstrap over rows; otherwise the jackknife). The name of the
-            index tells whether the rows were held out, or the members were chosen on them.
+            Lines for members, accuracy, balanced accuracy, log loss and ROC AUC (of regressors R²,
+            root mean squared and mean absolute error), the score asked for, megabytes of the
+            pickle, and milliseconds to predict 1 and 1000 rows. Columns for the whole ensemble,
+            the pruned one and the change, with its 95 % interval (of accuracy, paired bootstrap
+            over rows; else the jackknife). The name of the index tells which rows these are.
 
         See Also
         --------
@@ -374,6 +394,7 @@ class Pruning:
             "parameters": parameters_of(self.pruner),
             "members": self.member_indices.tolist(),
             "names": self.member_names,
+            "weights": None if self.weights is None else self.weights.tolist(),
             "scores": self.pruner.scores_.tolist(),
             "n_members_before": self.ensemble.n_members,
             "n_samples": self.votes.n_samples,
@@ -383,10 +404,8 @@ class Pruning:
         }
 
     def __repr__(self) -> str:
-        return (
-            f"Pruning({type(self.ensemble.model).__name__}: {len(self.member_indices)} of "
-            f"{self.ensemble.n_members} members kept by {self.pruner})"
-        )
+        kept = f"{len(self.member_indices)} of {self.ensemble.n_members} members"
+        return f"Pruning({type(self.ensemble.model).__name__}: {kept} kept by {self.pruner})"
 
     def _repr_html_(self) -> str:
         from secateurs.report._notebook import pruning_html

@@ -52,9 +52,9 @@ class Slow(GaussianNB):
 
     clock = 0.0
 
-    def predict(self, X):
+    def predict_proba(self, X):
         Slow.clock += 0.01
-        return super().predict(X)
+        return super().predict_proba(X)
 
 
 def test_more_members_take_longer(monkeypatch):
@@ -102,15 +102,16 @@ def test_lists_and_tables_are_summed_up_by_their_vote(fitted):
     models = [fitted[name] for name in ("forest", "bagging", "boosting")]
     pruning = prune(models, X[CHOOSE], Y[CHOOSE], keep=1)
     table = pruning.summary(X[TEST], Y[TEST])
-    (kept,) = pruning.estimator
+    (kept,) = pruning.members
     assert table.loc["accuracy", "after"] == kept.score(X[TEST], Y[TEST])
-    votes = np.stack([model.predict(X[CHOOSE]) for model in models], axis=1)
-    others = np.stack([model.predict(X[TEST]) for model in models], axis=1)
-    by_votes = prune(votes, y=Y[CHOOSE], keep=1)
-    figures = by_votes.summary(others, Y[TEST])
+    shares = np.stack([model.predict_proba(X[CHOOSE]) for model in models], axis=1)
+    others = np.stack([model.predict_proba(X[TEST]) for model in models], axis=1)
+    by_shares = prune(shares, y=Y[CHOOSE], keep=1, classes=kept.classes_)
+    figures = by_shares.summary(others, Y[TEST])
     assert figures.loc["accuracy"].equals(table.loc["accuracy"])
+    np.testing.assert_allclose(figures.loc["log loss"], table.loc["log loss"], rtol=1e-3)
     with pytest.raises(InputError, match="has 2 members, the one pruned 3"):
-        by_votes.summary(others[:, :2], Y[TEST])
+        by_shares.summary(others[:, :2], Y[TEST])
 
 
 def costs(pruning):

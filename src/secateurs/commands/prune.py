@@ -63,6 +63,11 @@ Figures = Mapping[str, Any]  # of str to `secateurs.evaluation._before_after.Fig
     is_flag=True,
     help="Fit the leaves of the kept trees so that they imitate the whole ensemble.",
 )
+@option(
+    "--weights/--no-weights",
+    default=None,
+    help="Weigh the kept members, or not. Default: as the method does.",
+)
 @writing(
     "Write the pruned model to this .skops, .joblib or .pkl file; for predictions, a .json file. "
     "Default: MODEL-pruned.skops."
@@ -78,6 +83,7 @@ def prune(
     size: Size,
     method: Method,
     refit: bool,
+    weights: bool | None,
     targets: Targets,
     trust: Trust,
     dry_run: bool,
@@ -116,16 +122,18 @@ def prune(
         return
     with out.progress("collecting predictions"):
         problem = inputs.problem(method)
-    pruning = _choose(problem, chosen, size, method, refit, out)
+    more = {"refit": refit, "weights": weights}
+    pruning = _choose(problem, chosen, size, method, more, out)
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     size.check_result(n_kept, problem.n_members, score)
     reason = f": {pruning.by_cost.remark}" if pruning.by_cost else size.reason(score)
-    again = ", and refitted them" if refit else ""
+    again = ", and refitted them" if refit else ", with weights" * (pruning.weights is not None)
     out.note(f"{_label(pruning)} kept {n_kept:,} members{reason}{again}")
-    out.detail(f"in the order of choice: {', '.join(pruning.member_names)}")
+    out.detail(f"in the order of choice: {', '.join(_named(pruning))}")
     with out.progress("measuring"):
-        problem = dataclasses.replace(problem, refitted=pruning.problem.refitted)
+        served = pruning.problem
+        problem = dataclasses.replace(problem, refitted=served.refitted, weights=served.weights)
         rows, figures = _measure(problem, pruning, method.random_state)
     with out.progress("writing"):
         _write(pruning, inputs, files, targets, trust)
@@ -137,7 +145,7 @@ def prune(
 
 
 def _choose(  # noqa: PLR0917
-    problem: Any, pruner: str, size: Size, method: Method, refit: bool, out: Output
+    problem: Any, pruner: str, size: Size, method: Method, more: dict[str, Any], out: Output
 ) -> Any:
     """Prune, on a cluster if there is one."""
     from secateurs import prune as prune_ensemble
@@ -151,7 +159,7 @@ def _choose(  # noqa: PLR0917
             pruner=method.pruner(pruner),
             keep=size.keep,
             **size.budget,
-            refit=refit,
+            **more,
             random_state=method.random_state,
             executor=client,
             callback=lambda done, total, _: report(done, total),
@@ -216,6 +224,7 @@ def _as_data(pruning: Any, rows: str, figures: Figures, targets: Targets) -> dic
         "method": _label(pruning),
         "members": pruning.member_indices.tolist(),
         "names": pruning.member_names,
+        "weights": None if pruning.weights is None else pruning.weights.tolist(),
         "n_members_before": pruning.ensemble.n_members,
         "measured_on": rows,
         "figures": {
@@ -231,9 +240,17 @@ def _as_text(pruning: Any, figures: Figures) -> str:
     """Return the figures as a table; for predictions, also the names of the members."""
     rows = [_cells(name, figure) for name, figure in figures.items()]
     table = columns(("", "full", "pruned", "change", ""), rows)
-    if hasattr(pruning.estimator, "predict") or isinstance(pruning.ensemble.model, (list, dict)):
+    if hasattr(pruning.estimator, "predict"):
         return table
-    return f"{table}\nkept, in the order of choice: {one_line(', '.join(pruning.member_names))}"
+    return f"{table}\nkept, in the order of choice: {one_line(', '.join(_named(pruning)))}"
+
+
+def _named(pruning: Any) -> list[str]:
+    """Return the names of the kept members, with their weights if they have any."""
+    if pruning.weights is None:
+        return pruning.member_names
+    pairs = zip(pruning.member_names, pruning.weights, strict=True)
+    return [f"{name} ({weight:.3g})" for name, weight in pairs]
 
 
 def _cells(name: str, figure: Any) -> tuple[str, ...]:

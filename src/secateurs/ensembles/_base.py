@@ -12,6 +12,8 @@ from sklearn.pipeline import Pipeline
 from secateurs._labels import Array, one_hot, places_among
 from secateurs.exceptions import STATE_ERRORS, InputError, cause_of
 
+_MOST_SHARES = 100
+
 
 class Ensemble(ABC):
     """A fitted ensemble.
@@ -39,6 +41,7 @@ class Ensemble(ABC):
 
     def __init__(self, model: Any, members: Sequence[Any], classes: Array) -> None:
         self.model, self.members, self.classes = model, members, classes
+        self.tables: set[int] = set()  # members found to predict (n_samples, 1)
 
     @property
     def n_members(self) -> int:
@@ -62,6 +65,33 @@ class Ensemble(ABC):
             inner, sliced = sliced, copy.copy(pipeline)
             sliced.steps = [*pipeline.steps[:-1], (pipeline.steps[-1][0], inner)]
         return sliced
+
+    def pick(self, members: Sequence[int]) -> Any:
+        """Return some members themselves, as they were given."""
+        return [self.members[member] for member in members]
+
+    def serve(self, members: Sequence[int]) -> Any:
+        """Return some members as one model that predicts: the sliced ensemble, unless it cannot."""
+        return self.slice(members)
+
+    def weighted(self, weights: NDArray[np.float64]) -> "Ensemble":
+        """Return the same ensemble, whose members' weights in its own vote are multiplied by these.
+
+        Members with a weight of 0 are not meant to be sliced.
+        """
+        shares, relative = weights / weights.sum(), np.zeros(len(weights))
+        relative[weights > 0] = whole_shares(weights[weights > 0])  # sums of these have no rounding
+        if not np.allclose(relative / relative.sum(), shares, rtol=0, atol=1e-9):
+            relative = np.count_nonzero(weights) * shares
+        if np.ptp(relative[weights > 0]) == 0:
+            return self
+        changed = copy.copy(self)
+        changed.weights = relative if self.weights is None else self.weights * relative
+        return changed
+
+    def servable(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights nearest to these that a sliced ensemble can have."""
+        return weights
 
     def prepare(self, X: Any) -> Any:
         """Check and convert X once, for all members."""
@@ -129,6 +159,8 @@ class Ensemble(ABC):
     def _column(self, X: Any, member: int) -> Array:
         """Return what a member predicts, one value per row; some predict (n_samples, 1)."""
         answers = np.asarray(self._ask(X, member, "predict"))
+        if answers.ndim > 1:
+            self.tables.add(member)
         if answers.ndim != 1 and answers.shape[1:] != (1,):
             raise InputError(
                 f"{self._title(member)} predicts {answers.shape[-1]} values per row; pruning needs "
@@ -167,3 +199,21 @@ class Ensemble(ABC):
             f"{type(self.model).__name__} keeps no record of the rows its members were trained on. "
             "Out-of-bag votes need a forest or a bagging ensemble; otherwise hold rows out."
         )
+
+
+def whole_shares(weights: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return whole numbers, of 1 or more, in proportion to weights: exactly, if small ones are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secateurs.ensembles._base import whole_shares
+    >>> whole_shares(np.array([0.5, 0.2, 0.3])), whole_shares(np.array([1.0, np.pi]))
+    (array([5, 2, 3]), array([24, 76]))
+    """
+    shares = weights / weights.sum()
+    for total in range(len(shares), _MOST_SHARES + 1):
+        counts = np.rint(shares * total)
+        if (counts > 0).all() and np.allclose(counts, shares * total, rtol=0, atol=1e-9):
+            return counts.astype(np.intp)
+    return np.maximum(1, np.rint(shares * _MOST_SHARES)).astype(np.intp)

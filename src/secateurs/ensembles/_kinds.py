@@ -1,5 +1,6 @@
 """The kinds of ensembles that can be sliced, each with all of its attributes in agreement."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
@@ -12,11 +13,14 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import validate_data
 
 from secateurs._labels import merge_classes
-from secateurs.ensembles._base import Ensemble
+from secateurs.ensembles._base import Ensemble, whole_shares
+from secateurs.ensembles._trees import is_tree, scaled
+from secateurs.ensembles._voting import mean_of_numbers, mean_of_probabilities, vote_of_labels
 from secateurs.exceptions import STATE_ERRORS, InputError, UnsupportedEnsembleError, cause_of
 
 _STALE = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 _NO_CLASSES = np.empty(0)
+_BAKED = "tree_weights_"  # attribute of a sliced ensemble whose trees have weights in their leaves
 
 
 class _Bootstrapped(Ensemble):
@@ -31,13 +35,35 @@ class _Bootstrapped(Ensemble):
                 "per row. Fit one ensemble per output."
             )
         super().__init__(model, model.estimators_, getattr(model, "classes_", _NO_CLASSES))
+        if (baked := getattr(model, _BAKED, None)) is not None:
+            self._take_out(np.asarray(baked, dtype=float))
+
+    def _take_out(self, baked: NDArray[np.float64]) -> None:
+        """Take weights out of the leaves of trees, so that members answer as they were trained."""
+        if baked.shape != (len(self.members),) or not (baked > 0).all():
+            raise InputError(
+                f"{type(self.model).__name__} has {len(self.members)} members and {baked.size} "
+                "weights of them: it was changed afterwards. Fit it again."
+            )
+        self.weights = baked * len(baked)
+        pairs = zip(self.members, self.weights, strict=True)
+        self.members = [scaled(member, 1 / weight) for member, weight in pairs]
 
     def _slice(self, members: Sequence[int]) -> Any:
         sliced = self._copy_with(members)
         sliced.n_estimators = len(members)
-        for name in _STALE:
+        for name in (*_STALE, _BAKED):
             sliced.__dict__.pop(name, None)
+        if self.weights is not None and self._are_trees(members):
+            weights = self.weights[list(members)]
+            factors = weights * _short(len(weights) / weights.sum())
+            pairs = zip(sliced.estimators_, factors.tolist(), strict=True)
+            sliced.estimators_ = [scaled(tree, factor) for tree, factor in pairs]
+            setattr(sliced, _BAKED, weights / weights.sum())
         return sliced
+
+    def _are_trees(self, members: Sequence[int]) -> bool:
+        return all(is_tree(self.members[member]) for member in members)
 
     def in_bag(self) -> list[NDArray[np.intp]]:
         try:
@@ -85,7 +111,21 @@ class Bagging(_Bootstrapped):
     def _is_soft(self, member: int) -> bool:
         return hasattr(self.members[member], "predict_proba")  # as bagging does, one by one
 
+    def servable(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights nearest to these that a sliced ensemble can have.
+
+        Where members are no trees, these are whole shares of up to a hundred.
+        """
+        kept = np.flatnonzero(weights)
+        if self._are_trees(kept.tolist()):
+            return weights
+        served = np.zeros(len(weights))
+        served[kept] = whole_shares(weights[kept])
+        return served / served.sum()
+
     def _slice(self, members: Sequence[int]) -> Any:
+        if self.weights is not None and not self._are_trees(members):
+            members = np.repeat(members, whole_shares(self.weights[list(members)])).tolist()
         sliced = super()._slice(members)
         sliced.estimators_features_ = [self.model.estimators_features_[m] for m in members]
         if self._knows_seeds:
@@ -110,9 +150,10 @@ class Bagging(_Bootstrapped):
 
 
 class Voting(Ensemble):
-    """Voting: named members with weights, by labels, by probabilities or by numbers."""
+    """Voting: named members with weights, by labels, by probabilities or by numbers.
 
-    coded = True
+    Those that were fitted before the voting was made may know the labels themselves.
+    """
 
     def __init__(self, model: Any) -> None:
         is_regression = isinstance(model, VotingRegressor)
@@ -125,6 +166,9 @@ class Voting(Ensemble):
                 f"{len(model.estimators_)}: it was changed afterwards. Fit it again."
             )
         self.soft = is_regression or model.voting == "soft"
+        self.coded = is_regression or not all(
+            np.array_equal(getattr(member, "classes_", ()), classes) for member in self.members
+        )
         if model.weights is not None:
             self.weights = np.asarray(model._weights_not_none, dtype=float)
 
@@ -158,14 +202,18 @@ class Boosting(Ensemble):
 
     def _slice(self, members: Sequence[int]) -> Any:
         sliced, chosen = self._copy_with(members), list(members)
-        sliced.estimator_weights_ = self.model.estimator_weights_[chosen]
+        assert self.weights is not None
+        sliced.estimator_weights_ = self.weights[chosen]
         sliced.estimator_errors_ = self.model.estimator_errors_[chosen]
         sliced.n_estimators = len(chosen)
         return sliced
 
 
 class Models(Ensemble):
-    """A list or dict of fitted classifiers, by plurality vote, or of regressors, by their mean."""
+    """A list or dict of fitted classifiers, or of regressors, by their mean.
+
+    Classifiers vote by labels unless all have probabilities of the same classes.
+    """
 
     def __init__(self, model: Any) -> None:
         members = list(model.values()) if isinstance(model, Mapping) else list(model)
@@ -182,9 +230,12 @@ class Models(Ensemble):
                 f"Member {are_regressors.index(True)} is a regressor, and member "
                 f"{are_regressors.index(False)} is not. Give classifiers only, or regressors only."
             )
-        self.soft = all(are_regressors)
-        known = [np.asarray(member.classes_) for member in members if not self.soft]
+        known = [np.asarray(member.classes_) for member in members if not all(are_regressors)]
         super().__init__(model, members, reduce(merge_classes, known) if known else _NO_CLASSES)
+        self.soft = self.is_regression or all(
+            hasattr(member, "predict_proba") and np.array_equal(own, self.classes)
+            for member, own in zip(members, known, strict=True)
+        )
 
     @property
     def names(self) -> list[str]:
@@ -195,7 +246,33 @@ class Models(Ensemble):
         if isinstance(self.model, Mapping):
             items = list(self.model.items())
             return dict(items[member] for member in members)
-        return [self.members[member] for member in members]
+        return super().pick(members)
+
+    def pick(self, members: Sequence[int]) -> Any:
+        """Return some members themselves, as they were given: a list, or a dict."""
+        return self.slice(members)
+
+    def serve(self, members: Sequence[int]) -> Any:
+        """Return some members as a fitted Voting ensemble, or what answers as one would."""
+        named = [(self.names[member], self.members[member]) for member in members]
+        weights = None if self.weights is None else self.weights[list(members)]
+        tables = [member for member in members if member in self.tables]
+        if self.is_regression:
+            return mean_of_numbers(named, weights, [self.names[member] for member in tables])
+        if self.soft:
+            return mean_of_probabilities(named, weights, self.classes)
+        if tables:
+            raise UnsupportedEnsembleError(
+                f"{self._title(tables[0])} predicts (n_samples, 1), which no vote by labels takes. "
+                "Give it a predict of (n_samples,), or leave it out."
+            )
+        return vote_of_labels(named, weights, self.classes)
+
+
+def _short(number: float) -> float:
+    """Return a number rounded to 45 bits, so that sums of small multiples are exact, and tie."""
+    mantissa, exponent = math.frexp(number)
+    return math.ldexp(round(math.ldexp(mantissa, 45)), exponent - 45)
 
 
 def _is_regressor(model: Any) -> bool:

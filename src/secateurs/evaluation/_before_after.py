@@ -62,7 +62,8 @@ def measure(
     both = _members(pruner)
     figures = count(pruner)
     if isinstance(X, Predictions):
-        before, after = (own_vote(X, None, members) for members in both)
+        tables = X, X if problem.weights is None else X.weighted(problem.weights)
+        before, after = (own_vote(X, None, some) for X, some in zip(tables, both, strict=True))
     else:
         before, after = (np.ravel(predict(X)) for predict in _predictors(problem, pruner))
     if problem.is_regression:
@@ -123,8 +124,9 @@ def _probabilities(problem: Problem, pruner: BasePruner) -> tuple[Array, Array] 
         if not problem.X_test.soft:
             return None
         whole, kept = _members(pruner)
-        scores = problem.test_scores
-        return scores.average(whole), scores.average(kept)
+        scores, weights = problem.test_scores, problem.weights
+        own = None if weights is None else weights[kept]
+        return scores.average(whole), scores.average(kept, own)
     models = _models(problem, pruner)
     if not all(hasattr(model, "predict_proba") for model in models):
         return None
@@ -183,11 +185,12 @@ def both_answers(
     """Return the true numbers of held-out rows, and what all and the kept members predict."""
     if not problem.has_test:
         return problem.votes.truth, *_held_out(problem, curve, size)
-    members, weights, scores = _members(pruner), problem.ensemble.weights, problem.test_scores
-    before, after = (
-        scores.average(some, None if weights is None else weights[some]) for some in members
-    )
-    return scores.truth, before, after
+    if not problem.is_predictions:
+        before, after = (predict(problem.X_test) for predict in _predictors(problem, pruner))
+        return problem.test_scores.truth, before, after
+    (whole, kept), scores, weights = _members(pruner), problem.test_scores, problem.weights
+    own = None if weights is None else weights[kept]
+    return scores.truth, scores.average(whole), scores.average(kept, own)
 
 
 def held_out_score(curve: SizeCurve, size: int) -> Figure:
@@ -216,7 +219,7 @@ def _members(pruner: BasePruner) -> tuple[list[int], list[int]]:
 
 def _models(problem: Problem, pruner: BasePruner) -> list[Any]:
     whole, kept = _members(pruner)
-    return [problem.ensemble.slice(whole), problem.served.slice(kept)]
+    return [problem.ensemble.serve(whole), problem.served.serve(kept)]
 
 
 def _predictors(problem: Problem, pruner: BasePruner) -> list[Callable[[Any], Any]]:

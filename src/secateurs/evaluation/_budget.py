@@ -228,27 +228,27 @@ _UNITS = {10**9: "GB", 10**6: "MB", 10**3: "kB"}
 
 def n_bytes(ensemble: Ensemble, members: Sequence[int]) -> int:
     """Return the size of a pickled sub-ensemble."""
-    return len(pickle.dumps(ensemble.slice(sorted(members))))
+    return len(pickle.dumps(ensemble.serve(sorted(members))))
 
 
 def own_vote(ensemble: Ensemble, X: Any, members: Sequence[int]) -> NDArray[Any]:
     """Return what members answer together, as in their ensemble: labels, or numbers."""
     prepared = ensemble.prepare(X)
+    weights = None if ensemble.weights is None else ensemble.weights[list(members)]
     if isinstance(ensemble, Predictions) and ensemble.is_regression:
-        return ensemble.scores.average(members)  # of those that have a value
+        return ensemble.scores.average(members, weights)  # of those that have a value
     if ensemble.is_regression:
         answers = [ensemble.numbers(prepared, member) for member in members]
-        weights = None if ensemble.weights is None else ensemble.weights[list(members)]
         return np.average(answers, axis=0, weights=weights)
     tally: Any = sum(ensemble.contribution(prepared, member) for member in members)
     return ensemble.classes[tally.argmax(axis=1)]
 
 
 def predictor(ensemble: Ensemble, members: Sequence[int]) -> Callable[[Any], Any]:
-    """Return the predict of a sliced ensemble; for a list of models, their plurality vote."""
-    sliced = ensemble.slice(sorted(members))
-    if hasattr(sliced, "predict"):
-        return sliced.predict
+    """Return the predict of some members; of predictions, their vote or mean."""
+    served = ensemble.serve(sorted(members))
+    if hasattr(served, "predict"):
+        return served.predict
     return lambda X: own_vote(ensemble, X, sorted(members))
 
 

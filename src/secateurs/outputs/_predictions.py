@@ -13,8 +13,7 @@ from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import as_column, has_fractions
 from secateurs.outputs._coding import find_classes, plain_text
-from secateurs.outputs._score_cells import ScoreFiller
-from secateurs.outputs._scores import Scores
+from secateurs.outputs._scores import Scores, scores_of_votes
 from secateurs.outputs._tables import as_table
 from secateurs.outputs._votes import Votes
 
@@ -137,12 +136,7 @@ class Predictions(Ensemble):
                 mask = np.equal(codes, len(self.classes))[:, :, None]
                 values = np.ma.array(values, mask=np.broadcast_to(mask, values.shape))
             return replace(Scores.encode(values, None, self.classes), names=self.votes.names)
-        filler = ScoreFiller(self.n_members, self.votes.n_samples, self.classes)
-        for member in range(self.n_members):
-            codes = self.votes.codes([member])[0]
-            hot = one_hot(codes, len(self.classes))
-            filler.fill(member, hot, codes == len(self.classes))
-        return Scores.filled(filler, names=self.names)
+        return replace(scores_of_votes(self.votes), names=np.array(self.names, dtype=object))
 
     @property
     def names(self) -> list[str]:
@@ -155,14 +149,18 @@ class Predictions(Ensemble):
         return self.scores.values(member)[X]
 
     def contribution(self, X: Any, member: int) -> NDArray[np.float64]:
+        weight = 1.0 if self.weights is None else float(self.weights[member])
         if self._probabilities is not None:
-            return self._probabilities[X, member].astype(float)
-        return one_hot(self.codes(X, member), len(self.classes))
+            return weight * self._probabilities[X, member]
+        return weight * one_hot(self.codes(X, member), len(self.classes))
 
     def _prepare(self, X: Any) -> NDArray[np.intp]:
         if X is not None:
             raise InputError("Predictions need no X: they are the members' answers. Give y alone.")
         return np.arange(self.votes.n_samples)
+
+    def pick(self, members: Sequence[int]) -> Any:
+        return self.slice(members)
 
     def _slice(self, members: Sequence[int]) -> Any:
         if isinstance(self.model, Mapping):

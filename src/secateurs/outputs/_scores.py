@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes
+from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes, one_hot
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import as_column, as_numbers, check_table, names_of
 from secateurs.outputs._coding import code_column, find_classes
@@ -358,3 +358,13 @@ def _labels_of(n_classes: int, classes: Any) -> Array:
 def _frozen(values: Array) -> Array:
     values.flags.writeable = False
     return values
+
+
+def scores_of_votes(votes: Votes) -> Scores:
+    """Return votes as probabilities: 1 for the label that a member gives."""
+    filler = ScoreFiller(votes.n_members, votes.n_samples, votes.classes)
+    for member in range(votes.n_members):
+        codes = votes.codes([member])[0]
+        filler.fill(member, one_hot(codes, votes.n_classes), codes == votes.n_classes)
+    y = None if votes.y is None else votes.classes[votes.truth]
+    return Scores.filled(filler, y, votes.names)

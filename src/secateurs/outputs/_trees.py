@@ -6,26 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn import tree as kinds
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from secateurs._labels import Array
 from secateurs.ensembles import Ensemble
+from secateurs.ensembles._trees import is_tree
 from secateurs.exceptions import InputError
 from secateurs.outputs import _tree_kernels
 
 _BLOCK_ROWS = 1 << 16  # rows walked at once: bounds the leaf indices held by a thread
-_TREES = (
-    kinds.DecisionTreeClassifier,
-    kinds.ExtraTreeClassifier,
-    kinds.DecisionTreeRegressor,
-    kinds.ExtraTreeRegressor,
-)
-
-
-def is_tree(member: Any) -> bool:
-    """Tell whether a member is a decision tree of scikit-learn itself."""
-    return type(member) in _TREES
 
 
 class TreeWalk:

@@ -33,18 +33,13 @@ from secateurs.persistence._export_rows import CheckRows, check_rows
 from secateurs.persistence._files import refuse_existing, write_with_sidecar
 from secateurs.persistence._models import describe
 from secateurs.persistence._soundness import reachable
+from secateurs.persistence._weighted_trees import FORESTS, scale_onnx, scale_treelite
 
 _TIE = 1e-6  # top two classes closer than this: either label is right
 # Of probabilities, and of numbers compared with the largest: runtimes add in single precision.
 _TOLERANCE = 1e-5
 _MOST_OF_SPREAD = 0.01  # of the standard deviation of numbers, which may be far from 0
 
-_FORESTS = (
-    kinds.RandomForestClassifier,
-    kinds.ExtraTreesClassifier,
-    kinds.RandomForestRegressor,
-    kinds.ExtraTreesRegressor,
-)
 _VOTINGS = (kinds.VotingClassifier, kinds.VotingRegressor)
 _NEIGHBOURS = (KNeighborsClassifier, RadiusNeighborsClassifier)
 _KEEP = "Keep the model as .skops"
@@ -261,7 +256,7 @@ def _refuse_onnx(model: Any, rows: CheckRows) -> None:
     if has_labels_only and not isinstance(_last(model), kinds.VotingClassifier):
         _refuse(model, ".onnx", "it has no predict_proba to compare")
     things = reachable(model)
-    instead = "Export it as .treelite" if isinstance(model, _FORESTS) else _KEEP
+    instead = "Export it as .treelite" if isinstance(model, FORESTS) else _KEEP
     if any(_knows_missing(thing) for thing in things if isinstance(thing, Tree)):
         _refuse(
             model, ".onnx", "its trees were trained with missing values, which ONNX loses", instead
@@ -282,7 +277,7 @@ def _refuse_onnx(model: Any, rows: CheckRows) -> None:
 
 
 def _refuse_treelite(model: Any, rows: CheckRows) -> None:
-    if not isinstance(model, _FORESTS):
+    if not isinstance(model, FORESTS):
         _refuse(model, ".treelite", "treelite takes only forests", "Export it as .onnx")
 
 
@@ -327,6 +322,7 @@ def _to_onnx(model: Any, rows: CheckRows) -> bytes:
         initial_types=inputs,
         options=None if _is_regression(model) else {id(twin): {"zipmap": False}},
     )
+    scale_onnx(graph, _last(model))
     return graph.SerializeToString()
 
 
@@ -355,7 +351,9 @@ def _run_onnx(content: bytes, model: Any, rows: CheckRows) -> _Predictions:
 
 
 def _to_treelite(model: Any, rows: CheckRows) -> bytes:
-    return import_module("treelite").sklearn.import_model(model).serialize_bytes()
+    converted = import_module("treelite").sklearn.import_model(model)
+    scale_treelite(converted, model)
+    return converted.serialize_bytes()
 
 
 def _run_treelite(content: bytes, model: Any, rows: CheckRows) -> _Predictions:

@@ -212,10 +212,13 @@ def _class_faults(ensemble: Any) -> Iterator[str]:
         values = np.asarray(held.get(name, np.zeros(n_members)))
         if values.ndim != 1 or values.dtype.kind not in "fiu" or len(values) < n_members:
             yield "an ensemble has fewer weights or errors than members"
-    # Members of AdaBoost answer with labels, those of all others with places among them.
+    # Members of AdaBoost answer with labels, those of all others with places among them; in a soft
+    # vote, which takes their probabilities as they come, labels in the same order do as well.
     places = known if "estimator_weights_" in held else np.arange(len(known))
     for member in held["estimators_"]:
         answers = np.asarray(getattr(member, "classes_", places))
+        if held.get("voting") == "soft" and np.array_equal(answers, known):
+            continue
         is_index = np.can_cast(answers.dtype, np.int64) and answers.dtype.kind != "b"
         # Bagging and Voting index with them; trees of a forest have them as floats.
         is_index |= "estimators_features_" not in held and "le_" not in held

@@ -16,9 +16,10 @@ from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array, one_hot
 from secateurs.ensembles import Bagging, Ensemble, Forest
+from secateurs.ensembles._trees import is_tree, with_values
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 from secateurs.outputs._scores import Scores
-from secateurs.outputs._trees import TreeWalk, answers_of_leaves, is_tree
+from secateurs.outputs._trees import TreeWalk, answers_of_leaves
 from secateurs.outputs._votes import Votes
 from secateurs.refitting._leaves import LeafFit, fit_leaves
 from secateurs.refitting._made_rows import made_rows
@@ -84,7 +85,7 @@ def refitted(  # noqa: PLR0917
     fit = LeafFit(leaves, values, target, np.ones(len(target)), _PRIOR, _allowed(ensemble, members))
     fit_leaves(fit, _N_SWEEPS, callback=callback)
     changed = copy.copy(ensemble)
-    changed.members = list(ensemble.members)
+    changed.members, changed.weights = list(ensemble.members), None
     for member, own in zip(members, fit.values, strict=True):
         changed.members[member] = _with_values(ensemble, member, own)
     return changed
@@ -136,6 +137,7 @@ def _parts(ensemble: Ensemble, rows: RefitRows, rng: np.random.RandomState) -> l
 def _whole(ensemble: Ensemble, walk: TreeWalk, n_jobs: int | None) -> NDArray[np.float64]:
     """Return the whole ensemble's own answer: (rows, classes), or (rows, 1) for numbers."""
     total = np.zeros((walk.n_samples, max(1, len(ensemble.classes))))
+    weights = np.ones(ensemble.n_members) if ensemble.weights is None else ensemble.weights
     others = [m for m in range(ensemble.n_members) if m not in walk]
     step = max(1, _BLOCK_CELLS // max(1, total.size))
     trees = [m for m in range(ensemble.n_members) if m in walk]
@@ -144,14 +146,14 @@ def _whole(ensemble: Ensemble, walk: TreeWalk, n_jobs: int | None) -> NDArray[np
         asked = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")(
             delayed(_answer)(ensemble, walk, member) for member in block
         )
-        for answer in asked:
-            total += answer
+        for member, answer in zip(block, asked, strict=True):
+            total += weights[member] * answer
     for member in others:
         if ensemble.is_regression:
-            total[:, 0] += ensemble.numbers(walk.rows, member)
+            total[:, 0] += weights[member] * ensemble.numbers(walk.rows, member)
         else:
             total += ensemble.contribution(walk.rows, member)
-    return total / ensemble.n_members
+    return total / weights.sum()
 
 
 def _answer(ensemble: Ensemble, walk: TreeWalk, member: int) -> Array:
@@ -191,7 +193,5 @@ def _allowed(ensemble: Ensemble, members: Sequence[int]) -> list[NDArray[np.bool
 
 def _with_values(ensemble: Ensemble, member: int, values: NDArray[np.float64]) -> Any:
     """Return a copy of a tree with these values in its nodes."""
-    tree = copy.deepcopy(ensemble.members[member])
     own = values if ensemble.is_regression else values[:, ensemble.positions(member)]
-    tree.tree_.value[:, 0, :] = own
-    return tree
+    return with_values(ensemble.members[member], own)

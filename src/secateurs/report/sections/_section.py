@@ -31,7 +31,8 @@ class Subject:
     def __init__(self, featured: Featured, command: Sequence[str] | None = None) -> None:
         self.command = command
         self.evaluation, self.pruner, self.name, self.keep, self.leaderboard = featured
-        self.split, self.problem = self.evaluation.split, self.evaluation.problem
+        self.split = self.evaluation.split
+        self.problem = self.evaluation.problem.serving(self.pruner)
         self.curve = self.evaluation.curves[self.name]
         self.kept: list[int] = self.pruner.member_indices_.tolist()
         self.votes, self.judged = self.problem.votes, self.split.judged_on.votes
