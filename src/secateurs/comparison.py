@@ -18,7 +18,7 @@ from secateurs._text import plain
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation._alternatives import Featured, named_pruners
 from secateurs.evaluation._before_after import held_out_score
-from secateurs.evaluation._budget import latency, n_bytes, predictor
+from secateurs.evaluation._budget import latency, n_bytes, predictor, weighted
 from secateurs.evaluation._curves import (
     Evaluation,
     Score,
@@ -328,11 +328,11 @@ class Comparison(Evaluation):
         if self.score != "accuracy" and not self.problem.is_regression:
             line["accuracy"] = float(curve.own.accuracy[place])
         seconds = selection.seconds[max(selection.seconds) if selection.order else size]
-        return line | self._costs(members) | {"seconds": seconds}
+        return line | self._costs(members, selection.weights.get(size)) | {"seconds": seconds}
 
-    def _costs(self, members: Sequence[int]) -> dict[str, float]:
+    def _costs(self, members: Sequence[int], weights: Any = None) -> dict[str, float]:
         """Measure the bytes and milliseconds of a sub-ensemble."""
-        ensemble = self.problem.ensemble
+        ensemble = weighted(self.problem.ensemble, members, weights)
         if self.problem.is_predictions:
             return {"bytes": np.nan, "ms": np.nan}
         row = _safe_indexing(self.split.judged_on.X, [0])

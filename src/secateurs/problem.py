@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
-from secateurs._labels import Array, as_labels
+from secateurs._labels import Array, MemberIndices, as_labels
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures._scoring import Scoring, is_of_numbers
@@ -22,7 +21,7 @@ from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of, wa
 from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._tables import column_types, is_table
-from secateurs.outputs._training_rows import doubt_order
+from secateurs.outputs._training_rows import doubt_order, row_hashes
 from secateurs.outputs._votes import Votes
 from secateurs.pruners import BasePruner
 from secateurs.pruners._weights import fitted_weights
@@ -222,22 +221,38 @@ class Problem:
         ensemble = self.ensemble if self.refitted is None else self.refitted
         return ensemble if self.weights is None else ensemble.weighted(self.weights)
 
+    def own_weights(self, pruner: BasePruner) -> NDArray[np.float64] | None:
+        """Return weights that a method gives its members, in order, as they can be served."""
+        weights = None if self.weighing is False else getattr(pruner, "weights_", None)
+        return None if weights is None else self._servable(pruner.member_indices_, weights)
+
+    def found_weights(self, members: MemberIndices) -> NDArray[np.float64] | None:
+        """Return weights found for members, in order, as they can be served; None if not asked."""
+        if not self.weighing:
+            return None
+        found = fitted_weights(self.outputs_scored(), members, self.scoring, self.sample_weight)
+        return self._servable(members, found)
+
     def weights_of(self, pruner: BasePruner) -> NDArray[np.float64] | None:
-        """Return weights of a pruner's members, in the order of choice; None for equal ones."""
-        own = None if self.weighing is False else getattr(pruner, "weights_", None)
-        if own is None and self.weighing:
-            rows = self.scoring, self.sample_weight
-            own = fitted_weights(self.outputs_scored(), pruner.member_indices_, *rows)
-        return own
+        """Return weights of a fitted pruner's members: its own, or those found if asked."""
+        own = self.own_weights(pruner)
+        return self.found_weights(pruner.member_indices_) if own is None else own
+
+    def _servable(self, members: MemberIndices, weights: Array) -> NDArray[np.float64]:
+        everybody = np.zeros(self.n_members)
+        everybody[members] = weights
+        return self.ensemble.servable(everybody)[members]
 
     def serving(self, pruner: BasePruner) -> Problem:
         """Return the problem with the weights of a pruner's members, if they have any."""
-        own = self.weights_of(pruner) if self.weights is None and self.refitted is None else None
+        known = self.weights is not None or self.refitted is not None
+        own = None if known else self.weights_of(pruner)
         if own is None:
             return self
         weights = np.zeros(self.n_members)
         weights[pruner.member_indices_] = own
-        return replace(self, weights=self.ensemble.servable(weights))
+        scores = self.__dict__.get("scores", self.known_scores)
+        return replace(self, weights=weights, known_scores=scores)
 
     @property
     def is_regression(self) -> bool:
@@ -335,16 +350,6 @@ class Problem:
         known = self.row_hashes
         hashes = None if known is None else row_hashes(self.X_test)
         return 0 if known is None or hashes is None else int(np.isin(hashes, known).sum())
-
-
-def row_hashes(X: Any) -> NDArray[np.uint64] | None:
-    """Return a hash of each row; None where rows cannot be compared (sparse, predictions)."""
-    if X is None or hasattr(X, "tocsr"):
-        return None
-    values = X if hasattr(X, "iloc") else np.asarray(X)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-        values = values.astype(np.float64, copy=False)  # equal numbers of any type hash alike
-    return np.asarray(pd.util.hash_pandas_object(pd.DataFrame(values), index=False))
 
 
 def _check_test(

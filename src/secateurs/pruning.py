@@ -168,7 +168,8 @@ def prune(
     check_option("vote", vote, VOTES)
     given: dict[str, Any] = {"sample_weight": sample_weight, "classes": classes, "names": names}
     problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given)
-    problem = replace(problem, weighing=check_weighing(weights, refit))
+    if problem.weighing is not (weighing := check_weighing(weights, refit)):
+        problem = replace(problem, weighing=weighing)
     rng = check_random_state(random_state)
     if problem.ensemble.staged and pruner in (None, "auto"):
         limits = (keep, tolerance, max_bytes, max_latency, cost)
@@ -285,8 +286,7 @@ class Pruning:
         Parameters
         ----------
         X_test : array-like
-            Rows to measure on, as for the ensemble's own predict; for predictions, predictions of
-            all members on other rows.
+            Rows to measure on; for predictions, predictions of all members on other rows.
         y_test : array-like of shape (n_samples,)
             Their true labels, or numbers.
         sample_weight : array-like of shape (n_samples,), optional

@@ -78,14 +78,13 @@ def evaluate_around(
 
     Members chosen by their cost are chosen so on other rows too, at that cost alone.
     """
+    problem = problem.serving(pruner)
     split = Split(problem)
     keep, largest = len(pruner.member_indices_), _largest(pruner)
     if by_cost is None:
         selection, chooser, remarks = _own_selection(problem, pruner, largest)
     else:
-        selection = Selection(
-            np.array([keep]), None, {keep: pruner.member_indices_.tolist()}, {keep: pruner}
-        )
+        selection = _one(problem, pruner)
         chooser, remarks = by_cost.choose, (f"Chosen by cost: {by_cost.remark}.",)
     others, _ = named_pruners(shown_beside(), problem, weight_of(pruner), 0)
     own = label_of(pruner)
@@ -122,7 +121,7 @@ def _own_selection(
         selection = chooser(problem)
         if selection.members(keep) == kept:  # otherwise it drew random numbers anew
             return selection, chooser, ()
-    one = Selection(np.array([keep]), None, {keep: kept}, {keep: pruner})
+    one = _one(problem, pruner)
     rounds = getattr(pruner, "n_iter_", 0)
     most = rounds if pruner.most_rounds is None else pruner.most_rounds
     if problem.has_test or rounds <= most:
@@ -130,6 +129,14 @@ def _own_selection(
     shorter = pruner.with_keep(keep).set_params(n_iterations=most)
     remark = f"In cross-fitting, {label_of(pruner)} made {most:,} rounds of its {rounds:,}."
     return one, partial(choose, shorter, [keep], None), (remark,)
+
+
+def _one(problem: Problem, pruner: BasePruner) -> Selection:
+    """Return what a pruner selected, at that size alone, with weights if there are any."""
+    kept = pruner.member_indices_
+    weights = {} if problem.weights is None else {len(kept): problem.weights[kept]}
+    sets = {len(kept): kept.tolist()}
+    return Selection(np.array([len(kept)]), None, sets, {len(kept): pruner}, weights=weights)
 
 
 def _largest(pruner: BasePruner) -> int:
@@ -343,8 +350,10 @@ def _best_method(problem: Problem, keep: int | float, rng: np.random.RandomState
     def score(method: BasePruner) -> float:
         total = None
         for part in parts:
-            outputs = part.problem.outputs_for(method)
-            scored = part.scored([clone(method).fit(outputs).member_indices_.tolist()])
+            fitted = clone(method).fit(part.problem.outputs_for(method))
+            weights = part.problem.weights_of(fitted)
+            weights_of_one = {} if weights is None else {0: weights}
+            scored = part.scored([fitted.member_indices_.tolist()], group_weights=weights_of_one)
             total = scored if total is None else total + scored
         assert total is not None
         return float(total.values[0])

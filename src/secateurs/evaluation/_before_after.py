@@ -173,9 +173,9 @@ def _held_out(problem: Problem, curve: SizeCurve, size: int) -> tuple[Array, Arr
     kept = np.empty_like(whole)
     for rows, chosen in curve.parts:
         assert rows is not None
-        members = chosen[size]
-        own = None if weights is None else weights[members]
-        kept[rows] = scores.rows(rows).average(members, own)
+        members = chosen.members(size)
+        own = np.ones(len(members)) if weights is None else weights[members]
+        kept[rows] = scores.rows(rows).average(members, own * chosen.weights.get(size, 1.0))
     return whole, kept
 
 

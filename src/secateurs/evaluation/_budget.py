@@ -17,6 +17,7 @@ from secateurs.ensembles import CORRECTS, Ensemble
 from secateurs.evaluation._cost_rules import largest
 from secateurs.evaluation._curves import score
 from secateurs.evaluation._rows import Split
+from secateurs.evaluation._score_curve import Floats
 from secateurs.exceptions import BudgetError, InputError
 from secateurs.outputs._predictions import Predictions
 from secateurs.problem import Problem
@@ -91,15 +92,21 @@ class Sizes:
 
     def members(self, n_keep: int) -> list[int]:
         """Return the members that the pruner keeps with this keep."""
-        return self._order[:n_keep] if self.pruner.is_nested else self._chosen(n_keep)
+        return self.chosen(n_keep)[0]
 
-    def _chosen(self, n_keep: int) -> list[int]:
-        outputs = self.problem.outputs_for(self.pruner)
-        return self.pruner.with_keep(n_keep).fit(outputs).member_indices_.tolist()
+    def chosen(self, n_keep: int) -> tuple[list[int], Floats | None]:
+        """Return the members that the pruner keeps with this keep, and weights that it gives."""
+        if self.pruner.is_nested:
+            return self._order[:n_keep], None
+        fitted = self._fitted(n_keep)
+        return fitted.member_indices_.tolist(), self.problem.own_weights(fitted)
+
+    def _fitted(self, n_keep: int) -> BasePruner:
+        return self.pruner.with_keep(n_keep).fit(self.problem.outputs_for(self.pruner))
 
     @cached_property
     def _order(self) -> list[int]:
-        return self._chosen(self.problem.n_members)
+        return self._fitted(self.problem.n_members).member_indices_.tolist()
 
     def find(self, budget: Budget, vote: str) -> int:
         """Return the size that meets the budget: the smallest tolerated, or the largest allowed."""
@@ -138,14 +145,16 @@ class Sizes:
             problem = problem.with_rows(self.problem.X)
         right, scored = np.zeros(len(sizes), dtype=np.int64), None
         for part in Split(problem, self.rng).parts():
-            chosen = Sizes(part.problem, self.pruner, self.rng)
-            groups = [chosen.members(size) for size in sizes[:-1]]
-            groups.append(chosen.members(n_members) if nested else list(range(n_members)))
+            fold = Sizes(part.problem, self.pruner, self.rng)
+            chosen = [fold.chosen(size) for size in sizes[:-1]]
+            groups = [members for members, _ in chosen]
+            groups.append(fold.members(n_members) if nested else list(range(n_members)))
+            weights = {place: one for place, (_, one) in enumerate(chosen) if one is not None}
             if problem.counts_rows:
                 for ballots in part.ballots():
-                    right += score(ballots, groups, own=own)[0].right
+                    right += score(ballots, groups, own, weights=weights)[0].right
             else:
-                found = part.scored(groups)
+                found = part.scored(groups, group_weights=weights)
                 scored = found if scored is None else scored + found
         return sizes, right / problem.votes.n_samples if scored is None else scored.values
 
@@ -153,8 +162,10 @@ class Sizes:
         """Return the largest size within a limit."""
 
         def meets(some: list[int]) -> bool:
-            members = self.members(len(some))
-            return takes(name, self.problem, members) <= getattr(budget, name)
+            members, weights = self.chosen(len(some))
+            if weights is None:
+                weights = self.problem.found_weights(members)
+            return takes(name, self.problem, members, weights) <= getattr(budget, name)
 
         found = largest(range(self.problem.n_members), meets)
         if found == 0:
@@ -162,11 +173,21 @@ class Sizes:
         return found
 
 
-def takes(name: str, problem: Problem, members: list[int]) -> float:
+def takes(name: str, problem: Problem, members: list[int], weights: Floats | None = None) -> float:
     """Return what members take of what a limit is about: bytes, or seconds."""
+    ensemble = weighted(problem.ensemble, members, weights)
     if name == "max_bytes":
-        return n_bytes(problem.ensemble, members)
-    return latency(predictor(problem.ensemble, members), _safe_indexing(problem.X, [0]))
+        return n_bytes(ensemble, members)
+    return latency(predictor(ensemble, members), _safe_indexing(problem.X, [0]))
+
+
+def weighted(ensemble: Ensemble, members: Sequence[int], weights: Floats | None) -> Ensemble:
+    """Return an ensemble in which members have weights, if there are any."""
+    if weights is None:
+        return ensemble
+    everybody = np.zeros(ensemble.n_members)
+    everybody[members] = weights
+    return ensemble.weighted(everybody)
 
 
 def not_met(name: str, problem: Problem, budget: Budget, first: Sequence[int] = ()) -> BudgetError:

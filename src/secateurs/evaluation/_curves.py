@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from secateurs._labels import Array
 from secateurs.evaluation._rows import Ballots, Part, Split, VotedRows
-from secateurs.evaluation._score_curve import Floats, ScoreCurve
+from secateurs.evaluation._score_curve import EQUAL, Floats, ScoreCurve, Weights
 from secateurs.outputs._compiling import stopwatch
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
@@ -107,6 +107,8 @@ class Selection:
         How long each took.
     notes : tuple of str
         Their warnings.
+    weights : mapping of int to ndarray
+        Weights of the members, for the sizes that have any.
     """
 
     sizes: NDArray[np.intp]
@@ -115,6 +117,7 @@ class Selection:
     fitted: Mapping[int, BasePruner] = field(default_factory=dict)
     seconds: Mapping[int, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    weights: Mapping[int, Floats] = field(default_factory=dict)
 
     @property
     def pruner(self) -> BasePruner:
@@ -125,6 +128,11 @@ class Selection:
     def groups(self) -> list[list[int]]:
         """The members for each of the sizes."""
         return [self.members(size) for size in self.sizes]
+
+    @property
+    def group_weights(self) -> Weights:
+        """Weights of members in the groups, by the place of the group, where there are any."""
+        return {self.place(size): weights for size, weights in self.weights.items()}
 
     def members(self, size: int) -> list[int]:
         """Return the members for one of the sizes."""
@@ -150,9 +158,8 @@ class SizeCurve:
         The score that matters, on rows held out; ``own`` where that is the accuracy.
     predicted : dict of int to ndarray
         Codes voted for on the rows judged on, for the sizes asked for; by the own vote.
-    parts : list of (ndarray or None, dict of int to list of int)
-        The rows held out of each part, and the members chosen without them, for the sizes asked
-        for.
+    parts : list of (ndarray or None, Selection)
+        The rows held out of each part, and what was selected without them.
     """
 
     selection: Selection
@@ -160,7 +167,7 @@ class SizeCurve:
     own: Score = field(init=False)
     scored: Score | ScoreCurve = field(init=False)
     predicted: dict[int, Array] = field(default_factory=dict)
-    parts: list[tuple[NDArray[np.intp] | None, dict[int, list[int]]]] = field(default_factory=list)
+    parts: list[tuple[NDArray[np.intp] | None, Selection]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,10 +244,17 @@ def choose(
             seconds[size] = elapsed()
         notes |= {str(warning.message): None for warning in caught}
     sets = {size: part.member_indices_.tolist() for size, part in fitted.items()}
+    known = fitted, seconds, tuple(notes)
     if not once:
-        return Selection(np.array(sizes), None, sets, fitted, seconds, tuple(notes))
+        found = {size: problem.weights_of(part) for size, part in fitted.items()}
+        return Selection(np.array(sizes), None, sets, *known, _known(found))
     (order,) = sets.values()
-    return Selection(np.arange(1, len(order) + 1), order, {}, fitted, seconds, tuple(notes))
+    found = {size: problem.found_weights(order[:size]) for size in sizes if size <= len(order)}
+    return Selection(np.arange(1, len(order) + 1), order, {}, *known, _known(found))
+
+
+def _known(weights: Mapping[int, Floats | None]) -> dict[int, Floats]:
+    return {size: found for size, found in weights.items() if found is not None}
 
 
 def evaluate(
@@ -273,8 +287,7 @@ def evaluate(
         same = part.problem is everything
         chosen = {n: c.selection if same else selected(n, part.problem) for n, c in curves.items()}
         for name, curve in curves.items():
-            at = {s: chosen[name].members(s) for s in sizes if s in chosen[name].sizes}
-            curve.parts.append((part.held_out, at))
+            curve.parts.append((part.held_out, chosen[name]))
         for ballots in part.ballots() if not everything.is_regression else ():
             for name, curve in curves.items():
                 _judge(curve, chosen[name], ballots, sizes, n_rows)
@@ -290,7 +303,7 @@ def evaluate(
 def _score(curve: SizeCurve, selection: Selection, part: Part, sizes: Sequence[int]) -> None:
     """Add the score on the rows of a part to a curve."""
     wanted = [selection.place(size) for size in sizes if size in selection.sizes]
-    scored = part.scored(selection.groups, wanted)
+    scored = part.scored(selection.groups, wanted, selection.group_weights)
     earlier: Any = getattr(curve, "scored", None)
     curve.scored = scored if earlier is None else earlier + scored
 
@@ -305,7 +318,11 @@ def whole_vote(rows: VotedRows) -> Array:
 
 
 def score(
-    ballots: Ballots, groups: Sequence[Sequence[int]], own: bool, wanted: Container[int] = ()
+    ballots: Ballots,
+    groups: Sequence[Sequence[int]],
+    own: bool,
+    wanted: Container[int] = (),
+    weights: Weights = EQUAL,
 ) -> tuple[Score, dict[int, Array]]:
     """Count the rows that groups get right, and return the votes of the wanted groups.
 
@@ -316,8 +333,10 @@ def score(
     whole = next(ballots.winners([range(ballots.votes.n_members)], own)) == truth
     counts = np.zeros((3, len(groups)), dtype=np.int64)
     voted = {}
-    for place, winner in enumerate(ballots.winners(groups, own)):
-        if place in wanted:
+    for place, winner in enumerate(ballots.winners(groups, own, weights)):
+        if place in wanted and place in weights:
+            voted[place] = winner
+        elif place in wanted:
             voted[place] = next(ballots.winners([sorted(groups[place])], own))
         right = voted.get(place, winner) == truth
         counts[:, place] = right.sum(), (whole & ~right).sum(), (right & ~whole).sum()
@@ -330,10 +349,11 @@ def _judge(
     """Add a block of rows to a curve."""
     groups = selection.groups
     places = {size: selection.place(size) for size in sizes if size in selection.sizes}
-    labels, voted = score(ballots, groups, own=False, wanted=places.values())
+    more = places.values(), selection.group_weights
+    labels, voted = score(ballots, groups, False, *more)
     own = labels
     if ballots.contributions is not None:
-        own, voted = score(ballots, groups, own=True, wanted=places.values())
+        own, voted = score(ballots, groups, True, *more)
     first = not hasattr(curve, "own")
     curve.labels = labels if first else curve.labels + labels
     curve.own = own if first else curve.own + own

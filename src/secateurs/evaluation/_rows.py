@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
-from secateurs._labels import Array
+from secateurs._labels import Array, largest
 from secateurs.ensembles import Ensemble
-from secateurs.evaluation._score_curve import Floats, ScoreCurve, score_curve
+from secateurs.evaluation._score_curve import EQUAL, Floats, ScoreCurve, Weights, score_curve
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs import _vote_kernels
 from secateurs.outputs._folds import N_FOLDS, folds
@@ -47,14 +47,22 @@ class Ballots:
     contributions: Floats | None
     classes: NDArray[np.intp]
 
-    def winners(self, groups: Iterable[Sequence[int]], own: bool) -> Iterator[Array]:
-        """Yield the codes that groups vote for; a group that extends the one before is quick."""
+    def winners(
+        self, groups: Iterable[Sequence[int]], own: bool, weights: Weights = EQUAL
+    ) -> Iterator[Array]:
+        """Yield the codes that groups vote for; a group that extends the one before is quick.
+
+        ``weights`` are those of members in some of the groups, by the place of the group.
+        """
         added = self.contributions if own else None
         n_classes = self.votes.n_classes if added is None else len(self.classes)
         kind = np.int32 if added is None else np.float64
         tally: Array = np.zeros((self.votes.n_samples, n_classes), dtype=kind)
         joined: list[int] = []
-        for group in (speaking(self.votes, group) for group in groups):
+        for place, group in enumerate(speaking(self.votes, group) for group in groups):
+            if place in weights:
+                yield self._weighted(group, weights[place], added)
+                continue
             if list(group[: len(joined)]) != joined:
                 tally, joined = np.zeros_like(tally), []
             for member in group[len(joined) :]:
@@ -69,6 +77,16 @@ class Ballots:
                 yield winner
             else:  # means, not sums: what rounds to a tie in the model does so here
                 yield self.classes[(tally / len(joined)).argmax(axis=1)]
+
+    def _weighted(self, group: Sequence[int], weights: Floats, added: Floats | None) -> Array:
+        """Return the codes that a group votes for with weights."""
+        tally = np.zeros((self.votes.n_samples, self.votes.n_classes))
+        for member, weight in zip(group, weights, strict=True):
+            if added is None:
+                _vote_kernels.tally_votes(self.votes.codes([member]), weight, tally)
+            else:
+                tally[:, self.classes] += weight * added[member]
+        return largest(tally)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +224,12 @@ class Part:
         assert self.split.testing is not None
         return self.split.testing.ballots()
 
-    def scored(self, groups: Sequence[Sequence[int]], wanted: Container[int] = ()) -> ScoreCurve:
+    def scored(
+        self,
+        groups: Sequence[Sequence[int]],
+        wanted: Container[int] = (),
+        group_weights: Weights = EQUAL,
+    ) -> ScoreCurve:
         """Score groups of members on the rows to judge on, by the score that matters."""
         problem, rows = self.split.problem, self.held_out
         outputs = problem.outputs_scored(test=rows is None)
@@ -216,10 +239,10 @@ class Part:
             weights = None if weights is None else weights[rows]
         weighed = (problem.ensemble.weights, weights)
         if rows is None or problem.scoring.name != "r2":
-            return score_curve(outputs, groups, problem.scoring, *weighed, wanted)
+            return score_curve(outputs, groups, problem.scoring, *weighed, wanted, group_weights)
         # R² compares with the spread of all rows: that of a fold's few may be none.
         squared = Scoring.of("neg_mean_squared_error", outputs.classes)
-        curve = score_curve(outputs, groups, squared, *weighed, wanted)
+        curve = score_curve(outputs, groups, squared, *weighed, wanted, group_weights)
         y, all_weights = problem.votes.truth, problem.sample_weight
         spread = np.average((y - np.average(y, weights=all_weights)) ** 2, weights=all_weights)
         return curve.scaled(1 / spread if spread > 0 else 0.0, 1.0)

@@ -1,14 +1,15 @@
 """Any score by size: how sub-ensembles do on rows held out, by the score a user cares about."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._labels import Array
+from secateurs._labels import Array, largest
 from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs._fixed_point import mean_of
@@ -16,6 +17,8 @@ from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes, speaking
 
 Floats = NDArray[np.float64]
+Weights = Mapping[int, Floats]  # of members in groups, by the place of the group
+EQUAL: Weights = MappingProxyType({})  # in all groups
 
 _Z = 1.959964  # 97.5 % of a normal distribution lie below
 _N_PARTS = 10  # of the rows; each is left out once to learn how much a score varies
@@ -90,27 +93,34 @@ class ScoreCurve:
 
 
 def answers(
-    outputs: Votes | Scores, groups: Sequence[Sequence[int]], needs: str, weights: Array | None
+    outputs: Votes | Scores,
+    groups: Sequence[Sequence[int]],
+    needs: str,
+    weights: Array | None,
+    group_weights: Weights = EQUAL,
 ) -> Iterator[Array]:
     """Yield what groups of members answer together: labels, probabilities or numbers.
 
     A group that extends the one before is quick. Members without a value for a row are left out of
-    it; where all are, each class has the same probability.
+    it; where all are, each class has the same probability. ``weights`` are those of the ensemble,
+    ``group_weights`` those of members in some of the groups.
     """
     n_classes = outputs.n_classes
     shape = (outputs.n_samples, n_classes) if n_classes else (outputs.n_samples,)
     total, present, joined = np.zeros(shape), np.zeros(outputs.n_samples), list[int]()
-    for group in (speaking(outputs, group) for group in groups):
-        if list(group[: len(joined)]) != joined:
+    for place, group in enumerate(speaking(outputs, group) for group in groups):
+        inside = group_weights.get(place)
+        if inside is not None or list(group[: len(joined)]) != joined:
             total, present, joined = np.zeros(shape), np.zeros(outputs.n_samples), []
-        for member in group[len(joined) :]:
+        for order, member in enumerate(group[len(joined) :]):
             weight = 1.0 if weights is None else float(weights[member])
+            weight *= 1.0 if inside is None else float(inside[order])
             values, here = _answer_of(outputs, member)
             total += weight * values
             present += weight * here
-        joined = list(group)
+        joined = list(group) if inside is None else [-1]
         if needs == "labels":
-            yield outputs.classes[total.argmax(axis=1)]
+            yield outputs.classes[total.argmax(axis=1) if inside is None else largest(total)]
             continue
         mean = mean_of(total, present)
         yield outputs.linked(mean) if isinstance(outputs, Scores) else mean
@@ -130,6 +140,7 @@ def score_curve(  # noqa: PLR0917
     weights: Array | None = None,
     sample_weight: Array | None = None,
     wanted: Container[int] = (),
+    group_weights: Weights = EQUAL,
 ) -> ScoreCurve:
     """Score groups of members, and the whole ensemble; how much that varies for those wanted."""
     scoring = replace(scoring, classes=outputs.classes)  # rows to test on may show further ones
@@ -139,7 +150,8 @@ def score_curve(  # noqa: PLR0917
     parts = _Parts(scoring, truth, sample_weight)
     varied = parts.left_out(whole) if any(g in wanted for g in range(len(groups))) else None
     values, variances = np.empty(len(groups)), np.full((2, len(groups)), np.nan)
-    for place, answer in enumerate(answers(outputs, groups, scoring.needs, weights)):
+    told = answers(outputs, groups, scoring.needs, weights, group_weights)
+    for place, answer in enumerate(told):
         values[place] = parts.score(answer)
         if place in wanted and varied is not None:
             own = parts.left_out(answer)

@@ -77,7 +77,15 @@ class CostChoice:
         """Select members by the same rule on other rows."""
         keep, rules = len(self.pruner.member_indices_), CostRules(problem, self.method, self.cost)
         members = rules.members(self.rule, self.limit)[: self.most]
-        return Selection(np.array([keep]), None, {keep: members}, {keep: self.pruner}, {keep: 0.0})
+        found = problem.found_weights(members)
+        return Selection(
+            np.array([keep]),
+            None,
+            {keep: members},
+            {keep: self.pruner},
+            {keep: 0.0},
+            weights={} if found is None else {keep: found},
+        )
 
 
 def choose_by_cost(  # noqa: PLR0917

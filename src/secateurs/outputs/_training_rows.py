@@ -1,8 +1,9 @@
-"""Training rows: whether rows given as such are these, in their order."""
+"""Rows recognised: whether rows are the training rows, in their order, or rows seen before."""
 
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
@@ -61,3 +62,13 @@ def _missed(
     right = ensemble.classes[ensemble.positions(member)[winners]] == y
     known = tree.value[leaves, 0].max(axis=1)  # fractions of the classes in each leaf
     return float(((known - right) * times).sum() / times.sum())
+
+
+def row_hashes(X: Any) -> NDArray[np.uint64] | None:
+    """Return a hash of each row; None where rows cannot be compared (sparse, predictions)."""
+    if X is None or hasattr(X, "tocsr"):
+        return None
+    values = X if hasattr(X, "iloc") else np.asarray(X)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        values = values.astype(np.float64, copy=False)  # equal numbers of any type hash alike
+    return np.asarray(pd.util.hash_pandas_object(pd.DataFrame(values), index=False))
