@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array, MemberIndices, as_labels
-from secateurs.ensembles import Ensemble, as_ensemble
+from secateurs.ensembles import CORRECTS, Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
-from secateurs.measures._scoring import Scoring, is_of_numbers
-from secateurs.outputs._checks import as_numbers, check_weights, has_fractions
+from secateurs.measures._scoring import Scoring, are_numbers
+from secateurs.outputs._checks import as_numbers, check_weights
 from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of, warn_unseen
 from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._scores import Scores
@@ -221,6 +221,15 @@ class Problem:
         ensemble = self.ensemble if self.refitted is None else self.refitted
         return ensemble if self.weights is None else ensemble.weighted(self.weights)
 
+    def with_weighing(self, weighing: bool | None) -> Problem:
+        """Return the problem of choosing members with weights, without, or as methods do."""
+        if weighing and self.ensemble.staged:
+            raise InputError(
+                f"{{weights}} is not for the rounds of a boosted model: {CORRECTS}. Leave it out.",
+                weights=True,
+            )
+        return self if weighing is self.weighing else replace(self, weighing=weighing)
+
     def own_weights(self, pruner: BasePruner) -> NDArray[np.float64] | None:
         """Return weights that a method gives its members, in order, as they can be served."""
         weights = None if self.weighing is False else getattr(pruner, "weights_", None)
@@ -393,15 +402,3 @@ def _recognised(model: Any, y: Any, classes: Any, names: Any, scoring: Any) -> E
             text = f"{{{name}}} is for predictions; models have their own. Leave it out."
             raise InputError(text, **{name: ...})
     return as_ensemble(model)
-
-
-def are_numbers(y: Any, scoring: Any) -> bool | None:
-    """Tell by the truth and the score whether predictions are numbers; None to look at them.
-
-    They are with a score of numbers, and with true values that are not all whole. They are not with
-    true values that are text or only 0 and 1, of which numbers may be probabilities.
-    """
-    if is_of_numbers(scoring) or has_fractions(y):
-        return True
-    truth = np.asarray(y)
-    return None if truth.dtype.kind in "iuf" and not np.isin(truth, (0, 1)).all() else False

@@ -74,7 +74,7 @@ def prune(
         LightGBM or CatBoost, of which the first rounds are kept, a pipeline or fitted search around
         one, a list or dict of fitted classifiers or of fitted regressors; or predictions, without
         X: labels or numbers (samples × members), or probabilities (samples × members × classes), or
-        a dict or list of labels or probabilities, one array, Series or data frame per member.
+        a dict or list of either, one array, Series or data frame per member.
     X : array-like of shape (n_samples, n_features)
         Rows to choose on, preferably ones that the ensemble was not trained on.
     y : array-like of shape (n_samples,)
@@ -119,14 +119,12 @@ def prune(
         else 0, 1, 2, …), and names of members.
     weights : bool or None, default=None
         Whether kept members have weights in their vote: None for those of a method that gives
-        them ("caruana"), False for none. True also finds some for members that another method has
-        chosen: each counts once, and those that help the score on these rows (or the Brier score,
-        for accuracy) more often.
+        them ("caruana"), False for none. True finds some for members of any method: each counts
+        once, and those that help the score (for accuracy, the Brier score) more often.
     refit : bool, default=False
         Fit the values in the leaves of the kept trees so that their average imitates the whole
-        ensemble's: for forests and bagged trees, classifiers and regressors. The trees' splits
-        stay, and the original ensemble is unchanged. On rows that served for none of this,
-        accuracy and log loss come nearer to those of the whole. It takes the place of weights.
+        ensemble's: for forests and bagged trees, classifiers and regressors. Splits stay as they
+        are, and so does the original ensemble. It takes the place of weights.
     n_made : float, default=20
         Number of rows to make for ``refit``, as a multiple of the rows of X: each takes each column
         from a row or from one of its near neighbours, by a coin. The whole ensemble answers them.
@@ -168,8 +166,7 @@ def prune(
     check_option("vote", vote, VOTES)
     given: dict[str, Any] = {"sample_weight": sample_weight, "classes": classes, "names": names}
     problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given)
-    if problem.weighing is not (weighing := check_weighing(weights, refit)):
-        problem = replace(problem, weighing=weighing)
+    problem = problem.with_weighing(check_weighing(weights, refit))
     rng = check_random_state(random_state)
     if problem.ensemble.staged and pruner in (None, "auto"):
         limits = (keep, tolerance, max_bytes, max_latency, cost)
@@ -302,10 +299,6 @@ class Pruning:
             pickle, and milliseconds to predict 1 and 1000 rows. Columns for the whole ensemble,
             the pruned one and the change, with its 95 % interval (of accuracy, paired bootstrap
             over rows; else the jackknife). The name of the index tells which rows these are.
-
-        See Also
-        --------
-        report : Write an HTML report with figures.
         """
         problem = self.problem.with_test(X_test, y_test, sample_weight)
         return _before_after.summary(problem, self.pruner, check_random_state(random_state))
@@ -337,10 +330,6 @@ class Pruning:
         -------
         Path
             The file written.
-
-        See Also
-        --------
-        summary : The figures alone, as a DataFrame.
         """
         from secateurs.persistence._files import refuse_existing
         from secateurs.report import report_data, write_report

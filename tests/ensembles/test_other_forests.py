@@ -122,6 +122,20 @@ def test_a_slice_answers_as_the_mean_of_its_trees(name, task):
 
 
 @pytest.mark.parametrize("task", TASKS)
+def test_weights_are_in_the_leaves(name, task):
+    model, margins_of, X, _ = fitted_forest(name, task)
+    margins = margins_of(model, X[TEST])[KEPT]
+    weights = np.zeros(N_TREES)
+    weights[KEPT] = [0.1, 0.2, 0.3, 0.4]
+    sliced = as_ensemble(model).weighted(weights).slice(KEPT)
+    mean = np.average(margins, axis=0, weights=weights[KEPT])
+    if task == "numbers":
+        np.testing.assert_allclose(sliced.predict(X[TEST]), mean.ravel(), rtol=1e-4, atol=1e-4)
+    else:
+        np.testing.assert_allclose(sliced.predict_proba(X[TEST]), answer(mean[None]), atol=1e-5)
+
+
+@pytest.mark.parametrize("task", TASKS)
 def test_members_answer_as_their_trees(name, task):
     model, margins_of, X, _ = fitted_forest(name, task)
     margins = margins_of(model, X[TEST])

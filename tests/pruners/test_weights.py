@@ -13,6 +13,7 @@ from sklearn.ensemble import (
     BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    GradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
     VotingClassifier,
@@ -309,3 +310,9 @@ def test_refitted_leaves_take_the_place_of_weights():
         [tree.predict_proba(X[TEST]) for tree in pruning.estimator.estimators_], axis=0
     )
     np.testing.assert_allclose(shares, expected)
+
+
+def test_rounds_of_a_boosted_model_have_no_weights():
+    model = GradientBoostingClassifier(n_estimators=5).fit(X[FIT], Y[FIT])
+    with pytest.raises(InputError, match="weights=True is not for the rounds of a boosted model"):
+        prune(model, X[CHOOSE], Y[CHOOSE], keep=2, weights=True)

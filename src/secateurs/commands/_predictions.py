@@ -244,8 +244,8 @@ def _look_like_numbers(found: Predicted) -> bool:
     """Tell whether predictions are of regressors: some are not whole, and no labels explain it."""
     import numpy as np
 
+    from secateurs.measures._scoring import are_numbers
     from secateurs.outputs._checks import has_fractions
-    from secateurs.problem import are_numbers
 
     votes, y = _as_numbers(found.table), _as_numbers(np.asarray(found.y))
     if votes is None or y is None:

@@ -80,6 +80,11 @@ class _OtherForest(Ensemble):
             return found
         return np.concatenate([-found / 2, found / 2], axis=1)
 
+    def _factors(self, members: Sequence[int]) -> Floats:
+        """Return what the leaves of members are multiplied by, so that their mean is weighted."""
+        weights = np.ones(len(members)) if self.weights is None else self.weights[list(members)]
+        return weights * len(weights) / weights.sum()
+
     def numbers(self, X: Any, member: int) -> Floats:
         """Return the numbers that a member predicts for prepared X."""
         return np.ravel(self._margins(X, member))
@@ -130,10 +135,14 @@ class XGBoostForest(_OtherForest):
 
         kept = self.trees[list(members)].T.ravel().tolist()
         learner, model = self._text["learner"], self._trees_of(self._text)
-        share = self.n_members / len(members)  # each tree says its share of the mean
+        each = self.n_members / len(members)  # each tree says its share of the mean
+        shares = np.tile(each * self._factors(members), self.trees.shape[1])
         counts = {"num_trees": str(len(kept)), "num_parallel_tree": str(len(members))}
         model = model | {
-            "trees": [_with_share(model["trees"][t], n, share) for n, t in enumerate(kept)],
+            "trees": [
+                _with_share(model["trees"][tree], place, share)
+                for place, (tree, share) in enumerate(zip(kept, shares.tolist(), strict=True))
+            ],
             "tree_info": [model["tree_info"][tree] for tree in kept],
             "iteration_indptr": [0, len(kept)],
             "gbtree_model_param": model["gbtree_model_param"] | counts,
@@ -180,7 +189,9 @@ class LightGBMForest(_OtherForest):
         from lightgbm import Booster
 
         kept = self.trees[list(members)].ravel().tolist()
-        blocks = [f"Tree={place}\n{self._blocks[tree]}" for place, tree in enumerate(kept)]
+        factors = np.repeat(self._factors(members), self.trees.shape[1]).tolist()
+        scaled = [_scaled(self._blocks[t], f) for t, f in zip(kept, factors, strict=True)]
+        blocks = [f"Tree={place}\n{block}" for place, block in enumerate(scaled)]
         sizes = " ".join(str(len(block.encode())) for block in blocks)
         head = re.sub(r"(?m)^tree_sizes=.*$", f"tree_sizes={sizes}", self._head)
         sliced = copy.copy(self.model)
@@ -188,3 +199,13 @@ class LightGBMForest(_OtherForest):
         sliced.n_estimators = len(members)
         sliced._best_iteration, sliced._best_score, sliced._evals_result = 0, {}, {}
         return sliced
+
+
+def _scaled(block: str, factor: float) -> str:
+    """Return a tree of LightGBM whose leaves say more or less."""
+    if factor == 1:
+        return block
+    head, name, rest = block.partition("\nleaf_value=")
+    values, end, tail = rest.partition("\n")
+    told = " ".join(repr(factor * float(value)) for value in values.split())
+    return head + name + told + end + tail

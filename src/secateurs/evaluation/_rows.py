@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
-from secateurs._labels import Array, largest
+from secateurs._labels import Array, MemberIndices, largest
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation._score_curve import EQUAL, Floats, ScoreCurve, Weights, score_curve
 from secateurs.measures._scoring import Scoring
@@ -78,7 +78,7 @@ class Ballots:
             else:  # means, not sums: what rounds to a tie in the model does so here
                 yield self.classes[(tally / len(joined)).argmax(axis=1)]
 
-    def _weighted(self, group: Sequence[int], weights: Floats, added: Floats | None) -> Array:
+    def _weighted(self, group: MemberIndices, weights: Floats, added: Floats | None) -> Array:
         """Return the codes that a group votes for with weights."""
         tally = np.zeros((self.votes.n_samples, self.votes.n_classes))
         for member, weight in zip(group, weights, strict=True):

@@ -22,6 +22,7 @@ from secateurs._labels import Array
 from secateurs._text import one_line
 from secateurs.exceptions import InputError, SecateursError, cause_of, unknown_name
 from secateurs.measures._fast_scores import FAST, Weights
+from secateurs.outputs._checks import has_fractions
 
 _OF_NUMBERS = re.compile(r"r2|explained_variance|d2_absolute.*|neg_(mean|median|root|max)_.*")
 _MADE = re.compile(r"make_scorer\((\w+).*")
@@ -258,6 +259,18 @@ def is_of_numbers(scoring: Any) -> bool:
     """Tell whether a name or scorer is known as a score of numbers rather than of classes."""
     name = scoring if isinstance(scoring, str) else _name_of(scoring) if scoring else ""
     return _is_of_numbers(name)
+
+
+def are_numbers(y: Any, scoring: Any) -> bool | None:
+    """Tell by the truth and the score whether predictions are numbers; None to look at them.
+
+    They are with a score of numbers, and with true values that are not all whole. They are not with
+    true values that are text or only 0 and 1, of which numbers may be probabilities.
+    """
+    if is_of_numbers(scoring) or has_fractions(y):
+        return True
+    truth = np.asarray(y)
+    return None if truth.dtype.kind in "iuf" and not np.isin(truth, (0, 1)).all() else False
 
 
 def _is_of_numbers(name: str) -> bool:
