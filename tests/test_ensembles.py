@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -28,6 +29,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -36,7 +38,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from secateurs.ensembles import as_ensemble
-from secateurs.exceptions import InputError, UnsupportedEnsembleError
+from secateurs.exceptions import InputError, SecateursWarning, UnsupportedEnsembleError
 
 LABELS = {"numbers": [3, 7, 12], "text": ["ant", "bee", "cat"]}
 WEIGHTS = [0.5, 3, 1, 1.5, 0.25]
@@ -572,6 +574,26 @@ REFUSED = {
         UnsupportedEnsembleError,
         "final estimator was trained on .* all members. Prune the list model.estimators_",
     ),
+    "a forest for each class": (
+        lambda: fitted_on_rows(OneVsRestClassifier(forest(2))),
+        UnsupportedEnsembleError,
+        "OneVsRestClassifier cannot be pruned: it holds a model for each class .* fit one without",
+    ),
+    "a forest for each pair of classes": (
+        lambda: fitted_on_rows(OneVsOneClassifier(forest(2))),
+        UnsupportedEnsembleError,
+        "OneVsOneClassifier cannot be pruned: it holds a model for each class or pair",
+    ),
+    "a calibrated forest for each fold": (
+        lambda: fitted_on_rows(CalibratedClassifierCV(forest(2), cv=2)),
+        UnsupportedEnsembleError,
+        "holds 2 models, one for each fold. Prune one that was fitted to all rows, then calibrate",
+    ),
+    "an unfitted calibration": (
+        lambda: CalibratedClassifierCV(forest(2)),
+        NotFittedError,
+        "not fitted yet",
+    ),
     "boosted regressors": (
         lambda: fitted_on_rows(AdaBoostRegressor()),
         UnsupportedEnsembleError,
@@ -633,6 +655,38 @@ REFUSED = {
         "[Ff]it it again",
     ),
 }
+
+
+CALIBRATED = {
+    "frozen": lambda model: CalibratedClassifierCV(FrozenEstimator(text_labels(model))),
+    "in folds": lambda model: CalibratedClassifierCV(model, cv=2, ensemble=False),
+    "isotonic": lambda model: CalibratedClassifierCV(
+        model, cv=2, ensemble=False, method="isotonic"
+    ),
+}
+
+
+@pytest.mark.parametrize("inside", [forest, lambda: make_pipeline(StandardScaler(), forest())])
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_a_slice_of_a_calibrated_forest_keeps_the_calibrator(name, inside):
+    X, y, _ = data(labels="text")
+    whole = make_pipeline(StandardScaler(), CALIBRATED[name](inside()).fit(X, y))
+    whole[0].fit(X)
+    before = whole.predict_proba(X)
+    with pytest.warns(SecateursWarning, match="calibrator was fitted to .* Calibrate again"):
+        sliced = as_ensemble(whole).slice([1, 4, 6])
+    (only,) = sliced[-1].calibrated_classifiers_
+    trees = as_ensemble(only.estimator).members
+    assert len(trees) == 3
+    rows = whole[0].transform(X)
+    expected = only.predict_proba(rows)
+    assert np.array_equal(sliced.predict_proba(X), expected)
+    (calibrated,) = whole[-1].calibrated_classifiers_
+    assert only.calibrators is calibrated.calibrators
+    uncalibrated = as_ensemble(calibrated.estimator).slice([1, 4, 6])
+    assert np.array_equal(only.estimator.predict_proba(rows), uncalibrated.predict_proba(rows))
+    assert not np.array_equal(expected, uncalibrated.predict_proba(rows))
+    assert np.array_equal(whole.predict_proba(X), before)
 
 
 @pytest.mark.parametrize(("make", "error", "message"), REFUSED.values(), ids=REFUSED)

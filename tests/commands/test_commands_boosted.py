@@ -5,8 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import FEATURES, TARGET, make_rows, type_in
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
@@ -74,6 +75,35 @@ def test_a_pipeline_around_a_boosted_model_is_written_as_skops(desk):
     small, rows = load("boosted-pruned.skops"), pd.read_csv("val.csv")
     expected = prune(model, rows[FEATURES], rows[TARGET], keep=4).estimator
     assert np.array_equal(small.predict_proba(X), expected.predict_proba(X))
+
+
+def test_categories_of_catboost_are_read_as_text(desk):
+    model = LIBRARIES["catboost"]("Classifier", cat_features=["town"])
+    towns = np.array(["Ulm", "Rom", "Wien"])
+    (X, y), (more, truth) = make_rows(150, 0), make_rows(120, 1)
+    X["town"], more["town"] = towns[np.arange(150) % 3], towns[np.arange(120) % 3]
+    joblib.dump(model.fit(X, y), "model.joblib")
+    more.assign(**{TARGET: truth}).to_csv("val.csv", index=False)
+    ended = type_in(*PRUNE, "-k", "4", "-o", "small.joblib", "--json")
+    assert ended.code == 0, ended.err
+    small = load("small.joblib", trust="pickle")
+    assert np.array_equal(small.predict_proba(more), model.predict_proba(more, ntree_end=4))
+
+
+def test_a_calibrated_forest_is_pruned(desk):
+    X, y = make_rows(150, 0)
+    forest = RandomForestClassifier(9, random_state=0)
+    model = CalibratedClassifierCV(forest, cv=2, ensemble=False).fit(X, y)
+    joblib.dump(model, "model.joblib")
+    ended = type_in(*PRUNE, "-k", "4", "-o", "small.joblib", "--test", "test.csv", "--json")
+    assert ended.code == 0, ended.err
+    assert ended.out.count("calibrator was fitted to the answers of the whole") == 1
+    small, rows = load("small.joblib", trust="pickle"), pd.read_csv("test.csv")
+    assert type(small) is CalibratedClassifierCV
+    (only,) = small.calibrated_classifiers_
+    assert len(only.estimator.estimators_) == 4
+    right = np.mean(small.predict(rows[FEATURES]) == rows[TARGET])
+    assert ended.json["figures"]["accuracy"]["pruned"] == pytest.approx(right)
 
 
 REFUSED = {

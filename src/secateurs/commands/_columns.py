@@ -65,7 +65,8 @@ class ColumnTypes:
         """Return the types that an `Ensemble` knows."""
         several = isinstance(ensemble.model, (list, tuple, dict))
         models = ensemble.members if several else [ensemble.model]
-        return cls(ensemble.pipelines[:1] or models, file, dict(given))
+        pipelines = [outer for outer in ensemble.pipelines if hasattr(outer, "steps")]
+        return cls(pipelines[:1] or models, file, dict(given))
 
     def __call__(self, names: Sequence[str]) -> dict[str, str]:
         """Return the types of columns of these names, where it is not left to the reader."""

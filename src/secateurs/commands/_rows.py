@@ -150,8 +150,10 @@ def _features(ensemble: Any) -> tuple[list[str] | None, int | None]:
 
 
 def _takes_text(ensemble: Any) -> bool:
-    """Return whether a pipeline in or around the model may turn text into numbers."""
-    return bool(ensemble.pipelines) or any(hasattr(member, "steps") for member in ensemble.members)
+    """Return whether the model takes text, or a pipeline in or around it turns it into numbers."""
+    models = (*ensemble.pipelines, *ensemble.members)
+    in_catboost: Any = getattr(ensemble.model, "get_cat_feature_indices", list)
+    return any(hasattr(model, "steps") for model in models) or bool(in_catboost())
 
 
 def in_order(path: Path, frame: Any, names: list[str]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from secateurs._labels import Array, one_hot, places_among
@@ -37,7 +38,7 @@ class Ensemble(ABC):
     margin_scale: float | None = None  # that makes margins of shares, where those are averaged
     coded = False  # whether members predict places among the classes instead of labels
     weights: NDArray[np.float64] | None = None
-    pipelines: tuple[Pipeline, ...] = ()  # around the ensemble, the outermost first
+    pipelines: tuple[Any, ...] = ()  # or calibrations around the ensemble, the outermost first
 
     def __init__(self, model: Any, members: Sequence[Any], classes: Array) -> None:
         self.model, self.members, self.classes = model, members, classes
@@ -61,9 +62,8 @@ class Ensemble(ABC):
     def slice(self, members: Sequence[int]) -> Any:
         """Return the same ensemble with some members only, in the order given."""
         sliced = self._slice(members)
-        for pipeline in reversed(self.pipelines):
-            inner, sliced = sliced, copy.copy(pipeline)
-            sliced.steps = [*pipeline.steps[:-1], (pipeline.steps[-1][0], inner)]
+        for outer in reversed(self.pipelines):
+            sliced = _around(outer, sliced)
         return sliced
 
     def pick(self, members: Sequence[int]) -> Any:
@@ -95,12 +95,13 @@ class Ensemble(ABC):
 
     def prepare(self, X: Any) -> Any:
         """Check and convert X once, for all members."""
-        for pipeline in self.pipelines:
-            X = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+        for outer in self.pipelines:
+            changes = isinstance(outer, Pipeline) and len(outer) > 1
+            X = outer[:-1].transform(X) if changes else X
         return self._prepare(X)
 
-    def within(self, pipeline: Pipeline) -> "Ensemble":
-        """Return the same ensemble as the last step of a pipeline."""
+    def within(self, pipeline: Any) -> "Ensemble":
+        """Return the same ensemble as the last step of a pipeline, or as what is calibrated."""
         wrapped = copy.copy(self)
         wrapped.pipelines = (pipeline, *self.pipelines)
         return wrapped
@@ -217,3 +218,17 @@ def whole_shares(weights: NDArray[np.float64]) -> NDArray[np.intp]:
         if (counts > 0).all() and np.allclose(counts, shares * total, rtol=0, atol=1e-9):
             return counts.astype(np.intp)
     return np.maximum(1, np.rint(shares * _MOST_SHARES)).astype(np.intp)
+
+
+def _around(outer: Any, inner: Any) -> Any:
+    """Return a copy of a pipeline, or of a calibration, around another model."""
+    copied = copy.copy(outer)
+    if isinstance(outer, Pipeline):
+        copied.steps = [*outer.steps[:-1], (outer.steps[-1][0], inner)]
+        return copied
+    (calibrated,) = outer.calibrated_classifiers_
+    if isinstance(calibrated.estimator, FrozenEstimator):
+        inner = copied.estimator = FrozenEstimator(inner)
+    only = copy.copy(calibrated)
+    only.estimator, copied.calibrated_classifiers_ = inner, [only]
+    return copied

@@ -1,11 +1,14 @@
 """Models of any kind as ensembles, and why some cannot be pruned."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from sklearn import ensemble as kinds
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +22,7 @@ from secateurs.ensembles._boosted import (
 )
 from secateurs.ensembles._kinds import Bagging, Boosting, Forest, Models, Voting
 from secateurs.ensembles._other_forests import LightGBMForest, XGBoostForest
-from secateurs.exceptions import InputError, UnsupportedEnsembleError
+from secateurs.exceptions import InputError, SecateursWarning, UnsupportedEnsembleError
 
 _KNOWN = (
     "a RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, AdaBoostClassifier, a "
@@ -27,6 +30,27 @@ _KNOWN = (
     "search around one, a list or dict of fitted classifiers or of fitted regressors, or "
     "predictions (samples × members)"
 )
+
+
+def _calibrated(model: Any) -> Ensemble:
+    """Return the only ensemble that is calibrated; its slices keep the calibrator."""
+    if len(model.calibrated_classifiers_) > 1:
+        raise UnsupportedEnsembleError(
+            f"CalibratedClassifierCV holds {len(model.calibrated_classifiers_)} models, one for "
+            "each fold. Prune one that was fitted to all rows, then calibrate it: "
+            "CalibratedClassifierCV(FrozenEstimator(pruned)). Or fit with ensemble=False."
+        )
+    ensemble = as_ensemble(model.calibrated_classifiers_[0].estimator).within(model)
+    warnings.warn(
+        "The calibrator was fitted to the answers of the whole ensemble; the pruned one keeps it. "
+        "Members are chosen, and figures by size are, without it. Calibrate again to be exact: "
+        "CalibratedClassifierCV(FrozenEstimator(pruned)).",
+        SecateursWarning,
+        stacklevel=3,
+    )
+    return ensemble
+
+
 _FORESTS = (
     kinds.RandomForestClassifier,
     kinds.ExtraTreesClassifier,
@@ -38,6 +62,7 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
     ((kinds.BaggingClassifier, kinds.BaggingRegressor), Bagging),
     ((kinds.VotingClassifier, kinds.VotingRegressor), Voting),
     (kinds.AdaBoostClassifier, Boosting),
+    (CalibratedClassifierCV, _calibrated),
     ((kinds.GradientBoostingClassifier, kinds.GradientBoostingRegressor), GradientBoosting),
     (
         (kinds.HistGradientBoostingClassifier, kinds.HistGradientBoostingRegressor),
@@ -121,6 +146,12 @@ def _fault_of_model(model: Any) -> str:
         return (
             "cannot be sliced: its final estimator was trained on the outputs of all members. "
             "Prune the list model.estimators_, then fit a stacking of those kept."
+        )
+    if isinstance(model, (OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier)):
+        return (
+            "cannot be pruned: it holds a model for each class or pair of classes. Forests and "
+            "boosted models take several classes themselves: fit one without it. Or prune each of "
+            "model.estimators_ on its own labels, and put the results back."
         )
     if isinstance(model, kinds.AdaBoostRegressor):
         return (
