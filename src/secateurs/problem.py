@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array, MemberIndices, as_labels
-from secateurs.ensembles import CORRECTS, Ensemble, as_ensemble
+from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures._scoring import Scoring, are_numbers
 from secateurs.outputs._checks import as_numbers, check_weights
@@ -223,11 +223,6 @@ class Problem:
 
     def with_weighing(self, weighing: bool | None) -> Problem:
         """Return the problem of choosing members with weights, without, or as methods do."""
-        if weighing and self.ensemble.staged:
-            raise InputError(
-                f"{{weights}} is not for the rounds of a boosted model: {CORRECTS}. Leave it out.",
-                weights=True,
-            )
         return self if weighing is self.weighing else replace(self, weighing=weighing)
 
     def own_weights(self, pruner: BasePruner) -> NDArray[np.float64] | None:

@@ -115,8 +115,7 @@ def prune(
     oob : bool, default=False
         X holds the training rows; use only votes on rows that a member was not trained on.
     classes, names : array-like, optional
-        For predictions: labels in the order of probabilities (by default columns of data frames,
-        else 0, 1, 2, …), and names of members.
+        For predictions: labels in the order of probabilities, and names of members.
     weights : bool or None, default=None
         Whether kept members have weights in their vote: None for those of a method that gives
         them ("caruana"), False for none. True finds some for members of any method: each counts
@@ -126,8 +125,7 @@ def prune(
         ensemble's: for forests and bagged trees, classifiers and regressors. Splits stay as they
         are, and so does the original ensemble. It takes the place of weights.
     n_made : float, default=20
-        Number of rows to make for ``refit``, as a multiple of the rows of X: each takes each column
-        from a row or from one of its near neighbours, by a coin. The whole ensemble answers them.
+        Number of rows to make for ``refit``, as a multiple of the rows of X, from near neighbours.
     X_unlabelled : array-like, optional
         Further rows for ``refit``, without labels.
     n_jobs : int, optional
@@ -166,7 +164,7 @@ def prune(
     check_option("vote", vote, VOTES)
     given: dict[str, Any] = {"sample_weight": sample_weight, "classes": classes, "names": names}
     problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given)
-    problem = problem.with_weighing(check_weighing(weights, refit))
+    problem = problem.with_weighing(check_weighing(weights, refit, problem.ensemble.staged))
     rng = check_random_state(random_state)
     if problem.ensemble.staged and pruner in (None, "auto"):
         limits = (keep, tolerance, max_bytes, max_latency, cost)

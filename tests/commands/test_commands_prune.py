@@ -5,6 +5,7 @@ import json
 import pickle
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -368,6 +369,27 @@ def test_refitted_trees_are_written_and_measured(desk):
     y, small = frame.pop(TARGET), load("forest-pruned.skops")
     expected = log_loss(y, small.predict_proba(frame))
     assert np.isclose(refitted["log loss"]["pruned"], expected)
+
+
+@pytest.mark.parametrize(
+    "given", [("-m", "caruana"), ("--weights",), ("-m", "caruana", "--no-weights")]
+)
+def test_weights_are_written_and_measured(desk, given):
+    given = ("--scoring", "neg_log_loss", "--report", "page.html", *given)
+    ended = type_in(*PRUNE, "-k", "3", "--test", "test.csv", "--json", "--force", *given)
+    frame = pd.read_csv("test.csv")
+    y, small = frame.pop(TARGET), load("forest-pruned.skops")
+    assert np.isclose(
+        ended.json["figures"]["log loss"]["pruned"], log_loss(y, small.predict_proba(frame))
+    )
+    weights, forest = ended.json["weights"], load("forest.skops")
+    assert (weights is None) == ("--no-weights" in given)
+    sidecar = json.loads(Path("forest-pruned.json").read_text())
+    assert sidecar["provenance"]["weights"] == weights
+    shares = [forest.estimators_[m].predict_proba(frame.to_numpy()) for m in ended.json["members"]]
+    expected = np.average(shares, axis=0, weights=weights)
+    np.testing.assert_allclose(small.predict_proba(frame), expected)
+    assert (">weight<" in Path("page.html").read_text()) == (weights is not None)
 
 
 @pytest.mark.parametrize("scoring", ["balanced_accuracy", "neg_log_loss", "roc_auc_ovr"])

@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from secateurs import EnsembleSelection, PrunedClassifier, PrunedRegressor, prune
+from secateurs import EnsembleSelection, PrunedClassifier, PrunedRegressor, compare, prune
 from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs._scores import Scores
@@ -316,3 +316,44 @@ def test_rounds_of_a_boosted_model_have_no_weights():
     model = GradientBoostingClassifier(n_estimators=5).fit(X[FIT], Y[FIT])
     with pytest.raises(InputError, match="weights=True is not for the rounds of a boosted model"):
         prune(model, X[CHOOSE], Y[CHOOSE], keep=2, weights=True)
+
+
+def test_comparisons_judge_the_weighted_vote():
+    forest = RandomForestClassifier(12, max_depth=3, random_state=0).fit(X[FIT], Y[FIT])
+    found = compare(
+        forest,
+        *(X[CHOOSE], Y[CHOOSE], ["caruana"]),
+        keep=[3, 6],
+        X_test=X[TEST],
+        y_test=Y[TEST],
+        scoring="neg_log_loss",
+    )
+    name = "caruana scoring=neg_log_loss"
+    for keep in (3, 6):
+        pruning = found.pruning(name, keep)
+        board = found.leaderboard().set_index(["method", "keep"])
+        loss = log_loss(Y[TEST], pruning.estimator.predict_proba(X[TEST]))
+        assert pruning.weights is not None
+        np.testing.assert_allclose(-board.loc[(name, keep), "neg_log_loss"], loss, rtol=1e-3)
+        assert board.loc[(name, keep), "bytes"] == len(pickle.dumps(pruning.estimator))
+
+
+@pytest.mark.parametrize("name", ["forest", "bagged lines"])
+def test_a_budget_of_bytes_is_of_what_is_served(name):
+    model = clone(CLASSIFIERS[name]).fit(X[FIT], Y[FIT])
+    limit = len(pickle.dumps(model)) // 2
+    given = {"pruner": "caruana", "scoring": "neg_log_loss", "max_bytes": limit}
+    pruning = prune(model, X[CHOOSE], Y[CHOOSE], random_state=0, **given)
+    assert len(pickle.dumps(pruning.estimator)) <= limit
+
+
+def test_the_notebook_shows_weights():
+    forest = RandomForestClassifier(12, max_depth=3, random_state=0).fit(X[FIT], Y[FIT])
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "caruana", keep=3, scoring="neg_log_loss")
+    shown = pruning._repr_html_()
+    assert all(f"({weight:.3g})" in shown for weight in pruning.weights)
+    labels = np.stack([tree.predict(X[CHOOSE]) for tree in forest.estimators_], axis=1)
+    hot = np.eye(3)[labels[:, pruning.member_indices].astype(int)]
+    tally = np.einsum("nmc,m->nc", hot, pruning.weights)
+    best = (tally > tally.max(axis=1, keepdims=True) - 1e-9).argmax(axis=1)
+    assert f"{np.mean(best == CODES[CHOOSE]):.4f}" in shown

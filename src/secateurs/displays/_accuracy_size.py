@@ -78,7 +78,8 @@ class AccuracySizeDisplay(Display):
         curves = {}
         for name, curve in evaluation.curves.items():
             selection, own = curve.selection, curve.own
-            choosing = right_by_size(votes, selection.groups) / votes.n_samples
+            right = right_by_size(votes, selection.groups, selection.group_weights)
+            choosing = right / votes.n_samples
             curves[name] = Curve(selection.sizes, own.accuracy, own.half_width, choosing)
         return cls(curves, curve.own.whole_accuracy)
 
@@ -108,8 +109,9 @@ def _of_numbers(evaluation: Evaluation) -> tuple[dict[str, Curve], float, str]:
     scoring, sign = problem.scoring, 1.0 if problem.scoring.larger_is_better else -1.0
     curves = {}
     for name, curve in evaluation.curves.items():
-        groups, weights = curve.selection.groups, problem.ensemble.weights
-        known = score_curve(problem.votes, groups, scoring, weights, problem.sample_weight)
+        groups, inside = curve.selection.groups, curve.selection.group_weights
+        weights = problem.ensemble.weights, problem.sample_weight
+        known = score_curve(problem.votes, groups, scoring, *weights, group_weights=inside)
         half = np.nan_to_num(curve.scored.half_width)  # known for the sizes asked for
         sizes, held_out = curve.selection.sizes, sign * curve.scored.values
         curves[name] = Curve(sizes, held_out, half, sign * known.values)

@@ -37,7 +37,7 @@ class SelectionOrderDisplay(Display):
         """Follow the choice on the rows chosen on."""
         pruning = pruning_of(result)
         order, scores = pruning.member_indices.tolist(), pruning.pruner.scores_.tolist()
-        return cls(selection_steps(pruning.votes, order, scores))
+        return cls(selection_steps(pruning.votes, order, scores, pruning.weights))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`."""

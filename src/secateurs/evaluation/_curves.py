@@ -27,6 +27,10 @@ _REFITTED = (
     "The kept members were refitted. Curves, and figures of cross-fitting, are of members as they "
     "were; figures on test rows are of the refitted ones."
 )
+_WEIGHED = (
+    "Weights were found for members at the size kept. At other sizes, and by other methods, all "
+    "count the same."
+)
 _WEIGHTED = "Weights of rows count in the figures. They do not enter what methods choose here."
 
 
@@ -205,6 +209,7 @@ class Evaluation:
             for note in curve.selection.notes
         ]
         about = [_REFITTED] if self.problem.refitted is not None else []
+        about += [_WEIGHED] if self.problem.weighing else []
         about += [_WEIGHTED] if self.problem.sample_weight is not None else []
         return (self.judged_on, *about, *self.remarks, *dict.fromkeys(said))
 

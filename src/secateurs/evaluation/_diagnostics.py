@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from secateurs.evaluation._curves import score
 from secateurs.evaluation._rows import VotedRows
-from secateurs.evaluation._score_curve import Floats
+from secateurs.evaluation._score_curve import EQUAL, Floats, Weights
 from secateurs.measures import kappa, nvi
 from secateurs.measures._pair import ratio
 from secateurs.outputs._scores import Scores
@@ -20,10 +20,12 @@ MOST_IN_HEATMAP = 512
 MOST_LIVE = MOST_IN_HEATMAP  # members up to which the report has the distances of all pairs
 
 
-def right_by_size(votes: Votes, groups: Sequence[Sequence[int]]) -> Counts:
+def right_by_size(
+    votes: Votes, groups: Sequence[Sequence[int]], weights: Weights = EQUAL
+) -> Counts:
     """Return the number of rows that each group of members gets right, counting labels."""
     (ballots,) = VotedRows(votes).ballots()
-    return score(ballots, groups, own=False)[0].right
+    return score(ballots, groups, own=False, weights=weights)[0].right
 
 
 def own_accuracy(votes: Votes) -> Floats:
@@ -167,6 +169,8 @@ class Step(NamedTuple):
         Accuracy of the member alone there.
     distance : float
         Its mean variation of information to the members chosen before; NaN for the first.
+    weight : float
+        Its weight in the vote; NaN where all count the same.
     """
 
     member: int
@@ -174,14 +178,20 @@ class Step(NamedTuple):
     accuracy: float
     alone: float
     distance: float
+    weight: float = np.nan
 
 
-def selection_steps(votes: Votes, members: Sequence[int], scores: Sequence[float]) -> list[Step]:
-    """Return the steps of a choice."""
+def selection_steps(
+    votes: Votes, members: Sequence[int], scores: Sequence[float], weights: Floats | None = None
+) -> list[Step]:
+    """Return the steps of a choice, whose members may have weights."""
     order = list(members)
-    after = right_by_size(votes, [order[: n + 1] for n in range(len(order))]) / votes.n_samples
+    groups = [order[: n + 1] for n in range(len(order))]
+    inside = {} if weights is None else {n: weights[: n + 1] for n in range(len(order))}
+    after = right_by_size(votes, groups, inside) / votes.n_samples
     alone = own_accuracy(votes)[order]
     apart = nvi.matrix(votes.take(order))
     distance = [np.nan, *(apart[n, :n].mean() for n in range(1, len(order)))]
-    lines = zip(order, scores, after, alone, distance, strict=True)
+    each = np.full(len(order), np.nan) if weights is None else weights
+    lines = zip(order, scores, after, alone, distance, each, strict=True)
     return [Step(int(member), *map(float, figures)) for member, *figures in lines]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import MemberIndices
+from secateurs.ensembles import CORRECTS
 from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
 from secateurs.objectives import MeanScore
@@ -65,7 +66,7 @@ def fitted_weights(
     return np.bincount(steps[:n_steps], minlength=n_kept) / n_steps
 
 
-def check_weighing(weights: bool | None, refit: bool) -> bool | None:
+def check_weighing(weights: bool | None, refit: bool, staged: bool) -> bool | None:
     """Return whether kept members get weights, checked."""
     if weights not in (True, False, None):
         raise InputError("{weights} is not valid. Give True, False or None.", weights=weights)
@@ -75,5 +76,10 @@ def check_weighing(weights: bool | None, refit: bool) -> bool | None:
             "count as weights would. Leave out one of them.",
             weights=True,
             refit=True,
+        )
+    if weights and staged:
+        raise InputError(
+            f"{{weights}} is not for the rounds of a boosted model: {CORRECTS}. Leave it out.",
+            weights=True,
         )
     return False if refit else weights

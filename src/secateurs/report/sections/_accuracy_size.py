@@ -52,7 +52,7 @@ def _course(label: str, curve: SizeCurve, choosing: Votes, live: COMEP | None) -
         "sizes": chosen.sizes.tolist(),
         "order": chosen.order,
         "sets": None if chosen.order is not None else chosen.groups,
-        "choosing": right_by_size(choosing, chosen.groups).tolist(),
+        "choosing": right_by_size(choosing, chosen.groups, chosen.group_weights).tolist(),
         "held_out": {name: getattr(own, name).tolist() for name in ("right", "lost", "won")},
         "held_out_labels": curve.labels.right.tolist(),
         "live": live is not None and _is_followed(pruner, live),
