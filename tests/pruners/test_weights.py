@@ -28,6 +28,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from secateurs import EnsembleSelection, PrunedClassifier, PrunedRegressor, compare, prune
+from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs._scores import Scores
@@ -162,6 +163,20 @@ def test_numbers_are_the_weighted_mean(name, way):
     )
     assert type(pruning.estimator) is type(model)
     np.testing.assert_allclose(pruning.estimator.predict(X[TEST]), expected)
+
+
+@pytest.mark.parametrize("are_whole", [True, False])
+def test_no_probability_is_above_one(are_whole):
+    forest = RandomForestClassifier(25, max_depth=2, random_state=0).fit(X[FIT], CODES[FIT] == 0)
+    for tree in forest.estimators_:
+        tree.tree_.value[:] = [[1.0, 0.0]]  # all agree
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        weights = rng.integers(1, 5, 25).astype(float) if are_whole else rng.random(25)
+        served = as_ensemble(forest).weighted(weights / weights.sum()).slice(range(25))
+        shares = served.predict_proba(X[:2])
+        assert shares.max() <= 1
+        np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["forest", "bagged trees", "bagged lines", "soft voting"])

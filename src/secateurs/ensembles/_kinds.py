@@ -56,7 +56,8 @@ class _Bootstrapped(Ensemble):
             sliced.__dict__.pop(name, None)
         if self.weights is not None and self._are_trees(members):
             weights = self.weights[list(members)]
-            factors = weights * _short(len(weights) / weights.sum())
+            are_whole = np.equal(weights, np.rint(weights)).all()
+            factors = weights * _short(len(weights) / weights.sum(), bool(are_whole))
             pairs = zip(sliced.estimators_, factors.tolist(), strict=True)
             sliced.estimators_ = [scaled(tree, factor) for tree, factor in pairs]
             setattr(sliced, _BAKED, weights / weights.sum())
@@ -269,10 +270,14 @@ class Models(Ensemble):
         return vote_of_labels(named, weights, self.classes)
 
 
-def _short(number: float) -> float:
-    """Return a number rounded to 45 bits, so that sums of small multiples are exact, and tie."""
+def _short(number: float, are_whole: bool) -> float:
+    """Return a number rounded down to 45 bits, so that sums of small whole multiples are exact.
+
+    Then classes with equal weights tie, and no probability is above 1. Other multiples are rounded;
+    the last bit makes up for that.
+    """
     mantissa, exponent = math.frexp(number)
-    return math.ldexp(round(math.ldexp(mantissa, 45)), exponent - 45)
+    return math.ldexp(math.floor(math.ldexp(mantissa, 45)) - (not are_whole), exponent - 45)
 
 
 def _is_regressor(model: Any) -> bool:
