@@ -9,6 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import N_TREES, TARGET, make_rows, refused, tree_of, type_in
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import VotingClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from secateurs import COMEP, all_pruners, load
 from secateurs._methods import METHODS
@@ -17,6 +23,8 @@ from secateurs.paper.datasets import DATASETS
 
 ROWS = ("forest.skops", "val.csv", "--target", TARGET)
 VOTES = ("--predictions", "val-votes.csv", "--target", "truth")
+TREE, STUMP = (DecisionTreeClassifier(max_depth=depth, random_state=0) for depth in (4, 1))
+KD_TREE = ["sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbors._kd_tree.KDTree"]
 LABELS = np.array(["left", "stays", "waits"])
 
 
@@ -163,6 +171,23 @@ def test_inspecting_a_pickle_runs_no_code(desk):
     ended = type_in("inspect", "evil.pkl")
     assert ended.code == 0
     assert "content  not inspected" in ended.out
+
+
+def test_converting_refuses_no_model_and_the_next_command_names_what_to_trust(desk):
+    X, y = make_rows(150, 0)
+    X = X.assign(town=np.where(X["age"] > 0, "Ulm", "Bonn"))
+    table = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
+    members = [("near", KNeighborsClassifier(algorithm="kd_tree")), ("tree", TREE), ("low", STUMP)]
+    joblib.dump(make_pipeline(table, VotingClassifier(members)).fit(X, y), "mine.joblib")
+    X.assign(**{TARGET: y})[::2].to_csv("towns.csv", index=False)
+    ended = type_in("convert", "mine.joblib", "mine.skops", "--trust-pickle")
+    assert ended.code == 0, ended.err
+    words = ("prune", "mine.skops", "towns.csv", "-t", TARGET, "-k", "1")
+    line = refused(4, *words)
+    trust = re.search(r"give ((--trust-type \S+ ?)+)\.", line)[1].split()
+    assert trust[1::2] == KD_TREE
+    ended = type_in(*words, *trust)
+    assert ended.code == 0, ended.err
 
 
 def test_converting_keeps_the_predictions(desk):
