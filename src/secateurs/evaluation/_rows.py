@@ -18,9 +18,10 @@ from secateurs.ensembles import Ensemble
 from secateurs.evaluation._score_curve import EQUAL, Floats, ScoreCurve, Weights, score_curve
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs import _vote_kernels
+from secateurs.outputs._checks import speaking
 from secateurs.outputs._folds import N_FOLDS, folds
 from secateurs.outputs._predictions import Predictions
-from secateurs.outputs._votes import Votes, speaking
+from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 
 _MOST_NUMBERS = 1 << 24  # of the members' contributions, held at once

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from secateurs._labels import Array, largest
 from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
+from secateurs.outputs._checks import speaking
 from secateurs.outputs._fixed_point import mean_of
 from secateurs.outputs._scores import Scores
-from secateurs.outputs._votes import Votes, speaking
+from secateurs.outputs._votes import Votes
 
 Floats = NDArray[np.float64]
 Weights = Mapping[int, Floats]  # of members in groups, by the place of the group

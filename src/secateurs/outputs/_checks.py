@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
-from secateurs._labels import Array, as_labels, merge_classes, row_blocks
+from secateurs._labels import Array, MemberIndices, as_labels, merge_classes, row_blocks
 from secateurs.exceptions import InputError
 from secateurs.outputs._coding import code_column, find_classes, plain_text
 
@@ -197,3 +197,9 @@ def encode_truth(y: ArrayLike, classes: Array, n_samples: int) -> Array:
     truth = as_column(y, n_samples)
     check_known(find_classes(truth), classes, "y")
     return code_column(truth, classes)
+
+
+def speaking(outputs: Any, members: MemberIndices | None) -> MemberIndices:
+    """Return the members whose answers are that of a group: all of it, or the last of stages."""
+    group = np.arange(outputs.n_members) if members is None else members
+    return [max(group)] if outputs.staged else group

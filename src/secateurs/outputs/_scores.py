@@ -12,12 +12,12 @@ from scipy.special import softmax
 
 from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes, one_hot
 from secateurs.exceptions import InputError
-from secateurs.outputs._checks import as_column, as_numbers, check_table, names_of
+from secateurs.outputs._checks import as_column, as_numbers, check_table, names_of, speaking
 from secateurs.outputs._coding import code_column, find_classes
 from secateurs.outputs._fixed_point import PROBABILITY_BITS, coarsen, mean_of, missing_of
 from secateurs.outputs._packing import Planes, bits_of
 from secateurs.outputs._score_cells import ScoreFiller
-from secateurs.outputs._votes import Votes, speaking
+from secateurs.outputs._votes import Votes
 
 _ONE = 1 << PROBABILITY_BITS
 
@@ -254,7 +254,8 @@ class Scores:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean, and the total weight of the members that have a value."""
         chosen = np.asarray(speaking(self, members))
-        shares = np.ones(len(chosen)) if weights is None else np.asarray(weights, dtype=float)
+        equal = weights is None or self.staged
+        shares = np.ones(len(chosen)) if equal else np.asarray(weights, dtype=float)
         total = np.zeros((self.n_samples, *(() if self.is_numbers else (self.n_classes,))))
         present = np.zeros(self.n_samples)
         for member, share in zip(chosen.tolist(), shares, strict=True):

@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes, row_blocks
 from secateurs.exceptions import InputError
 from secateurs.outputs import _vote_kernels
-from secateurs.outputs._checks import as_column, check_codes, check_table, fill_missing, names_of
+from secateurs.outputs._checks import (
+    as_column,
+    check_codes,
+    check_table,
+    fill_missing,
+    names_of,
+    speaking,
+)
 from secateurs.outputs._coding import (
     check_number,
     code_column,
@@ -372,12 +379,6 @@ class Votes(VoteTable):
         packed.freeze()
         y = None if self.y is None else code_column(self.classes[self.y][:, None], classes)
         return replace(self, packed=packed, classes=classes, y=y, has_missing=has_missing)
-
-
-def speaking(outputs: Any, members: MemberIndices | None) -> MemberIndices:
-    """Return the members whose answers are that of a group: all of it, or the last of stages."""
-    group = np.arange(outputs.n_members) if members is None else members
-    return [max(group)] if outputs.staged else group
 
 
 def empty_tables(n_members: int, n_classes: int) -> NDArray[np.int64]:
