@@ -1,16 +1,21 @@
 """The size that meets a budget, and how predictions are timed."""
 
+import copy
 import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from fitted_models import CHOOSE, CODES, FIT, X, Y
 from secateurs import COMEP, collect_votes, make_pruner, prune
 from secateurs.evaluation._budget import shown_bytes, timings
-from secateurs.exceptions import BudgetError, InputError
+from secateurs.evaluation._latency import Latency
+from secateurs.exceptions import BudgetError, InputError, SecateursWarning
 from secateurs.outputs._folds import folds
 
 
@@ -139,6 +144,90 @@ def test_models_are_timed_in_turns_for_as_long_as_allowed(monkeypatch, whole, ke
     counted += [4 * n_warm + 1 + run for run in range(2 * n_cold)]
     slower = 1 + np.array(counted) / 10_000
     assert found == pytest.approx(np.array([whole * slower[::2], kept * slower[1::2]]), rel=1e-6)
+
+
+@pytest.fixture
+def timed(monkeypatch):
+    """Let forests take 2 ms and 0.1 ms a tree; with ``n_jobs=2`` 8 ms and 0.05 ms a tree."""
+    clock, noise, predict = [0.0], np.random.default_rng(0), RandomForestClassifier.predict
+
+    def slow(model, rows):
+        base, each = (2e-3, 1e-4) if model.n_jobs in (None, 1) else (8e-3, 5e-5)
+        luck = 1 + noise.exponential(0.03) + 20 * (noise.random() < 0.1)  # and now and then a pause
+        clock[0] += (base + each * len(model.estimators_)) * luck
+        return predict(model, rows)
+
+    monkeypatch.setattr(RandomForestClassifier, "predict", slow)
+    monkeypatch.setattr(
+        "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: clock[0])
+    )
+    return clock
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """A forest of 60 trees."""
+    return RandomForestClassifier(60, max_depth=3, random_state=0).fit(X[FIT], Y[FIT])
+
+
+def test_equal_calls_keep_nearly_equal_numbers_within_a_latency(wide, timed):
+    sizes = [
+        len(prune(wide, X[CHOOSE], Y[CHOOSE], "best", max_latency=5e-3).member_indices)
+        for _ in range(3)
+    ]
+    # 30 trees take 5 ms; the median timing is 2 % longer.
+    assert all(26 <= size <= 30 for size in sizes)
+    assert max(sizes) - min(sizes) <= 3
+
+
+def test_latency_is_measured_with_the_jobs_of_the_model_and_told_from_a_single_one(wide, timed):
+    model = copy.copy(wide)
+    model.n_jobs = 2
+    message = (
+        r"With \d+ members one row takes 9\.\d+ ms by the model's n_jobs=2, and 5\.\d+ ms by "
+        r"n_jobs=1, with which max_latency=0.01 allows 60 members. Set n_jobs=1"
+    )
+    with pytest.warns(SecateursWarning, match=message):
+        pruning = prune(model, X[CHOOSE], Y[CHOOSE], "best", max_latency=0.01)
+    assert 30 <= len(pruning.member_indices) <= 40
+    assert pruning.estimator.n_jobs == model.n_jobs == 2
+    with pytest.raises(BudgetError, match=r"one takes 8\.\d+ ms; with n_jobs=1 in the model, 2\."):
+        prune(model, X[CHOOSE], Y[CHOOSE], "best", max_latency=7e-3)
+
+
+def test_preprocessing_is_told_from_members(wide, timed):
+    def slowly(rows):
+        timed[0] += 0.0167
+        return rows
+
+    model = make_pipeline(FunctionTransformer(slowly), wide)
+    found = prune(model, X[CHOOSE], Y[CHOOSE], "best", max_latency=0.0217).member_indices
+    assert 26 <= len(found) <= 30
+    message = (
+        r"max_latency=0.01: one takes 18\.\d+ ms, of which preprocessing takes 16\.7 ms. Allow"
+    )
+    with pytest.raises(BudgetError, match=message):
+        prune(model, X[CHOOSE], Y[CHOOSE], "best", max_latency=0.01)
+
+
+@pytest.mark.filterwarnings("ignore:keep=1")
+def test_a_latency_that_leaves_a_single_member_is_told(wide, timed):
+    message = r"max_latency=0.0022 leaves a single member: one takes 2\.\d+ ms, each further one"
+    with pytest.warns(SecateursWarning, match=message):
+        pruning = prune(wide, X[CHOOSE], Y[CHOOSE], "best", max_latency=2.2e-3)
+    assert len(pruning.member_indices) == 1
+
+
+def test_noise_never_makes_members_take_no_time():
+    noisy = Latency(np.array([1, 5, 25]), np.array([0.001, 0.001, 0.9]), 0.0, alike=True)
+    assert noisy.of(1) > 0
+    assert noisy.most(1e-9) == 0
+
+
+def test_members_of_several_kinds_are_timed_as_they_are():
+    sizes, seconds = np.array([1, 2, 3, 6]), np.array([1.0, 1.1, 9.0, 8.9])
+    mixed = Latency(sizes, seconds, 0.0, alike=False)
+    assert [mixed.most(limit) for limit in (0.9, 1.0, 8.9, 9.0)] == [0, 1, 2, 6]
 
 
 def test_a_model_alone_runs_once_before_it_is_timed(monkeypatch):

@@ -1,11 +1,13 @@
 """The number of members that meets a budget, and how size and latency are measured."""
 
+import copy
 import math
 import pickle
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,15 @@ from secateurs._text import counted
 from secateurs.ensembles import CORRECTS, Ensemble
 from secateurs.evaluation._cost_rules import largest
 from secateurs.evaluation._curves import score
+from secateurs.evaluation._latency import Latency
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import Floats
-from secateurs.exceptions import BudgetError, InputError
+from secateurs.exceptions import BudgetError, InputError, SecateursWarning
 from secateurs.outputs._predictions import Predictions
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+
+Served = Callable[[int], tuple[list[int], Ensemble]]  # first members, and an ensemble to slice
 
 
 @dataclass(frozen=True)
@@ -160,25 +165,105 @@ class Sizes:
 
     def _largest(self, name: str, budget: Budget) -> int:
         """Return the largest size within a limit."""
-
-        def meets(some: list[int]) -> bool:
-            members, weights = self.chosen(len(some))
-            if weights is None:
-                weights = self.problem.found_weights(members)
-            return takes(name, self.problem, members, weights) <= getattr(budget, name)
-
-        found = largest(range(self.problem.n_members), meets)
+        found = most_within(name, self.problem, budget, self.problem.n_members, self._served)
         if found == 0:
             raise not_met(name, self.problem, budget, self.members(1))
         return found
 
+    def _served(self, n_keep: int) -> tuple[list[int], Ensemble]:
+        """Return the members that the pruner keeps, and the ensemble with the weights they have."""
+        members, weights = self.chosen(n_keep)
+        if weights is None:
+            weights = self.problem.found_weights(members)
+        return members, weighted(self.problem.ensemble, members, weights)
 
-def takes(name: str, problem: Problem, members: list[int], weights: Floats | None = None) -> float:
-    """Return what members take of what a limit is about: bytes, or seconds."""
-    ensemble = weighted(problem.ensemble, members, weights)
+
+def most_within(
+    name: str,
+    problem: Problem,
+    budget: Budget,
+    n_members: int,
+    served: Served,
+) -> int:
+    """Return the most members, of the first 1, 2, …, that are within a limit."""
+    limit = getattr(budget, name)
     if name == "max_bytes":
-        return n_bytes(ensemble, members)
-    return latency(predictor(ensemble, members), _safe_indexing(problem.X, [0]))
+
+        def meets(some: list[int]) -> bool:
+            members, ensemble = served(len(some))
+            return n_bytes(ensemble, members) <= limit
+
+        return largest(range(n_members), meets)
+    own, alone = latencies(problem, n_members, served)
+    found = own.most(limit)
+    if found and alone is not None and alone.of(found) < 0.9 * own.of(found):
+        warn(
+            f"With {counted(found, 'member')} one row takes {shown_seconds(own.of(found))} by the "
+            f"model's n_jobs={own_jobs(problem.ensemble)}, and {shown_seconds(alone.of(found))} by "
+            f"n_jobs=1, with which {{max_latency}} allows {counted(alone.most(limit), 'member')}. "
+            "Set n_jobs=1 in the model, and prune again.",
+            max_latency=limit,
+        )
+    elif found == 1 < n_members:
+        warn(
+            f"{{max_latency}} leaves a single member: {_parts(own)}, each further one takes "
+            f"{shown_seconds(own.per_member)}. Allow more.",
+            max_latency=limit,
+        )
+    return found
+
+
+def latencies(problem: Problem, n_members: int, served: Served) -> tuple[Latency, Latency | None]:
+    """Measure how long one row takes, with the model's own ``n_jobs``, and with 1 if that differs.
+
+    All are timed in turns, so that other work on the machine slows them alike.
+    """
+    ensemble = problem.ensemble
+    alike = len({type(member) for member in ensemble.members}) == 1
+    spaced = np.geomspace(1, n_members, 5 if alike else 12)
+    sizes = np.unique(spaced.round().astype(np.intp))
+    sets = [served(int(size)) for size in sizes]
+    predicts = [predictor(of_some, some) for some, of_some in sets]
+    if own_jobs(ensemble) != 1:
+        predicts += [predictor(_with_one_job(of_some), some) for some, of_some in sets]
+    if ensemble.pipelines:
+        predicts.append(partial(_transform, ensemble))
+    medians = np.median(timings(predicts, _safe_indexing(problem.X, [0]), 0.2), axis=1)
+    preparing = float(medians[-1]) if ensemble.pipelines else 0.0
+    both = medians[: len(predicts) - bool(ensemble.pipelines)].reshape(-1, len(sizes))
+    found = [Latency(sizes, seconds, preparing, alike) for seconds in both]
+    return found[0], found[1] if len(found) > 1 else None
+
+
+def _with_one_job(ensemble: Ensemble) -> Ensemble:
+    changed = copy.copy(ensemble)
+    changed.model = copy.copy(ensemble.model)
+    changed.model.n_jobs = 1
+    return changed
+
+
+def own_jobs(ensemble: Ensemble) -> int:
+    """Return the ``n_jobs`` that the model itself predicts with."""
+    return getattr(ensemble.model, "n_jobs", None) or 1
+
+
+def _transform(ensemble: Ensemble, X: Any) -> Any:
+    for pipeline in ensemble.pipelines:
+        X = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+    return X
+
+
+def _parts(latency: Latency) -> str:
+    """Return what one member takes, and what of that is for the steps before it."""
+    whole = f"one takes {shown_seconds(latency.of(1))}"
+    if latency.preparing == 0:
+        return whole
+    return f"{whole}, of which preprocessing takes {shown_seconds(latency.preparing)}"
+
+
+def warn(message: str, **parameters: Any) -> None:
+    """Warn whoever called `secateurs.prune`."""
+    warnings.warn(SecateursWarning(message, **parameters), stacklevel=6)
 
 
 def weighted(ensemble: Ensemble, members: Sequence[int], weights: Floats | None) -> Ensemble:
@@ -197,18 +282,21 @@ def not_met(name: str, problem: Problem, budget: Budget, first: Sequence[int] = 
     """
     limit = getattr(budget, name)
     if name == "max_latency":
-        reached = f"one takes {shown_seconds(takes(name, problem, list(first or [0])))}"
+        own, alone = latencies(problem, 1, lambda _: (list(first or [0])[:1], problem.ensemble))
+        reached = _parts(own)
+        if alone is not None and alone.of(1) < own.of(1):
+            reached += f"; with n_jobs=1 in the model, {shown_seconds(alone.of(1))}"
     elif name == "max_cost":
         cheapest = float(np.asarray(budget.cost, dtype=float).min())
         reached = f"the cheapest costs {rounded_up(cheapest, 6):.15g}"
     else:
-        alone = range(1 if problem.ensemble.staged else problem.n_members)
-        smallest = min(n_bytes(problem.ensemble, [one]) for one in alone)
+        single = range(1 if problem.ensemble.staged else problem.n_members)
+        smallest = min(n_bytes(problem.ensemble, [one]) for one in single)
         reached = f"the smallest takes {shown_bytes(smallest)}"
         if smallest <= limit:
-            own = shown_bytes(n_bytes(problem.ensemble, first))
+            taken = shown_bytes(n_bytes(problem.ensemble, first))
             return BudgetError(
-                f"The first member chosen does not meet {{{name}}}: it takes {own}, {reached}. "
+                f"The first member chosen does not meet {{{name}}}: it takes {taken}, {reached}. "
                 "Allow more, or give another pruner.",
                 **{name: limit},
             )

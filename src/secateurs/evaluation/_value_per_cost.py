@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from secateurs.evaluation._budget import Budget, not_met, takes
-from secateurs.evaluation._cost_rules import CostRules, Members, above, largest
+from secateurs.ensembles import Ensemble
+from secateurs.evaluation._budget import Budget, most_within, not_met
+from secateurs.evaluation._cost_rules import CostRules, Members, above
 from secateurs.evaluation._curves import Selection, with_members
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import Floats, ScoreCurve
@@ -134,11 +135,14 @@ def _within(rules: CostRules, limit: float, budget: Budget) -> dict[str, Members
     """Return what the rules find, cut to what the other limits allow."""
     found = rules.sets(limit)
     for name in _others(budget):
+        cut = {}
+        for rule, members in found.items():
 
-        def meets(members: Members, name: str = name) -> bool:
-            return takes(name, rules.problem, members) <= getattr(budget, name)
+            def served(size: int, members: Members = members) -> tuple[Members, Ensemble]:
+                return members[:size], rules.problem.ensemble
 
-        cut = {rule: members[: largest(members, meets)] for rule, members in found.items()}
+            size = most_within(name, rules.problem, budget, len(members), served)
+            cut[rule] = members[:size]
         found = {rule: members for rule, members in cut.items() if members}
         if not found:
             raise not_met(name, rules.problem, budget)
