@@ -45,7 +45,7 @@ def compare(
     X: Any = None,
     y: ArrayLike | None = None,
     methods: str | Iterable[str | BasePruner] = "all",
-    keep: float | Sequence[float] = (0.05, 0.1, 0.2),
+    keep: float | str | Sequence[float | str] = (0.05, 0.1, 0.2),
     *,
     X_test: Any = None,
     y_test: ArrayLike | None = None,
@@ -79,8 +79,8 @@ def compare(
         Short names, as of `all_pruners`, or pruners. Random members are always added, as the
         floor. Given by name, ``"sep"`` makes at most 2000 rounds and ``"pep"`` 50; for more, give
         ``PEP(n_iterations=…)``.
-    keep : int, float or sequence of these, default=(0.05, 0.1, 0.2)
-        Numbers of members to keep: counts, or fractions of the ensemble.
+    keep : int, float, str or sequence of these, default=(0.05, 0.1, 0.2)
+        Numbers of members to keep: counts, or fractions of the ensemble, such as 0.1 or "10%".
     X_test, y_test : array-like, optional
         Rows to judge on; for predictions, predictions of all members on other rows.
     diversity_weight : float or "auto", default=0.5
@@ -145,7 +145,7 @@ def compare(
             f"There is nothing to compare: of {type(problem.ensemble.model).__name__} only the "
             f"first rounds can be kept, as {CORRECTS}. Use prune."
         )
-    wanted = [keep] if is_number(keep) else list(keep)  # type: ignore[arg-type]
+    wanted = [keep] if is_number(keep) or isinstance(keep, str) else list(keep)  # type: ignore[arg-type]
     sizes = sorted({resolve_keep(size, problem.n_members) or 1 for size in wanted})
     if not sizes:
         raise InputError(

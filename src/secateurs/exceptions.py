@@ -134,10 +134,15 @@ def import_extra(module: str, extra: str, doing: str) -> Any:
 def unknown_name(parameter: str, value: Any, names: Iterable[str]) -> InputError:
     """Return the error for a parameter that is none of some names; it suggests close ones."""
     known = list(names)
-    near = difflib.get_close_matches(str(value).lower(), known, n=3)
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     allowed = f"Give one of: {', '.join(known)}."
+    hint = similar(str(value), known)
     return InputError(f"{{{parameter}}} is unknown.{hint} {allowed}", **{parameter: value})
+
+
+def similar(word: str, names: Iterable[str]) -> str:
+    """Return a question after the names that a word is close to, with a space before it, if any."""
+    near = difflib.get_close_matches(word.lower(), list(names), n=3)
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 # What a fitted model raises whose state makes no sense, such as a changed one.

@@ -41,11 +41,11 @@ def prune(
     X: Any = None,
     y: ArrayLike | None = None,
     pruner: str | BasePruner | None = None,
-    keep: int | float | None = None,
+    keep: int | float | str | None = None,
     *,
-    tolerance: float | None = None,
-    max_bytes: float | None = None,
-    max_latency: float | None = None,
+    tolerance: float | str | None = None,
+    max_bytes: float | str | None = None,
+    max_latency: float | str | None = None,
     cost: ArrayLike | None = None,
     max_cost: float | None = None,
     vote: str = "auto",
@@ -83,19 +83,19 @@ def prune(
         A method by its short name (`all_pruners`), a pruner, or any scikit-learn selector; "auto"
         tries several methods and takes the one that does best on rows held out. By default
         "comep"; of regressors, which it cannot prune, "joint"; of boosted models, "es".
-    keep : int or float, optional
-        Number of members to keep: a count, or a fraction of the ensemble. Without it and without
-        a budget, the pruner's own default; for boosted models, a ``tolerance`` of 0.005.
-    tolerance : float, optional
+    keep : int, float or str, optional
+        Number of members to keep: a count, or a fraction such as 0.1 or "10%". Without it and
+        without a budget, the pruner's own default; for boosted models, a ``tolerance`` of 0.005.
+    tolerance : float or str, optional
         Instead of ``keep``: keep the smallest sub-ensemble whose score on rows held out is at
-        most this much below that of the whole ensemble. Members are chosen on four fifths of the
-        rows and scored on the fifth, five times. Of a boosted model, the shortest prefix from
-        which on no longer one scores less.
-    max_bytes : float, optional
-        Instead of ``keep``: keep the largest sub-ensemble whose pickle has at most this size.
-    max_latency : float, optional
+        most this much, such as 0.005 or "0.5%", below that of the whole ensemble. Members are
+        chosen on four fifths of the rows and scored on the fifth, five times. Of a boosted model,
+        the shortest prefix from which on no longer one scores less.
+    max_bytes : float or str, optional
+        Instead of ``keep``: keep the largest sub-ensemble with a pickle of this size, or "20MB".
+    max_latency : float or str, optional
         Instead of ``keep``: keep the largest sub-ensemble that predicts one row within this many
-        seconds, as measured.
+        seconds, or such as "10ms", by a line through timings with the model's own ``n_jobs``.
     cost, max_cost : array-like of shape (n_members,) and float, optional
         Instead of ``keep``: the cost of each member, and the total that the members kept may cost.
         Members are chosen by gain per cost, by gain, or in the method's order, whichever does best

@@ -13,7 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitted_models import CHOOSE, CODES, FIT, X, Y
 from secateurs import COMEP, collect_votes, make_pruner, prune
-from secateurs.evaluation._budget import shown_bytes, timings
+from secateurs._units import shown_bytes
+from secateurs.evaluation._budget import timings
 from secateurs.evaluation._latency import Latency
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
 from secateurs.outputs._folds import folds

@@ -14,19 +14,16 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from secateurs import __version__
+from secateurs import __version__, _units
 from secateurs._methods import METHODS
 from secateurs._text import sha256
+from secateurs._units import Quantity, read_keep
 from secateurs.commands._columns import ColumnType
 from secateurs.commands._errors import spelling_options
 from secateurs.commands._output import Output
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
-
-_BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
-_BYTES |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
-_SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 class Keep(click.ParamType):  # type: ignore[type-arg]
@@ -38,42 +35,34 @@ class Keep(click.ParamType):  # type: ignore[type-arg]
         """Read ``50``, ``0.1`` or ``10%``."""
         if isinstance(value, (int, float)):
             return value
-        if re.fullmatch(r"\d{1,9}", value) and int(value) > 0:
-            return int(value)
-        if found := re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%", value):
-            fraction = float(found[1]) / 100
-        else:
-            fraction = float(value) if re.fullmatch(r"\d?\.\d{1,15}", value) else 0.0
-        if not 0 < fraction <= 1:
+        if (found := read_keep(value)) is None:
             self.fail(
                 f"{value!r} is not a valid number of members. Give a count such as 50, or a "
                 "fraction such as 0.1 or 10%."
             )
-        return fraction
+        return found
 
 
-class Quantity(click.ParamType):  # type: ignore[type-arg]
+class Amount(click.ParamType):  # type: ignore[type-arg]
     """A number with a unit; ``shown`` is the unit to print it in."""
 
-    def __init__(self, name: str, units: dict[str, float], example: str, shown: str) -> None:
-        self.name = name
-        self.units = units
-        self.example = example
+    def __init__(self, quantity: Quantity, shown: str = "") -> None:
+        self.name = quantity.name.upper()
+        self.quantity = quantity
         self.shown = shown
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """Read a number and its unit."""
         if isinstance(value, (int, float)):
             return value
-        found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*(\w*)", value)
-        if not found or found[2].lower() not in self.units:
-            kind = self.name.lower()
-            self.fail(f"{value!r} is not a valid {kind}. Give one such as {self.example}.")
-        return float(found[1]) * self.units[found[2].lower()]
+        if (found := self.quantity.read(value)) is None:
+            name, examples = self.quantity.name, self.quantity.examples
+            self.fail(f"{value!r} is not a valid {name}. Give one such as {examples}.")
+        return found
 
     def spelled(self, value: float) -> str:
         """Return a number with its unit, as it can be typed."""
-        return f"{value / self.units[self.shown]:.15g}{self.shown}"
+        return f"{value / self.quantity.units[self.shown]:.15g}{self.shown}"
 
 
 class Weight(click.ParamType):  # type: ignore[type-arg]
@@ -136,8 +125,9 @@ def suggest(value: str, names: Iterable[str]) -> str:
 _SUMMARIES = {name: method.summary for name, method in METHODS.items()}
 PATH = click.Path(path_type=Path)
 KEEP = Keep()
-SIZE = Quantity("SIZE", _BYTES, "5MB or 800kB", shown="")  # type: ignore[arg-type]
-LATENCY = Quantity("LATENCY", _SECONDS, "2ms or 0.5s", shown="ms")
+SIZE = Amount(_units.SIZE)
+LATENCY = Amount(_units.LATENCY, shown="ms")
+LOSS = Amount(_units.LOSS)
 WEIGHT = Weight()
 METHOD = Name("method", _SUMMARIES)
 METHOD_OR_AUTO = Name(
@@ -146,7 +136,10 @@ METHOD_OR_AUTO = Name(
 
 
 class Option(click.Option):
-    """An option with aliases: older names, accepted but neither shown in help nor completed."""
+    """An option with aliases, accepted but neither shown in help nor completed.
+
+    Older names are, and the name of the parameter in Python as it is: ``--max_bytes``.
+    """
 
     def __init__(self, *args: Any, aliases: Iterable[str] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -155,7 +148,8 @@ class Option(click.Option):
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         """Let the parser know the aliases too."""
         shown = self.opts
-        self.opts = [*shown, *self.aliases]
+        in_python = [f"--{name[2:].replace('-', '_')}" for name in shown if "-" in name[2:]]
+        self.opts = [*shown, *in_python, *self.aliases]
         super().add_to_parser(parser, ctx)
         self.opts = shown
 

@@ -14,6 +14,7 @@ from secateurs.commands._errors import Refusal
 from secateurs.commands._options import (
     KEEP,
     LATENCY,
+    LOSS,
     N_JOBS,
     RANDOM_STATE,
     SIZE,
@@ -107,7 +108,7 @@ class Limits:
 
     def apply(self, board: Any) -> Any:
         """Return the rows of a leaderboard that meet the limits."""
-        from secateurs.evaluation._budget import rounded_up, shown_bytes, shown_seconds
+        from secateurs._units import rounded_up, shown_bytes, shown_seconds
 
         meets = board["members"] > 0
         others = board[board["members"] < board["members"].max()]
@@ -262,9 +263,8 @@ METHOD_OPTIONS = bundled(
 _LIMIT_OPTIONS = (
     option(
         "--tolerance",
-        type=click.FloatRange(0),
-        metavar="LOSS",
-        help="Maximum loss of accuracy, or of --scoring, on held-out rows, such as 0.01.",
+        type=LOSS,
+        help="Maximum loss of accuracy, or of --scoring, on held-out rows, such as 0.01 or 1%.",
     ),
     option(
         "--max-bytes",

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from secateurs._methods import default
-from secateurs._text import columns, one_line, signed
+from secateurs._text import columns, counted, one_line, signed
 from secateurs.commands._inputs import Inputs, check_files, read_inputs
 from secateurs.commands._options import (
     DRY_RUN,
@@ -129,7 +129,7 @@ def prune(
     size.check_result(n_kept, problem.n_members, score)
     reason = f": {pruning.by_cost.remark}" if pruning.by_cost else size.reason(score)
     again = ", and refitted them" if refit else ", with weights" * (pruning.weights is not None)
-    out.note(f"{_label(pruning)} kept {n_kept:,} members{reason}{again}")
+    out.note(f"{_label(pruning)} kept {counted(n_kept, 'member')}{reason}{again}")
     out.detail(f"in the order of choice: {', '.join(_named(pruning))}")
     with out.progress("measuring"):
         served = pruning.problem

@@ -319,7 +319,7 @@ def method_for(
     problem: Problem,
     pruner: str | BasePruner | None,
     parameters: Mapping[str, Any],
-    keep: int | float | None,
+    keep: int | float | str | None,
     rng: np.random.RandomState,
 ) -> BasePruner:
     """Return the pruner to fit, with the random state where it takes one."""
@@ -342,7 +342,9 @@ def method_for(
     return method.seed(rng.randint(2**31)) if hasattr(method, "random_state") else method
 
 
-def _best_method(problem: Problem, keep: int | float, rng: np.random.RandomState) -> BasePruner:
+def _best_method(
+    problem: Problem, keep: int | float | str, rng: np.random.RandomState
+) -> BasePruner:
     """Return the method that does best on rows held out, by the score that matters."""
     n_keep = resolve_keep(keep, problem.n_members)
     parts = list(Split(problem, rng).parts())

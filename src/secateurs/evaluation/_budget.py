@@ -1,7 +1,6 @@
 """The number of members that meets a budget, and how size and latency are measured."""
 
 import copy
-import math
 import pickle
 import time
 import warnings
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
 from secateurs._text import counted
+from secateurs._units import LATENCY, LOSS, SIZE, rounded_up, shown_bytes, shown_seconds
 from secateurs.ensembles import CORRECTS, Ensemble
 from secateurs.evaluation._cost_rules import largest
 from secateurs.evaluation._curves import score
@@ -25,6 +25,9 @@ from secateurs.exceptions import BudgetError, InputError, SecateursWarning
 from secateurs.outputs._predictions import Predictions
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+from secateurs.pruners._parameters import is_number
+
+_QUANTITIES = {"tolerance": LOSS, "max_bytes": SIZE, "max_latency": LATENCY}
 
 Served = Callable[[int], tuple[list[int], Ensemble]]  # first members, and an ensemble to slice
 
@@ -33,11 +36,15 @@ Served = Callable[[int], tuple[list[int], Ensemble]]  # first members, and an en
 class Budget:
     """Limits of a sub-ensemble: its cost, or its loss of accuracy; see `secateurs.prune`."""
 
-    tolerance: float | None = None
-    max_bytes: float | None = None
-    max_latency: float | None = None
+    tolerance: Any = None  # a number, or text that becomes one
+    max_bytes: Any = None
+    max_latency: Any = None
     cost: ArrayLike | None = None
     max_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, quantity in _QUANTITIES.items():
+            object.__setattr__(self, name, quantity.of(name, getattr(self, name)))
 
     @property
     def is_set(self) -> bool:
@@ -48,9 +55,10 @@ class Budget:
         """Refuse budgets that make no sense."""
         for name in ("tolerance", "max_bytes", "max_latency", "max_cost"):
             value = getattr(self, name)
-            if value is not None and not value >= 0:
+            if value is not None and not (is_number(value) and value >= 0):
+                text = f", or text such as {_QUANTITIES[name].examples}" * (name in _QUANTITIES)
                 raise InputError(
-                    f"{{{name}}} is not a valid budget. Give a number of 0 or more.",
+                    f"{{{name}}} is not a valid budget. Give a number of 0 or more{text}.",
                     **{name: value},
                 )
         if (self.cost is None) != (self.max_cost is None):
@@ -303,36 +311,6 @@ def not_met(name: str, problem: Problem, budget: Budget, first: Sequence[int] = 
     return BudgetError(
         f"Not even one member meets {{{name}}}: {reached}. Allow more.", **{name: limit}
     )
-
-
-def shown_bytes(value: float) -> str:
-    """Return a number of bytes with its unit, rounded up: what it says is enough.
-
-    Examples
-    --------
-    >>> from secateurs.evaluation._budget import shown_bytes
-    >>> shown_bytes(71), shown_bytes(1_234_001)
-    ('71 B', '1.24 MB')
-    """
-    size = next((size for size in _UNITS if value >= size), 1)
-    return f"{rounded_up(value / size):.15g} {_UNITS.get(size, 'B')}"
-
-
-def shown_seconds(value: float) -> str:
-    """Return seconds as milliseconds, rounded up."""
-    return f"{rounded_up(1e3 * value):.15g} ms"
-
-
-def rounded_up(value: float, digits: int = 3) -> float:
-    """Return a number rounded up to so many digits."""
-    if not 0 < value < np.inf:
-        return float(value)
-    places = digits - 1 - math.floor(math.log10(value))
-    scaled = math.ceil(round(value * 10.0**places, 6))
-    return scaled / 10.0**places
-
-
-_UNITS = {10**9: "GB", 10**6: "MB", 10**3: "kB"}
 
 
 def n_bytes(ensemble: Ensemble, members: Sequence[int]) -> int:

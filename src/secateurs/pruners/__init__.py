@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from secateurs._methods import METHODS
+from secateurs._text import listed
+from secateurs.exceptions import InputError, similar
 from secateurs.pruners._base import BasePruner as BasePruner
 from secateurs.pruners._parameters import check_option
 from secateurs.pruners._selector import SelectorPruner as SelectorPruner
@@ -81,7 +83,16 @@ def make_pruner(name: str, **parameters: Any) -> BasePruner:
     """
     key = name.lower() if isinstance(name, str) else name
     check_option("pruner", key, METHODS)
-    return METHODS[key].load()(**parameters)
+    kind = METHODS[key].load()
+    takes = kind._get_param_names()
+    for wrong in parameters:
+        if wrong not in takes:
+            raise InputError(
+                f"{{pruner}} takes no parameter {wrong!r}.{similar(wrong, takes)} It takes: "
+                f"{listed(takes)}.",
+                pruner=key,
+            )
+    return kind(**parameters)
 
 
 def __getattr__(name: str) -> Any:

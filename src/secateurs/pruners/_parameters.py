@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from secateurs._units import read_keep
 from secateurs.exceptions import InputError, unknown_name
 
 
@@ -14,12 +15,14 @@ def resolve_keep(keep: Any, n_members: int, may_decide: bool = False) -> int | N
 
     A fraction of n members is ``max(1, round(fraction · n))``.
     """
-    allowed = f"Give a count up to {n_members}, or a fraction in (0, 1]"
+    allowed = f"Give a count up to {n_members}, or a fraction in (0, 1] such as 0.1 or '10%'"
     allowed += ", or None to let the method decide." if may_decide else "."
     if keep is None and may_decide:
         return None
-    if not is_number(keep):
+    read = read_keep(keep) if isinstance(keep, str) else keep
+    if not is_number(read):
         raise InputError(f"{{keep}} is not a valid count or fraction. {allowed}", keep=keep)
+    keep = read
     if is_whole(keep):
         if keep < 1:
             raise InputError(f"{{keep}} keeps no member. {allowed}", keep=keep)
