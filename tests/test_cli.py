@@ -251,10 +251,8 @@ def test_a_reader_that_goes_away_is_no_fault():
     shell_line = f"{sys.executable} -m secateurs methods | head -c 1"
     done = subprocess.run(shell_line, shell=True, capture_output=True, text=True, check=False)
     assert done.stdout == "n"
-    assert done.stderr in (
-        "",
-        "details of one: secateurs methods comep; to cite it: secateurs cite comep\n",
-    )
+    assert "Traceback" not in done.stderr
+    assert "details of one" in done.stderr or not done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")

@@ -12,8 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 import cases
 import naive
 from secateurs import COMEP, DREP, PEP, ReducedErrorPruner, all_pruners, compare, make_pruner, prune
-from secateurs._methods import floor
-from secateurs.comparison import WHOLE, Comparison, on_front
+from secateurs._methods import floors
+from secateurs.comparison import SINGLE, WHOLE, Comparison, on_front
+from secateurs.evaluation._auto import advised
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
 from secateurs.pruners._base import label_of
@@ -77,7 +78,7 @@ def test_methods_choose_as_they_do_by_themselves(tested, forest):
 def test_change_and_interval_are_of_paired_rows(tested, forest):
     board = tested.leaderboard()
     before = forest.predict(X[TEST]) == Y[TEST]
-    for name in ("re", "best", floor()):
+    for name in ("re", "best", *floors()):
         after = tested.pruning(name, 3).estimator.predict(X[TEST]) == Y[TEST]
         differences = after.astype(float) - before
         error = differences.std() / math.sqrt(len(differences))
@@ -122,17 +123,34 @@ def test_a_front_by_hand():
     assert on_front(cost, accuracy) == [False, True, False, True, True, False]
 
 
-def test_the_best_has_the_fewest_members_within_a_standard_error(tested):
+def test_the_best_is_the_smallest_within_the_tolerance_or_else_the_best_of_what_auto_takes(tested):
     board = tested.leaderboard()
-    lines = board[~board["method"].isin([WHOLE, floor()])]
-    top = lines.iloc[0]
-    within = lines[lines["accuracy"] >= top["accuracy"] - top["standard_error"]]
-    fewest = within[within["members"] == within["members"].min()]
     method, keep = tested.best
-    line = line_of(board, method, keep)
-    assert line["members"] == within["members"].min() < top["members"]
-    assert line["accuracy"] == fewest["accuracy"].max()
+    assert method not in {WHOLE, SINGLE, *floors()}
+    own = line_of(board, method, keep)
+    if own["change"] >= -0.005 - 1e-12:
+        smaller = [size for size in tested.sizes if size < keep]
+        taken = [advised(tested, [n for n in tested.curves if n != SINGLE], s) for s in smaller]
+        for name, size in zip(taken, smaller):
+            assert line_of(board, name, size)["change"] < -0.005
     assert tested.pruning().pruner.get_params()["keep"] == keep
+
+
+def test_advice_says_what_to_take_in_one_line(tested):
+    method, keep = tested.best
+    line = line_of(tested.leaderboard(), method, keep)
+    told = tested.advice
+    assert told.startswith(f"take {method}, {line['members']} members: accuracy ")
+    assert f"{line['accuracy']:.3f}" in told
+    assert told.endswith(f"all 20; {20 / line['members']:.3g} × smaller")
+    assert "\n" not in told
+
+
+def test_what_every_method_must_beat_is_always_there(forest):
+    found = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], keep=4, random_state=0).leaderboard()
+    assert set(found["method"]) == {"re", SINGLE, WHOLE, *floors()}
+    (members,) = found[found["method"] == SINGLE]["members"]
+    assert members == 1
 
 
 def test_cross_fitting_chooses_on_four_fifths_and_judges_on_the_fifth(forest):

@@ -18,7 +18,7 @@ from secateurs.outputs._folds import folds
 @pytest.mark.parametrize("name", MODELS)
 def test_the_members_are_those_the_pruner_chooses_from_the_votes(fitted, name):
     model = fitted[name]
-    pruning = prune(model, X[CHOOSE], Y[CHOOSE], keep=3)
+    pruning = prune(model, X[CHOOSE], Y[CHOOSE], "comep", keep=3)
     votes = collect_votes(model, X[CHOOSE]).tolist()
     expected = naive.comep(votes, Y[CHOOSE].tolist(), 3, 0.5, "spread")
     assert pruning.member_indices.tolist() == expected
@@ -32,16 +32,16 @@ def test_lists_dicts_and_tables_of_predictions_are_pruned_alike(fitted):
     table = np.stack([model.predict(X[CHOOSE]) for model in models], axis=1)
     frame = pd.DataFrame(table, columns=list("abcd"))
     for given in (models, named):
-        pruning = prune(given, X[CHOOSE], Y[CHOOSE], keep=2)
+        pruning = prune(given, X[CHOOSE], Y[CHOOSE], "comep", keep=2)
         assert len(pruning.members) == 2
         assert type(pruning.members) is type(given)
         assert pruning.estimator.predict(X[TEST]).shape == (200,)
-    by_votes = prune(table, y=Y[CHOOSE], keep=2)
+    by_votes = prune(table, None, Y[CHOOSE], "comep", keep=2)
     assert by_votes.member_indices.tolist() == pruning.member_indices.tolist()
     assert (by_votes.estimator == table[:, np.sort(by_votes.member_indices)]).all()
-    by_frame = prune(frame, y=Y[CHOOSE], keep=2)
+    by_frame = prune(frame, None, Y[CHOOSE], "comep", keep=2)
     assert sorted(by_frame.estimator.columns) == sorted(by_frame.member_names)
-    assert prune(table.tolist(), y=Y[CHOOSE], keep=2).member_indices.tolist() == (
+    assert prune(table.tolist(), None, Y[CHOOSE], "comep", keep=2).member_indices.tolist() == (
         pruning.member_indices.tolist()
     )
 
@@ -107,10 +107,18 @@ def test_the_automatic_method_is_one_of_ours_and_repeatable(forest):
     )
     assert repr(first.pruner) == repr(second.pruner)
     assert len(first.member_indices) == 5
-    by_default = prune(forest, X[CHOOSE], Y[CHOOSE], "auto", random_state=1)
-    assert len(by_default.member_indices) == round(0.1 * 25)
-    with pytest.raises(InputError, match="takes no parameters, but got backfit"):
-        prune(forest, X[CHOOSE], Y[CHOOSE], "auto", backfit=True)
+    by_default = prune(forest, X[CHOOSE], Y[CHOOSE], random_state=1)
+    within = prune(forest, X[CHOOSE], Y[CHOOSE], "auto", tolerance=0.005, random_state=1)
+    assert by_default.member_indices.tolist() == within.member_indices.tolist()
+    assert by_default.tolerance == 0.005
+
+
+def test_parameters_without_a_method_take_one_that_has_them(forest):
+    assert isinstance(prune(forest, X[CHOOSE], Y[CHOOSE], diversity_weight=0.1).pruner, COMEP)
+    by_name = prune(forest, X[CHOOSE], Y[CHOOSE], "auto", backfit=True).pruner
+    assert repr(by_name).startswith("ReducedErrorPruner(backfit=True")
+    with pytest.raises(InputError, match="takes no method that has nonsense"):
+        prune(forest, X[CHOOSE], Y[CHOOSE], nonsense=1)
 
 
 def test_automatic_choices_work_with_out_of_bag_votes(forest):
@@ -120,7 +128,7 @@ def test_automatic_choices_work_with_out_of_bag_votes(forest):
 
 
 def test_a_pruning_shows_itself(forest):
-    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "comep", keep=3)
     assert repr(pruning).startswith("Pruning(RandomForestClassifier: 3 of 25 members kept by COMEP")
     page = pruning._repr_html_()
     assert len(page) < 60_000
@@ -134,7 +142,7 @@ def test_foreign_names_are_escaped_in_notebooks():
 
 
 def test_the_provenance_is_plain(forest):
-    note = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3, random_state=0).provenance()
+    note = prune(forest, X[CHOOSE], Y[CHOOSE], "comep", 3, random_state=0).provenance()
     assert note["method"] == "COMEP"
     assert note["parameters"]["keep"] == 3
     assert len(note["members"]) == len(note["scores"]) == 3
@@ -175,9 +183,11 @@ def test_an_executor_chooses_the_same_members_and_tells_how_far_it_is(forest):
     told = []
     with ThreadPoolExecutor(2) as pool:
         shared = prune(
-            forest, *rows, keep=5, executor=pool, callback=lambda *step: told.append(step[:2])
+            forest, *rows, "comep", 5, executor=pool, callback=lambda *step: told.append(step[:2])
         )
         with pytest.raises(InputError, match=r"EPFD\(KappaPruner"):
             prune(forest, *rows, "kp", 5, executor=pool)
-    assert shared.member_indices.tolist() == prune(forest, *rows, keep=5).member_indices.tolist()
+    assert (
+        shared.member_indices.tolist() == prune(forest, *rows, "comep", 5).member_indices.tolist()
+    )
     assert told == [(step, 5) for step in range(1, 6)]

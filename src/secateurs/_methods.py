@@ -75,6 +75,9 @@ class Method:
         return getattr(import_module(self.home), self.pruner)
 
 
+AUTO = "auto"  # the default: the method that is likely best
+DEFAULT_TOLERANCE = 0.005  # of the score on rows held out, where neither size nor budget is given
+
 _PAIRS = "pairs of members, each over d rows"
 _LABELS_OR_NUMBERS = ("labels", "numbers")
 _ALL_OUTPUTS = ("labels", "probabilities", "numbers")
@@ -260,6 +263,7 @@ METHODS = {
             "nothing",
             Facts(outputs=_LABELS_OR_NUMBERS, needs_y=False, is_nested=True),
             beside=None,
+            is_floor=True,
             style=Style("amber", (1, 4), "p"),
         ),
         Method(
@@ -305,14 +309,9 @@ def methods_for_numbers() -> list[str]:
     return [name for name, method in METHODS.items() if "numbers" in method.facts.outputs]
 
 
-def default(numbers: bool) -> str:
-    """Return the name of the method that prunes where none is given: of labels, or of numbers."""
-    return "joint" if numbers else "comep"
-
-
-def floor() -> str:
-    """Return the name of the method that every other one must beat."""
-    return next(method.name for method in METHODS.values() if method.is_floor)
+def floors() -> list[str]:
+    """Return the names of the methods that every other one must beat: they look at nothing."""
+    return [method.name for method in METHODS.values() if method.is_floor]
 
 
 def shown_beside() -> list[str]:

@@ -13,10 +13,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_random_state
 
-from secateurs._methods import floor
+from secateurs._methods import floors
 from secateurs._text import plain
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation._alternatives import Featured, named_pruners
+from secateurs.evaluation._auto import best_of, in_words
 from secateurs.evaluation._before_after import held_out_score
 from secateurs.evaluation._budget import latency, n_bytes, predictor, weighted
 from secateurs.evaluation._curves import (
@@ -32,11 +33,12 @@ from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import ScoreCurve
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
-from secateurs.pruners import BasePruner
+from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners._parameters import check_option, is_number, resolve_keep
 from secateurs.pruning import Pruning
 
 WHOLE = "all members"
+SINGLE = "single best"
 _SECONDS = 0.05  # spent on timing each sub-ensemble
 
 
@@ -76,9 +78,9 @@ def compare(
     y : array-like of shape (n_samples,)
         Their true labels.
     methods : "all", or list of str or pruner, default="all"
-        Short names, as of `all_pruners`, or pruners. Random members are always added, as the
-        floor. Given by name, ``"sep"`` makes at most 2000 rounds and ``"pep"`` 50; for more, give
-        ``PEP(n_iterations=…)``.
+        Short names, as of `all_pruners`, or pruners. What every method must beat is always added:
+        random members, the first ones, and the best single member. Given by name, ``"sep"`` makes
+        at most 2000 rounds and ``"pep"`` 50; for more, give ``PEP(n_iterations=…)``.
     keep : int, float, str or sequence of these, default=(0.05, 0.1, 0.2)
         Numbers of members to keep: counts, or fractions of the ensemble, such as 0.1 or "10%".
     X_test, y_test : array-like, optional
@@ -120,9 +122,9 @@ def compare(
     >>> forest = RandomForestClassifier(20, random_state=0).fit(X[::2], y[::2])
     >>> comparison = compare(forest, X[1::2], y[1::2], ["comep", "re"], keep=[2, 5], random_state=0)
     >>> comparison
-    Comparison(RandomForestClassifier of 20 members: comep λ=0.5, re, random; 2 or 5 kept)
-    >>> len(comparison.leaderboard())  # three methods, two sizes, and all members
-    7
+    Comparison(RandomForestClassifier of 20 members: comep λ=0.5, re, es, random; 2 or 5 kept)
+    >>> len(comparison.leaderboard())  # four methods, two sizes; the best member, and all
+    10
     """
     rng = check_random_state(random_state)
     seed, seed_of_folds = (int(drawn) for drawn in rng.randint(2**31, size=2))
@@ -154,7 +156,8 @@ def compare(
     pruners, notes = named_pruners(methods, problem, diversity_weight, seed)
     split = Split(problem, seed_of_folds)
     choosers = {name: partial(choose, pruner, sizes, sizes[-1]) for name, pruner in pruners.items()}
-    curves = evaluate(split, choosers, sizes, callback)
+    choosers[SINGLE] = partial(choose, make_pruner("best", keep=1), [1], None)
+    curves = evaluate(split, choosers, [*sizes, 1], callback)
     return Comparison(split, curves, sizes, tuple(notes))
 
 
@@ -213,14 +216,22 @@ class Comparison(Evaluation):
 
     @property
     def best(self) -> tuple[str, int]:
-        """Method and size of the fewest members within a standard error of the best."""
-        lines = self._leaderboard
-        lines = lines[~lines["method"].isin([WHOLE, floor()])]
-        if lines.empty:
-            lines = self._leaderboard[self._leaderboard["method"] == floor()]
-        enough = lines[self.score].iloc[0] - lines["standard_error"].iloc[0] - 1e-12
-        line = lines[lines[self.score] >= enough].sort_values("members", kind="stable").iloc[0]
-        return str(line["method"]), int(line["keep"])
+        """Method and size to take: the fewest members within 0.005 of the score of all.
+
+        For each size the method that ``pruner="auto"`` would take of those compared. If no size is
+        that good, the one with the best score.
+        """
+        return self._best
+
+    @cached_property
+    def _best(self) -> tuple[str, int]:
+        names = [name for name in self.curves if name not in {*floors(), SINGLE}]
+        return best_of(self, names or [name for name in self.curves if name != SINGLE])
+
+    @property
+    def advice(self) -> str:
+        """What to take, in one line."""
+        return in_words(self, *self.best)
 
     def pruning(self, method: str | None = None, keep: int | None = None) -> Pruning:
         """Return the pruning of a line, chosen on all rows to choose on.
@@ -294,7 +305,8 @@ class Comparison(Evaluation):
     def _leaderboard(self) -> pd.DataFrame:
         lines = [self._line(WHOLE, self._whole(), self.problem.n_members)]
         for name, curve in self.curves.items():
-            lines += [self._line(name, curve, size) for size in self.sizes]
+            sizes = [1] if name == SINGLE else self.sizes
+            lines += [self._line(name, curve, size) for size in sizes]
         board = pd.DataFrame(lines)
         board["pareto"] = on_front(board[self.cost], board[self.score])
         order = [self.score, self.cost, "method"]
@@ -344,7 +356,7 @@ class Comparison(Evaluation):
         sizes = " or ".join(map(str, self.sizes))
         return (
             f"Comparison({model} of {self.problem.n_members} members: "
-            f"{', '.join(self.curves)}; {sizes} kept)"
+            f"{', '.join(name for name in self.curves if name != SINGLE)}; {sizes} kept)"
         )
 
     def _repr_html_(self) -> str:

@@ -29,6 +29,7 @@ from sklearn.utils.validation import (
 )
 
 from secateurs._labels import Array
+from secateurs._methods import AUTO
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import shuffled_by_class
 from secateurs.pruners._parameters import is_number
@@ -41,7 +42,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
     def __init__(  # noqa: PLR0917
         self,
         estimator: Any,
-        pruner: Any = None,
+        pruner: Any = AUTO,
         validation: Any = 0.2,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -163,8 +164,9 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
         An ensemble to fit: RandomForest, ExtraTrees, Bagging, Voting or AdaBoost classifier, a
         boosted one, or a pipeline that ends in one. A `sklearn.frozen.FrozenEstimator` is not
         fitted again, and all rows are used for pruning.
-    pruner : str or pruner, default=None
-        The method and its parameters, or its short name; None means ``COMEP()``.
+    pruner : str or pruner, default="auto"
+        The method and its parameters, or its short name, as for `prune`: by name, it keeps as few
+        members as ``tolerance=0.005`` allows.
     validation : float or "oob", default=0.2
         Fraction of the rows of each class that are held out for pruning; or "oob", to fit on all
         rows and prune by out-of-bag votes (forests and bagging with bootstrap).
@@ -246,8 +248,9 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
         An ensemble to fit: RandomForest, ExtraTrees, Bagging or Voting regressor, a boosted one, or
         a pipeline that ends in one. A `sklearn.frozen.FrozenEstimator` is not fitted again, and
         all rows are used for pruning.
-    pruner : str or pruner, default=None
-        The method and its parameters, or its short name; None means ``JointErrorPruner()``.
+    pruner : str or pruner, default="auto"
+        The method and its parameters, or its short name, as for `prune`: by name, it keeps as few
+        members as ``tolerance=0.005`` allows.
     validation : float or "oob", default=0.2
         Fraction of the rows that are held out for pruning, drawn at random; or "oob", to fit on
         all rows and prune by out-of-bag predictions (forests and bagging with bootstrap).

@@ -26,10 +26,10 @@ def address():
 @pytest.mark.parametrize(
     "words",
     [
-        ("-k", "4"),
+        ("-k", "4", "-p", "comep"),
         ("-k", "4", "-p", "domep"),
         ("-k", "4", "-p", "re", "--n-groups", "2"),
-        ("--tolerance", "0.02"),
+        ("--tolerance", "0.02", "-p", "comep"),
     ],
     ids=" ".join,
 )

@@ -35,9 +35,9 @@ def board_of(ended):
 def test_a_leaderboard_has_every_method_at_every_size(desk):
     ended = type_in("compare", *VOTES, "-k", "2", "-k", "25%", "--json")
     lines = board_of(ended)
-    assert {keep for _, keep in lines} == {2, 3, N_TREES}
+    assert {keep for _, keep in lines} == {1, 2, 3, N_TREES}
     names = {name.split()[0] for name, _ in lines}
-    assert names == {*METHODS, "all"}
+    assert names == {*METHODS, "all", "single"}
     accuracies = [line["accuracy"] for line in ended.json["leaderboard"]]
     assert accuracies == sorted(accuracies, reverse=True)
 
@@ -70,7 +70,7 @@ def test_a_leaderboard_as_a_table_and_as_a_file(desk):
     ended = type_in(*words)
     assert ended.out.splitlines()[0].split()[:4] == ["method", "members", "accuracy", "change"]
     frame = pd.read_csv("board.csv")
-    assert set(frame["method"]) == {"re", "kp", "random", "all members"}
+    assert set(frame["method"]) == {"re", "kp", "es", "random", "single best", "all members"}
     assert len(ended.out.splitlines()) == 1 + len(frame)
     assert "Judged by cross-fitting on 120 rows" in ended.err
     assert "wrote board.csv" in ended.err
@@ -93,7 +93,7 @@ def test_a_budget_leaves_the_lines_that_meet_it(desk):
 def test_a_budget_may_be_bytes_and_time(desk):
     words = ("compare", "forest.skops", "val.csv", "-t", TARGET, "-p", "comep", "-p", "re")
     lines = type_in(*words, "-k", "2", "-k", "6", "--max-bytes", "20kB", "--json").json
-    assert {line["keep"] for line in lines["leaderboard"]} == {2}
+    assert {line["keep"] for line in lines["leaderboard"]} == {1, 2}
     assert all(line["bytes"] <= 20_000 for line in lines["leaderboard"])
     ended = type_in(*words, "-k", "2", "--max-latency", "1us", "-q")
     assert ended.code == 5
@@ -103,8 +103,8 @@ def test_a_budget_may_be_a_total_cost(desk):
     (desk / "costs.txt").write_text("\n".join(["1", "2", "3"] * 4), "utf-8")
     words = ("compare", *VOTES, "-p", "best", "-k", "2", "-k", "6", "--cost", "costs.txt")
     lines = type_in(*words, "--max-cost", "6", "--json").json["leaderboard"]
-    assert {line["keep"] for line in lines} == {2}  # six members cost 9 or more
-    assert all(2 <= line["cost"] <= 6 for line in lines)
+    assert {line["keep"] for line in lines} == {1, 2}  # six members cost 9 or more
+    assert all(1 <= line["cost"] <= 6 for line in lines)
     assert type_in(*words, "--max-cost", "6").out.splitlines()[0].split()[-1] == "cost"
 
 
@@ -118,7 +118,7 @@ def test_a_comparison_can_be_tried_dry(desk):
 def test_groups_wrap_every_method(desk):
     words = ("compare", *VOTES, "-p", "kp", "-p", "comep", "-k", "3", "--n-groups", "2", "--json")
     names = {name for name, _ in board_of(type_in(*words))}
-    assert {name.split()[0] for name in names} == {"EPFD", "domep", "random", "all"}
+    assert {name.split()[0] for name in names} == {"EPFD", "domep", "es", "random", "single", "all"}
 
 
 def test_the_page_is_the_same_by_way_of_its_data(desk):
@@ -155,7 +155,7 @@ def test_inspecting_builds_nothing(desk):
 
 
 def test_inspecting_tells_whether_the_side_car_fits(desk):
-    assert type_in("prune", *ROWS, "-k", "3").code == 0
+    assert type_in("prune", *ROWS, "-p", "comep", "-k", "3").code == 0
     assert "describes this file; pruned by COMEP" in type_in("inspect", "forest-pruned.skops").out
     (desk / "forest-pruned.skops").write_bytes((desk / "forest.skops").read_bytes())
     assert "describes another file" in type_in("inspect", "forest-pruned.skops").out
@@ -222,7 +222,8 @@ def test_exported_models_are_checked_on_the_rows_given(desk, suffix):
 
 def test_methods_are_told_with_their_parameters(desk):
     listed = type_in("methods").out.splitlines()
-    assert [line.split()[0] for line in listed[1:]] == list(all_pruners())
+    assert [line.split()[0] for line in listed[1:]] == ["auto", *all_pruners()]
+    assert "the default" in listed[1]
     told = type_in("methods", "drep").out
     assert "rho=0.3" in told
     assert "secateurs cite drep" in told

@@ -72,7 +72,19 @@ def chosen(votes, y, *words):
     names = [f"m{member}" for member in range(votes.shape[1])]
     pd.DataFrame(votes, columns=names).assign(truth=y).to_csv("votes.csv", index=False)
     ended = type_in(
-        *("prune", "--predictions", "votes.csv", "--target", "truth", "-k", "4", "--json"), *words
+        *(
+            "prune",
+            "--predictions",
+            "votes.csv",
+            "--target",
+            "truth",
+            "-p",
+            "comep",
+            "-k",
+            "4",
+            "--json",
+        ),
+        *words,
     )
     assert ended.code == 0, ended.err
     return ended.json["members"]
@@ -128,6 +140,7 @@ def test_classes_of_a_model_beyond_two_to_the_53_stay_apart(desk):
         rows["y"] = [cast(label) for label in BEYOND[y[150:]]]
         rows.to_csv("rows.csv", index=False)
         words = ("prune", "beyond.skops", "rows.csv", "-t", "y", "-k", "4", "--json", "--force")
+        words += ("-p", "comep")
         assert type_in(*words).json["members"] == expected.member_indices_.tolist()
 
 

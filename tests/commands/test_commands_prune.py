@@ -61,7 +61,7 @@ def test_the_small_model_is_a_plain_forest_of_the_chosen_trees(desk):
 
 
 def test_the_side_car_says_what_it_was_made_from(desk):
-    type_in(*PRUNE, "-k", "4", "--test", "test.csv")
+    type_in(*PRUNE, "-p", "comep", "-k", "4", "--test", "test.csv")
     how = json.loads((desk / "forest-pruned.json").read_text())["provenance"]
     assert how["method"] == "COMEP"
     for name, file in (("model", "forest.skops"), ("data", "val.csv"), ("test", "test.csv")):
@@ -118,7 +118,7 @@ def test_ensembles_too_large_to_be_converted_have_no_size_in_onnx(desk):
 
 def test_without_test_rows_accuracy_is_cross_fitted(desk):
     """Said again: five parts by class, chosen on four, voted by probabilities on the fifth."""
-    ended = type_in(*PRUNE, "-k", "4", "--json")
+    ended = type_in(*PRUNE, "-p", "comep", "-k", "4", "--json")
     forest = load("forest.skops")
     votes, y = votes_and_labels(forest)
     X = pd.read_csv("val.csv").drop(columns=TARGET).to_numpy()
@@ -151,7 +151,8 @@ def test_without_test_rows_accuracy_is_cross_fitted(desk):
 def test_predictions_need_no_model(desk, suffix):
     votes, y = votes_and_labels(load("forest.skops"))
     target = () if suffix == "npz" else ("--target", "truth")
-    ended = type_in("prune", "--predictions", f"val-votes.{suffix}", *target, "-k", "5", "--json")
+    words = ("--predictions", f"val-votes.{suffix}", *target, "-p", "comep", "-k", "5")
+    ended = type_in("prune", *words, "--json")
     expected = COMEP(keep=5).fit(votes, y).member_indices_.tolist()
     assert ended.json["members"] == expected
     names = "member {}" if suffix == "npz" else "tree {}"
@@ -167,7 +168,7 @@ def test_arrays_of_any_kind_mean_the_same(desk, kind):
     kinds = {"bytes": np.array([b"a", b"b"]), "text": np.array(["a", "b"])}
     cast = kinds[kind].__getitem__ if kind in kinds else np.vectorize(np.dtype(kind).type)
     np.savez("votes.npz", votes=cast(votes), y=cast(y))
-    ended = type_in("prune", "--predictions", "votes.npz", "-k", "3", "--json")
+    ended = type_in("prune", "--predictions", "votes.npz", "-p", "comep", "-k", "3", "--json")
     assert ended.json["members"] == COMEP(keep=3).fit(votes, y).member_indices_.tolist()
 
 
@@ -287,7 +288,7 @@ def test_the_usual_tolerance_is_said(desk):
 def test_out_of_bag_votes_choose_on_the_training_rows(desk):
     X, y = make_rows(150, 0)
     X.assign(**{TARGET: y}).to_csv("train.csv", index=False)
-    plain = ("prune", "forest.skops", "train.csv", "-t", TARGET, "-k", "4")
+    plain = ("prune", "forest.skops", "train.csv", "-t", TARGET, "-p", "comep", "-k", "4")
     ended = type_in(*plain)
     assert "warning: These look like the rows the ensemble was trained on" in ended.err
     assert "give rows held out, or --oob" in ended.err.lower()

@@ -101,7 +101,7 @@ def test_methods_that_need_classes_are_refused_in_one_line(shop):
     assert ended.code == 3
     assert "COMEP needs classes, and these are numbers. For regression use" in ended.err
     assert "joint" in ended.err
-    words = refused(2, *PRUNE, "-k", "4", "--diversity-weight", "0.3", "-q")
+    words = refused(2, *PRUNE, "-k", "4", "-p", "joint", "--diversity-weight", "0.3", "-q")
     assert "applies to comep and domep, not to joint" in words
 
 

@@ -430,6 +430,19 @@ def test_tasks_that_somebody_cancels_are_told_in_one_line():
         EPFD(COMEP(2), 2, random_state=0).fit(*CASE, executor=broken)
 
 
+class Startless(Sender):
+    """An executor that starts its processes late, when what starts them was killed."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        raise EOFError("unexpected EOF")
+
+
+def test_a_pool_that_cannot_start_is_told_in_one_line():
+    for pruner in (EPFD(COMEP(2), 2, random_state=0), COMEP(2)):
+        with Startless() as pool, pytest.raises(ExecutorError, match="The pool cannot start a"):
+            pruner.fit(*CASE, executor=pool)
+
+
 class OtherVersion(Sender):
     """An executor whose workers have another version."""
 

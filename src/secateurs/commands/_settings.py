@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import click
 
-from secateurs._methods import METHODS
+from secateurs._methods import AUTO, DEFAULT_TOLERANCE, METHODS
 from secateurs._text import listed
 from secateurs.commands._costs import read_costs
 from secateurs.commands._errors import Refusal
@@ -29,7 +29,6 @@ from secateurs.commands._tables import require_file
 from secateurs.exceptions import BudgetError, ExecutorError, cause_of, import_extra
 
 WEIGHTED = tuple(name for name, method in METHODS.items() if method.weighted)
-DEFAULT_TOLERANCE = 0.005
 
 
 @dataclass(frozen=True)
@@ -49,20 +48,25 @@ class Method:
         """Whether pruners work in groups of members."""
         return bool(self.n_groups) or self.executor is not None
 
+    @property
+    def suited(self) -> str:
+        """The method for these options where none is named: COMEP if they are about it."""
+        return AUTO if self.diversity_weight is None and not self.grouped else "comep"
+
     def check(self, name: str) -> None:
         """Refuse options that have no effect on the pruner."""
         if self.diversity_weight is not None and name not in WEIGHTED:
             raise click.UsageError(
                 f"--diversity-weight applies to {listed(WEIGHTED, ' and ')}, not to {name}."
             )
-        if name == "auto" and self.grouped:
+        if name == AUTO and self.grouped:
             raise click.UsageError("--pruner auto cannot be used with --n-groups or --scheduler.")
 
     def pruner(self, name: str) -> Any:
         """Return the pruner; "auto" stays a name."""
         from secateurs import DOMEP, EPFD, make_pruner
 
-        if name == "auto":
+        if name == AUTO:
             return name
         weighted = self.diversity_weight is not None and name in WEIGHTED
         own: dict[str, Any] = {"diversity_weight": self.diversity_weight} if weighted else {}

@@ -104,9 +104,11 @@ def compare(
     lines = board_lines(board)
     wrote = [str(path) for path in targets.paths]
     out.result(
-        {"leaderboard": lines, "best": found.best, "judged_on": found.judged_on, "wrote": wrote},
+        {"leaderboard": lines, "best": found.best, "judged_on": found.judged_on, "wrote": wrote}
+        | {"advice": found.advice},
         as_text(lines, found.score),
     )
+    out.note(found.advice)
     if wrote:
         out.note(f"wrote {', '.join(wrote)}")
 

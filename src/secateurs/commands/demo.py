@@ -2,9 +2,12 @@
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 
+from secateurs._methods import short_name
+from secateurs._text import counted
 from secateurs.commands._options import PATH, common, option
 from secateurs.commands._output import Output
 from secateurs.commands.compare import as_text
@@ -42,19 +45,29 @@ def demo(out: Output, output: Path, trees: int) -> None:
     lines = board_lines(found.leaderboard())
     method, size = found.best
     wrote = [str(output / name) for name in FILES]
-    words = [*command_of(output), "--keep", str(size)]
+    words = [*command_of(output), *_as_options(pruning.pruner), "--keep", str(size)]
     if (output / "forest-pruned.skops").exists():
         words.append("--force")
     next_command = shlex.join(words)
     for note in found.notes:
         out.note(note)
     out.result(
-        {"leaderboard": lines, "best": [method, size], "wrote": wrote, "next": next_command},
+        {"leaderboard": lines, "best": [method, size], "wrote": wrote, "next": next_command}
+        | {"advice": found.advice},
         as_text(lines),
     )
     out.note("* marks results that no other one beats in both accuracy and size.")
     out.note("One data set and one split prove little: the best method differs between data sets.")
-    n_kept = len(pruning.member_indices)
-    out.note(f"{output / 'small.skops'} has {n_kept} of the trees, chosen by {method}.")
+    out.note(found.advice)
+    n_kept = counted(len(pruning.member_indices), "tree")
+    out.note(f"{output / 'small.skops'} has these {n_kept}.")
     out.note(f"open: {output / 'report.html'}")
     out.note(f"next: {next_command}")
+
+
+def _as_options(pruner: Any) -> list[str]:
+    """Return the options that prune by the same method."""
+    words = ["--pruner", str(short_name(pruner))]
+    if hasattr(pruner, "diversity_weight"):
+        words += ["--diversity-weight", f"{pruner.diversity_weight:g}"]
+    return words

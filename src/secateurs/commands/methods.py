@@ -4,10 +4,12 @@ from typing import Any
 
 import click
 
-from secateurs._methods import METHODS, Method, methods_for_numbers
+from secateurs._methods import AUTO, METHODS, Method, methods_for_numbers
 from secateurs._text import columns
 from secateurs.commands._options import METHOD, common
 from secateurs.commands._output import Output
+
+RECOMMENDED = "Take auto, or give no method. Measured on many data sets, see docs/kept.md."
 
 
 @click.command()
@@ -19,12 +21,14 @@ def methods(out: Output, name: str | None) -> None:
         shown = METHODS if out.as_json else {}  # the table needs none of it
         facts = {key: _facts(method) for key, method in shown.items()}
         numbers = methods_for_numbers()
-        rows = [
+        rows = [(AUTO, "", "the method that is likely best: the default", "yes")]
+        rows += [
             (key, method.pruner, method.criterion, "yes" if key in numbers else "")
             for key, method in METHODS.items()
         ]
         headings = ("name", "class", "criterion", "regression")
         out.result({"methods": facts}, columns(headings, rows, left=4))
+        out.note(RECOMMENDED)
         out.note("details of one: secateurs methods comep; to cite it: secateurs cite comep")
         return
     found = _facts(METHODS[name])

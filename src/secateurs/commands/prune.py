@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from secateurs._methods import default
+from secateurs._methods import AUTO
 from secateurs._text import columns, counted, one_line, signed
 from secateurs.commands._inputs import Inputs, check_files, read_inputs
 from secateurs.commands._options import (
@@ -53,8 +53,8 @@ Figures = Mapping[str, Any]  # of str to `secateurs.evaluation._before_after.Fig
     "--pruner",
     type=METHOD_OR_AUTO,
     aliases=["-m", "--method"],
-    help="Pruning method; see `secateurs methods`. auto tries several. Default: "
-    f"{default(numbers=False)}; for regressors {default(numbers=True)}.",
+    help="Pruning method; see `secateurs methods`. auto takes the one that did best on many data "
+    f"sets, unless another one is clearly better on these rows. Default: {AUTO}.",
 )
 @SIZE_OPTIONS
 @METHOD_OPTIONS
@@ -103,15 +103,13 @@ def prune(
     secateurs prune forest.skops val.csv --target churn --test test.csv -k 50
     secateurs prune --predictions votes.csv --target truth -k 10
     """  # noqa: D301
-    method.check(pruner or default(numbers=False))
+    pruner = pruner or method.suited
+    method.check(pruner)
     size.check()
     check_files(files)
     targets = targets.named_for(None if files.predictions else files.model)
     targets.check(MODELS if files.predictions is None else (".json",))
     inputs = read_inputs(files, trust, out, method.scoring)
-    staged = inputs.ensemble.staged
-    chosen = pruner or ("es" if staged else default(inputs.ensemble.is_regression))
-    method.check(chosen)
     check_keep(size.keep, inputs.ensemble.n_members, out)
     size = size.with_costs(inputs.ensemble.names)
     out.note(inputs.headline)
@@ -123,12 +121,14 @@ def prune(
     with out.progress("collecting predictions"):
         problem = inputs.problem(method)
     more = {"refit": refit, "weights": weights}
-    pruning = _choose(problem, chosen, size, method, more, out)
+    pruning = _choose(problem, pruner, size, method, more, out)
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     size.check_result(n_kept, problem.n_members, score)
     reason = f": {pruning.by_cost.remark}" if pruning.by_cost else size.reason(score)
     again = ", and refitted them" if refit else ", with weights" * (pruning.weights is not None)
+    if pruning.reason:
+        out.note(f"method: {pruning.reason}")
     out.note(f"{_label(pruning)} kept {counted(n_kept, 'member')}{reason}{again}")
     out.detail(f"in the order of choice: {', '.join(_named(pruning))}")
     with out.progress("measuring"):
@@ -138,6 +138,8 @@ def prune(
     with out.progress("writing"):
         _write(pruning, inputs, files, targets, trust)
     out.note(f"measured on {rows}")
+    if problem.has_test and pruning.tolerance is not None:
+        out.note(f"on these rows {_held(figures[score], pruning.tolerance, problem.scoring)}")
     out.result(_as_data(pruning, rows, figures, targets), _as_text(pruning, figures))
     if targets.paths:
         out.note(f"wrote {', '.join(map(str, targets.paths))}")
@@ -188,6 +190,12 @@ def _measure(problem: Any, pruning: Any, seed: int) -> tuple[str, Figures]:
     figures |= {f"{name}{mark}": figure for name, figure in found.items()}
     figures |= costs(problem, pruner)
     return " ".join([rows, *evaluation.remarks]), figures
+
+
+def _held(figure: Any, tolerance: float, scoring: Any) -> str:
+    from secateurs.evaluation._before_after import held
+
+    return held(figure, tolerance, scoring)
 
 
 def _label(pruning: Any) -> str:

@@ -67,7 +67,7 @@ class Display(Drawn):
         X: Any,
         y: ArrayLike,
         *,
-        pruner: str | BasePruner | None = None,
+        pruner: str | BasePruner = "auto",
         keep: int | float | None = None,
         X_test: Any = None,
         y_test: ArrayLike | None = None,
@@ -83,7 +83,7 @@ class Display(Drawn):
             A fitted ensemble, as for `secateurs.prune`.
         X, y : array-like
             Rows to choose on, and their true labels.
-        pruner : str or pruner, optional
+        pruner : str or pruner, default="auto"
             The method, as for `secateurs.prune`.
         keep : int or float, optional
             Number of members to keep: a count, or a fraction of the ensemble.

@@ -24,6 +24,7 @@ from secateurs.engines._failures import (
     ThreadFlag,
     dask_task_is_cancelled,
     explained,
+    pool_starts,
     scheduler_answers,
     wanted,
 )
@@ -55,7 +56,8 @@ class Engine:
 
     def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
         """Start a task."""
-        return self.executor.submit(_Task(__version__, function, self.flag), *args)
+        with pool_starts():
+            return self.executor.submit(_Task(__version__, function, self.flag), *args)
 
     def hold(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return a handle of a value that workers make once, keep, and make again if lost."""

@@ -55,6 +55,17 @@ def worker_died(
 
 
 @contextmanager
+def pool_starts() -> Iterator[None]:
+    """Turn a pool that cannot start its processes into a one-line ExecutorError."""
+    try:
+        yield
+    except (OSError, EOFError) as error:  # what starts them was killed, or the system is full
+        raise ExecutorError(
+            f"The pool cannot start a process ({cause_of(error)}). Make a new pool and run again."
+        ) from error
+
+
+@contextmanager
 def scheduler_answers() -> Iterator[None]:
     """Turn a lost scheduler into a one-line ExecutorError."""
     try:

@@ -1,6 +1,6 @@
 """Alternatives to a choice, on the same rows: methods by name, and other weights of diversity."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -9,42 +9,25 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from secateurs._methods import METHODS, default, floor, methods_for_numbers, shown_beside
-from secateurs._text import listed
+from secateurs._methods import METHODS, floors, shown_beside
 from secateurs.evaluation._curves import Chooser, Evaluation, Selection, SizeCurve, choose, evaluate
 from secateurs.evaluation._diagnostics import MOST_LIVE
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import Floats
 from secateurs.evaluation._value_per_cost import CostChoice
-from secateurs.exceptions import InputError
 from secateurs.measures import disagreement
 from secateurs.objectives import TDAS
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import COMEP, BasePruner, make_pruner
 from secateurs.pruners._base import label_of
-from secateurs.pruners._parameters import check_option, is_number, resolve_keep
+from secateurs.pruners._parameters import check_option, is_number
 from secateurs.pruners._random_search import resolve_iterations
 from secateurs.pruners._selector import as_pruner
 
 _LARGEST = 64  # least number of members in an order that does not contain all
 N_WEIGHTS = 21
 ALIKE = -1.0  # marks pairs that vote alike everywhere, whose TDAC is 0 whatever the weight
-
-# What pruner="auto" tries: quick methods that look at the true labels. Ties go to the first.
-_Candidates = tuple[tuple[str, dict[str, Any]], ...]
-_CANDIDATES: _Candidates = (
-    ("comep", {"diversity_weight": 0.3}),
-    ("comep", {"diversity_weight": 0.1}),
-    ("comep", {"diversity_weight": 0.5}),
-    ("re", {}),
-    ("oo", {}),
-    ("drep", {}),
-    ("best", {}),
-)
-_FOR_NUMBERS: _Candidates = tuple(
-    (name, {}) for name in methods_for_numbers() if METHODS[name].facts.needs_y
-)
 
 
 class Featured(NamedTuple):
@@ -167,7 +150,7 @@ def live_pruner(evaluation: Evaluation, pruner: BasePruner) -> COMEP:
 def named_pruners(
     methods: str | Iterable[str | BasePruner], problem: Problem, diversity_weight: Any, seed: int
 ) -> tuple[dict[str, BasePruner], list[str]]:
-    """Return the methods to compare by their labels, with the floor, and notes.
+    """Return the methods to compare by their labels, with those to beat, and notes.
 
     λ and the seed are for methods given by name, whose long searches are cut to ``most_rounds``.
     Where votes are missing, "all" leaves out methods that need every vote; for numbers, those that
@@ -178,7 +161,7 @@ def named_pruners(
         check_option("methods", methods, ("all",))
     pruners: dict[str, BasePruner] = {}
     notes = []
-    for method in [*(METHODS if everything else methods), floor()]:
+    for method in [*(METHODS if everything else methods), *floors()]:
         if isinstance(method, str):
             pruner, note = _named(method, problem, diversity_weight)
             pruner.seed(seed)
@@ -313,54 +296,3 @@ class _KnownTDAS(TDAS):
     def matrix(self) -> Floats:
         """Return TDAC of all pairs."""
         return self._distances.copy()
-
-
-def method_for(
-    problem: Problem,
-    pruner: str | BasePruner | None,
-    parameters: Mapping[str, Any],
-    keep: int | float | str | None,
-    rng: np.random.RandomState,
-) -> BasePruner:
-    """Return the pruner to fit, with the random state where it takes one."""
-    if problem.ensemble.staged and pruner in (None, "auto"):
-        pruner = "es"
-    if pruner is None:
-        pruner = default(problem.is_regression)
-    if not isinstance(pruner, str):
-        if parameters:
-            names = listed(parameters)
-            raise InputError(f"Give {names} to the pruner itself: {type(pruner).__name__}(…).")
-        return clone(as_pruner(pruner))
-    if pruner == "auto":
-        if parameters:
-            raise InputError(
-                f"{{pruner}} takes no parameters, but got {listed(parameters)}.", pruner=pruner
-            )
-        return _best_method(problem, 0.1 if keep is None else keep, rng)
-    method = pruner_for(problem, pruner, **parameters)
-    return method.seed(rng.randint(2**31)) if hasattr(method, "random_state") else method
-
-
-def _best_method(
-    problem: Problem, keep: int | float | str, rng: np.random.RandomState
-) -> BasePruner:
-    """Return the method that does best on rows held out, by the score that matters."""
-    n_keep = resolve_keep(keep, problem.n_members)
-    parts = list(Split(problem, rng).parts())
-
-    def score(method: BasePruner) -> float:
-        total = None
-        for part in parts:
-            fitted = clone(method).fit(part.problem.outputs_for(method))
-            weights = part.problem.weights_of(fitted)
-            weights_of_one = {} if weights is None else {0: weights}
-            scored = part.scored([fitted.member_indices_.tolist()], group_weights=weights_of_one)
-            total = scored if total is None else total + scored
-        assert total is not None
-        return float(total.values[0])
-
-    candidates = _CANDIDATES if not problem.is_regression else _FOR_NUMBERS
-    methods = [pruner_for(problem, name, keep=n_keep, **given) for name, given in candidates]
-    able = [m for m in methods if m.takes_missing or not problem.votes.has_missing]
-    return max(able, key=score)

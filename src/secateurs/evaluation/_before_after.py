@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array
+from secateurs._text import signed
 from secateurs.evaluation._budget import own_vote, predictor, timings
 from secateurs.evaluation._curves import SizeCurve
 from secateurs.evaluation._score_curve import change_of
@@ -44,12 +45,26 @@ class Figure(NamedTuple):
     timings: NDArray[np.float64] | None = None
 
 
-def summary(problem: Problem, pruner: BasePruner, rng: np.random.RandomState) -> pd.DataFrame:
+def summary(
+    problem: Problem, pruner: BasePruner, rng: np.random.RandomState, tolerance: float | None
+) -> pd.DataFrame:
     """Compare the pruned ensemble with the whole one on the test rows."""
     rows, figures = measure(problem, pruner, rng)
+    if tolerance is not None:
+        rows += f", {held(figures[problem.scoring.label], tolerance, problem.scoring)}"
     values = [(f.before, f.after, f.after - f.before, f.low, f.high) for f in figures.values()]
     columns = ["before", "after", "change", "low", "high"]
     return pd.DataFrame(values, columns=columns, index=pd.Index(figures, name=rows), dtype=float)
+
+
+def held(figure: Figure, tolerance: float, scoring: Scoring) -> str:
+    """Return whether a score is within the tolerance, in words."""
+    change = figure.after - figure.before
+    within = (change if scoring.larger_is_better else -change) >= -tolerance - 1e-12
+    return (
+        f"{'within' if within else 'not within'} the tolerance of {tolerance:g}: "
+        f"{scoring.label} {signed(change, 4)}"
+    )
 
 
 def measure(
@@ -174,8 +189,10 @@ def _held_out(problem: Problem, curve: SizeCurve, size: int) -> tuple[Array, Arr
     for rows, chosen in curve.parts:
         assert rows is not None
         members = chosen.members(size)
-        own = np.ones(len(members)) if weights is None else weights[members]
-        kept[rows] = scores.rows(rows).average(members, own * chosen.weights.get(size, 1.0))
+        own = chosen.weights.get(size)
+        if weights is not None:
+            own = weights[members] * (1.0 if own is None else own)
+        kept[rows] = scores.rows(rows).average(members, own)
     return whole, kept
 
 

@@ -148,7 +148,7 @@ def score_curve(  # noqa: PLR0917
     numbers = isinstance(outputs, Scores) and outputs.is_numbers
     truth = outputs.truth if numbers else outputs.classes[outputs.truth]
     whole = next(answers(outputs, [range(outputs.n_members)], scoring.needs, weights))
-    parts = _Parts(scoring, truth, sample_weight)
+    parts = Parts(scoring, truth, sample_weight)
     varied = parts.left_out(whole) if any(g in wanted for g in range(len(groups))) else None
     values, variances = np.empty(len(groups)), np.full((2, len(groups)), np.nan)
     told = answers(outputs, groups, scoring.needs, weights, group_weights)
@@ -156,7 +156,7 @@ def score_curve(  # noqa: PLR0917
         values[place] = parts.score(answer)
         if place in wanted and varied is not None:
             own = parts.left_out(answer)
-            variances[:, place] = _jackknife(own), _jackknife(own - varied)
+            variances[:, place] = jackknife(own), jackknife(own - varied)
     return ScoreCurve(len(truth), parts.score(whole), values, *variances)
 
 
@@ -164,12 +164,12 @@ def change_of(
     scoring: Scoring, truth: Array, before: Array, after: Array, sample_weight: Array | None
 ) -> tuple[float, float, float]:
     """Return the scores of two answers, and half of the 95 % interval of their difference."""
-    parts = _Parts(scoring, truth, sample_weight)
-    variance = _jackknife(parts.left_out(after) - parts.left_out(before))
+    parts = Parts(scoring, truth, sample_weight)
+    variance = jackknife(parts.left_out(after) - parts.left_out(before))
     return parts.score(before), parts.score(after), float(_Z * np.sqrt(variance))
 
 
-class _Parts:
+class Parts:
     """A score on rows in tenths, each of which can be left out."""
 
     def __init__(self, scoring: Scoring, truth: Array, sample_weight: Array | None) -> None:
@@ -198,6 +198,6 @@ class _Parts:
         return found
 
 
-def _jackknife(values: Floats) -> float:
+def jackknife(values: Floats) -> float:
     """Return the variance of a figure from its values with each part of the rows left out."""
     return float((len(values) - 1) * np.mean((values - values.mean()) ** 2))

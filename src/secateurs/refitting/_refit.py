@@ -25,7 +25,10 @@ from secateurs.refitting._leaves import LeafFit, fit_leaves
 from secateurs.refitting._made_rows import made_rows
 
 N_MADE = 20  # times the rows given
-_PRIOR = 1.0
+# Weight of the values that leaves have at first, as measured. Rows held out are fewer than those
+# trained on: most leaves see only what was made of one or two of them, and should stay near what
+# training taught.
+_PRIOR, _PRIOR_HELD_OUT = 1.0, 5.0  # the second times the rows made of one
 _N_SWEEPS = 15
 _BLOCK_CELLS = 1 << 24  # rows × members asked at once
 
@@ -82,7 +85,8 @@ def refitted(  # noqa: PLR0917
         truth = _truth(ensemble, rows.truth)
         for place, member in enumerate(members):
             values[place] = _shares(walk.leaves(member), truth, values[place])
-    fit = LeafFit(leaves, values, target, np.ones(len(target)), _PRIOR, _allowed(ensemble, members))
+    prior = _PRIOR if rows.oob else _PRIOR_HELD_OUT * max(1.0, rows.n_made)
+    fit = LeafFit(leaves, values, target, np.ones(len(target)), prior, _allowed(ensemble, members))
     fit_leaves(fit, _N_SWEEPS, callback=callback)
     changed = copy.copy(ensemble)
     changed.members, changed.weights = list(ensemble.members), None

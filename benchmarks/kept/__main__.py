@@ -1,0 +1,83 @@
+"""``python -m benchmarks.kept --data DIR``: measure, and write what is kept to docs/kept.md."""
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from benchmarks.kept import data, judge, measure, page
+
+Chosen = dict[tuple[str, int, str], str]  # data set, split and situation to method
+
+
+def measure_one(name: str, split: int, folder: Path | None, out: Path) -> None:
+    """Measure every method on a data set once, unless a file has it."""
+    _written(out / f"{_file_name(name, split)}.jsonl", measure.measured(name, split, folder))
+
+
+def refit_one(name: str, split: int, folder: Path | None, out: Path, chosen: Chosen) -> None:
+    """Refit what "auto" takes on a data set, unless a file has it."""
+    mine = {key[2]: m for key, m in chosen.items() if key[:2] == (name, split)}
+    path = out / "refitted" / f"{_file_name(name, split)}.jsonl"
+    _written(path, measure.refitted_records(name, split, folder, mine))
+
+
+def _file_name(name: str, split: int) -> str:
+    return f"{name.replace(': ', '-')}-{split}"
+
+
+def _written(path: Path, records: Iterator[dict[str, Any]]) -> None:
+    if path.exists():
+        return
+    warnings.simplefilter("ignore")
+    start = time.process_time()
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    print(f"{path.stem}: {time.process_time() - start:.0f} s", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kept", description=__doc__)
+    parser.add_argument("--data", type=Path, help="folder of tables NAME.csv or NAME.csv.gz")
+    parser.add_argument("--out", type=Path, default=Path("kept-results"), help="folder of results")
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--only", nargs="*", help="names of data sets")
+    parser.add_argument("--prior", type=Path, help="write what auto knows to this .json file")
+    parser.add_argument("--page", type=Path, help="write docs/kept.md to this file, with pictures")
+    parser.add_argument("-j", "--jobs", type=int, default=2)
+    options = parser.parse_args()
+    names = [name for name in data.names(options.data) if not options.only or name in options.only]
+    tasks = [(name, split) for split in range(options.splits) for name in names]
+    places = (options.data, options.out)
+    parallel = Parallel(n_jobs=options.jobs, batch_size=1)
+    parallel(delayed(measure_one)(*task, *places) for task in tasks)
+    records = judge.read(options.out)
+    chosen = {key[:3]: m for key, m in judge.taken(records).items() if key[3] != "neg_log_loss"}
+    known = {key[:2] for key in chosen}
+    parallel(delayed(refit_one)(*task, *places, chosen) for task in tasks if task in known)
+    if options.prior is not None:
+        write_prior(records, options.prior)
+    text = page.written(records, judge.read(options.out / "refitted"), options.page)
+    print(text)
+
+
+def write_prior(records: list[dict[str, Any]], path: Path) -> None:
+    """Write how far methods were ahead, for `secateurs.evaluation._auto`."""
+    n_sets = len({record["data"] for record in records})
+    content = {
+        "made by": "python -m benchmarks.kept --data DIR --prior FILE",
+        "meaning": "points that a method is ahead of the median one",
+        "data sets": n_sets,
+        "points": judge.prior_of(records),
+    }
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

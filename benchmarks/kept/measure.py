@@ -1,0 +1,208 @@
+"""Every method in every situation on one data set, once."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from benchmarks.kept import data
+from benchmarks.kept.situations import SITUATIONS, Situation
+from secateurs import make_pruner
+from secateurs._methods import METHODS
+from secateurs.evaluation._score_curve import answers
+from secateurs.evaluation._trial import Trial, tried
+from secateurs.measures._scoring import Scoring
+from secateurs.problem import Problem
+from secateurs.pruners import BasePruner
+from secateurs.refitting._refit import RefitRows, refitted
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    **{name: {} for name in METHODS},
+    "comep λ=0.1": {"diversity_weight": 0.1},
+    "comep λ=0.2": {"diversity_weight": 0.2},
+    "comep λ=0.3": {"diversity_weight": 0.3},
+    "joint refined": {"refine": True},
+    "caruana log loss": {"scoring": "neg_log_loss"},
+}
+TRIED = (
+    *(
+        "comep λ=0.1",
+        "comep λ=0.2",
+        "comep λ=0.3",
+        "joint",
+        "re",
+        "oo",
+        "drep",
+        "mdm",
+        "uwa",
+        "best",
+    ),
+    *("caruana", "caruana log loss"),
+)
+SLOW = ("pcomep",)  # measured once per data set
+GUARDS = ("es", "random", "single best")
+
+
+def method(variant: str, keep: int) -> BasePruner:
+    """Return a method by its name here; long searches are cut as in a comparison."""
+    if variant == "single best":
+        return make_pruner("best", keep=1)
+    pruner = make_pruner(variant.split(maxsplit=1)[0], keep=keep, **VARIANTS[variant])
+    if pruner.most_rounds is not None:
+        pruner.set_params(n_iterations=pruner.most_rounds)
+    return pruner.seed(0)
+
+
+def measured(name: str, split: int, folder: Any) -> Iterator[dict[str, Any]]:
+    """Measure all situations of a data set: a record for each and each size."""
+    table = data.read(name, folder)
+    if table is None:
+        return
+    rows = data.parts(table, split)
+    built: dict[Any, Any] = {}
+    for situation in SITUATIONS:
+        if situation.is_regression != table.is_regression:
+            continue
+        if situation.build not in built:
+            X, y = table.X[rows.train], table.y[rows.train]
+            built[situation.build] = situation.build(X, y, split)
+        problem = problem_of(situation, built[situation.build], table, rows)
+        if problem.n_members < 2 * max(situation.sizes):
+            continue  # boosting stops when nothing is left to correct
+        for size in situation.sizes:
+            about = {"data": name, "family": table.family, "split": split, "size": size}
+            about |= {"situation": situation.name, "n_rows": len(table.X)}
+            first = size == situation.sizes[0]
+            yield about | figures(problem, size, first, slow=first and split == 0)
+
+
+def problem_of(situation: Situation, ensemble: Any, table: data.Table, rows: data.Parts) -> Problem:
+    """Return the problem of choosing members on some rows, tested on others."""
+    some = rows.train if situation.oob else rows.choose
+    X, y = table.X[some], table.y[some]
+    test = {"X_test": table.X[rows.test], "y_test": table.y[rows.test]}
+    return Problem.of(ensemble, X, y, oob=situation.oob, **test)
+
+
+def figures(problem: Problem, size: int, trials: bool, slow: bool) -> dict[str, Any]:
+    """Measure every method at one size, and try the candidates of "auto" on rows held out."""
+    able = [
+        name for name in VARIANTS if _is_able(name, problem, size) and (slow or name not in SLOW)
+    ]
+    found: dict[str, Any] = {}
+    for name in able:
+        start = time.process_time()
+        fitted = method(name, size)
+        fitted.fit(problem.outputs_for(fitted))
+        seconds = time.process_time() - start
+        found[name] = scores(problem, fitted) | {"seconds": seconds}
+    found["single best"] = scores(problem, method("single best", 1).fit(problem.votes))
+    everybody = make_pruner("es", keep=problem.n_members).fit(problem.votes)
+    record = {"methods": found, "whole": scores(problem, everybody)}
+    if not trials:
+        return record
+    names = [*(name for name in TRIED if name in able), *GUARDS]
+    methods = [method(name, size) for name in names]
+    start = time.process_time()
+    for score in scores_of(problem):
+        record |= {score: shown(tried(on_score(problem, score), methods, _rng()))}
+    seconds = time.process_time() - start
+    return record | {"features": features(problem), "tried": names, "trial seconds": seconds}
+
+
+def _rng() -> np.random.RandomState:
+    return np.random.RandomState(0)
+
+
+def _is_able(name: str, problem: Problem, size: int) -> bool:
+    pruner = method(name, size)
+    if problem.is_regression:
+        return "numbers" in pruner.outputs and "scoring" not in VARIANTS[name]
+    if name == "caruana log loss" and not problem.is_soft:
+        return False
+    return pruner.takes_missing or not problem.votes.has_missing
+
+
+def on_score(problem: Problem, score: str) -> Problem:
+    """Return the problem with another score that matters."""
+    return replace(problem, scoring=Scoring.of(score, problem.votes.classes))
+
+
+def scores_of(problem: Problem) -> list[str]:
+    """Return the scores that are looked at."""
+    if problem.is_regression:
+        return ["r2"]
+    return ["accuracy", "neg_log_loss"] if problem.is_soft else ["accuracy"]
+
+
+def scores(problem: Problem, fitted: BasePruner) -> dict[str, float]:
+    """Return the scores on test rows of what a fitted pruner keeps, with its weights if any."""
+    members = fitted.member_indices_.tolist()
+    weights = problem.weights_of(fitted)
+    inside = {} if weights is None else {0: weights}
+    outputs = problem.outputs_scored(test=True)
+    truth = outputs.truth if problem.is_regression else outputs.classes[outputs.truth]
+    found = {}
+    for name in scores_of(problem):
+        scoring = Scoring.of(name, outputs.classes)
+        own = problem.ensemble.weights
+        (answer,) = answers(outputs, [members], scoring.needs, own, inside)
+        found[name] = scoring(answer, truth, None)
+    return found
+
+
+def features(problem: Problem) -> dict[str, float]:
+    """Return what members are like on the rows to choose on."""
+    from secateurs.evaluation._auto import likeness
+
+    return likeness(problem)
+
+
+def shown(trial: Trial) -> dict[str, Any]:
+    """Return a trial in plain values."""
+    return {"values": trial.values.tolist(), "errors": trial.errors.tolist()}
+
+
+def refitted_records(
+    name: str, split: int, folder: Any, chosen: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Refit what "auto" chose in each situation: a record for each and each size."""
+    table = data.read(name, folder)
+    assert table is not None
+    rows = data.parts(table, split)
+    built: dict[Any, Any] = {}
+    for situation in SITUATIONS:
+        if not situation.refits or situation.name not in chosen:
+            continue
+        if situation.build not in built:
+            X, y = table.X[rows.train], table.y[rows.train]
+            built[situation.build] = situation.build(X, y, split)
+        problem = problem_of(situation, built[situation.build], table, rows)
+        for size in situation.sizes:
+            pruner = method(chosen[situation.name], size)
+            members = pruner.fit(problem.outputs_for(pruner)).member_indices_.tolist()
+            start = time.process_time()
+            found = refit_scores(problem, sorted(members))
+            about = {"data": name, "split": split, "situation": situation.name, "size": size}
+            yield about | {"refitted": found | {"seconds": time.process_time() - start}}
+
+
+def refit_scores(problem: Problem, members: list[int]) -> dict[str, float]:
+    """Return the scores on test rows of members that were refitted."""
+    rows = RefitRows(problem.X, problem.votes, problem.oob)
+    model = refitted(problem.ensemble, members, rows, 0).slice(members)
+    classes = problem.outputs_scored(test=True).classes  # test rows may show further ones
+    found = {}
+    for name in scores_of(problem):
+        scoring = Scoring.of(name, classes)
+        if scoring.needs == "probabilities":
+            answer = np.zeros((len(model.predict(problem.X_test)), len(classes)))
+            answer[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(
+                problem.X_test
+            )
+        else:
+            answer = model.predict(problem.X_test)
+        found[name] = scoring(answer, problem.y_test, None)
+    return found
