@@ -99,7 +99,7 @@ ALLOWED = r"Give a count up to 3, or a fraction in \(0, 1\]"
         (float("inf"), "keep=inf is not a valid fraction"),
         (True, "keep=True is not a valid count or fraction"),
         (np.bool_(True), "keep=.*True.* is not a valid count or fraction"),
-        ("3", "keep='3' is not a valid count or fraction"),
+        ("three", "keep='three' is not a valid count or fraction"),
         ([2], r"keep=\[2\] is not a valid count or fraction"),
     ],
 )

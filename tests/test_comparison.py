@@ -45,9 +45,10 @@ def line_of(board, method, keep):
 
 def test_every_method_at_every_size_is_as_accurate_as_the_model_it_makes(tested, forest):
     board = tested.leaderboard()
-    assert len(tested.curves) == len(all_pruners())
-    assert len(board) == 1 + 3 * len(all_pruners())
-    for name in tested.curves:
+    names = [name for name in tested.curves if name != SINGLE]
+    assert len(names) == len(all_pruners())
+    assert len(board) == 2 + 3 * len(names)
+    for name in names:
         for keep in (1, 3, 8):
             model = tested.pruning(name, keep).estimator
             line = line_of(board, name, keep)
@@ -60,7 +61,7 @@ def test_every_method_at_every_size_is_as_accurate_as_the_model_it_makes(tested,
 @pytest.mark.filterwarnings("ignore:KLDivergencePruner got no distributions")
 def test_methods_choose_as_they_do_by_themselves(tested, forest):
     for name, curve in tested.curves.items():
-        for keep in (1, 3, 8):
+        for keep in (1, 3, 8) if name != SINGLE else (1,):
             fresh = next(iter(curve.selection.fitted.values())).with_keep(keep)
             alone = fresh.fit(tested.problem.outputs_for(fresh))
             pruning = tested.pruning(name, keep)
@@ -239,19 +240,19 @@ def test_progress_is_told_after_each_choice():
     votes, y = cases.plain(10, 60)
     told = []
     compare(votes, None, y, ["re", "kp"], 3, callback=lambda *step: told.append(step))
-    assert [done for done, _, _ in told] == list(range(1, 19))  # three methods, six choices each
-    assert {total for _, total, _ in told} == {18}
-    assert {name for _, _, name in told} == {"re", "kp", "random"}
+    assert [done for done, _, _ in told] == list(range(1, 31))  # five methods, six choices each
+    assert {total for _, total, _ in told} == {30}
+    assert {name for _, _, name in told} == {"re", "kp", SINGLE, *floors()}
 
 
 def test_long_searches_are_cut_short_and_said_to_be():
     votes, y = cases.plain(12, 60)
     found = compare(votes, None, y, ["pep", PEP(n_iterations=7)], 3, random_state=0)
-    assert list(found.curves) == ["pep n_iterations=50", "pep n_iterations=7", "random"]
+    assert list(found.curves) == ["pep n_iterations=50", "pep n_iterations=7", *floors(), SINGLE]
     rounds = naive.auto_iterations(12)
     assert any(f"pep made 50 rounds of the {rounds}" in note for note in found.notes)
     few, y = cases.plain(3, 60)  # 3² ln 3 is 10 rounds
-    assert list(compare(few, None, y, ["pep"], 2).curves) == ["pep", "random"]
+    assert list(compare(few, None, y, ["pep"], 2).curves) == ["pep", *floors(), SINGLE]
 
 
 def test_methods_that_cannot_do_with_missing_votes_are_left_out_of_all(forest):
@@ -289,7 +290,7 @@ def test_the_weight_of_diversity_goes_to_those_that_have_one(forest):
     found = compare(
         forest, X[CHOOSE], Y[CHOOSE], ["comep", "domep", "re"], 3, diversity_weight=0.25
     )
-    assert list(found.curves) == ["comep λ=0.25", "domep λ=0.25", "re", "random"]
+    assert list(found.curves) == ["comep λ=0.25", "domep λ=0.25", "re", *floors(), SINGLE]
     assert found.pruning("comep λ=0.25", 3).pruner.diversity_weight_ == 0.25
 
 

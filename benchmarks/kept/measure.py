@@ -184,14 +184,15 @@ def refitted_records(
             pruner = method(chosen[situation.name], size)
             members = pruner.fit(problem.outputs_for(pruner)).member_indices_.tolist()
             start = time.process_time()
-            found = refit_scores(problem, sorted(members))
+            trained_on = None if situation.oob else table.X[rows.train]
+            found = refit_scores(problem, sorted(members), trained_on)
             about = {"data": name, "split": split, "situation": situation.name, "size": size}
             yield about | {"refitted": found | {"seconds": time.process_time() - start}}
 
 
-def refit_scores(problem: Problem, members: list[int]) -> dict[str, float]:
+def refit_scores(problem: Problem, members: list[int], trained_on: Any) -> dict[str, float]:
     """Return the scores on test rows of members that were refitted."""
-    rows = RefitRows(problem.X, problem.votes, problem.oob)
+    rows = RefitRows(problem.X, problem.votes, problem.oob, trained_on)
     model = refitted(problem.ensemble, members, rows, 0).slice(members)
     classes = problem.outputs_scored(test=True).classes  # test rows may show further ones
     found = {}

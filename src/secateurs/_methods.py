@@ -262,7 +262,7 @@ METHODS = {
             "the order of training",
             "nothing",
             Facts(outputs=_LABELS_OR_NUMBERS, needs_y=False, is_nested=True),
-            beside=None,
+            beside=11,
             is_floor=True,
             style=Style("amber", (1, 4), "p"),
         ),

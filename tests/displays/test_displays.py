@@ -47,7 +47,7 @@ def forest():
 
 @pytest.fixture(scope="module")
 def pruning(forest):
-    return prune(forest, X[CHOOSE], Y[CHOOSE], keep=4, random_state=0)
+    return prune(forest, X[CHOOSE], Y[CHOOSE], pruner="comep", keep=4, random_state=0)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier, RandomF
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
 
 from secateurs import make_pruner, prune
 from secateurs._methods import METHODS
@@ -57,17 +56,27 @@ def test_what_was_learned_covers_every_kind_and_candidate():
         assert any(name in points for scores in prior().values() for points in scores.values())
 
 
-def test_kinds_are_told_by_what_members_are_like(forest):
-    trees = [DecisionTreeClassifier(random_state=s).fit(X[FIT], Y[FIT]) for s in range(4)]
-    models = (GaussianNB(), LogisticRegression(), KNeighborsClassifier(), DummyClassifier())
-    others = [model.fit(X[FIT], Y[FIT]) for model in models]
+def members_right(chances, seed):
+    """Votes of members that are right with these chances, and the truth."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=500)
+    right = rng.random((500, len(chances))) < chances
+    return np.where(right, y[:, None], 1 - y[:, None]), y
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_kinds_are_told_by_what_members_are_like(seed):
+    votes, y = members_right([0.8] * 60, seed)
+    assert kind_of(Problem.of(votes, y=y)) == "alike"
+    votes, y = members_right([0.9, 0.8, 0.6, 0.55] * 5, seed)
+    assert kind_of(Problem.of(votes, y=y)) == "mixed"
+
+
+def test_weighted_votes_and_numbers_are_kinds_of_their_own():
     boosted = AdaBoostClassifier(n_estimators=6, random_state=0).fit(X[FIT], Y[FIT])
-    numbers = RandomForestRegressor(5, random_state=0).fit(X[FIT], X[FIT, 0])
-    kinds = {"alike": [forest, trees], "mixed": [others, trees + others], "weighted": [boosted]}
-    for kind, ensembles in kinds.items():
-        for ensemble in ensembles:
-            assert kind_of(Problem.of(ensemble, X[CHOOSE], Y[CHOOSE])) == kind
-    assert kind_of(Problem.of(numbers, X[CHOOSE], X[CHOOSE, 0])) == "numbers"
+    numbers = RandomForestRegressor(5, random_state=0).fit(X[FIT, 1:], X[FIT, 0])
+    assert kind_of(Problem.of(boosted, X[CHOOSE], Y[CHOOSE])) == "weighted"
+    assert kind_of(Problem.of(numbers, X[CHOOSE, 1:], X[CHOOSE, 0])) == "numbers"
 
 
 @pytest.mark.parametrize("oob", [False, True])
@@ -98,7 +107,7 @@ def test_a_library_with_useless_models_keeps_none_of_them():
     models = {name: m.fit(X[FIT], Y[FIT]) for name, m in {**useless, **useful}.items()}
     pruning = prune(models, X[CHOOSE], Y[CHOOSE], keep=3, random_state=0)
     assert not set(pruning.member_names) & set(useless)
-    assert "libraries of different models" in pruning.reason
+    assert "better and worse members" in pruning.reason
 
 
 def test_what_needs_no_method_and_does_better_is_told():

@@ -33,7 +33,8 @@ def make_data(kinds, n_classes, *, n_rows=120, n_test=90, seed=0, keep=5, names=
     frame = pd.DataFrame(np.array(votes, dtype=object if names else int), columns=columns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # members worse than chance
-        pruning = prune(frame, y=y, keep=keep, random_state=0, **parameters)
+        how = {"pruner": "comep"} | parameters
+        pruning = prune(frame, y=y, keep=keep, random_state=0, **how)
         if n_test is None:
             return report_data(pruning)
         test, y_test = cases.make(seed + 1, n_test, n_classes, kinds, labels)

@@ -51,7 +51,7 @@ _LEAST_ROWS = 1000
 _SAME = 5e-5  # a change of the score that rounds to nothing
 _KINDS = {
     "alike": "ensembles of equally good members",
-    "mixed": "libraries of different models",
+    "mixed": "ensembles of better and worse members",
     "weighted": "ensembles of weighted votes",
     "numbers": "ensembles of regressors",
 }

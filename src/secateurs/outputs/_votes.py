@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes, row_blocks
 from secateurs.exceptions import InputError
-from secateurs.outputs import _vote_kernels
+from secateurs.outputs import _coding, _vote_kernels
 from secateurs.outputs._checks import (
     as_column,
     check_codes,
@@ -21,14 +21,7 @@ from secateurs.outputs._checks import (
     names_of,
     speaking,
 )
-from secateurs.outputs._coding import (
-    check_number,
-    code_column,
-    code_dtype,
-    encode,
-    find_classes,
-    mark_missing,
-)
+from secateurs.outputs._coding import code_column, code_dtype, encode, mark_missing
 from secateurs.outputs._packing import CountBuffer, Packing, empty_packing, pack_column
 from secateurs.outputs._pair_kernels import WORD_BITS
 
@@ -129,12 +122,12 @@ class Votes(VoteTable):
         labels = as_labels(votes if mask is np.ma.nomask else fill_missing(votes), "votes")
         truth = None if y is None else as_column(y)
         check_table(labels, None if truth is None else len(truth))
-        classes = find_classes(labels)
+        classes = _coding.find_classes(labels)
         if truth is not None:
-            classes = merge_classes(classes, find_classes(truth))
+            classes = merge_classes(classes, _coding.find_classes(truth))
         n_samples, n_members = labels.shape
         has_missing = bool(np.any(mask))
-        check_number(classes, has_missing)
+        _coding.check_number(classes, has_missing)
 
         def coded_rows(rows: slice) -> Array:
             codes = encode(labels[rows], classes)
@@ -175,7 +168,7 @@ class Votes(VoteTable):
         check_table(codes.T, None)
         has_missing = mask is not None and bool(mask.any())
         n_members, n_samples = codes.shape
-        check_number(classes, has_missing)
+        _coding.check_number(classes, has_missing)
         check_codes(codes, len(classes), mask)
 
         def coded_rows(rows: slice) -> Array:
@@ -336,7 +329,7 @@ class Votes(VoteTable):
     def with_labels(self, y: ArrayLike) -> Votes:
         """Return the same votes with these true labels, in place of any they have."""
         truth = as_column(y, self.n_samples)
-        classes = merge_classes(self.classes, find_classes(truth))
+        classes = merge_classes(self.classes, _coding.find_classes(truth))
         moved = self._recoded(classes, self.has_missing)
         return replace(moved, y=code_column(truth, moved.classes))
 

@@ -120,7 +120,8 @@ def prune(
         Number of rows to make for ``refit``, as a multiple of the rows of X: each takes each column
         from a row or from a near neighbour, by a coin. The whole ensemble answers them.
     X_unlabelled : array-like, optional
-        Further rows for ``refit``, without labels.
+        Further rows for ``refit``, without labels. If X was held out, give the training rows: they
+        are more, and rows made from them do best.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None

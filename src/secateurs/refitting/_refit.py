@@ -30,6 +30,7 @@ N_MADE = 20  # times the rows given
 # training taught.
 _PRIOR, _PRIOR_HELD_OUT = 1.0, 5.0  # the second times the rows made of one
 _N_SWEEPS = 15
+_MOST_MADE = 1_000_000  # rows; memory grows with them
 _BLOCK_CELLS = 1 << 24  # rows × members asked at once
 
 Progress = Callable[[int, int], object]
@@ -50,9 +51,9 @@ class RefitRows:
         from them serve; but leaves begin with the classes of all of them, not only of those that
         a tree was trained on.
     X_unlabelled : array-like, optional
-        Further rows.
+        Further rows, from which rows are made as well.
     n_made : int or float, default=20
-        Number of rows to make, as a multiple of the rows given.
+        Number of rows to make, as a multiple of the rows given; at most a million.
     """
 
     X: Any
@@ -78,14 +79,18 @@ def refitted(  # noqa: PLR0917
     rng = check_random_state(random_state)
     walks = [TreeWalk(ensemble, part) for part in _parts(ensemble, rows, rng)]
     target = np.concatenate([_whole(ensemble, walk, n_jobs) for walk in walks])
-    leaves = [np.concatenate([walk.leaves(member) for walk in walks]) for member in members]
+    leaves = [
+        np.concatenate([walk.leaves(member) for walk in walks]).astype(np.int32)
+        for member in members
+    ]
     values = [_values(ensemble, member) for member in members]
     if rows.oob:
         walk = TreeWalk(ensemble, ensemble.prepare(rows.X))
         truth = _truth(ensemble, rows.truth)
         for place, member in enumerate(members):
             values[place] = _shares(walk.leaves(member), truth, values[place])
-    prior = _PRIOR if rows.oob else _PRIOR_HELD_OUT * max(1.0, rows.n_made)
+    few = not rows.oob and rows.X_unlabelled is None
+    prior = _PRIOR_HELD_OUT * max(1.0, rows.n_made) if few else _PRIOR
     fit = LeafFit(leaves, values, target, np.ones(len(target)), prior, _allowed(ensemble, members))
     fit_leaves(fit, _N_SWEEPS, callback=callback)
     changed = copy.copy(ensemble)
@@ -120,21 +125,22 @@ def _check(ensemble: Ensemble, members: Sequence[int], rows: RefitRows) -> None:
 
 def _parts(ensemble: Ensemble, rows: RefitRows, rng: np.random.RandomState) -> list[Any]:
     """Return the rows to refit on, prepared as the members see them."""
-    given = ensemble.prepare(rows.X)
-    parts = [] if rows.oob else [given]
-    if rows.X_unlabelled is not None:
-        parts.append(ensemble.prepare(rows.X_unlabelled))
-    n_made = round(rows.n_made * _num_samples(rows.X))
-    if n_made:
-        if issparse(given) or issparse(rows.X):
+    sources = [X for X in (rows.X, rows.X_unlabelled) if X is not None]
+    given = [ensemble.prepare(X) for X in sources]
+    parts = given[1:] if rows.oob else list(given)
+    for X, prepared in zip(sources, given, strict=True):
+        n_made = min(round(rows.n_made * _num_samples(X)), _MOST_MADE)
+        if not n_made:
+            continue
+        if issparse(prepared) or issparse(X):
             raise InputError(
                 "Rows cannot be made from sparse ones. Give {n_made}, and rows of your own as "
                 "{X_unlabelled}.",
                 n_made=0,
                 X_unlabelled=...,
             )
-        X = rows.X if hasattr(rows.X, "iloc") else np.asarray(rows.X)
-        parts.append(ensemble.prepare(made_rows(X, np.asarray(given), n_made, rng)))
+        X = X if hasattr(X, "iloc") else np.asarray(X)  # noqa: PLW2901
+        parts.append(ensemble.prepare(made_rows(X, np.asarray(prepared), n_made, rng)))
     return parts
 
 
