@@ -59,8 +59,9 @@ def test_tolerance_gives_the_smallest_set_within_it_on_rows_held_out(forest, vot
             total = sum(shares[t][held_out] * known[held_out, t, None] for t in order[:size])
             right[size - 1] += (forest.classes_[total.argmax(axis=1)] == truth[held_out]).sum()
     accuracy = right / len(truth)
-    expected = int(np.flatnonzero(accuracy >= accuracy[-1] - 0.02 - 1e-12)[0]) + 1
-    assert len(pruning.member_indices) == expected
+    good = accuracy >= accuracy[-1] - 0.02 - 1e-12
+    enough = [size for size in range(1, 26) if good[size - 1] and good[size - 1 :].mean() >= 0.9]
+    assert len(pruning.member_indices) == enough[0]
 
 
 def test_tolerance_works_for_methods_that_search_anew_for_each_size(forest):

@@ -31,6 +31,8 @@ _QUANTITIES = {"tolerance": LOSS, "max_bytes": SIZE, "max_latency": LATENCY}
 
 Served = Callable[[int], tuple[list[int], Ensemble]]  # first members, and an ensemble to slice
 
+_STEADY = 0.9  # share of larger sizes that must be within a tolerance too
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -95,6 +97,19 @@ class Budget:
             )
 
 
+def larger_too(good: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the share of good sizes among each size and those behind it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secateurs.evaluation._budget import larger_too
+    >>> larger_too(np.array([True, False, True, True]))
+    array([0.75      , 0.66666667, 1.        , 1.        ])
+    """
+    return np.cumsum(good[::-1])[::-1] / np.arange(len(good), 0, -1)
+
+
 @dataclass(frozen=True, eq=False)
 class Sizes:
     """Sub-ensembles of all sizes that a pruner chooses."""
@@ -132,9 +147,8 @@ class Sizes:
             return largest
         sizes, scores = self.held_out_curve(vote)
         good = scores >= scores[-1] - budget.tolerance - 1e-12
-        if self.problem.votes.staged:  # and so are all longer prefixes: not one by luck
-            good = np.logical_and.accumulate(good[::-1])[::-1]
-        enough = sizes[good]
+        share = 1.0 if self.problem.votes.staged else _STEADY
+        enough = sizes[good & (larger_too(good) >= share)]  # not one by luck
         if largest is not None and enough[0] > largest:
             within, scoring = scores[sizes <= largest], self.problem.scoring
             raise BudgetError(

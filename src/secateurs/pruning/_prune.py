@@ -79,9 +79,9 @@ def prune(
         without a budget, ``tolerance=0.005`` decides; a pruner given as an object has its own.
     tolerance : float or str, optional
         Instead of ``keep``: keep the smallest sub-ensemble whose score on rows held out is at
-        most this much, such as 0.005 or "0.5%", below that of the whole ensemble. Members are
-        chosen on four fifths of the rows and scored on the fifth, five times. Of a boosted model,
-        the shortest prefix from which on no longer one scores less.
+        most this much, such as 0.005 or "0.5%", below that of the whole ensemble, as are nine in
+        ten of the larger ones (of a boosted model, all): not one by luck. Members are chosen on
+        four fifths of the rows and scored on the fifth, five times.
     max_bytes : float or str, optional
         Instead of ``keep``: keep the largest sub-ensemble with a pickle of this size, or "20MB".
     max_latency : float or str, optional
