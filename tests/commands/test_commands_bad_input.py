@@ -566,7 +566,7 @@ def test_a_scheduler_that_is_not_there_is_named(desk):
         ((*PRUNE, "-k", "0"), "'0' is not a valid number of members"),
         ((*PRUNE, "-k", "1.5"), "'1.5' is not a valid number of members"),
         ((*PRUNE, "-k", "3", "--tolerance", "0.1"), "--keep and a budget exclude each other"),
-        ((*PRUNE, "--tolerance", "-1"), "-1.0 is not in the range x>=0"),
+        ((*PRUNE, "--tolerance", "-1"), "'-1' is not a valid loss. Give one such as 0.005"),
         (
             (*PRUNE, "--max-bytes", "5 parsecs"),
             "'5 parsecs' is not a valid size. Give one such as 5MB",
