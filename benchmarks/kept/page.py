@@ -31,8 +31,8 @@ python -m benchmarks.kept --data DIR --page docs/kept.md --prior src/secateurs/e
 from a folder of tables, and the data sets that scikit-learn carries. 45 % of the rows train (at
 most 4,000), 15 % choose (at most 1,500), the others test (at most 12,000). Points are hundredths
 of accuracy, or of R², against all members on test rows: −0.5 means 90.0 % where all members have
-90.5 %. Each data set counts once, as the mean of its splits. "auto, refitted" has the training rows as
-rows without labels (`X_unlabelled`) where members are chosen on rows held out.
+90.5 %. Each data set counts once, as the mean of its splits. "auto, refitted" has the training
+rows as rows without labels (`X_unlabelled`) where members are chosen on rows held out.
 
 **`auto` never sees the data set it is judged on**: what it knows of methods comes from data sets of
 other families (names with the same first word are a family, such as the three sensor readings).
