@@ -141,7 +141,8 @@ def _sizes(rng, asked, votes):
     kept = asked.prune(keep=keep)
     if kept.member_indices.tolist() != order[:keep]:
         return f"keep={keep} gives {kept.member_indices}, not {order[:keep]}"
-    if not (_said(kept.estimator, np.asarray(asked.rows)) == votes[:, sorted(order[:keep])]).all():
+    served = kept.members if isinstance(kept.ensemble.model, (list, dict)) else kept.estimator
+    if not (_said(served, np.asarray(asked.rows)) == votes[:, sorted(order[:keep])]).all():
         return "the pruned ensemble has other members"
     if asked.n_kept(keep=keep / n) != keep:
         return f"keep={keep / n} of {n} is not {keep}"

@@ -58,7 +58,7 @@ def test_training_rows_of_regressors_are_warned_of():
 def test_bagging_that_grew_is_pruned_on_any_rows():
     grown = BaggingClassifier(n_estimators=3, warm_start=True, random_state=0).fit(X[FIT], Y[FIT])
     grown.set_params(n_estimators=5).fit(X[FIT], Y[FIT])
-    assert len(prune(grown, X[FIT], Y[FIT], keep=2).estimator.estimators_) == 2
+    assert len(prune(grown, X[FIT], Y[FIT], "best", 2).estimator.estimators_) == 2
 
 
 def test_parts_without_replacement_leave_rows_out_of_the_bag():

@@ -9,7 +9,7 @@ from typing import Any
 from secateurs.exceptions import InputError
 
 _DECIMAL = {10**9: "GB", 10**6: "MB", 10**3: "kB"}
-_NUMBER = r"(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(e-?\d{1,2})?"
+_NUMBER = r"(\d{1,15}(?:\.\d{0,30})?|\.\d{1,30})(e-?\d{1,2})?"
 
 
 @dataclass(frozen=True)

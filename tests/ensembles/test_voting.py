@@ -67,7 +67,7 @@ def boosted_elsewhere(labels):
 def told(model, rows, classes, soft):
     """What a model says for each class: its probabilities, or 1 for its label."""
     if soft:
-        return model.predict_proba(rows)
+        return model.predict_proba(rows).astype(float)
     return np.equal.outer(np.asarray(model.predict(rows)), classes).astype(float)
 
 

@@ -64,19 +64,21 @@ SHARE_TABLES = {
 @pytest.mark.parametrize("form", VOTE_TABLES)
 def test_labels_in_any_form_keep_the_same_members(form):
     table = VOTE_TABLES[form]
-    pruning = prune(table, y=Y, keep=3)
+    pruning = prune(table, y=Y, pruner="comep", keep=3)
     assert pruning.member_indices.tolist() == KEPT
     named = form == "frame" or form.startswith("dict")
     expected = [NAMES[member] if named else f"member {member}" for member in KEPT]
     assert pruning.member_names == expected
-    assert prune(table, y=Y, keep=3, names=NAMES).member_names == [NAMES[i] for i in KEPT]
+    assert prune(table, y=Y, pruner="comep", keep=3, names=NAMES).member_names == [
+        NAMES[i] for i in KEPT
+    ]
 
 
 @pytest.mark.parametrize("form", SHARE_TABLES)
 def test_probabilities_in_any_form_keep_the_same_members(form):
     table = SHARE_TABLES[form]
     given = None if "frames" in form else LABELS
-    pruning = prune(table, y=Y, keep=3, classes=given, names=NAMES)
+    pruning = prune(table, y=Y, pruner="comep", keep=3, classes=given, names=NAMES)
     assert pruning.member_indices.tolist() == KEPT
     assert pruning.member_names == [NAMES[member] for member in KEPT]
     assert pruning.votes.classes.tolist() == LABELS.tolist()
@@ -92,7 +94,7 @@ def test_what_is_kept_has_the_form_of_what_was_given(form):
         if form not in tables:
             continue
         kept = prune(
-            tables[form], y=Y, keep=3, classes=None if "frames" in form else LABELS
+            tables[form], None, Y, "comep", 3, classes=None if "frames" in form else LABELS
         ).estimator
         places = sorted(KEPT)
         if form.startswith("dict"):
@@ -111,7 +113,9 @@ def test_classes_may_come_in_any_order(order, labels):
     scores = Predictions(SHARES[:, :, order], classes=labels[order]).scores
     assert scores.classes.tolist() == sorted(labels.tolist())
     assert np.abs(scores.decode() - SHARES[:, :, expected]).max() < 1e-4
-    pruning = prune(SHARES[:, :, order], y=labels[TRUTH].tolist(), keep=3, classes=labels[order])
+    pruning = prune(
+        SHARES[:, :, order], y=labels[TRUTH].tolist(), pruner="comep", keep=3, classes=labels[order]
+    )
     assert pruning.member_indices.tolist() == KEPT
     voted = labels[SHARES.argmax(axis=2)]
     assert (pruning.votes.classes[pruning.votes.codes(range(7)).T] == voted).all()
@@ -131,16 +135,22 @@ def test_classes_may_come_in_any_order(order, labels):
 @pytest.mark.filterwarnings("ignore:A column-vector y")
 def test_true_labels_may_be_objects(cast):
     for votes, y in ((VOTES, Y), (SHARES.argmax(axis=2), TRUTH)):
-        assert prune(votes, y=cast(y), keep=3).member_indices.tolist() == KEPT
-        assert prune(votes.astype(object), y=cast(y), keep=3).member_indices.tolist() == KEPT
+        assert prune(votes, y=cast(y), pruner="comep", keep=3).member_indices.tolist() == KEPT
+        assert (
+            prune(votes.astype(object), y=cast(y), pruner="comep", keep=3).member_indices.tolist()
+            == KEPT
+        )
         rows = {"X_test": votes, "y_test": cast(y)}
-        assert len(compare(votes, y=cast(y), methods=["best"], keep=3, **rows).leaderboard()) == 3
-    assert prune(SHARES, y=cast(TRUTH), keep=3).member_indices.tolist() == KEPT
-    assert prune(SHARES, y=cast(Y), keep=3, classes=LABELS).member_indices.tolist() == KEPT
+        assert len(compare(votes, y=cast(y), methods=["best"], keep=3, **rows).leaderboard()) == 5
+    assert prune(SHARES, y=cast(TRUTH), pruner="comep", keep=3).member_indices.tolist() == KEPT
+    assert (
+        prune(SHARES, y=cast(Y), pruner="comep", keep=3, classes=LABELS).member_indices.tolist()
+        == KEPT
+    )
 
 
 def test_scores_of_probabilities_are_those_of_scikit_learn():
-    pruning = prune(SHARES, y=Y, keep=3, classes=LABELS)
+    pruning = prune(SHARES, y=Y, pruner="comep", keep=3, classes=LABELS)
     found = pruning.summary(SHARES, Y)
     for column, members in (("before", list(range(7))), ("after", KEPT)):
         mean = SHARES[:, members].mean(axis=1)
@@ -153,8 +163,8 @@ def test_masked_probabilities_are_missing_votes():
     mask = RNG.random((60, 7)) < 0.2
     table = np.ma.array(SHARES.copy(), mask=np.repeat(mask[:, :, None], 3, axis=2))
     table.data[mask] = np.nan
-    pruning = prune(table, y=TRUTH, keep=3)
-    expected = prune(np.ma.array(SHARES.argmax(axis=2), mask=mask), y=TRUTH, keep=3)
+    pruning = prune(table, y=TRUTH, pruner="comep", keep=3)
+    expected = prune(np.ma.array(SHARES.argmax(axis=2), mask=mask), y=TRUTH, pruner="comep", keep=3)
     assert pruning.votes.n_voted.tolist() == (~mask).sum(axis=0).tolist()
     assert pruning.member_indices.tolist() == expected.member_indices.tolist()
     scores = pruning.ensemble.scores.decode()
@@ -167,7 +177,7 @@ def test_tables_to_test_on_are_matched_by_name():
         table = tables[form]
         names = [NAMES[place] for place in shuffled]
         other = table[names] if form == "frame" else {name: table[name] for name in names}
-        pruning = prune(table, y=Y, keep=3)
+        pruning = prune(table, y=Y, pruner="comep", keep=3)
         straight, matched = (pruning.summary(rows, Y) for rows in (table, other))
         assert matched.loc["accuracy"].equals(straight.loc["accuracy"])
     with pytest.raises(InputError, match="has other members, such as 'anothermodel 0'"):

@@ -56,7 +56,8 @@ class AccuracySizeDisplay(Display):
     --------
     >>> from secateurs.displays import AccuracySizeDisplay
     >>> votes = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]] * 5
-    >>> display = AccuracySizeDisplay.from_predictions(votes, [0, 0, 1, 1] * 5, keep=2)
+    >>> how = {"pruner": "comep", "keep": 2}
+    >>> display = AccuracySizeDisplay.from_predictions(votes, [0, 0, 1, 1] * 5, **how)
     >>> display.curves["comep λ=0.5"].sizes
     array([1, 2, 3, 4])
     """

@@ -24,7 +24,8 @@ class SelectionOrderDisplay(Display):
     --------
     >>> from secateurs.displays import SelectionOrderDisplay
     >>> votes = [[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, 0, 1]]
-    >>> display = SelectionOrderDisplay.from_predictions(votes, [0, 0, 1, 1], keep=2)
+    >>> how = {"pruner": "comep", "keep": 2}
+    >>> display = SelectionOrderDisplay.from_predictions(votes, [0, 0, 1, 1], **how)
     >>> [(step.member, step.accuracy) for step in display.steps]
     [(0, 1.0), (1, 0.75)]
     """

@@ -98,7 +98,7 @@ def report_data(
     >>> from secateurs import prune
     >>> from secateurs.report import report_data
     >>> votes = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]] * 5
-    >>> data = report_data(prune(votes, y=[0, 0, 1, 1] * 5, keep=2))
+    >>> data = report_data(prune(votes, None, [0, 0, 1, 1] * 5, "comep", 2))
     >>> data["chosen"]["members"]
     [0, 1]
     """
