@@ -352,7 +352,9 @@ def test_when_all_workers_are_lost_an_exact_run_can_go_on_later(site, store, ask
         if done == 4:
             kill(worker)
 
-    with pytest.raises(ExecutorError, match="has had no workers for 1 s"):
+    # Which of the two comes first depends on how soon the scheduler notices.
+    lost = "has had no workers for 1 s|No worker of executor has done anything for 1 s"
+    with pytest.raises(ExecutorError, match=lost):
         COMEP(7, start=0).fit(store, executor=site.client, callback=callback)
     asked.clear()
     with ThreadPoolExecutor(2) as pool:
