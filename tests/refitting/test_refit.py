@@ -231,7 +231,7 @@ def test_what_cannot_be_refitted_is_refused_with_the_reason(classified, model, g
     X, y = classified
     model.fit(X[:N_TRAIN], y[:N_TRAIN])
     with pytest.raises(error, match=told):
-        prune(model, X[N_TRAIN:N_CHOOSE], y[N_TRAIN:N_CHOOSE], keep=2, refit=True, **given)
+        prune(model, X[N_TRAIN:N_CHOOSE], y[N_TRAIN:N_CHOOSE], "best", 2, refit=True, **given)
 
 
 def test_a_pruned_classifier_may_be_refitted(classified):

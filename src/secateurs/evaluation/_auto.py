@@ -39,9 +39,9 @@ CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "caruana": ("caruana", {}),
 }
 _GUARDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "the best single member": ("best", {"keep": 1}),
-    "the first members": ("es", {}),
-    "random members": ("random", {"random_state": 0}),
+    "the best single member scores": ("best", {"keep": 1}),
+    "the first members score": ("es", {}),
+    "random members score": ("random", {"random_state": 0}),
 }
 N_CANDIDATES = 4  # those that did best before
 _NOISE = 3.0  # standard errors that a method must be ahead of the one that did best before
@@ -312,7 +312,7 @@ def _guard(place: int, n_methods: int, trial: Trial, problem: Problem) -> None:
         if lead > _NOISE * trial.errors[place, row]:
             warnings.warn(
                 SecateursWarning(
-                    f"On rows held out, {name} score {lead:.4f} more {scoring.label} than the "
+                    f"On rows held out, {name} {lead:.4f} more {scoring.label} than the "
                     "members chosen. Compare methods and sizes with secateurs.compare."
                 ),
                 stacklevel=4,

@@ -31,6 +31,8 @@ _BY_LOADER = {
         "sklearn.metrics._scorer._Scorer",
         "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
         "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.utils._metadata_requests.MetadataRequest",  # of a search of scikit-learn 1.6
+        "sklearn.utils._metadata_requests.MethodMetadataRequest",
     ),
     # Scores of features, which take X and y, and are called by `fit` alone.
     "FunctionNode": (
