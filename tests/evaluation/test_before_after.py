@@ -23,7 +23,7 @@ _AUC = {False: "ROC AUC", True: "ROC AUC one-vs-rest"}
 @pytest.mark.parametrize("name", MODELS)
 def test_the_summary_measures_through_the_models_themselves(fitted, name):
     model = fitted[name]
-    pruning = prune(model, X[CHOOSE], Y[CHOOSE], keep=3)
+    pruning = prune(model, X[CHOOSE], Y[CHOOSE], "best", keep=3)
     table = pruning.summary(X[TEST], Y[TEST])
     assert table.index.name == "held-out rows (200)"
     assert table.loc["accuracy", "before"] == model.score(X[TEST], Y[TEST])
@@ -62,7 +62,7 @@ def test_more_members_take_longer(monkeypatch):
         "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: Slow.clock)
     )
     models = [Slow().fit(X[rows], Y[rows]) for rows in (slice(0, 60), slice(60, 150), FIT)]
-    table = prune(models, X[CHOOSE], Y[CHOOSE], keep=1).summary(X[TEST], Y[TEST])
+    table = prune(models, X[CHOOSE], Y[CHOOSE], "best", keep=1).summary(X[TEST], Y[TEST])
     for name in ("ms for 1 row", "ms for 1000 rows"):
         assert table.loc[name, ["before", "after"]].tolist() == pytest.approx([30, 10])
 
@@ -100,13 +100,13 @@ def test_a_few_duplicates_are_counted_and_name_no_table(forest):
 
 def test_lists_and_tables_are_summed_up_by_their_vote(fitted):
     models = [fitted[name] for name in ("forest", "bagging", "boosting")]
-    pruning = prune(models, X[CHOOSE], Y[CHOOSE], keep=1)
+    pruning = prune(models, X[CHOOSE], Y[CHOOSE], "best", keep=1)
     table = pruning.summary(X[TEST], Y[TEST])
     (kept,) = pruning.members
     assert table.loc["accuracy", "after"] == kept.score(X[TEST], Y[TEST])
     shares = np.stack([model.predict_proba(X[CHOOSE]) for model in models], axis=1)
     others = np.stack([model.predict_proba(X[TEST]) for model in models], axis=1)
-    by_shares = prune(shares, y=Y[CHOOSE], keep=1, classes=kept.classes_)
+    by_shares = prune(shares, None, Y[CHOOSE], "best", keep=1, classes=kept.classes_)
     figures = by_shares.summary(others, Y[TEST])
     assert figures.loc["accuracy"].equals(table.loc["accuracy"])
     np.testing.assert_allclose(figures.loc["log loss"], table.loc["log loss"], rtol=1e-3)
