@@ -3,6 +3,7 @@
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import joblib
 import paths  # noqa: F401
@@ -44,12 +45,28 @@ def processes_disturbed(rng, folder, tally):
     fit = draw(rng, folder)
     callback, action = disturbing(rng)
     expected = fit.expected
-    with processes() as pool:
+    with killed_in_the_end() as pool:
         told = f"pool, a worker {action}: {fit}"
         tally.attempt(told, lambda: fit.run(executor=pool, callback=callback), expected)
     with processes() as pool:  # what was kept of it is no harm
         told = f"pool, again after a worker was {action}: {fit}"
         tally.attempt(told, lambda: fit.run(executor=pool), expected)
+
+
+@contextmanager
+def killed_in_the_end():
+    """A pool of processes that are killed, not asked to end.
+
+    A worker that is killed while it holds the lock of the pool's queue leaves the others waiting
+    for it, and `ProcessPoolExecutor.shutdown` waiting for them.
+    """
+    pool = processes()
+    try:
+        yield pool
+    finally:
+        for worker in list((pool._processes or {}).values()):
+            worker.kill()
+        pool.shutdown()
 
 
 def joblib_disturbed(rng, folder, tally):
