@@ -8,6 +8,9 @@ os.environ["SCIPY_ARRAY_API"] = "1"  # or scikit-learn skips a check; SciPy read
 
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
+
+from boosted_models import LIBRARIES
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
@@ -27,3 +30,14 @@ def fitted():
 @pytest.fixture(scope="session")
 def forest(fitted):
     return fitted["forest"]
+
+
+@pytest.fixture
+def one_thread():
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request):
+    return request.param

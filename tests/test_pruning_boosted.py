@@ -10,7 +10,6 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, r
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
-from threadpoolctl import threadpool_limits
 
 from boosted_models import (
     CHOOSE,
@@ -26,16 +25,7 @@ from boosted_models import (
 from secateurs import COMEP, EarlyStoppingPruner, PrunedClassifier, PrunedRegressor, compare, prune
 from secateurs.exceptions import BudgetError, InputError, UnsupportedEnsembleError
 
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with threadpool_limits(1):
-        yield
-
-
-@pytest.fixture(params=LIBRARIES)
-def library(request):
-    return request.param
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def curve_of(library, model, X, y, score, *, method="predict"):

@@ -11,9 +11,11 @@ from benchmarks.kept import data
 from benchmarks.kept.situations import SITUATIONS, Situation
 from secateurs import make_pruner
 from secateurs._methods import METHODS
+from secateurs.evaluation._alternatives import is_able
 from secateurs.evaluation._score_curve import answers
 from secateurs.evaluation._trial import Trial, tried
 from secateurs.measures._scoring import Scoring
+from secateurs.outputs._scores import true_values
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.refitting._refit import RefitRows, refitted
@@ -118,11 +120,9 @@ def _rng() -> np.random.RandomState:
 
 def _is_able(name: str, problem: Problem, size: int) -> bool:
     pruner = method(name, size)
-    if problem.is_regression:
-        return "numbers" in pruner.outputs and "scoring" not in VARIANTS[name]
     if name == "caruana log loss" and not problem.is_soft:
         return False
-    return pruner.takes_missing or not problem.votes.has_missing
+    return is_able(pruner, problem)
 
 
 def on_score(problem: Problem, score: str) -> Problem:
@@ -143,7 +143,7 @@ def scores(problem: Problem, fitted: BasePruner) -> dict[str, float]:
     weights = problem.weights_of(fitted)
     inside = {} if weights is None else {0: weights}
     outputs = problem.outputs_scored(test=True)
-    truth = outputs.truth if problem.is_regression else outputs.classes[outputs.truth]
+    truth = true_values(outputs)
     found = {}
     for name in scores_of(problem):
         scoring = Scoring.of(name, outputs.classes)

@@ -19,7 +19,7 @@ from secateurs.measures._scoring import Scoring, are_numbers
 from secateurs.outputs._checks import as_numbers, check_weights
 from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of, warn_unseen
 from secateurs.outputs._predictions import Predictions
-from secateurs.outputs._scores import Scores
+from secateurs.outputs._scores import Scores, true_values
 from secateurs.outputs._tables import column_types, is_table
 from secateurs.outputs._training_rows import doubt_order, row_hashes
 from secateurs.outputs._votes import Votes
@@ -135,7 +135,7 @@ class Problem:
             collect = scores_of if ensemble.is_regression else votes_of
             votes = collect(ensemble, X, y, oob, n_jobs)
             if isinstance(votes, Votes):
-                warn_unseen(ensemble, votes.classes[votes.truth], "y")
+                warn_unseen(ensemble, true_values(votes), "y")
             if not oob and looks_trained_on(ensemble, votes):
                 warnings.warn(
                     SecateursWarning(
@@ -147,7 +147,7 @@ class Problem:
                     stacklevel=3,
                 )
         if oob and not isinstance(ensemble, Predictions):
-            labels = votes.classes[votes.truth] if isinstance(votes, Votes) else None
+            labels = true_values(votes) if isinstance(votes, Votes) else None
             if doubt := doubt_order(ensemble, X, labels):
                 warnings.warn(doubt, stacklevel=3)
         n_test = 0 if test[1] is None else len(test[1])
@@ -298,7 +298,7 @@ class Problem:
                 "The rows chosen on are not kept, and probabilities are needed. Give them: {X}.",
                 X=...,
             )
-        y = self.votes.classes[self.votes.truth]
+        y = true_values(self.votes)
         if isinstance(self.ensemble, Predictions):
             return self.ensemble.scores.with_labels(y)
         return scores_of(self.ensemble, self.X, y, self.oob, self.n_jobs)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from threadpoolctl import threadpool_limits
 
 from boosted_models import (
     CHOOSE,
@@ -29,16 +28,7 @@ from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 from secateurs.outputs._collect import scores_of, votes_of
 
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with threadpool_limits(1):
-        yield
-
-
-@pytest.fixture(params=LIBRARIES)
-def library(request):
-    return request.param
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.mark.parametrize("n_rounds", [1, 7, N_ROUNDS])

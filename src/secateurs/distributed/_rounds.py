@@ -16,6 +16,7 @@ from secateurs.engines._executors import Engine, gather
 from secateurs.engines._failures import explained, joblib_flag, wanted
 from secateurs.engines._transport import Indices, VoteSlice, VoteSource
 from secateurs.exceptions import InputError
+from secateurs.outputs._scores import true_values
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.search import Progress
@@ -182,7 +183,7 @@ def _accuracy(outputs: Any, members: Indices, weights: Any) -> float:
         return outputs.accuracy(members)
     answers = outputs.vote(members, weights=weights)
     if len(outputs.classes):
-        return float((answers == outputs.classes[outputs.truth]).mean())
+        return float((answers == true_values(outputs)).mean())
     off = answers - outputs.truth
     return -float((off[~np.isnan(off)] ** 2).mean())
 

@@ -74,7 +74,7 @@ def evaluate_around(
     choosers: dict[str, Chooser] = {own: chooser}
     for name, other in others.items() if beside else ():
         same = name == own or (is_live(other) and is_live(pruner))
-        if not same and _is_able(other, problem):
+        if not same and is_able(other, problem):
             choosers[name] = partial(choose, other, [keep], largest)
     curves = evaluate(split, choosers, [keep], given={own: selection})
     for curve in curves.values():  # their warnings concern larger sets than were asked for
@@ -82,7 +82,7 @@ def evaluate_around(
     return Evaluation(split, curves, [keep], remarks)
 
 
-def _is_able(pruner: BasePruner, problem: Problem) -> bool:
+def is_able(pruner: BasePruner, problem: Problem) -> bool:
     """Tell whether a method can choose by what is known of a problem."""
     if problem.ensemble.staged:
         return False  # only the first can be kept

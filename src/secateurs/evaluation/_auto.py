@@ -15,8 +15,9 @@ from sklearn.base import clone
 from secateurs._methods import AUTO, DEFAULT_TOLERANCE
 from secateurs._text import counted, listed, signed
 from secateurs.ensembles import CORRECTS
-from secateurs.evaluation._alternatives import pruner_for
+from secateurs.evaluation._alternatives import is_able, pruner_for
 from secateurs.evaluation._curves import Evaluation
+from secateurs.evaluation._score_curve import NORMAL_97_5
 from secateurs.evaluation._trial import Trial, tried
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.outputs._votes import Votes
@@ -123,9 +124,12 @@ def advise(
     """
     n_keep = _size(keep, problem.n_members)
     before = _before(problem)
-    able = [name for name in ranked(before) if _is_able(name, problem, spread)]
+    known = {name: candidate(problem, name, n_keep) for name in ranked(before)}
+    able = [name for name, method in known.items() if is_able(method, problem)]
+    if spread:
+        able = [name for name in able if isinstance(known[name], SpreadPruner)]
     names = able[:N_CANDIDATES]
-    methods = [candidate(problem, name, n_keep) for name in names]
+    methods = [known[name] for name in names]
     guards = [make_pruner(name, **{"keep": n_keep} | own) for name, own in _GUARDS.values()]
     sample = _sampled(problem, rng)
     with warnings.catch_warnings():
@@ -251,7 +255,7 @@ def advised(evaluation: Evaluation, names: Sequence[str], size: int) -> str:
     places = [curve.selection.place(size) for curve in curves]
     both = list(zip(curves, places, strict=True))
     values = np.array([curve.scored.values[place] for curve, place in both])
-    widths = np.array([curve.scored.half_width[place] for curve, place in both]) / 1.96
+    widths = np.array([curve.scored.half_width[place] for curve, place in both]) / NORMAL_97_5
     errors = np.sqrt(widths[:, None] ** 2 + widths**2)
     place, _ = decide(names, Trial(values, errors), _before(evaluation.problem))
     return names[place]
@@ -277,15 +281,6 @@ def _with_parameters(parameters: Mapping[str, Any]) -> str:
         f"{{pruner}} takes no method that has {listed(parameters)}. Give a method by name.",
         pruner=AUTO,
     )
-
-
-def _is_able(name: str, problem: Problem, spread: bool) -> bool:
-    pruner = candidate(problem, name, 1)
-    if spread and not isinstance(pruner, SpreadPruner):
-        return False
-    if problem.is_regression and "numbers" not in pruner.outputs:
-        return False
-    return pruner.takes_missing or not problem.votes.has_missing
 
 
 def _size(keep: int | float | str | None, n_members: int) -> int:

@@ -23,6 +23,7 @@ from secateurs.evaluation._score_curve import change_of
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs._predictions import Predictions
+from secateurs.outputs._scores import true_values
 from secateurs.persistence._export import onnx_bytes
 from secateurs.persistence._skops import dump_skops
 from secateurs.problem import Problem
@@ -167,8 +168,7 @@ def cross_fitted(problem: Problem, curve: SizeCurve, size: int) -> dict[str, Fig
         figures[problem.scoring.label] = found
     if problem.is_regression or (problem.is_soft and problem.knows_scores):
         others = _OF_NUMBERS if problem.is_regression else _OF_PROBABILITIES
-        truth = problem.votes.truth
-        truth = truth if problem.is_regression else problem.votes.classes[truth]
+        truth = true_values(problem.votes)
         both = _held_out(problem, curve, size)
         more = scored(problem, (truth, problem.sample_weight), others, *both)
         figures |= {name: figure for name, figure in more.items() if name not in figures}

@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from secateurs._labels import Array
 from secateurs.evaluation._rows import Ballots, Part, Split, VotedRows
-from secateurs.evaluation._score_curve import EQUAL, Floats, ScoreCurve, Weights
+from secateurs.evaluation._score_curve import EQUAL, NORMAL_97_5, Floats, ScoreCurve, Weights
 from secateurs.outputs._compiling import stopwatch
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-
-_Z = 1.959964  # 97.5 % of a normal distribution lie below
 
 Counts = NDArray[np.int64]
 
@@ -90,7 +88,7 @@ class Score:
     def half_width(self) -> Floats:
         """Half of the 95 % interval of the change: rows are paired and change by −1, 0 or 1."""
         moved = (self.won + self.lost) / self.n_rows
-        return _Z * np.sqrt((moved - self.change**2) / self.n_rows)
+        return NORMAL_97_5 * np.sqrt((moved - self.change**2) / self.n_rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,14 +14,14 @@ from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs._checks import speaking
 from secateurs.outputs._fixed_point import mean_of
-from secateurs.outputs._scores import Scores
+from secateurs.outputs._scores import Scores, true_values
 from secateurs.outputs._votes import Votes
 
 Floats = NDArray[np.float64]
 Weights = Mapping[int, Floats]  # of members in groups, by the place of the group
 EQUAL: Weights = MappingProxyType({})  # in all groups
 
-_Z = 1.959964  # 97.5 % of a normal distribution lie below
+NORMAL_97_5 = 1.959964  # 97.5 % of a normal distribution lie below
 _N_PARTS = 10  # of the rows; each is left out once to learn how much a score varies
 
 
@@ -85,7 +85,7 @@ class ScoreCurve:
     @property
     def half_width(self) -> Floats:
         """Half of the 95 % interval of the change; rows are paired."""
-        return _Z * np.sqrt(self.change_variances)
+        return NORMAL_97_5 * np.sqrt(self.change_variances)
 
     @property
     def standard_error(self) -> Floats:
@@ -145,8 +145,7 @@ def score_curve(  # noqa: PLR0917
 ) -> ScoreCurve:
     """Score groups of members, and the whole ensemble; how much that varies for those wanted."""
     scoring = replace(scoring, classes=outputs.classes)  # rows to test on may show further ones
-    numbers = isinstance(outputs, Scores) and outputs.is_numbers
-    truth = outputs.truth if numbers else outputs.classes[outputs.truth]
+    truth = true_values(outputs)
     whole = next(answers(outputs, [range(outputs.n_members)], scoring.needs, weights))
     parts = Parts(scoring, truth, sample_weight)
     varied = parts.left_out(whole) if any(g in wanted for g in range(len(groups))) else None
@@ -166,7 +165,7 @@ def change_of(
     """Return the scores of two answers, and half of the 95 % interval of their difference."""
     parts = Parts(scoring, truth, sample_weight)
     variance = jackknife(parts.left_out(after) - parts.left_out(before))
-    return parts.score(before), parts.score(after), float(_Z * np.sqrt(variance))
+    return parts.score(before), parts.score(after), float(NORMAL_97_5 * np.sqrt(variance))
 
 
 class Parts:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import Floats, Parts, answers, jackknife
 from secateurs.measures._scoring import Scoring
-from secateurs.outputs._scores import Scores
+from secateurs.outputs._scores import true_values
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 
@@ -47,13 +47,12 @@ def tried(
     own_weights = problem.ensemble.weights
     n_methods, n_rows = len(methods), outputs.n_samples
     values, variances = np.zeros(n_methods), np.zeros((n_methods, n_methods))
-    split = Split(replace(problem, X_test=None, y_test=None), rng)
+    split = Split(problem.without_rows(), rng)  # with the scores collected for it
     done, total = 0, n_methods * (split.n_choices - 1)
     for part in split.parts():
         assert part.held_out is not None
         judged = outputs.rows(part.held_out)
-        numbers = isinstance(judged, Scores) and judged.is_numbers
-        truth = judged.truth if numbers else judged.classes[judged.truth]
+        truth = true_values(judged)
         weight = None if problem.sample_weight is None else problem.sample_weight[part.held_out]
         rows = Parts(replace(scoring, classes=judged.classes), truth, weight)
         share = len(truth) / n_rows

@@ -17,7 +17,7 @@ from secateurs.measures._pair import Floats
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs import _selection_kernels, _vote_kernels
 from secateurs.outputs._fixed_point import NUMBER_BITS, PROBABILITY_BITS, mean_of, missing_of
-from secateurs.outputs._scores import Scores
+from secateurs.outputs._scores import Scores, true_values
 from secateurs.outputs._votes import Votes
 
 _ONE = 1 << PROBABILITY_BITS
@@ -64,7 +64,7 @@ class MeanScore(ABC):
     def __init__(self, outputs: Any, scoring: Scoring, sample_weight: Floats | None) -> None:
         self.scoring, self._outputs, self._given_weight = scoring, outputs, sample_weight
         self._weights = np.ones(outputs.n_samples) if sample_weight is None else sample_weight
-        self._y = outputs.truth if outputs.n_classes == 0 else outputs.classes[outputs.truth]
+        self._y = true_values(outputs)
         self._value = -math.inf
         self.perfect: float | None = None
         if scoring.name in FAST:

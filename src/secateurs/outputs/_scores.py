@@ -367,5 +367,10 @@ def scores_of_votes(votes: Votes) -> Scores:
     for member in range(votes.n_members):
         codes = votes.codes([member])[0]
         filler.fill(member, one_hot(codes, votes.n_classes), codes == votes.n_classes)
-    y = None if votes.y is None else votes.classes[votes.truth]
+    y = None if votes.y is None else true_values(votes)
     return Scores.filled(filler, y, votes.names)
+
+
+def true_values(outputs: Votes | Scores) -> Array:
+    """Return the true labels as they were given, not coded, or the true numbers."""
+    return outputs.classes[outputs.truth] if len(outputs.classes) else outputs.truth

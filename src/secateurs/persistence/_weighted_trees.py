@@ -45,7 +45,7 @@ def leaf_totals(model: Any) -> NDArray[np.float64] | None:
 
 
 def scale_onnx(converted: Any, model: Any) -> None:
-    """Give the trees of an ONNX model their totals."""
+    """Restore the totals of the trees of an ONNX model."""
     totals = leaf_totals(model)
     if totals is None:
         return
@@ -66,7 +66,7 @@ def scale_onnx(converted: Any, model: Any) -> None:
 
 
 def scale_treelite(converted: Any, model: Any) -> None:
-    """Give the trees of a treelite model their totals."""
+    """Restore the totals of the trees of a treelite model."""
     totals = leaf_totals(model)
     for place, total in enumerate(() if totals is None else totals):
         tree = converted.get_tree_accessor(place)

@@ -18,7 +18,7 @@ from secateurs._labels import Array, one_hot
 from secateurs.ensembles import Bagging, Ensemble, Forest
 from secateurs.ensembles._trees import is_tree, with_values
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
-from secateurs.outputs._scores import Scores
+from secateurs.outputs._scores import Scores, true_values
 from secateurs.outputs._trees import TreeWalk, answers_of_leaves
 from secateurs.outputs._votes import Votes
 from secateurs.refitting._leaves import LeafFit, fit_leaves
@@ -174,9 +174,7 @@ def _truth(ensemble: Ensemble, truth: Votes | Scores) -> NDArray[np.float64]:
     """Return what should be said of the rows: (rows, classes), or (rows, 1) for numbers."""
     if ensemble.is_regression:
         return truth.truth[:, None]
-    return one_hot(
-        np.searchsorted(ensemble.classes, truth.classes[truth.truth]), len(ensemble.classes)
-    )
+    return one_hot(np.searchsorted(ensemble.classes, true_values(truth)), len(ensemble.classes))
 
 
 def _shares(leaves: Array, truth: Array, values: NDArray[np.float64]) -> NDArray[np.float64]:
