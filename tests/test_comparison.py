@@ -99,6 +99,63 @@ def test_costs_grow_with_the_members(tested, forest):
     assert (board["seconds"] >= 0).all()
 
 
+def test_methods_that_order_members_are_followed_through_all_sizes_by_one_fit(tested, forest):
+    for name, curve in tested.curves.items():
+        selection = curve.selection
+        pruner = next(iter(selection.fitted.values()))
+        if pruner.is_nested and name != SINGLE:
+            assert selection.sizes.tolist() == list(range(1, 21))
+            assert len(selection.fitted) == 1
+            assert curve.own.right[-1] == (forest.predict(X[TEST]) == Y[TEST]).sum()
+            assert tested.pruning(name, 13).estimator.n_estimators == 13
+        else:
+            assert selection.sizes.tolist() == ([1] if name == SINGLE else [1, 3, 8])
+
+
+def test_milliseconds_lie_on_one_line_by_the_number_of_members(tested):
+    board = tested.leaderboard().drop_duplicates("members").sort_values("members")
+    slopes = np.diff(board["ms"]) / np.diff(board["members"])
+    assert slopes == pytest.approx(slopes[0])
+    by_members = tested.leaderboard().groupby("members")["ms"]
+    assert (by_members.max() == by_members.min()).all()
+
+
+def test_orders_that_would_take_too_long_are_cut_and_said_to_be(monkeypatch, forest):
+    monkeypatch.setattr("secateurs.evaluation._selections._LEAST_SIZES", 4)
+    monkeypatch.setattr("secateurs.evaluation._selections._MOST_WORK", 20 * 200 * 7)
+    given = {"X_test": X[TEST], "y_test": Y[TEST], "random_state": 0}
+    found = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], [3], **given)
+    assert found.curves["re"].selection.sizes.tolist() == list(range(1, 8))
+    assert "Methods are followed up to 7 of the 20 members: to order all would" in found.notes[1]
+    more = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], [3, 5], **given)
+    assert more.curves["re"].selection.sizes.tolist() == list(range(1, 11))  # twice those asked for
+
+
+def test_a_score_that_counts_no_rows_is_computed_for_some_sizes(monkeypatch, forest):
+    monkeypatch.setattr("secateurs.evaluation._selections._MOST_SCORED", 6)
+    given = {"X_test": X[TEST], "y_test": Y[TEST], "random_state": 0}
+    found = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], [5], scoring="neg_log_loss", **given)
+    curve = found.curves["re"]
+    assert curve.selection.sizes.tolist() == [1, 2, 3, 5, 6, 11, 20]
+    whole = line_of(found.leaderboard(), WHOLE, 20)
+    assert curve.scored.values[-1] == pytest.approx(whole["neg_log_loss"])
+    line = line_of(found.leaderboard(), "re", 5)
+    assert line["neg_log_loss"] == curve.scored.values[3]
+    assert found.pruning("re", 7).estimator.n_estimators == 7
+
+
+def test_warnings_are_of_the_sizes_asked_for_and_not_of_whole_orders():
+    votes, y = cases.make(0, 80, 2, ["noisy"] * 8 + ["random"] * 6)
+    by_relevance = COMEP(diversity_weight=0.0)
+    with pytest.warns(UserWarning, match="of the 14 chosen members agree with y less than chance"):
+        by_relevance.with_keep(14).fit(votes, y)
+    found = compare(votes, None, y, [by_relevance], [2], random_state=0)
+    assert not any("less than chance" in note for note in found.notes)
+    wrong, y = cases.make(0, 80, 2, ["noisy"] * 8 + ["wrong"])
+    found = compare(wrong, None, y, [by_relevance], [2], random_state=0)
+    assert any("1 of the 2 chosen members agree with y" in note for note in found.notes)
+
+
 def test_the_leaderboard_has_the_most_accurate_first_and_may_be_changed(tested):
     board = tested.leaderboard()
     assert board["accuracy"].is_monotonic_decreasing

@@ -11,26 +11,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
 from secateurs._methods import floors
-from secateurs._text import plain
+from secateurs._text import listed, plain
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation._alternatives import Featured, named_pruners
 from secateurs.evaluation._auto import best_of, in_words
 from secateurs.evaluation._before_after import held_out_score
-from secateurs.evaluation._budget import latency, n_bytes, predictor, weighted
-from secateurs.evaluation._curves import (
-    Evaluation,
-    Score,
-    Selection,
-    SizeCurve,
-    choose,
-    evaluate,
-    with_members,
-)
+from secateurs.evaluation._budget import n_bytes, own_latency, weighted
+from secateurs.evaluation._curves import Evaluation, Score, SizeCurve, evaluate
+from secateurs.evaluation._latency import Latency
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import ScoreCurve
+from secateurs.evaluation._selections import Selection, choose, longest_order, with_members
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
@@ -39,7 +33,6 @@ from secateurs.pruning import Pruning
 
 WHOLE = "all members"
 SINGLE = "single best"
-_SECONDS = 0.05  # spent on timing each sub-ensemble
 
 
 def compare(
@@ -155,10 +148,11 @@ def compare(
         )
     pruners, notes = named_pruners(methods, problem, diversity_weight, seed)
     split = Split(problem, seed_of_folds)
-    choosers = {name: partial(choose, pruner, sizes, sizes[-1]) for name, pruner in pruners.items()}
+    largest, cut = longest_order(problem, sizes)
+    choosers = {name: partial(choose, pruner, sizes, largest) for name, pruner in pruners.items()}
     choosers[SINGLE] = partial(choose, make_pruner("best", keep=1), [1], None)
     curves = evaluate(split, choosers, [*sizes, 1], callback)
-    return Comparison(split, curves, sizes, tuple(notes))
+    return Comparison(split, curves, sizes, asides=(*cut, *notes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,8 +182,9 @@ class Comparison(Evaluation):
             signed as in scikit-learn: larger is better), with its ``standard_error``; ``change``
             against all members with its 95 % interval ``low`` to ``high`` (rows are paired);
             ``accuracy`` where another score was asked for; ``bytes`` of the
-            pickle and ``ms`` to predict one row, where there are models; ``seconds`` to choose,
-            which is one run for all sizes where smaller sets are prefixes of larger ones;
+            pickle and ``ms`` to predict one row, by a line fitted to timings of a few sizes, where
+            there are models; ``seconds`` to choose, which is one run for all sizes up to all
+            members where smaller sets are prefixes of larger ones;
             ``pareto``, whether no other line is at least as good and cheaper (by bytes, or by
             members where there are no models).
 
@@ -249,8 +244,9 @@ class Comparison(Evaluation):
         method, keep = method or best[0], keep or best[1]
         check_option("method", method, self.curves)
         selection = self.curves[method].selection
-        if keep not in selection.sizes:
-            known = ", ".join(map(str, selection.sizes))
+        n_ordered = len(selection.order or ())
+        if keep not in selection.sizes and not 0 < keep <= n_ordered:
+            known = f"1 to {n_ordered}" if n_ordered else listed(selection.sizes)
             raise InputError(
                 f"{{keep}} was not compared for {method}. Give one of: {known}.", keep=keep
             )
@@ -299,7 +295,11 @@ class Comparison(Evaluation):
                 y_test=...,
             )
         lines = board_lines(self._leaderboard)
-        return Featured(self, self.pruning().pruner, *self.best, lines)
+        return Featured(self, self.pruning().pruner, *self.best, lines, self._latency)
+
+    @cached_property
+    def _latency(self) -> Latency | None:
+        return own_latency(self.problem)
 
     @cached_property
     def _leaderboard(self) -> pd.DataFrame:
@@ -343,12 +343,11 @@ class Comparison(Evaluation):
         return line | self._costs(members, selection.weights.get(size)) | {"seconds": seconds}
 
     def _costs(self, members: Sequence[int], weights: Any = None) -> dict[str, float]:
-        """Measure the bytes and milliseconds of a sub-ensemble."""
+        """Return the bytes and milliseconds of a sub-ensemble."""
         ensemble = weighted(self.problem.ensemble, members, weights)
         if self.problem.is_predictions:
             return {"bytes": np.nan, "ms": np.nan}
-        row = _safe_indexing(self.split.judged_on.X, [0])
-        seconds = latency(predictor(ensemble, members), row, _SECONDS)
+        seconds = np.nan if self._latency is None else self._latency.of(len(members))
         return {"bytes": n_bytes(ensemble, members), "ms": 1e3 * seconds}
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fitted_models import CHOOSE, TEST, X, Y
 from secateurs import Scores, make_pruner, prune
 from secateurs.evaluation._cost_rules import PER_COST, CostRules
-from secateurs.evaluation._curves import with_members
+from secateurs.evaluation._selections import with_members
 from secateurs.exceptions import BudgetError, InputError
 from secateurs.problem import Problem
 

@@ -10,10 +10,17 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from secateurs._methods import METHODS, floors, shown_beside
-from secateurs.evaluation._curves import Chooser, Evaluation, Selection, SizeCurve, choose, evaluate
-from secateurs.evaluation._diagnostics import MOST_LIVE
+from secateurs.evaluation._curves import Evaluation, SizeCurve, evaluate
+from secateurs.evaluation._latency import Latency
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import Floats
+from secateurs.evaluation._selections import (
+    Chooser,
+    Selection,
+    choose,
+    longest_order,
+    scored_sizes,
+)
 from secateurs.evaluation._value_per_cost import CostChoice
 from secateurs.measures import disagreement
 from secateurs.objectives import TDAS
@@ -25,7 +32,6 @@ from secateurs.pruners._parameters import check_option, is_number
 from secateurs.pruners._random_search import resolve_iterations
 from secateurs.pruners._selector import as_pruner
 
-_LARGEST = 64  # least number of members in an order that does not contain all
 N_WEIGHTS = 21
 ALIKE = -1.0  # marks pairs that vote alike everywhere, whose TDAC is 0 whatever the weight
 
@@ -45,6 +51,8 @@ class Featured(NamedTuple):
         The size it was asked for.
     leaderboard : list of dict or None
         Lines of the leaderboard, if the choice comes from one.
+    latency : Latency or None
+        How long one row takes by the number of members, if that is known already.
     """
 
     evaluation: Evaluation
@@ -52,6 +60,7 @@ class Featured(NamedTuple):
     name: str
     keep: int
     leaderboard: list[dict[str, Any]] | None = None
+    latency: Latency | None = None
 
 
 def evaluate_around(
@@ -63,7 +72,8 @@ def evaluate_around(
     """
     problem = problem.serving(pruner)
     split = Split(problem)
-    keep, largest = len(pruner.member_indices_), _largest(pruner)
+    keep = len(pruner.member_indices_)
+    largest, asides = longest_order(problem, [keep])
     if by_cost is None:
         selection, chooser, remarks = _own_selection(problem, pruner, largest)
     else:
@@ -79,7 +89,7 @@ def evaluate_around(
     curves = evaluate(split, choosers, [keep], given={own: selection})
     for curve in curves.values():  # their warnings concern larger sets than were asked for
         curve.selection = replace(curve.selection, notes=())
-    return Evaluation(split, curves, [keep], remarks)
+    return Evaluation(split, curves, [keep], remarks, asides)
 
 
 def is_able(pruner: BasePruner, problem: Problem) -> bool:
@@ -120,14 +130,6 @@ def _one(problem: Problem, pruner: BasePruner) -> Selection:
     weights = {} if problem.weights is None else {len(kept): problem.weights[kept]}
     sets = {len(kept): kept.tolist()}
     return Selection(np.array([len(kept)]), None, sets, {len(kept): pruner}, weights=weights)
-
-
-def _largest(pruner: BasePruner) -> int:
-    """Return how many members orders contain: all, unless there are very many."""
-    n_members = len(pruner.support_)
-    if n_members <= MOST_LIVE:
-        return n_members
-    return min(n_members, max(_LARGEST, 2 * len(pruner.member_indices_)))
 
 
 def is_live(pruner: BasePruner) -> bool:
@@ -218,7 +220,9 @@ def distances_of(votes: Votes) -> Floats:
     return np.where(disagreement.matrix(votes) == 0, ALIKE, TDAS(votes, 1.0).matrix())
 
 
-def weighted_choosers(pruner: COMEP, weights: Sequence[float], largest: int) -> dict[str, Chooser]:
+def weighted_choosers(
+    pruner: COMEP, weights: Sequence[float], largest: int, asked: Sequence[int] = ()
+) -> dict[str, Chooser]:
     """Return COMEP's choosers for several weights, by their text; distances are computed once.
 
     Examples
@@ -236,7 +240,7 @@ def weighted_choosers(pruner: COMEP, weights: Sequence[float], largest: int) -> 
     def choose_with(weight: float, problem: Problem) -> Selection:
         objective = _KnownTDAS(problem.votes, weight, known(problem.votes))
         members, _ = pruner.grow(objective, largest, check_random_state(pruner.random_state))
-        return Selection(np.arange(1, len(members) + 1), list(members))
+        return Selection(scored_sizes(problem, len(members), asked), list(members))
 
     return {repr(weight): partial(choose_with, weight) for weight in weights}
 
@@ -270,14 +274,15 @@ def weight_curve(split: Split, pruner: COMEP, kept: Sequence[int], keep: int) ->
     """
     own = pruner.diversity_weight
     grid = weight_grid(*([float(own)] if is_number(own) else []))
-    choosers = weighted_choosers(pruner, grid, split.problem.n_members)
+    choosers = weighted_choosers(pruner, grid, split.problem.n_members, [keep])
     curves = list(evaluate(split, choosers, [keep]).values())
     chosen = [set(curve.selection.members(keep)) for curve in curves]
+    place = curves[0].selection.place(keep)
     return WeightCurve(
         grid,
         curves,
-        np.array([curve.own.accuracy[keep - 1] for curve in curves]),
-        np.array([curve.own.half_width[keep - 1] for curve in curves]),
+        np.array([curve.own.accuracy[place] for curve in curves]),
+        np.array([curve.own.half_width[place] for curve in curves]),
         np.array([len(one & set(kept)) / len(one | set(kept)) for one in chosen]),
     )
 

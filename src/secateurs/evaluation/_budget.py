@@ -5,7 +5,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -235,7 +235,9 @@ def most_within(
     return found
 
 
-def latencies(problem: Problem, n_members: int, served: Served) -> tuple[Latency, Latency | None]:
+def latencies(
+    problem: Problem, n_members: int, served: Served, alone: bool = True
+) -> tuple[Latency, Latency | None]:
     """Measure how long one row takes, with the model's own ``n_jobs``, and with 1 if that differs.
 
     All are timed in turns, so that other work on the machine slows them alike.
@@ -246,7 +248,7 @@ def latencies(problem: Problem, n_members: int, served: Served) -> tuple[Latency
     sizes = np.unique(spaced.round().astype(np.intp))
     sets = [served(int(size)) for size in sizes]
     predicts = [predictor(of_some, some) for some, of_some in sets]
-    if own_jobs(ensemble) != 1:
+    if alone and own_jobs(ensemble) != 1:
         predicts += [predictor(_with_one_job(of_some), some) for some, of_some in sets]
     if ensemble.pipelines:
         predicts.append(partial(_transform, ensemble))
@@ -255,6 +257,18 @@ def latencies(problem: Problem, n_members: int, served: Served) -> tuple[Latency
     both = medians[: len(predicts) - bool(ensemble.pipelines)].reshape(-1, len(sizes))
     found = [Latency(sizes, seconds, preparing, alike) for seconds in both]
     return found[0], found[1] if len(found) > 1 else None
+
+
+def own_latency(problem: Problem) -> Latency | None:
+    """Measure how long one row takes by the number of members; None without models or rows."""
+    X = problem.X if problem.X is not None else problem.X_test
+    if problem.is_predictions or X is None:
+        return None
+    everybody = range(problem.n_members)
+    served = replace(problem, X=X)
+    return latencies(
+        served, problem.n_members, lambda n: (list(everybody[:n]), problem.ensemble), alone=False
+    )[0]
 
 
 def _with_one_job(ensemble: Ensemble) -> Ensemble:
@@ -351,11 +365,6 @@ def predictor(ensemble: Ensemble, members: Sequence[int]) -> Callable[[Any], Any
     if hasattr(served, "predict"):
         return served.predict
     return lambda X: own_vote(ensemble, X, sorted(members))
-
-
-def latency(predict: Callable[[Any], Any], rows: Any, most_seconds: float = 0.3) -> float:
-    """Return the seconds of a prediction: the median of three repeats or more."""
-    return float(np.median(timings([predict], rows, most_seconds)))
 
 
 def timings(

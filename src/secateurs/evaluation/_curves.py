@@ -3,7 +3,6 @@
 Everything is counted in whole rows, so that parts add up exactly.
 """
 
-import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add
@@ -15,9 +14,8 @@ from numpy.typing import NDArray
 from secateurs._labels import Array
 from secateurs.evaluation._rows import Ballots, Part, Split, VotedRows
 from secateurs.evaluation._score_curve import EQUAL, NORMAL_97_5, Floats, ScoreCurve, Weights
-from secateurs.outputs._compiling import stopwatch
+from secateurs.evaluation._selections import Chooser, Selection
 from secateurs.problem import Problem
-from secateurs.pruners import BasePruner
 
 Counts = NDArray[np.int64]
 
@@ -91,60 +89,6 @@ class Score:
         return NORMAL_97_5 * np.sqrt((moved - self.change**2) / self.n_rows)
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """The members that a method selects, for each of some sizes.
-
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_sizes,)
-        The sizes asked for, ascending.
-    order : list of int or None
-        Members in the order of choice, where smaller sets are prefixes of larger ones.
-    sets : mapping of int to list of int
-        Otherwise the members for each size.
-    fitted : mapping of int to BasePruner
-        The fitted pruners, by size; only that of the largest size where there is an order.
-    seconds : mapping of int to float
-        How long each took.
-    notes : tuple of str
-        Their warnings.
-    weights : mapping of int to ndarray
-        Weights of the members, for the sizes that have any.
-    """
-
-    sizes: NDArray[np.intp]
-    order: list[int] | None = None
-    sets: Mapping[int, list[int]] = field(default_factory=dict)
-    fitted: Mapping[int, BasePruner] = field(default_factory=dict)
-    seconds: Mapping[int, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    weights: Mapping[int, Floats] = field(default_factory=dict)
-
-    @property
-    def pruner(self) -> BasePruner:
-        """The fitted pruner of the largest size."""
-        return self.fitted[max(self.fitted)]
-
-    @property
-    def groups(self) -> list[list[int]]:
-        """The members for each of the sizes."""
-        return [self.members(size) for size in self.sizes]
-
-    @property
-    def group_weights(self) -> Weights:
-        """Weights of members in the groups, by the place of the group, where there are any."""
-        return {self.place(size): weights for size, weights in self.weights.items()}
-
-    def members(self, size: int) -> list[int]:
-        """Return the members for one of the sizes."""
-        return self.sets[size] if self.order is None else self.order[:size]
-
-    def place(self, size: int) -> int:
-        """Return the position of a size among the sizes."""
-        return int(np.searchsorted(self.sizes, size))
-
-
 @dataclass(eq=False)
 class SizeCurve:
     """What a method selects at each size, and how that does on rows held out.
@@ -185,13 +129,16 @@ class Evaluation:
     sizes : list of int
         The sizes asked for.
     remarks : tuple of str
-        What was left out or cut short.
+        What to know of the choice itself.
+    asides : tuple of str
+        What to know of methods: which were left out or cut short.
     """
 
     split: Split
     curves: Mapping[str, SizeCurve]
     sizes: list[int]
     remarks: tuple[str, ...] = ()
+    asides: tuple[str, ...] = ()
 
     @property
     def problem(self) -> Problem:
@@ -201,15 +148,25 @@ class Evaluation:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures should know."""
-        said = [
-            f"{name}: {note}"
-            for name, curve in self.curves.items()
-            for note in curve.selection.notes
-        ]
+        return (*self.notes_on_figures, *self.notes_on_methods())
+
+    @property
+    def notes_on_figures(self) -> tuple[str, ...]:
+        """What to know of the figures, whichever method made them."""
         about = [_REFITTED] if self.problem.refitted is not None else []
         about += [_WEIGHED] if self.problem.weighing else []
         about += [_WEIGHTED] if self.problem.sample_weight is not None else []
-        return (self.judged_on, *about, *self.remarks, *dict.fromkeys(said))
+        return (self.judged_on, *about, *self.remarks)
+
+    def notes_on_methods(self, *without: str) -> tuple[str, ...]:
+        """What to know of methods, but for some of them."""
+        said = [
+            f"{name}: {note}"
+            for name, curve in self.curves.items()
+            if name not in without
+            for note in curve.selection.notes
+        ]
+        return (*self.asides, *dict.fromkeys(said))
 
     @property
     def judged_on(self) -> str:
@@ -222,42 +179,6 @@ class Evaluation:
             f"Judged by cross-fitting on {n_choosing:,} rows: chosen on four fifths, judged on the "
             "fifth, five times."
         )
-
-
-Chooser = Callable[[Problem], Selection]
-
-
-def choose(
-    pruner: BasePruner, sizes: Sequence[int], largest: int | None, problem: Problem
-) -> Selection:
-    """Let a method select members for each size.
-
-    Where smaller sets are prefixes of larger ones, it selects once, the largest, and all sizes are
-    cut from that. Without a largest, it selects for each size in any case.
-    """
-    once = pruner.is_nested and largest is not None
-    outputs = problem.outputs_for(pruner)
-    fitted, seconds = {}, {}
-    notes: dict[str, None] = {}
-    for size in [largest or 0] if once else sizes:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            elapsed = stopwatch()
-            fitted[size] = pruner.with_keep(size).fit(outputs)
-            seconds[size] = elapsed()
-        notes |= {str(warning.message): None for warning in caught}
-    sets = {size: part.member_indices_.tolist() for size, part in fitted.items()}
-    known = fitted, seconds, tuple(notes)
-    if not once:
-        found = {size: problem.weights_of(part) for size, part in fitted.items()}
-        return Selection(np.array(sizes), None, sets, *known, _known(found))
-    (order,) = sets.values()
-    found = {size: problem.found_weights(order[:size]) for size in sizes if size <= len(order)}
-    return Selection(np.arange(1, len(order) + 1), order, {}, *known, _known(found))
-
-
-def _known(weights: Mapping[int, Floats | None]) -> dict[int, Floats]:
-    return {size: found for size, found in weights.items() if found is not None}
 
 
 def evaluate(
@@ -363,25 +284,3 @@ def _judge(
     for size, place in places.items():
         into = curve.predicted.setdefault(size, np.empty(n_rows, dtype=np.intp))
         into[ballots.where] = voted[place]
-
-
-def with_members(pruner: BasePruner, members: Sequence[int], scores: Any = None) -> BasePruner:
-    """Return a copy of a fitted pruner that keeps these members.
-
-    Without scores, they are the first ones that it keeps. With scores, another rule has chosen
-    them: the copy then has no ``objective_`` and no ``weights_``.
-    """
-    part = pruner.with_keep(len(members))
-    given = part.get_params(deep=False)
-    part.__dict__.update({name: value for name, value in vars(pruner).items() if name not in given})
-    for bound in ("_upper_bound", "_lower_bound"):  # were for another set
-        part.__dict__.pop(bound, None)
-    part.member_indices_ = np.array(members, dtype=np.intp)
-    part.scores_ = pruner.scores_[: len(members)] if scores is None else np.asarray(scores)
-    part.support_ = np.isin(np.arange(len(pruner.support_)), part.member_indices_)
-    if scores is not None:
-        for name in ("objective_", "weights_"):
-            part.__dict__.pop(name, None)
-    elif hasattr(pruner, "objective_") and len(members) < len(pruner.member_indices_):
-        part.objective_ = float(part.scores_[-1])
-    return part

@@ -12,9 +12,9 @@ import numpy as np
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation._budget import Budget, most_within, not_met
 from secateurs.evaluation._cost_rules import CostRules, Members, above
-from secateurs.evaluation._curves import Selection, with_members
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import Floats, ScoreCurve
+from secateurs.evaluation._selections import Selection, with_members
 from secateurs.exceptions import BudgetError, InputError
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner

@@ -13,9 +13,10 @@ from secateurs._labels import Array, merge_classes
 from secateurs.evaluation import _before_after
 from secateurs.evaluation._alternatives import Featured, live_pruner
 from secateurs.evaluation._before_after import Figure
-from secateurs.evaluation._budget import predictor
+from secateurs.evaluation._budget import own_latency, predictor
 from secateurs.evaluation._curves import whole_vote
 from secateurs.evaluation._diagnostics import MOST_LIVE
+from secateurs.evaluation._latency import Latency
 from secateurs.pruners import COMEP
 from secateurs.report._templates import Table, environment
 
@@ -30,8 +31,8 @@ class Subject:
 
     def __init__(self, featured: Featured, command: Sequence[str] | None = None) -> None:
         self.command = command
-        self.evaluation, self.pruner, self.name, self.keep, self.leaderboard = featured
-        self.split = self.evaluation.split
+        self.evaluation, self.pruner, self.name, self.keep, self.leaderboard, known = featured
+        self._latency, self.split = known, self.evaluation.split
         self.problem = self.evaluation.problem.serving(self.pruner)
         self.curve = self.evaluation.curves[self.name]
         self.kept: list[int] = self.pruner.member_indices_.tolist()
@@ -63,6 +64,11 @@ class Subject:
             balanced = _before_after.balanced_accuracy(problem.votes.truth, *self.voted)
             figures = {"accuracy": figures["accuracy"], "balanced accuracy": balanced} | figures
         return _before_after.count(pruner) | figures | _before_after.costs(problem, pruner)
+
+    @cached_property
+    def latency(self) -> Latency | None:
+        """How long one row takes by the number of members, where that can be measured."""
+        return self._latency or own_latency(self.problem)
 
     @cached_property
     def live(self) -> COMEP | None:

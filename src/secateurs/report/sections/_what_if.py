@@ -38,13 +38,12 @@ def _costs(subject: Subject) -> Plain:
     """Return bytes of each member, and milliseconds for one row by the number of members."""
     if subject.problem.is_predictions:
         return {"bytes": None, "ms": None}
-    ensemble, figure = subject.problem.ensemble, subject.figures.get("ms for 1 row")
+    ensemble, latency = subject.problem.ensemble, subject.latency
     each = _bytes_of(ensemble.members)
-    keep, n_members = len(subject.kept), ensemble.n_members
-    whole = n_bytes(ensemble, range(n_members))
+    whole = n_bytes(ensemble, range(ensemble.n_members))
     return {
         "bytes": {"base": max(0, whole - sum(each)), "each": each},
-        "ms": figure and _milliseconds(n_members, keep, figure.before, figure.after),
+        "ms": latency and [[size, 1e3 * latency.of(size)] for size in latency.sizes.tolist()],
     }
 
 
@@ -56,14 +55,6 @@ def _bytes_of(members: Sequence[Any]) -> list[int]:
 
     first, *rest = members
     return [added(first, members[-1]), *(added(member, first) for member in rest)]
-
-
-def _milliseconds(n_members: int, keep: int, before: float, after: float) -> list[list[float]]:
-    """Return points of a line by the number of members: none, the kept and all, as measured."""
-    if keep == n_members:
-        return [[0, 0.0], [n_members, before]]
-    none = after - keep * (before - after) / (n_members - keep)
-    return [[0, max(0.0, none)], [keep, after], [n_members, before]]
 
 
 def votes_on(votes: Votes, classes: Array, most: int) -> Plain:
