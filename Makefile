@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 LICENCES := Apache;BSD;MIT;PSF;Python Software Foundation
 OLDEST := numpy==2.0.2 scipy==1.13.1 scikit-learn==1.6.1 numba==0.60.0 pandas==2.2.3
 
-.PHONY: help demo test lint types tests uncompiled oldest audit soak reproduce-quick benchmarks clean
+.PHONY: help demo test lint types tests uncompiled oldest audit soak docs reproduce-quick benchmarks clean
 
 help:
 	@echo "make demo             train a forest, prune it with every method, write the report"
 	@echo "make test             linters, types and all tests"
+	@echo "make docs             build the documentation into docs/_build/html, and test it"
 	@echo "make oldest           tests with the oldest versions of the dependencies"
 	@echo "make audit            advisories and licences of the dependencies (needs pypi.org itself, not a mirror)"
 	@echo "make soak             ten minutes of faults on purpose (SOAK_MINUTES=60 for an hour)"
@@ -38,6 +39,10 @@ $(VENV)/.drawing: $(VENV)/.usable pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[plot]'
 	@touch $(VENV)/.installed $@
 
+$(VENV)/.documented: $(VENV)/.tested docs/constraints.txt
+	$(BIN)/python -m pip install --quiet --editable '.[docs]' --constraint constraints.txt --constraint docs/constraints.txt
+	@touch $@
+
 demo: $(VENV)/.installed
 	$(BIN)/secateurs demo
 
@@ -57,6 +62,11 @@ tests: $(VENV)/.tested
 uncompiled: $(VENV)/.tested
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet tests/outputs/test_kernels.py
 
+# Warnings are errors. The tests look at every link, and open pages in a browser.
+docs: $(VENV)/.documented
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m pytest --quiet tests/docs
+
 # The oldest versions that pyproject.toml allows, in an environment of their own, with few random examples each and without
 # what depends on them least; two versions of numba must not share compiled kernels.
 $(VENV)-oldest/.tested: pyproject.toml
@@ -66,7 +76,7 @@ $(VENV)-oldest/.tested: pyproject.toml
 
 oldest: $(VENV)-oldest/.tested
 	NUMBA_CACHE_DIR=$(abspath $(VENV)-oldest)/numba $(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal \
-	    --hypothesis-profile=few $(addprefix --ignore=tests/,engines distributed report displays paper soak)
+	    --hypothesis-profile=few $(addprefix --ignore=tests/,engines distributed report displays paper soak docs)
 
 # Only the versions of constraints.txt are looked at: what tests and linters need reaches no user. The metadata of
 # skops do not name its licence, which is MIT.
@@ -93,4 +103,5 @@ benchmarks: $(VENV)/.tested
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-audit .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf docs/_build docs/api docs/gallery
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,8 @@
 """Settings for all tests, and ensembles that many of them prune."""
 
+import importlib.util
 import os
+import shutil
 
 if os.name == "nt":  # these kill and fork processes, and fill up disks
     collect_ignore = ["engines/test_faults.py", "outputs/test_store_faults.py"]
@@ -41,3 +43,24 @@ def one_thread():
 @pytest.fixture(params=LIBRARIES)
 def library(request):
     return request.param
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser without windows; where there is none, tests in it are skipped."""
+    chromium = shutil.which("chromium")
+    missing = None if chromium else "chromium is not installed: apt install chromium"
+    if importlib.util.find_spec("playwright") is None:
+        missing = 'playwright is not installed: pip install "secateurs[test]"'
+    if missing and os.environ.get("CI"):
+        pytest.fail(missing)
+    if missing:
+        pytest.skip(missing)
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    flags += ["--disable-component-update", "--disable-sync"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
+        yield browser
+        browser.close()

@@ -12,6 +12,7 @@ import secateurs
 
 ROOT = Path(__file__).parents[1]
 HOME = "https://github.com/secateurs/secateurs"
+SITE = "https://secateurs.github.io/secateurs/"
 RAW = "https://raw.githubusercontent.com/secateurs/secateurs/main/"
 WORKFLOWS = ROOT / ".github" / "workflows"
 
@@ -36,12 +37,12 @@ def test_the_version_is_the_same_everywhere():
 
 def test_the_address_is_the_same_everywhere(project):
     assert yaml.safe_load(text("CITATION.cff"))["repository-code"] == HOME
-    assert all(address.startswith(HOME) for address in project["urls"].values())
+    assert all(address.startswith((HOME, SITE)) for address in project["urls"].values())
 
 
 def documents():
     names = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    return sorted(str(path.relative_to(ROOT)) for path in names)
+    return sorted(str(path.relative_to(ROOT)) for path in names if "_build" not in path.parts)
 
 
 @pytest.mark.parametrize("name", documents())
@@ -49,8 +50,11 @@ def test_links_between_documents_lead_somewhere(name):
     prose = re.sub(r"^```.*?^```", "", text(name), flags=re.DOTALL | re.MULTILINE)
     for address in re.findall(r"\]\(([^)\s]+)\)", prose):
         target = re.sub(rf"^({re.escape(RAW)}|{re.escape(HOME)}/(blob|tree)/main/)", "/", address)
+        target = re.sub(rf"^{re.escape(SITE)}(.+)\.html", r"/docs/\1.md", target)
         if re.match(r"[a-z]+:|#", target):
             continue  # another site, or a heading of this page
+        if re.match(r"(/docs/|(\.\./)*)(api|gallery)/", target):
+            continue  # made by `make docs`, which checks links itself
         path = target.partition("#")[0]
         found = ROOT / path[1:] if path.startswith("/") else (ROOT / name).parent / path
         assert found.exists(), f"{name} links to {address}"
@@ -71,13 +75,18 @@ def test_pre_commit_and_make_use_the_same_linters(project):
     assert re.search(r"^types:.*\n\t.*mypy$", text("Makefile"), flags=re.MULTILINE)
 
 
+def pins_of(name):
+    lines = [line for line in text(name).splitlines() if not line.startswith("#")]
+    return dict(line.split("==") for line in lines)
+
+
 def test_constraints_name_a_version_of_every_dependency(project):
-    lines = [line for line in text("constraints.txt").splitlines() if not line.startswith("#")]
-    pins = dict(line.split("==") for line in lines)
-    extras = project["optional-dependencies"]
-    users = [one for name, extra in extras.items() if name != "test" for one in extra]
-    for wanted in map(Requirement, (*project["dependencies"], *users)):
-        assert pins[wanted.name] in wanted.specifier, wanted
+    extras = {**project["optional-dependencies"], "": project["dependencies"]}
+    for name in extras.keys() - {"test"}:
+        pins = pins_of("docs/constraints.txt" if name == "docs" else "constraints.txt")
+        for wanted in map(Requirement, extras[name]):
+            if wanted.name != "secateurs":
+                assert pins[wanted.name] in wanted.specifier, wanted
 
 
 def test_every_supported_python_is_tested(project):

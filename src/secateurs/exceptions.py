@@ -9,6 +9,18 @@ from typing import Any
 
 from secateurs._text import encodable, printable
 
+__all__ = [
+    "BudgetError",
+    "ExecutorError",
+    "InputError",
+    "MissingExtraError",
+    "ParityError",
+    "SecateursError",
+    "SecateursWarning",
+    "UnsupportedEnsembleError",
+    "UntrustedFileError",
+]
+
 
 class _Message(Exception):  # noqa: N818
     """A message that names parameters by placeholders, to be spelled for whoever reads it."""

@@ -193,7 +193,7 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
         The labels.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X has names.
 
     See Also
@@ -275,7 +275,7 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
         How its members were chosen.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X has names.
 
     See Also

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from secateurs._labels import Array
 from secateurs.objectives import MeanScore, Objective, PairObjective, VoteError
 
+__all__ = ["Choice", "best_member", "best_prefix", "greedy_forward", "greedy_repeated", "ranking"]
+
 TIE = 1e-12
 _BACKFIT_ROUNDS = 100
 

@@ -1,10 +1,7 @@
 """The page in a real browser: drawn, quiet, exact, usable by keyboard, deaf to hostile names."""
 
-import importlib.util
 import json
-import os
 import re
-import shutil
 import warnings
 
 import numpy as np
@@ -17,34 +14,7 @@ import naive
 from secateurs import COMEP, Votes, prune
 from secateurs.report import render, report_data
 
-CHROMIUM = shutil.which("chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-FLAGS += ["--disable-component-update", "--disable-sync"]
 PLOTS = ["plot-what-if", "plot-curve", "plot-kappa", "plot-distances", "plot-steps", "plot-weights"]
-
-
-def what_is_missing():
-    """Say what a browser lacks here; None if there is one."""
-    if CHROMIUM is None:
-        return "chromium is not installed: apt install chromium"
-    if importlib.util.find_spec("playwright") is None:
-        return 'playwright is not installed: pip install "secateurs[test]"'
-    return None
-
-
-@pytest.fixture(scope="module")
-def browser():
-    missing = what_is_missing()
-    if missing and os.environ.get("CI"):
-        pytest.fail(missing)
-    if missing:
-        pytest.skip(missing)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def correlation_penalty(outputs: ArrayLike) -> Floats:
 
 
 def loss_correlation(probabilities: ArrayLike, y: ArrayLike) -> float:
-    """Compute the mean over pairs of |correlation| of the losses 1 − p(true class) [1]_.
+    """Compute the mean absolute correlation, over pairs, of the losses 1 − p(true class) [1]_.
 
     Parameters
     ----------

@@ -1,0 +1,91 @@
+"""How the documentation is built: ``make docs``."""
+
+import sys
+from pathlib import Path
+
+import secateurs
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+SITE = "https://secateurs.github.io/secateurs/"
+HOME = "https://github.com/secateurs/secateurs"
+
+project = "secateurs"
+author = "The secateurs developers"
+copyright = author
+version = release = secateurs.__version__
+
+extensions = [
+    "api_pages",
+    "mathml",
+    "myst_parser",
+    "numpydoc",
+    "outside_links",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.linkcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "_extensions"]
+suppress_warnings = ["myst.header"]  # tables of the paper's runs begin with a second-level heading
+default_role = "py:obj"
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"  # docstrings name the types
+autodoc_member_order = "groupwise"
+numpydoc_show_class_members = False  # the pages of classes list them
+python_display_short_literal_types = True
+maximum_signature_line_length = 88
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "ignore_pattern": r"(^|/)(?!plot_)[^/]*\.py$",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "download_all_examples": False,
+    "plot_gallery": True,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "write_computation_times": False,
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("secateurs",),
+    "matplotlib_animations": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "secateurs"
+html_baseurl = SITE
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["secateurs.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"index": [], "start": []}
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
+html_theme_options = {
+    "logo": {"text": "secateurs"},
+    "github_url": HOME,
+    "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+
+def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
+    """Return the address of the source of a name, if it has one."""
+    from api_pages import source
+
+    found = source(info["module"], info["fullname"]) if domain == "py" else None
+    return None if found is None else f"{HOME}/blob/main/src/{found}"
