@@ -10,9 +10,10 @@ import pytest
 
 import naive
 from fitted_models import CHOOSE, CODES, FIT, MODELS, TEST, X, Y
-from secateurs import COMEP, collect_votes, make_pruner, prune
+from secateurs import COMEP, collect_votes, compare, make_pruner, prune
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
+from secateurs.report import render, report_data
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -75,6 +76,33 @@ def test_random_methods_depend_on_the_seed_alone(forest):
         prune(forest, X[CHOOSE], Y[CHOOSE], "random", 5, random_state=seed) for seed in (3, 3)
     )
     assert first.member_indices.tolist() == second.member_indices.tolist()
+    assert first.pruner.random_state == 3
+
+
+@pytest.mark.parametrize("method", ["sep", "domep"])
+def test_a_seed_that_nobody_gave_is_kept_aside(forest, method):
+    options = {"n_groups": 1, "start": "random"} if method == "domep" else {"n_iterations": 30}
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], method, 5, **options)
+    assert "random_state" not in repr(pruning)
+    assert "random_state" not in pruning._repr_html_()
+    seed = pruning.provenance()["seed"]
+    again = make_pruner(method, keep=5, random_state=seed, **options).fit(pruning.votes)
+    assert again.member_indices_.tolist() == pruning.member_indices.tolist()
+    data = report_data(pruning)
+    assert str(seed) not in render(data | {"reproduce": data["reproduce"] | {"seed": None}})
+    assert data["chosen"]["parameters"]["random_state"] is None
+    assert data["reproduce"]["seed"] == seed
+
+
+def test_a_comparison_shows_no_seed_that_it_drew(forest):
+    found = compare(forest, X[CHOOSE], Y[CHOOSE], ["random"], 5)
+    assert found.pruning("random", 5).pruner.random_state is None
+    again = found.pruning("random", 5).pruner
+    expected = make_pruner("random", keep=5, random_state=again._seed).fit(found.problem.votes)
+    assert expected.member_indices_.tolist() == found.members("random", 5)
+    given = compare(forest, X[CHOOSE], Y[CHOOSE], ["random"], 5, random_state=4)
+    expected = make_pruner("random", keep=5, random_state=4).fit(found.problem.votes)
+    assert expected.member_indices_.tolist() == given.members("random", 5)
 
 
 # Automatic choices --------------------------------------------------------------------

@@ -146,7 +146,7 @@ def compare(
         raise InputError(
             "{keep} asks for no size at all. Give a count, a fraction, or several.", keep=keep
         )
-    pruners, notes = named_pruners(methods, problem, diversity_weight, seed)
+    pruners, notes = named_pruners(methods, problem, diversity_weight, random_state, seed)
     split = Split(problem, seed_of_folds)
     largest, cut = longest_order(problem, sizes)
     choosers = {name: partial(choose, pruner, sizes, largest) for name, pruner in pruners.items()}

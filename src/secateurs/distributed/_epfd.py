@@ -73,7 +73,7 @@ class GroupedPruner(SpreadPruner):
         # Of n members in m groups: n mod m of ⌈n/m⌉, the rest of ⌊n/m⌋.
         groups = list(map(np.sort, np.array_split(rng.permutation(votes.n_members), n_groups)))
         seeds = [int(seed) for seed in rng.randint(2**31, size=n_groups + 1)]
-        inner = clone(self.inner)  # without the votes of an earlier fit
+        inner = clone(self.inner).draw_from(None, self._seed)  # without votes of an earlier fit
         asks_accuracy = self.criterion == "accuracy"
 
         def job(name: str, members: Indices, seed: int) -> Job:
@@ -244,7 +244,9 @@ class EPFD(GroupedPruner):
 
     def with_keep(self, keep: Any) -> Self:
         """Return an unfitted copy with this keep."""
-        return clone(self).set_params(pruner=self.inner.with_keep(keep))
+        copy = clone(self).set_params(pruner=self.inner.with_keep(keep))
+        copy._seed = self._seed
+        return copy
 
     def for_members(self, members: Indices) -> Self:
         """Return an unfitted copy for some of the members."""

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from secateurs._methods import METHODS, floors, shown_beside
 from secateurs.evaluation._curves import Evaluation, SizeCurve, evaluate
@@ -150,13 +149,17 @@ def live_pruner(evaluation: Evaluation, pruner: BasePruner) -> COMEP:
 
 
 def named_pruners(
-    methods: str | Iterable[str | BasePruner], problem: Problem, diversity_weight: Any, seed: int
+    methods: str | Iterable[str | BasePruner],
+    problem: Problem,
+    diversity_weight: Any,
+    random_state: Any,
+    drawn: int | None = None,
 ) -> tuple[dict[str, BasePruner], list[str]]:
     """Return the methods to compare by their labels, with those to beat, and notes.
 
-    λ and the seed are for methods given by name, whose long searches are cut to ``most_rounds``.
-    Where votes are missing, "all" leaves out methods that need every vote; for numbers, those that
-    need classes.
+    λ and the random state, or else the seed drawn, are for methods given by name, whose long
+    searches are cut to ``most_rounds``. Where votes are missing, "all" leaves out methods that need
+    every vote; for numbers, those that need classes.
     """
     everything, votes = isinstance(methods, str), problem.votes
     if everything:
@@ -166,7 +169,7 @@ def named_pruners(
     for method in [*(METHODS if everything else methods), *floors()]:
         if isinstance(method, str):
             pruner, note = _named(method, problem, diversity_weight)
-            pruner.seed(seed)
+            pruner.draw_from(random_state, drawn)
         else:
             pruner, note = clone(as_pruner(method)), []
         if everything and problem.is_regression and "numbers" not in pruner.outputs:
@@ -239,7 +242,7 @@ def weighted_choosers(
 
     def choose_with(weight: float, problem: Problem) -> Selection:
         objective = _KnownTDAS(problem.votes, weight, known(problem.votes))
-        members, _ = pruner.grow(objective, largest, check_random_state(pruner.random_state))
+        members, _ = pruner.grow(objective, largest, pruner.rng)
         return Selection(scored_sizes(problem, len(members), asked), list(members))
 
     return {repr(weight): partial(choose_with, weight) for weight in weights}

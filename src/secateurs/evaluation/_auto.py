@@ -94,8 +94,9 @@ def method_for(  # noqa: PLR0917
     rng: np.random.RandomState,
     callback: Callable[[int, int], object] | None = None,
     spread: bool = False,
+    random_state: Any = None,
 ) -> Advice:
-    """Return the pruner to fit, with the random state where it takes one."""
+    """Return the pruner to fit, with the random state given, or else a seed drawn from ``rng``."""
     if pruner is None or (isinstance(pruner, str) and pruner == AUTO):
         if problem.ensemble.staged:
             return Advice(pruner_for(problem, "es", **parameters), f"es: {CORRECTS}")
@@ -108,7 +109,9 @@ def method_for(  # noqa: PLR0917
             raise InputError(f"Give {names} to the pruner itself: {type(pruner).__name__}(…).")
         return Advice(clone(as_pruner(pruner)))
     method = pruner_for(problem, pruner, **parameters)
-    return Advice(method.seed(rng.randint(2**31)) if hasattr(method, "random_state") else method)
+    if not hasattr(method, "random_state"):
+        return Advice(method)
+    return Advice(method.draw_from(random_state, int(rng.randint(2**31))))
 
 
 def advise(

@@ -26,7 +26,7 @@ from secateurs.outputs._score_store import ScoreStore
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._store_base import Store, in_memory
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._parameters import is_number, resolve_keep
+from secateurs.pruners._parameters import is_number, is_whole, resolve_keep
 from secateurs.search import Choice, Progress
 
 _UNLABELLED = ("keep", "random_state", "n_jobs")  # parameters that labels leave out
@@ -88,6 +88,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
     most_rounds: int | None = None
     _keeps_first = False  # so that rounds of boosting, each made for those before, can be kept
     _takes_store = False  # _select gets the store itself, not its votes in memory
+    _seed: int | None = None  # for fits to repeat where no random state is given; no parameter
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -104,7 +105,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
     def with_keep(self, keep: Any) -> Self:
         """Return an unfitted copy with this ``keep``."""
         copy = clone(self)
-        copy.keep = keep
+        copy.keep, copy._seed = keep, self._seed
         return copy
 
     def seed(self, seed: int) -> Self:
@@ -112,6 +113,23 @@ class BasePruner(SelectorMixin, BaseEstimator):
         if hasattr(self, "random_state"):
             self.random_state = int(seed)
         return self
+
+    def draw_from(self, random_state: Any, drawn: int | None) -> Self:
+        """Let `fit` draw from a random state, and return the pruner itself.
+
+        A number that a user gave becomes the parameter. Without one, the seed drawn for it is kept
+        aside: it is in no one's code, and is not shown as if it were.
+        """
+        if is_whole(random_state):
+            return self.seed(random_state)
+        self._seed = drawn
+        return self
+
+    @property
+    def rng(self) -> np.random.RandomState:
+        """What `fit` draws from: the random state, or the seed drawn for it."""
+        given = getattr(self, "random_state", None)
+        return check_random_state(self._seed if given is None else given)
 
     def for_members(self, members: NDArray[np.intp]) -> Self:
         """Return the pruner for a group: itself, or a copy where parameters name members."""
@@ -207,7 +225,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         return float(np.mean(predicted == truth))
 
     def _choose(self, votes: Any, *options: Any) -> Self:
-        rng = check_random_state(getattr(self, "random_state", None))
+        rng = self.rng
         n_keep = resolve_keep(self.keep, votes.n_members, self.may_decide_size)
         self._check_parameters(votes)
         if getattr(votes, "staged", False) and not self._keeps_first:

@@ -166,8 +166,9 @@ def prune(
     if keep is None and not budget.is_set and (pruner is None or isinstance(pruner, str)):
         budget = Budget(tolerance=DEFAULT_TOLERANCE)
     progress = None if callback is None else lambda done, total: callback(done, total, None)
+    spread = executor is not None
     method, reason = method_for(
-        problem, pruner, parameters, keep, rng, progress, spread=executor is not None
+        problem, pruner, parameters, keep, rng, progress, spread, random_state
     )
     if scoring is not None and getattr(method, "scoring", ...) is None:
         method.set_params(scoring=problem.scoring.given)

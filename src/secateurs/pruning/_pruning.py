@@ -217,6 +217,7 @@ class Pruning:
             "method": type(self.pruner).__name__,
             "reason": self.reason,
             "parameters": parameters_of(self.pruner),
+            "seed": self.pruner._seed,
             "members": self.member_indices.tolist(),
             "names": self.member_names,
             "weights": None if self.weights is None else self.weights.tolist(),

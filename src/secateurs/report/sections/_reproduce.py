@@ -29,7 +29,7 @@ def facts(subject: Subject) -> Plain:
             "command": command,
             "shell": shell,
             "python": f"secateurs.prune(ensemble, X, y, {call_of(pruner)})",
-            "seed": getattr(pruner, "random_state", None),
+            "seed": pruner._seed,  # drawn where none was given, and not shown
         }
     }
 
