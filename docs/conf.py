@@ -48,6 +48,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
     "ignore_pattern": r"(^|/)(?!plot_)[^/]*\.py$",
+    "subsection_order": [f"../examples/{name}" for name in ("models", "choices", "methods")],
     "within_subsection_order": "ExampleTitleSortKey",
     "download_all_examples": False,
     "plot_gallery": True,
