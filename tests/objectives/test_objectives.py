@@ -1,5 +1,6 @@
 """Objectives, against the formulas."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -74,8 +75,9 @@ def test_errors_are_counted_as_the_formula_does(case, data):
     votes = Votes.encode(case.votes, case.y)
     everybody = list(range(case.n_members))
     chosen = data.draw(st.lists(st.sampled_from(everybody), unique=True, min_size=1))
-    for ties, formula in (("lowest", naive.errors), ("shared", naive.expected_errors)):
-        objective = VoteError(votes, ties)
+    formulas = (("lowest", naive.errors), ("shared", naive.expected_errors))
+    for (ties, formula), distinct in itertools.product(formulas, (False, True)):
+        objective = VoteError(votes, ties, distinct)
         objective.reset(chosen)
         expected = formula(case.votes, case.y, chosen)
         assert errors_of(objective, objective.value) == expected
@@ -86,14 +88,15 @@ def test_errors_are_counted_as_the_formula_does(case, data):
             assert errors_of(objective, int(gains[member])) == after
 
 
+@pytest.mark.parametrize("distinct", [False, True])
 @given(cases(), st.data())
-def test_flips_add_and_remove(case, data):
+def test_flips_add_and_remove(distinct, case, data):
     votes = Votes.encode(case.votes, case.y)
     mask = data.draw(st.lists(st.booleans(), min_size=case.n_members, max_size=case.n_members))
     chosen = np.array(mask)
     if not chosen.any():
         chosen[0] = True
-    objective = VoteError(votes, "shared")
+    objective = VoteError(votes, "shared", distinct)
     objective.reset(np.flatnonzero(chosen))
     worths = objective.flips(chosen)
     for member in range(case.n_members):
@@ -110,6 +113,27 @@ def test_flips_add_and_remove(case, data):
     assert objective.value == before
 
 
+@given(cases(most_members=5, most_samples=6), st.integers(2, 5), st.integers(1, 31))
+def test_equal_samples_are_counted_once_times_their_number(case, times, start):
+    votes = Votes.encode(np.repeat(case.votes, times, axis=0), np.repeat(case.y, times))
+    chosen = np.array([start >> t & 1 for t in range(case.n_members)], dtype=bool)
+    chosen[0] |= not chosen.any()
+    plain, reduced = (VoteError(votes, "shared", distinct) for distinct in (False, True))
+    assert reduced.is_reduced
+    assert not plain.is_reduced
+    for objective in (plain, reduced):
+        objective.reset(np.flatnonzero(chosen))
+    assert plain.value == reduced.value
+    assert plain.flips(chosen).tolist() == reduced.flips(chosen).tolist()
+    assert plain.gains().tolist() == reduced.gains().tolist()
+    order, worths = reduced.flip_each(chosen.copy())
+    for member, worth in zip(order, worths, strict=True):
+        plain.flip([member], chosen)
+        assert worth == (plain.value if chosen.any() else -len(votes.truth) * plain.units - 1)
+    assert sorted(order) == list(range(case.n_members))
+    assert plain.value == reduced.value
+
+
 def test_nobody_is_worth_nothing():
     objective = VoteError(Votes.encode([[0, 1]], [0]), "shared")
     assert objective.value == -np.inf
@@ -121,10 +145,11 @@ def test_nobody_is_worth_nothing():
 def test_ties_of_very_many_classes_stay_exact():
     """The common unit of 60 tied classes times the samples is beyond 64 bits."""
     votes = [list(range(60))] * 1000
-    objective = VoteError(Votes.encode(votes, [0] * 1000), "shared")
-    objective.reset(range(59))
-    assert errors_of(objective, objective.value) == 1000 * (1 - Fraction(1, 59))
-    assert errors_of(objective, objective.gains()[59]) == 1000 * (1 - Fraction(1, 60))
+    for distinct in (False, True):
+        objective = VoteError(Votes.encode(votes, [0] * 1000), "shared", distinct)
+        objective.reset(range(59))
+        assert errors_of(objective, objective.value) == 1000 * (1 - Fraction(1, 59))
+        assert errors_of(objective, objective.gains()[59]) == 1000 * (1 - Fraction(1, 60))
 
 
 @given(cases(most_members=6), st.integers(0, 1000), st.data())
@@ -142,9 +167,8 @@ def test_flips_that_leave_more_errors_are_taken_back(case, seed, data):
         after = [inside != flipped for inside, flipped in zip(expected, turn)]
         if sum(after) <= most and errors(after) <= errors(expected):
             expected = after
-    for exact in (np.int64, object):
-        objective = VoteError(Votes.encode(case.votes, case.y), ties="shared")
-        objective._exact = exact
+    for distinct in (True, False):
+        objective = VoteError(Votes.encode(case.votes, case.y), ties="shared", distinct=distinct)
         chosen = np.array(start)
         objective.reset(np.flatnonzero(chosen))
         objective.flip_rounds(flips[:5], chosen, most)

@@ -32,6 +32,16 @@ def test_searches_as_the_paper_does(case, rounds, seed):
         assert rate == pytest.approx(float(errors) / len(case.y))
 
 
+@given(cases(most_members=5, most_samples=6), ROUNDS, SEEDS)
+def test_searches_the_same_among_samples_that_occur_three_times(case, rounds, seed):
+    votes, y = np.repeat(case.votes, 3, axis=0), np.repeat(case.y, 3)
+    pruner = PEP(n_iterations=rounds, random_state=seed).fit(votes, y)
+    once = PEP(n_iterations=rounds, random_state=seed).fit(case.votes, case.y)
+    assert front_of(pruner) == front_of(once)
+    expected, _ = naive.pep(case.votes, case.y, rounds, np.random.RandomState(seed))
+    assert pruner.member_indices_.tolist() == expected
+
+
 @given(cases_with_keep(most_members=5, most_samples=20), ROUNDS, SEEDS)
 def test_keeps_no_more_than_asked_for(drawn, rounds, seed):
     case, keep = drawn
@@ -41,12 +51,15 @@ def test_keeps_no_more_than_asked_for(drawn, rounds, seed):
     assert 1 <= len(expected) <= keep
 
 
+@pytest.mark.parametrize("times", [1, 3])
 @given(cases(most_members=5, most_samples=20), st.data())
-def test_variable_depth_search_flips_as_the_paper_does(case, data):
+def test_variable_depth_search_flips_as_the_paper_does(times, case, data):
     everybody = range(case.n_members)
     start = data.draw(st.sets(st.sampled_from(everybody), min_size=1))
     chosen = np.isin(everybody, list(start))
-    objective = VoteError(Votes.encode(case.votes, case.y), "shared")
+    votes = Votes.encode(np.repeat(case.votes, times, axis=0), np.repeat(case.y, times))
+    objective = VoteError(votes, "shared", distinct=True)
+    assert times == 1 or objective.is_reduced
     path = _pep._variable_depth(objective, _pep._solution(objective, chosen))
     expected = naive.vds(case.votes, case.y, frozenset(start))
     assert [set(np.flatnonzero(step.chosen)) for step in path] == [set(step) for step in expected]

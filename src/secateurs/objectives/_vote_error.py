@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from secateurs._labels import Array
 from secateurs.measures._pair import Floats
 from secateurs.outputs import _vote_kernels
 from secateurs.outputs._coding import code_dtype
+from secateurs.outputs._packing import Packing
 from secateurs.outputs._votes import Votes
 
 _MOST_DECODED = 1 << 26  # votes held decoded, beside the packed ones
@@ -32,6 +32,9 @@ class VoteError:
     ties : {"lowest", "shared"}
         How a tied vote counts: as one for the lowest class, or as 1 − 1/q errors if the true class
         is one of q tied ones.
+    distinct : bool, default=False
+        Whether equal samples are counted once, times their number: the same values, faster where
+        many members agree. What is told per sample is then told per distinct one.
 
     Examples
     --------
@@ -42,11 +45,9 @@ class VoteError:
     array([0.        , 0.66666667])
     """
 
-    def __init__(self, votes: Votes, ties: str) -> None:
-        self._votes = votes
-        self._y = votes.truth
+    def __init__(self, votes: Votes, ties: str, distinct: bool = False) -> None:
+        self._n_samples = votes.n_samples
         self._shared = ties == "shared"
-        self._tally = np.zeros((votes.n_samples, votes.n_classes), dtype=np.int32)
         self._n_outcomes = 1 + votes.n_classes if self._shared else 2
         most = votes.n_classes if self._shared else 1  # classes that can tie
         if not votes.has_missing:
@@ -58,6 +59,12 @@ class VoteError:
         self._n_chosen = 0
         self._n_asked = 0
         self._decoded: Array | None = None
+        self._repeats: NDArray[np.int64] | None = None
+        if distinct and self._exact is np.int64:
+            votes, self._decoded, self._repeats = _distinct(votes)
+        self._votes = votes
+        self._y = votes.truth
+        self._tally = np.zeros((votes.n_samples, votes.n_classes), dtype=np.int32)
 
     @property
     def n_members(self) -> int:
@@ -69,8 +76,13 @@ class VoteError:
         """Minus the errors of the vote of those chosen, in units; −∞ for no members."""
         if self._n_chosen == 0:
             return -math.inf
+        if self._repeats is not None and self._shared:
+            weights = np.array(self._weights)
+            worth = _vote_kernels.worth_of(self._tally, self._y, self._repeats, weights)
+            return int(worth) - self.units * self._n_samples
         if not self._shared:
-            return int(self._worth(np.bincount(self._ties(), minlength=self._n_outcomes)))
+            ties = np.bincount(self._ties(), self._repeats, self._n_outcomes).astype(np.int64)
+            return int(self._worth(ties))
         counts = np.zeros(self._n_outcomes, dtype=np.int64)
         _vote_kernels.tie_counts(self._tally, self._y, counts)
         return int(self._worth(counts))
@@ -89,18 +101,17 @@ class VoteError:
 
     def gains(self) -> Array:
         """Return minus the errors after adding each member, in units."""
-        return self._worth(self._votes.packed.outcome_counts(self._outcomes()[0], self._n_outcomes))
+        return self._after(self._votes.packed, self._outcomes()[0])
 
     def flips(self, chosen: NDArray[np.bool_]) -> Array:
         """Return minus the errors after adding each member, or removing it if it is chosen."""
         added, removed = self._outcomes()
-        counts = self._votes.packed.outcome_counts(added, self._n_outcomes)
+        worth = self._after(self._votes.packed, added)
         inside = np.flatnonzero(chosen)
-        counts[inside] = self._votes.packed.take(inside).outcome_counts(removed, self._n_outcomes)
-        worth = self._worth(counts)
+        worth[inside] = self._after(self._votes.packed.take(inside), removed)
         if len(inside) == 1:
             # No members at all are worse than all votes wrong.
-            worth[inside] = -self.units * self._votes.n_samples - 1
+            worth[inside] = -self.units * self._n_samples - 1
         return worth
 
     def add(self, member: int) -> None:
@@ -130,13 +141,10 @@ class VoteError:
         most : int
             Largest number of members that may be chosen.
         """
-        if self._exact is np.int64:
-            codes, y, repeats = self._distinct
-            tally = np.zeros((len(y), self._votes.n_classes), dtype=np.int32)
-            _vote_kernels.tally_votes(codes[chosen], 1, tally)
-            weights = np.array(self._weights)
-            _vote_kernels.flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally)
-            self.reset(np.flatnonzero(chosen))
+        if self._decoded is not None and self._repeats is not None:
+            samples = (self._decoded, self._y, self._repeats, np.array(self._weights))
+            _vote_kernels.flip_rounds(flips, *samples, most, chosen, self._tally)
+            self._n_chosen = int(chosen.sum())
             return
         value = self.value
         for members in map(np.flatnonzero, flips):
@@ -147,16 +155,48 @@ class VoteError:
             else:
                 value = after
 
+    @property
+    def is_reduced(self) -> bool:
+        """Whether there are fewer distinct samples than samples, so that `flip_each` is quick."""
+        return self._repeats is not None and len(self._repeats) < self._n_samples
+
+    def flip_each(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Flip every member once, always the one that leaves the fewest errors.
+
+        Parameters
+        ----------
+        chosen : ndarray of shape (n_members,)
+            Mask of those chosen; updated.
+
+        Returns
+        -------
+        order : ndarray of shape (n_members,)
+            The members as they were flipped; of equal ones the lowest comes first.
+        worths : ndarray of shape (n_members,)
+            Minus the errors after each flip, in units; one less than all votes wrong for no
+            members.
+        """
+        order, worths = np.empty(len(chosen), np.intp), np.empty(len(chosen), np.int64)
+        samples = (self._decoded, self._y, self._repeats, np.array(self._weights))
+        _vote_kernels.flip_each(*samples, chosen, self._tally, order, worths)
+        self._n_chosen = int(chosen.sum())
+        return order, worths - self.units * self._n_samples
+
     def reset(self, members: Iterable[int]) -> None:
         """Start again with these members."""
         self._tally[:] = 0
         self._n_chosen = 0
+        if self._repeats is not None and self._decoded is not None:
+            chosen = np.fromiter(members, dtype=np.intp)
+            _vote_kernels.tally_votes(self._decoded[chosen], 1, self._tally)
+            self._n_chosen = len(chosen)
+            return
         for member in members:
             self.add(member)
 
     def rates(self, values: Any) -> Floats:
         """Return values as error rates."""
-        rates = -np.asarray(values) / (self.units * self._votes.n_samples)
+        rates = -np.asarray(values) / (self.units * self._n_samples)
         return np.asarray(rates, dtype=float)  # of one huge integer it is a number, not an array
 
     def _count(self, member: int, step: int) -> None:
@@ -171,12 +211,12 @@ class VoteError:
             self._decoded = votes.packed.decode()
         return votes.codes([member]) if self._decoded is None else self._decoded[member][None]
 
-    @cached_property
-    def _distinct(self) -> tuple[Array, Array, NDArray[np.intp]]:
-        """Votes and true labels of distinct samples, and how often each occurs."""
-        table = np.vstack([self._votes.packed.decode(), self._y])
-        distinct, repeats = np.unique(table, axis=1, return_counts=True)
-        return np.ascontiguousarray(distinct[:-1]), distinct[-1].copy(), repeats
+    def _after(self, packed: Packing, outcomes: Array) -> Any:
+        """Return minus the errors after each member's votes lead to outcomes, in units."""
+        if self._repeats is None or len(self._repeats) == self._n_samples:
+            return self._worth(packed.outcome_counts(outcomes, self._n_outcomes))
+        weights = np.array(self._weights)[outcomes] * self._repeats
+        return packed.weighted_sums(weights) - self.units * self._n_samples
 
     def _outcomes(self) -> tuple[Array, Array]:
         n_classes = self._votes.n_classes
@@ -202,5 +242,20 @@ class VoteError:
     def _worth(self, counts: NDArray[np.int64]) -> Any:
         """Return minus the errors from counts of samples by number of tied classes."""
         weights = np.array(self._weights, dtype=self._exact)
-        worst = self.units * self._votes.n_samples
-        return counts.astype(self._exact, copy=False) @ weights - worst
+        return counts.astype(self._exact, copy=False) @ weights - self.units * self._n_samples
+
+
+def _distinct(votes: Votes) -> tuple[Votes, Array, NDArray[np.int64]]:
+    """Return votes on distinct samples; their codes; how often each occurs.
+
+    Where that saves less than half of the samples, all stay, each occurring once.
+    """
+    codes = votes.packed.decode()
+    rows = np.ascontiguousarray(np.vstack([codes, votes.truth]).T)
+    samples = rows.view(f"V{rows.itemsize * rows.shape[1]}").ravel()  # whole rows sort quickly
+    _, first, repeats = np.unique(samples, return_index=True, return_counts=True)
+    if 2 * len(first) > votes.n_samples:
+        return votes, codes, np.ones(votes.n_samples, dtype=np.int64)
+    codes, labels = np.ascontiguousarray(codes[:, first]), votes.classes[votes.truth[first]]
+    mask = codes == votes.n_classes if votes.has_missing else None
+    return Votes.from_codes(codes, votes.classes, labels, mask), codes, repeats.astype(np.int64)

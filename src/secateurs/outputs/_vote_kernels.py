@@ -268,14 +268,14 @@ def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa
     occurs, ``weights[q]`` what a sample is worth if q classes are tied with the true one. No
     members, and more than ``most``, are worth least. Updates the mask and the tally.
     """
-    worth = _worth(tally, y, repeats, weights)
+    worth = worth_of(tally, y, repeats, weights)
     for turn in range(flips.shape[0]):
         if not flips[turn].any():
             continue
         _flip(flips[turn], codes, chosen, tally)
         after = np.int64(-1)
         if 0 < chosen.sum() <= most:
-            after = _worth(tally, y, repeats, weights)
+            after = worth_of(tally, y, repeats, weights)
         if after < worth:
             _flip(flips[turn], codes, chosen, tally)
         else:
@@ -283,7 +283,8 @@ def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa
 
 
 @kernel
-def _worth(tally, y, repeats, weights):
+def worth_of(tally, y, repeats, weights):
+    """Return what the vote is worth, for samples that occur repeatedly; see `flip_rounds`."""
     worth = np.int64(0)
     for sample in range(y.size):
         worth += repeats[sample] * weights[n_tied(tally[sample], y[sample])]
@@ -296,3 +297,44 @@ def _flip(flips, codes, chosen, tally):
         if flips[member]:
             tally_votes(codes[member : member + 1], -1 if chosen[member] else 1, tally)
             chosen[member] = not chosen[member]
+
+
+@kernel
+def flip_each(codes, y, repeats, weights, chosen, tally, order, worths):  # noqa: PLR0917
+    """Flip every member once, always the one after which the vote is worth the most.
+
+    Arguments are those of `flip_rounds`; fills in the order and what the vote is worth at each
+    step. Equal ones go in the order of members. No members are worth −1.
+    """
+    n_members, n_samples = codes.shape
+    n_classes = tally.shape[1]
+    ties = np.empty((2, n_classes, n_samples), dtype=np.int64)
+    gains = np.empty((2, n_classes + 1, n_samples), dtype=np.int64)
+    free = np.ones(n_members, dtype=np.bool_)
+    n_chosen = chosen.sum()
+    for turn in range(n_members):
+        outcomes_shared(tally, y, ties[0], ties[1])
+        for sample in range(n_samples):
+            stays = repeats[sample] * weights[n_tied(tally[sample], y[sample])]
+            for side in range(2):
+                gains[side, n_classes, sample] = stays  # a missing vote
+                for label in range(n_classes):
+                    gained = weights[ties[side, label, sample]]
+                    gains[side, label, sample] = repeats[sample] * gained
+        best, most = -1, np.int64(-2)
+        for member in range(n_members):
+            if free[member]:
+                side = 1 if chosen[member] else 0
+                worth = np.int64(0)
+                for sample in range(n_samples):
+                    worth += gains[side, codes[member, sample], sample]
+                if side and n_chosen == 1:
+                    worth = np.int64(-1)
+                if worth > most:
+                    best, most = member, worth
+        step = -1 if chosen[best] else 1
+        tally_votes(codes[best : best + 1], step, tally)
+        chosen[best] = not chosen[best]
+        free[best] = False
+        n_chosen += step
+        order[turn], worths[turn] = best, most

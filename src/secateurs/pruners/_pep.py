@@ -77,7 +77,7 @@ class PEP(RandomSearchPruner):
 
     def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
         self.n_iter_ = resolve_iterations(self.n_iterations, votes.n_members)
-        objective = VoteError(votes, ties="shared")
+        objective = VoteError(votes, ties="shared", distinct=True)
         first = _solution(objective, random_half(votes.n_members, rng, n_keep))
         archive = _search(objective, first, self.n_iter_, rng)
         front = sorted(archive, key=lambda solution: solution.size)
@@ -152,12 +152,24 @@ def _variable_depth(objective: VoteError, start: _Solution) -> list[_Solution]:
     The objective already has the members of the start.
     """
     chosen = start.chosen.copy()
-    free = np.ones(len(chosen), dtype=bool)
+    flip_each = VoteError.flip_each if objective.is_reduced else _flip_each
     path = []
+    now = start.chosen.copy()
+    for member, worth in zip(*flip_each(objective, chosen), strict=True):
+        now[member] = not now[member]
+        path.append(_Solution(now.copy(), int(worth), int(now.sum())))
+    return path
+
+
+def _flip_each(objective: VoteError, chosen: Mask) -> tuple[list[int], list[int]]:
+    """Flip every member once, as `VoteError.flip_each` does, by counts of all members at once."""
+    free = np.ones(len(chosen), dtype=bool)
+    order, values = [], []
     for _ in range(len(chosen)):
         worths = objective.flips(chosen)
         member = best_member(worths, free)
         objective.flip([member], chosen)
         free[member] = False
-        path.append(_Solution(chosen.copy(), int(worths[member]), int(chosen.sum())))
-    return path
+        order.append(member)
+        values.append(int(worths[member]))
+    return order, values

@@ -71,7 +71,7 @@ class SEP(RandomSearchPruner):
     def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
         n_members = votes.n_members
         self.n_iter_ = resolve_iterations(self.n_iterations, n_members)
-        objective = VoteError(votes, ties="shared")
+        objective = VoteError(votes, ties="shared", distinct=True)
         chosen = random_half(n_members, rng, n_keep)
         objective.reset(np.flatnonzero(chosen))
         at_once = min(1024, 1 + _MOST_AT_ONCE // votes.n_samples)
