@@ -13,6 +13,7 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
 from functools import cache
+from math import comb
 from pathlib import Path
 
 import joblib
@@ -36,11 +37,17 @@ from secateurs.exceptions import InputError
 SIZES = (1, 2, 3, 31, 63, 64, 65, 127, 128, 129)
 CLASSES = (1, 2, 2, 3, 5, 15, 16, 17, 40)
 EDGES = (31, 32, 33, 63, 64, 65, 127, 128, 129)  # members, on few rows: twins are slow
+MOST_SETS = 100  # of eight members there are 70
 INTEGERS = [np.dtype(f"{sign}{size}") for sign in "iu" for size in (1, 2, 4, 8)]
 
 
 def members_by_twin(name, votes, y, pruner, keep):
-    """Return the members that a method's slow twin chooses; None for a method without one."""
+    """Return the members that a method's slow twin chooses; None where that is not to be had.
+
+    Some methods have no twin, and that of ParetoCOMEP compares all sets with all others.
+    """
+    if name == "pcomep" and comb(len(votes[0]), keep) > MOST_SETS:
+        return None
     rng = np.random.RandomState(getattr(pruner, "random_state", None))
     twins = {
         "comep": lambda: naive.comep(votes, y, keep, pruner.diversity_weight, pruner.start),
