@@ -185,10 +185,12 @@ class Planes(Packing):
 
     def joint_counts(self, other: Self, buffer: "CountBuffer | None" = None) -> NDArray[np.int64]:
         shape = (self.n_classes, other.n_classes, self.n_members, other.n_members)
-        zeros = np.zeros(shape, dtype=np.int64) if buffer is None else buffer.zeros(shape)
-        tables = zeros.transpose(2, 3, 0, 1)  # sums over cells are fast
-        sizes = (self.sizes, other.sizes)
-        _pair_kernels.joint_planes(self.cells, other.cells, *sizes, tables)
+        cells = np.zeros(shape, dtype=np.int64) if buffer is None else buffer.zeros(shape)
+        tables = cells.transpose(2, 3, 0, 1)  # sums over cells are fast
+        _pair_kernels.joint_planes(self.cells, other.cells, tables)
+        # Votes for the last labels, which have no planes, are all the others.
+        cells[:-1, -1] = self.sizes.T[:-1, :, None] - cells[:-1, :-1].sum(axis=1)
+        cells[-1] = other.sizes.T[:, None] - cells[:-1].sum(axis=0)
         return tables
 
     def outcome_counts(self, outcomes: Array, n_outcomes: int) -> NDArray[np.int64]:

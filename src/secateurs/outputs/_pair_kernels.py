@@ -115,11 +115,11 @@ def joint_count(plane, other):
 
 
 @kernel
-def joint_planes(planes, others, sizes, other_sizes, tables):
-    """Count the samples of each pair of labels.
+def joint_planes(planes, others, tables):
+    """Count the samples of each pair of labels but the last ones, which have no planes.
 
-    Fills ``tables[i, j, a, b]``, zeros before, for label a of member i and label b of the other
-    side's member j. The last row and column follow from the sizes of the classes.
+    Adds to ``tables[i, j, a, b]``, for label a of member i and label b of the other side's member
+    j.
     """
     n_words = planes.shape[2]
     for first in range(0, n_words, _TILE_WORDS):
@@ -130,19 +130,6 @@ def joint_planes(planes, others, sizes, other_sizes, tables):
                     plane = planes[i, a, first:last]
                     for b in range(others.shape[1]):
                         tables[i, j, a, b] += joint_count(plane, others[j, b, first:last])
-    end, other_end = planes.shape[1], others.shape[1]
-    for i in range(planes.shape[0]):
-        for j in range(others.shape[0]):
-            for a in range(end):
-                known = 0
-                for b in range(other_end):
-                    known += tables[i, j, a, b]
-                tables[i, j, a, other_end] = sizes[i, a] - known
-            for b in range(other_end + 1):
-                known = 0
-                for a in range(end):
-                    known += tables[i, j, a, b]
-                tables[i, j, end, b] = other_sizes[j, b] - known
 
 
 @kernel
