@@ -127,7 +127,7 @@ def dots(values, table, sums):
                 four = table[member : member + 4, component]
                 dot_four(block, four[:, first:last], sums[member : member + 4])
                 for i in range(4):
-                    sums[member + i] += dot(end, four[i, rest:last])
+                    sums[member + i] += dot(end, table[member + i, component, rest:last])
             for member in range(n_fours, n_members):
                 sums[member] += dot(block, table[member, component, first:last])
 
