@@ -8,6 +8,7 @@ if os.name == "nt":  # these kill and fork processes, and fill up disks
     collect_ignore = ["engines/test_faults.py", "outputs/test_store_faults.py"]
 os.environ["SCIPY_ARRAY_API"] = "1"  # or scikit-learn skips a check; SciPy reads it when loaded
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
@@ -20,6 +21,12 @@ settings.register_profile(
 )
 settings.register_profile("few", settings.get_profile("ci"), max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    """What draws at random without a random state draws the same in every run of the tests."""
+    np.random.seed(0)  # noqa: NPY002
 
 
 @pytest.fixture(scope="session")

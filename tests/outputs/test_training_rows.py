@@ -43,13 +43,13 @@ def test_the_training_rows_in_their_order_pass(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         collect_votes(model, X, oob=True)
-        prune(model, X, Y, keep=2, oob=True)
-        prune(model, X.astype(np.float32), Y, keep=2, oob=True)
+        prune(model, X, Y, "best", keep=2, oob=True)
+        prune(model, X.astype(np.float32), Y, "best", keep=2, oob=True)
 
 
 def test_shuffled_rows_are_doubted(model):
     with doubted:
-        prune(model, X[ORDER], Y[ORDER], keep=2, oob=True)
+        prune(model, X[ORDER], Y[ORDER], "best", keep=2, oob=True)
     with doubted:
         compare(model, X[ORDER], Y[ORDER], ["best"], keep=2, oob=True)
     with doubted:
@@ -58,7 +58,7 @@ def test_shuffled_rows_are_doubted(model):
 
 def test_other_rows_are_doubted(model):
     with doubted:
-        prune(model, X + 0.3, Y, keep=2, oob=True)
+        prune(model, X + 0.3, Y, "best", keep=2, oob=True)
 
 
 def test_rows_of_regressors_are_doubted_as_well():
