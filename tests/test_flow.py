@@ -21,7 +21,7 @@ FLOW = (
         "pruning",
         "pruned_estimators",
     ),
-    *("comparison", "displays", "paper", "demo", "commands", "cli", "__main__"),
+    *("comparison", "displays", "benchmarking", "paper", "demo", "commands", "cli", "__main__"),
 )
 MODULES = {
     ".".join(("secateurs", *path.relative_to(PACKAGE).with_suffix("").parts)): path

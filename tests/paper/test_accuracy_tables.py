@@ -9,10 +9,10 @@ import pytest
 from made_up_results import PRINTED_RANKS, as_printed, frame_of, noisy, plan_of
 from scipy import stats
 
+from secateurs.benchmarking._table_text import as_latex, as_markdown, as_text
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_table
 from secateurs.paper._printed import FLOORS, PAPER_METHODS, TABLES, printed
-from secateurs.paper._table_text import as_latex, as_markdown, as_text
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -10,8 +10,9 @@ from made_up_results import combinations, frame_of, growth, noisy, pictures_of, 
 from matplotlib.figure import Figure
 
 from secateurs import _methods
+from secateurs.benchmarking._drawing import render
 from secateurs.exceptions import MissingExtraError
-from secateurs.paper._drawing import method_line, render, style_of
+from secateurs.paper._drawing import method_line, style_of
 
 MEASURES = {
     "figure-epfd": noisy,

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from made_up_results import frame_of, judged, key_of, noise, noisy, plan_of, row_of
 
+from secateurs.benchmarking._drawing import render
 from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._drawing import render
-from secateurs.paper._figure_ranks import rank_pictures
+from secateurs.paper._figure_ranks import all_rank_pictures
 from secateurs.paper._printed import OURS, PAPER_METHODS, printed
 from secateurs.statistics import aggregated_ranks, average_ranks
 
@@ -23,7 +23,7 @@ def tables_of(names=("table-dt", "table-knn")):
 
 def test_rank_figures_show_our_ranks_and_the_papers():
     tables = tables_of()
-    pictures = {picture.name: picture for picture in rank_pictures(tables)}
+    pictures = {picture.name: picture for picture in all_rank_pictures(tables)}
     assert list(pictures) == [
         *("friedman-all", "critical-difference-all", "aggregated-ranks"),
         *("friedman-table-dt", "critical-difference-table-dt"),
@@ -40,12 +40,12 @@ def test_rank_figures_show_our_ranks_and_the_papers():
 
 
 def test_rank_figures_are_drawn():
-    for picture in rank_pictures(tables_of())[:3]:
+    for picture in all_rank_pictures(tables_of())[:3]:
         assert render(picture)["png"].startswith(b"\x89PNG")
 
 
 def test_one_table_has_no_figures_of_all_tables():
-    names = [picture.name for picture in rank_pictures(tables_of(["table-dt"]))]
+    names = [picture.name for picture in all_rank_pictures(tables_of(["table-dt"]))]
     assert names == ["friedman-table-dt", "critical-difference-table-dt"]
 
 

@@ -12,9 +12,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from secateurs.benchmarking._protocol import seed_sequence, small_seed, split
 from secateurs.paper._plan import Bag
 from secateurs.paper._printed import LEARNER_NAMES
-from secateurs.paper._protocol import SYNTHETIC, cast_votes, seed_sequence, small_seed, split
+from secateurs.paper._protocol import SYNTHETIC, cast_votes
 from secateurs.paper.datasets import DATASETS, binarise, load
 
 # Test rows of a fold that the paper's printed figures tell.

@@ -6,9 +6,11 @@ from dataclasses import asdict
 
 import pytest
 
+from secateurs.benchmarking import _results as store
+from secateurs.benchmarking._results import RESULTS, append_result
 from secateurs.paper import load_results
 from secateurs.paper._plan import Cell
-from secateurs.paper._results import RESULTS, append_result, as_frame, read_results, stored
+from secateurs.paper._results import SCHEMA, as_frame
 
 
 def cell(method, fold=0):
@@ -37,7 +39,7 @@ def row(method, fold=0, **fields):
 
 def test_a_row_of_results_gives_its_cell_back(tmp_path):
     append_result(tmp_path / "bag.jsonl", row("re", accuracy=1.0))
-    assert list(stored(tmp_path)) == [cell("re")]
+    assert list(store.stored_results(tmp_path, SCHEMA)) == [cell("re")]
 
 
 def test_rows_come_back_in_their_order(tmp_path):
@@ -45,7 +47,7 @@ def test_rows_come_back_in_their_order(tmp_path):
     rows = [row("re", accuracy=0.1 + 0.2, members=[1, 0]), row("λ", note="ein\nZeilenende")]
     for one in rows:
         append_result(path, one)
-    assert read_results(path) == rows
+    assert store.read_results(path, SCHEMA) == rows
     assert path.read_bytes().count(b"\n") == 2
 
 
@@ -59,16 +61,16 @@ def test_a_row_torn_at_any_byte_is_passed_over_and_hurts_no_other(tmp_path):
         whole = path.read_bytes()
         path.write_bytes(whole + line[:n_bytes])
         is_whole = n_bytes >= len(line) - 1  # but for its line end
-        assert read_results(path) == [first, *[second] * is_whole]
+        assert store.read_results(path, SCHEMA) == [first, *[second] * is_whole]
         append_result(path, third)
-        assert read_results(path) == [first, *[second] * is_whole, third]
+        assert store.read_results(path, SCHEMA) == [first, *[second] * is_whole, third]
 
 
 def test_lines_that_are_no_rows_are_passed_over(tmp_path):
     path = tmp_path / "bag.jsonl"
     path.write_bytes(b'[1, 2]\n\n"text"\n{"kind": "prune"}\n\xff\xfe\n')
     append_result(path, row("re"))
-    assert read_results(path) == [row("re")]
+    assert store.read_results(path, SCHEMA) == [row("re")]
 
 
 @pytest.mark.parametrize("kind", ["prune", *OTHER_KINDS])
@@ -78,7 +80,7 @@ def test_every_kind_of_row_is_read_whole_and_not_with_a_value_of_another_type(tm
     if kind != "prune":
         whole = {name: whole[name] for name in whole if name != "members"}
     append_result(path, whole)
-    assert read_results(path) == [whole]
+    assert store.read_results(path, SCHEMA) == [whole]
     needed = (set(whole) - set(MEASURED)) | set(OTHER_KINDS.get(kind, MEASURED))
     needed |= {"source", "n_train", "n_validation", "n_test", "n_classes", "train_seconds"}
     for name in sorted(needed):
@@ -86,9 +88,11 @@ def test_every_kind_of_row_is_read_whole_and_not_with_a_value_of_another_type(tm
             if type(other) is str and type(whole[name]) is str and other.isprintable():
                 continue
             path.write_text(json.dumps(whole | {name: other}) + "\n")
-            assert read_results(path) == [], (name, other)
+            assert store.read_results(path, SCHEMA) == [], (name, other)
         path.write_text(json.dumps({one: whole[one] for one in whole if one != name}) + "\n")
-        assert len(read_results(path)) == (name == "path_seconds")  # which some rows lack
+        assert len(store.read_results(path, SCHEMA)) == (
+            name == "path_seconds"
+        )  # which some rows lack
 
 
 @pytest.mark.parametrize("text", ["NaN", "1e999", "[" * 100_000, "9" * 5000], ids=len)
@@ -96,7 +100,7 @@ def test_numbers_that_json_cannot_have_are_passed_over(tmp_path, text):
     path = tmp_path / "bag.jsonl"
     line = json.dumps(row("re", accuracy=0.125))
     path.write_text(line.replace("0.125", text) + "\n" + line + "\n")
-    assert read_results(path) == [row("re", accuracy=0.125)]
+    assert store.read_results(path, SCHEMA) == [row("re", accuracy=0.125)]
 
 
 def test_numbers_that_are_none_are_never_written(tmp_path):
@@ -108,7 +112,7 @@ def test_numbers_that_are_none_are_never_written(tmp_path):
 def test_of_two_rows_of_a_cell_the_later_one_counts(tmp_path):
     for accuracy in (0.1, 0.2):
         append_result(tmp_path / "bag.jsonl", row("re", accuracy=accuracy))
-    assert [found["accuracy"] for found in stored(tmp_path).values()] == [0.2]
+    assert [found["accuracy"] for found in store.stored_results(tmp_path, SCHEMA).values()] == [0.2]
 
 
 def test_the_order_in_which_rows_were_written_does_not_matter(tmp_path):
@@ -145,7 +149,7 @@ def test_rows_of_many_writers_do_not_mix(tmp_path):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
-    rows = read_results(path)
+    rows = store.read_results(path, SCHEMA)
     assert {(one["method"], one["fold"]) for one in rows} == {
         (f"m{writer}", fold) for writer in range(4) for fold in range(50)
     }

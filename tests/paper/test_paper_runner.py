@@ -15,12 +15,14 @@ import numpy as np
 import psutil
 import pytest
 
+from secateurs.benchmarking._results import RESULTS, stored_results
+from secateurs.benchmarking._runner import Place, run_task
 from secateurs.exceptions import InputError
 from secateurs.paper import PaperRow, Plan, load_plan, load_results, reproduce, run
 from secateurs.paper._plan import Bag
 from secateurs.paper._reproduce import make_contents, write_outputs
-from secateurs.paper._results import RESULTS, stored
-from secateurs.paper._runner import Task, run_bag
+from secateurs.paper._results import SCHEMA
+from secateurs.paper._runner import BagWork
 
 TIME_FIELDS = (
     *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
@@ -48,7 +50,7 @@ def made(**changes):
 
 def untimed(out_dir):
     """All rows without their times, by cell."""
-    rows = stored(out_dir / RESULTS)
+    rows = stored_results(out_dir / RESULTS, SCHEMA)
     return {
         cell: {name: value for name, value in row.items() if name not in TIME_FIELDS}
         for cell, row in rows.items()
@@ -117,24 +119,24 @@ def test_a_dask_cluster_gives_the_rows_of_one_process(tmp_path):
 def task_of(folder, **changes):
     bag = Bag("iris", "multiclass", "dt", 6, 0, 0)
     cells = [one for one in made(n_members=(6,)).cells() if one.bag == bag]
-    task = Task(bag, cells, "scikit-learn", None, str(folder), "mark")
-    return task._replace(**changes)
+    work = BagWork(**{"bag": bag, "source": "scikit-learn", "data_dir": None} | changes)
+    return work.task(cells, Place(str(folder), "mark"))
 
 
 def test_a_worker_that_does_not_see_the_folder_sends_its_rows_back(tmp_path):
     (tmp_path / ".folder").write_text("another mark")
     for folder in (tmp_path, tmp_path / "absent"):
-        _, rows = run_bag(task_of(folder))
+        _, rows = run_task(task_of(folder))
         assert [row["method"] for row in rows] == list(made().methods)
         assert not list(tmp_path.glob("*.jsonl"))
     (tmp_path / ".folder").write_text("mark")
-    assert run_bag(task_of(tmp_path))[1] == []
-    assert len(stored(tmp_path)) == 4
+    assert run_task(task_of(tmp_path))[1] == []
+    assert len(stored_results(tmp_path, SCHEMA)) == 4
 
 
 def test_a_worker_that_has_other_data_says_so(tmp_path):
     with pytest.raises(InputError, match="iris comes from 'scikit-learn' here, not from 'folder'"):
-        run_bag(task_of(tmp_path, source="folder"))
+        run_task(task_of(tmp_path, source="folder"))
 
 
 def test_a_torn_row_is_run_again(tmp_path):

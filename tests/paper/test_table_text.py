@@ -17,10 +17,10 @@ from made_up_results import (
     row_of,
 )
 
+from secateurs.benchmarking._table_text import as_latex, as_markdown, as_text
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_table
 from secateurs.paper._printed import FLOORS, PAPER_METHODS, printed
-from secateurs.paper._table_text import as_latex, as_markdown, as_text
 
 
 def sheet_of(plan, frame):

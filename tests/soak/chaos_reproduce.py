@@ -12,10 +12,10 @@ import paths  # noqa: F401
 import psutil
 from chaos_stores import damage
 
+from secateurs.benchmarking._results import RESULTS
 from secateurs.exceptions import InputError
 from secateurs.paper import PaperRow, Plan, load_results, run
 from secateurs.paper._reproduce import make_contents, write_outputs
-from secateurs.paper._results import RESULTS
 
 PLAN = Plan(
     name="table-dt",

@@ -1,13 +1,10 @@
 """Tables of accuracy, laid out: as the paper prints them, beside the paper's numbers, as CSV."""
 
-from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from secateurs._text import NOTHING
-from secateurs.paper._accuracy_tables import AccuracyTable, Entry, TableRow
+from secateurs.benchmarking._table_text import Grid, Sheet, csv_text, distance, number
+from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable
 from secateurs.paper._printed import CONTROL, PAPER_METHODS, label
-from secateurs.paper._table_text import BOLD, PLAIN, Grid, Sheet, csv_text, distance, number
-from secateurs.statistics import WinTieLoss
 
 _LEGEND = (
     "The best of the ten methods is marked: highest mean, then lowest standard deviation (of a "
@@ -30,18 +27,7 @@ def accuracy_sheet(table: AccuracyTable) -> Sheet:
     found = {"Not like the paper": list(map(str, table.mismatches())), "Missing": table.notes()}
     notes = {heading: remarks for heading, remarks in found.items() if remarks}
     names, text = (table.name, table.title, table.caption), csv_text(_CSV_HEADINGS, lines)
-    return Sheet(*names, _main_grid(table), text, _LEGEND, _comparison_grid(table), notes)
-
-
-def _main_grid(table: AccuracyTable) -> Grid:
-    """Lay a table out as the paper does: data sets, then W/T/L and average ranks."""
-    columns = table.columns
-    rows = [(row.name, *(_marked(row.entries[column]) for column in columns)) for row in table.rows]
-    totals = [
-        ("t-test (W/T/L)", *_counts(columns, table.win_tie_loss)),
-        ("Average rank", *_ranks(columns, table.ranks)),
-    ]
-    return Grid.of_blocks(("Data set", *map(label, columns)), [rows, totals])
+    return Sheet(*names, table.grid(), text, _LEGEND, _comparison_grid(table), notes)
 
 
 def _comparison_grid(table: AccuracyTable) -> Grid | None:
@@ -50,15 +36,15 @@ def _comparison_grid(table: AccuracyTable) -> Grid | None:
     if not rows:
         return None
     totals = [
-        ("t-test (W/T/L)", "ours", *_counts(PAPER_METHODS, table.win_tie_loss)),
-        ("", "paper", *_counts(PAPER_METHODS, table.paper_win_tie_loss)),
-        ("Average rank", "ours", *_ranks(PAPER_METHODS, table.ranks)),
-        ("", "paper", *_ranks(PAPER_METHODS, table.paper_ranks)),
+        table.count_line(PAPER_METHODS, table.win_tie_loss, "ours"),
+        ("", *table.count_line(PAPER_METHODS, table.paper_win_tie_loss, "paper")[1:]),
+        table.rank_line(PAPER_METHODS, table.ranks, "ours"),
+        ("", *table.rank_line(PAPER_METHODS, table.paper_ranks, "paper")[1:]),
     ]
     return Grid.of_blocks(("Data set", "", *map(label, PAPER_METHODS)), [*rows, totals])
 
 
-def _comparison(row: TableRow) -> list[tuple[str, ...]]:
+def _comparison(row: AccuracyRow) -> list[tuple[str, ...]]:
     entries = [row.entries[method] for method in PAPER_METHODS]
     theirs = [f"{entry.paper}{entry.paper.mark}" if entry.paper else "" for entry in entries]
     if not any(entry.folds for entry in entries):
@@ -71,20 +57,7 @@ def _comparison(row: TableRow) -> list[tuple[str, ...]]:
     ]
 
 
-def _marked(entry: Entry) -> str:
-    text = str(entry)
-    return f"{BOLD}{text.removesuffix(entry.mark)}{PLAIN}{entry.mark}" if entry.bold else text
-
-
-def _counts(names: Iterable[str], count: Callable[[str], WinTieLoss | None]) -> list[str]:
-    return [NOTHING if name == CONTROL else str(count(name)) for name in names]
-
-
-def _ranks(names: Iterable[str], ranks: Mapping[str, float]) -> list[str]:
-    return [number(ranks.get(name)) for name in names]
-
-
-def _csv_line(table: AccuracyTable, row: TableRow, column: str) -> tuple[Any, ...]:
+def _csv_line(table: AccuracyTable, row: AccuracyRow, column: str) -> tuple[Any, ...]:
     source, entry = row.source, row.entries[column]
     paper = (entry.paper.mean, entry.paper.std, entry.paper.mark) if entry.paper else (None,) * 3
     return (

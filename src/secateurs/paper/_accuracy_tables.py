@@ -1,19 +1,26 @@
 """Tables: test accuracy of the methods as in the paper, ours and theirs, with ranks and W/T/L."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
-from secateurs._text import NOTHING
+from secateurs.benchmarking._score_tables import (
+    MARKS,
+    Entry,
+    ScoreTable,
+    TableRow,
+    control_test,
+    mean_folds,
+)
+from secateurs.benchmarking._table_text import distance, number
 from secateurs.paper._plan import PaperRow, Plan, Setting
 from secateurs.paper._printed import (
     CONTROL,
     FLOORS,
-    MARKS,
     PAPER_METHODS,
     Printed,
     label,
@@ -21,58 +28,24 @@ from secateurs.paper._printed import (
     reason_for,
 )
 from secateurs.paper._results import results_by_row, where
-from secateurs.paper._table_text import distance, number
-from secateurs.statistics import (
-    PairedTest,
-    WinTieLoss,
-    average_ranks,
-    paired_t_test,
-    win_tie_loss,
-)
+from secateurs.statistics import WinTieLoss
 
 _TOLERATED = 2.0  # of the paper's standard deviations
 
 
 @dataclass(frozen=True)
-class Entry:
-    """Test accuracy of one method on one data set, in per cent.
+class PaperEntry(Entry):
+    """Test accuracy of one method on one data set, in per cent; the control is DOMEP.
 
     Attributes
     ----------
-    folds : mapping of int to float
-        Accuracy per fold, mean over seeds.
-    test : PairedTest or None
-        Paired t-test of DOMEP against this method; None where they share fewer than two folds, and
-        for DOMEP itself.
-    bold : bool
-        Whether it is the best of the paper's ten: highest mean, then lowest standard deviation.
+    folds, test, bold, decimals
+        As of `Entry`.
     paper : Printed or None
         What the paper prints.
     """
 
-    folds: Mapping[int, float]
-    test: PairedTest | None = None
-    bold: bool = False
     paper: Printed | None = None
-
-    @property
-    def mean(self) -> float:
-        """Mean over folds."""
-        return float(np.mean(list(self.folds.values()))) if self.folds else float("nan")
-
-    @property
-    def std(self) -> float:
-        """Standard deviation over folds, that of a sample as in the paper."""
-        several = len(self.folds) > 1
-        return float(np.std(list(self.folds.values()), ddof=1)) if several else float("nan")
-
-    def __str__(self) -> str:
-        return f"{self.mean:.2f}±{number(self.std)}{self.mark}" if self.folds else NOTHING
-
-    @property
-    def mark(self) -> str:
-        """The paper's mark: ‡ where DOMEP is significantly better, † where it is worse."""
-        return MARKS[self.test.verdict] if self.test else ""
 
     @property
     def difference(self) -> float:
@@ -81,34 +54,24 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class TableRow:
+class AccuracyRow(TableRow[PaperEntry]):
     """A data set as the paper reads it.
 
     Attributes
     ----------
-    name : str
-        The paper's name of the data set, and what else tells the row from others.
+    name, entries, ranked
+        As of `TableRow`; the name is the paper's.
     source : PaperRow
         Data set, reading, learner, and whether the paper's reading is established.
-    entries : mapping of str to Entry
-        By column.
     n_test : int
         Rows of a test part; 0 where nothing was measured.
     n_folds : int
         Folds that the plan asks for.
     """
 
-    name: str
     source: PaperRow
-    entries: Mapping[str, Entry]
     n_test: int
     n_folds: int
-
-    @property
-    def is_ranked(self) -> bool:
-        """Whether all ten methods were measured, on the same folds."""
-        measured = {frozenset(self.entries[method].folds) for method in PAPER_METHODS}
-        return len(measured) == 1 and bool(next(iter(measured)))
 
     @property
     def is_printed(self) -> bool:
@@ -166,50 +129,24 @@ class Mismatch:
 
 
 @dataclass(frozen=True, eq=False)
-class AccuracyTable:
+class AccuracyTable(ScoreTable):
     """A table of the paper, as measured here.
 
-    Attributes
-    ----------
-    name, title, caption : str
-        Short name, heading, and a sentence with the settings.
-    rows : tuple of TableRow
-        In the paper's order, also those without results.
-    columns : tuple of str
-        The paper's ten methods, then floors and ceiling (``random``, ``best``, ``full``) and other
-        variants, which take no part in ranks.
+    The columns are the paper's ten methods, then floors and ceiling (``random``, ``best``,
+    ``full``) and other variants, which take no part in ranks.
     """
 
-    name: str
-    title: str
-    caption: str
-    rows: tuple[TableRow, ...]
-    columns: tuple[str, ...]
-
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """Means of the ten methods to two decimals, data sets × methods; ranked rows only."""
-        return _scores({row.name: row.entries for row in self.rows if row.is_ranked})
+    rows: tuple[AccuracyRow, ...]
 
     @cached_property
     def paper_scores(self) -> pd.DataFrame:
-        """The same of the paper's printed means, all its rows."""
-        return _scores(printed(self.name))
-
-    @property
-    def ranks(self) -> dict[str, float]:
-        """Average rank of each of the ten methods; empty where no row could be ranked."""
-        return _ranks(self.scores)
+        """The paper's printed means, all its rows."""
+        return self.means(printed(self.name))
 
     @property
     def paper_ranks(self) -> dict[str, float]:
         """Average ranks of the paper; empty for a table that it does not print."""
-        return _ranks(self.paper_scores)
-
-    def win_tie_loss(self, column: str) -> WinTieLoss:
-        """Count how often DOMEP wins, ties and loses against a method, by the paired t-test."""
-        tests = (row.entries[column].test for row in self.rows)
-        return win_tie_loss(test for test in tests if test)
+        return self.ranks_of(self.paper_scores)
 
     def paper_win_tie_loss(self, method: str) -> WinTieLoss | None:
         """Count the same of the paper; None where it prints no such method."""
@@ -219,7 +156,7 @@ class AccuracyTable:
         return WinTieLoss(*(marks.count(mark) for mark in MARKS.values())) if marks else None
 
     @property
-    def comparable(self) -> list[TableRow]:
+    def comparable(self) -> list[AccuracyRow]:
         """The rows that can be compared with the paper's: the complete ones."""
         return [
             row
@@ -272,7 +209,10 @@ def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) 
         f"Test accuracy in per cent, mean ± standard deviation over {len(plan.folds)} folds; "
         f"ensembles of {chosen}."
     )
-    return AccuracyTable(plan.name, plan.title, caption, rows, _columns(plan))
+    columns = _columns(plan)
+    labels = {column: label(column) for column in columns}
+    names = (plan.name, plan.title, caption)
+    return AccuracyTable(*names, rows, columns, PAPER_METHODS, labels, CONTROL)
 
 
 def _columns(plan: Plan) -> tuple[str, ...]:
@@ -284,63 +224,25 @@ def _columns(plan: Plan) -> tuple[str, ...]:
     return (*PAPER_METHODS, *floors, *others)
 
 
-def _row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> TableRow:
-    paper, measured = printed(plan.name).get(source.paper_name, {}), _folds(frame)
-    folds = {column: measured.get(column, {}) for column in _columns(plan)}
-    entries = {c: Entry(v, _test(folds, c), False, paper.get(c)) for c, v in folds.items()}
-    n_test = int(frame["n_test"].iloc[0]) if len(frame) else 0
-    row = TableRow(name, source, entries, n_test, len(plan.folds))
-    best = {method: replace(entries[method], bold=True) for method in _best(row)}
-    return replace(row, entries=entries | best)
-
-
-def _folds(frame: pd.DataFrame) -> dict[str, dict[int, float]]:
-    """Return accuracy per column and fold, in per cent, mean over seeds."""
-    found: dict[str, dict[int, float]] = {}
-    key: Any
-    for key, seeds in frame.groupby(["method", "variant", "fold"])["accuracy"]:
-        column = key[0] if key[1] == "library" else "/".join(key[:2])
-        found.setdefault(column, {})[int(key[2])] = float(np.mean(100 * seeds.to_numpy(float)))
-    return found
-
-
-def _test(folds: Mapping[str, Mapping[int, float]], column: str) -> PairedTest | None:
-    shared = sorted(set(folds[CONTROL]) & set(folds[column]))
-    if column == CONTROL or len(shared) < 2:
-        return None
-    first, second = ([folds[name][fold] for fold in shared] for name in (CONTROL, column))
-    return paired_t_test(first, second)
-
-
-def _best(row: TableRow) -> list[str]:
-    """Return the methods of the highest mean, then the lowest std; none if all means are equal."""
-    if not row.is_ranked:
-        return []
-    shown = {
-        method: (-round(entry.mean, 2), float(np.nan_to_num(round(entry.std, 2))))
-        for method, entry in row.entries.items()
-        if method in PAPER_METHODS
+def _row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> AccuracyRow:
+    paper = printed(plan.name).get(source.paper_name, {})
+    measured = {
+        method if variant == "library" else f"{method}/{variant}": folds
+        for (method, variant), folds in mean_folds(
+            frame, ["method", "variant"], "accuracy", 100
+        ).items()
     }
-    if len({mean for mean, _ in shown.values()}) < 2:
-        return []
-    best = min(shown.values())
-    return [method for method, value in shown.items() if value == best]
+    folds = {column: measured.get(column, {}) for column in _columns(plan)}
+    entries = {
+        column: PaperEntry(found, control_test(folds, CONTROL, column), paper=paper.get(column))
+        for column, found in folds.items()
+    }
+    n_test = int(frame["n_test"].iloc[0]) if len(frame) else 0
+    row = AccuracyRow(name, entries, PAPER_METHODS, source, n_test, len(plan.folds))
+    return cast(AccuracyRow, row.with_best())
 
 
-def _scores(rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    values = [[round(entries[m].mean, 2) for m in PAPER_METHODS] for entries in rows.values()]
-    names = [label(method) for method in PAPER_METHODS]
-    return pd.DataFrame(values, index=list(rows), columns=names, dtype=float)
-
-
-def _ranks(scores: pd.DataFrame) -> dict[str, float]:
-    if scores.empty:
-        return {}
-    ranks = average_ranks(scores)
-    return {method: float(ranks[label(method)]) for method in PAPER_METHODS}
-
-
-def _missing(table: AccuracyTable, row: TableRow) -> str:
+def _missing(table: AccuracyTable, row: AccuracyRow) -> str:
     counts = {column: len(entry.folds) for column, entry in row.entries.items()}
     if not any(counts.values()):
         reason = reason_for(table.name, row.source.paper_name, PAPER_METHODS)
@@ -359,4 +261,5 @@ def all_scores(tables: Sequence[AccuracyTable], *, paper: bool = False) -> pd.Da
     """Return the scores of all tables as one, ours or the paper's."""
     parts = {table.title: table.paper_scores if paper else table.scores for table in tables}
     filled = {title: part for title, part in parts.items() if len(part)}
-    return pd.concat(filled) if filled else _scores({})
+    names = [label(method) for method in PAPER_METHODS]
+    return pd.concat(filled) if filled else pd.DataFrame(columns=names, dtype=float)

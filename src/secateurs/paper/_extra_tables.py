@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 
 from secateurs._text import NOTHING
-from secateurs.paper._accuracy_tables import AccuracyTable, TableRow, make_table
+from secateurs.benchmarking._table_text import Grid, Sheet, csv_text, distance, number
+from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable, make_table
 from secateurs.paper._figure_ranks import judge_best_ranks, judge_not_worse
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import (
@@ -17,7 +18,6 @@ from secateurs.paper._printed import (
     label,
     printed,
 )
-from secateurs.paper._table_text import Grid, Sheet, csv_text, distance, number
 
 _AUTHORS_HEADINGS = (
     *("row", "method", "paper_mean", "paper_std", "library_mean", "library_std"),
@@ -103,7 +103,7 @@ def authors_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
     return Sheet(plan.name, plan.title, table.caption, grid, text)
 
 
-def _beside_paper(row: TableRow) -> TableRow:
+def _beside_paper(row: AccuracyRow) -> AccuracyRow:
     """Return a row with what the table of its learner prints, and without tests."""
     rows = printed(TABLE_OF_LEARNER.get(row.source.learner, ""))
     paper = rows.get(row.source.paper_name, {})
@@ -114,7 +114,7 @@ def _beside_paper(row: TableRow) -> TableRow:
     return replace(row, entries=entries)
 
 
-def _lines(row: TableRow, sides: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
+def _lines(row: AccuracyRow, sides: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
     lines = [(side, *(str(row.entries[c]) for c in columns)) for side, columns in sides.items()]
     papers = [row.entries[method].paper for method in sides["library"]]
     if any(papers):
@@ -125,7 +125,7 @@ def _lines(row: TableRow, sides: Mapping[str, Sequence[str]]) -> list[tuple[str,
     return [("" if n else row.name, *line) for n, line in enumerate(lines)]
 
 
-def _numbers(row: TableRow, method: str, authors: str) -> tuple[Any, ...]:
+def _numbers(row: AccuracyRow, method: str, authors: str) -> tuple[Any, ...]:
     paper = row.entries[method].paper
     library, theirs = (
         (row.entries[c].mean, row.entries[c].std, row.deviations(c)) for c in (method, authors)

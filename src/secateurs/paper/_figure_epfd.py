@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from secateurs._text import listed, signed
-from secateurs.paper import _drawing as look
+from secateurs.benchmarking import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
+from secateurs.paper._drawing import PaperFigure, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_by_row, where
@@ -20,7 +21,7 @@ _PAIRS = "pairs of a data set and a method"
 
 
 @dataclass(frozen=True, eq=False)
-class EpfdPair(look.RowSeries):
+class EpfdPair(RowSeries):
     """A method and its distributed version on one data set.
 
     Attributes
@@ -180,7 +181,7 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
             partial(_draw, mine),
             3.6,
         )
-        for row, name, mine in look.by_row("epfd", pairs)
+        for row, name, mine in by_row("epfd", pairs)
     ]
 
 
@@ -211,7 +212,7 @@ def _draw(pairs: Sequence[EpfdPair], figure: Any) -> None:
     look.legend_below(figure, below, 3)
 
 
-FIGURE = look.PaperFigure(
+FIGURE = PaperFigure(
     "figure-epfd",
     epfd_pairs,
     epfd_pictures,

@@ -10,15 +10,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from secateurs._text import listed, signed
-from secateurs.paper import _drawing as look
+from secateurs.benchmarking import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
+from secateurs.paper._drawing import PaperFigure, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._results import results_by_row, where
 from secateurs.statistics import paired_t_test
 
 
 @dataclass(frozen=True, eq=False)
-class LambdaCurve(look.RowSeries):
+class LambdaCurve(RowSeries):
     """Test accuracy of COMEP against λ, on one data set and for one size.
 
     Attributes
@@ -147,7 +148,7 @@ def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[look.Pict
             partial(_draw, mine),
             4.0,
         )
-        for row, name, mine in look.by_row("lambda", curves)
+        for row, name, mine in by_row("lambda", curves)
     ]
 
 
@@ -183,6 +184,4 @@ def _draw(curves: Sequence[LambdaCurve], figure: Any) -> None:
     look.legend_below(figure, below, 4)
 
 
-FIGURE = look.PaperFigure(
-    "figure-lambda", lambda_curves, lambda_pictures, (judge_mix, judge_weight)
-)
+FIGURE = PaperFigure("figure-lambda", lambda_curves, lambda_pictures, (judge_mix, judge_weight))

@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from secateurs._text import signed
-from secateurs.paper import _drawing as look
+from secateurs.benchmarking import _drawing as look
+from secateurs.benchmarking._table_text import number
 from secateurs.paper._claims import ALPHA, Finding, claim, weigh
+from secateurs.paper._drawing import PaperFigure, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import READING_NAMES
 from secateurs.paper._results import results_by_row, where
-from secateurs.paper._table_text import number
 from secateurs.statistics import format_p
 
 
 @dataclass(frozen=True, eq=False)
-class Correlation(look.RowSeries):
+class Correlation(RowSeries):
     """Objective and accuracy of all combinations of a number of members.
 
     Attributes
@@ -114,7 +115,7 @@ def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[look.Pi
             partial(_draw, mine),
             2.2 * len(mine),
         )
-        for row, name, mine in look.by_row("objective", found)
+        for row, name, mine in by_row("objective", found)
     ]
 
 
@@ -148,4 +149,4 @@ def _draw(found: Sequence[Correlation], figure: Any) -> None:
     panels[-1].set_xlabel("objective (TDAS on the validation rows)")
 
 
-FIGURE = look.PaperFigure("figure-objective", correlations, objective_pictures, (judge_objective,))
+FIGURE = PaperFigure("figure-objective", correlations, objective_pictures, (judge_objective,))

@@ -8,8 +8,8 @@ import pandas as pd
 
 from secateurs import statistics as stats
 from secateurs._text import listed, signed
-from secateurs.displays._critical_difference import CriticalDifferenceDisplay
-from secateurs.paper import _drawing as look
+from secateurs.benchmarking import _drawing as look
+from secateurs.benchmarking._rank_pictures import rank_pictures
 from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
 from secateurs.paper._claims import ALPHA, FAILS, HOLDS, UNKNOWN, Finding, claim
 from secateurs.paper._printed import CONTROL, OURS, PAPER_METHODS, label
@@ -108,7 +108,7 @@ def judge_superior(tables: Sequence[AccuracyTable]) -> Finding:
     return Finding(verdict, f"{told}.", numbers)
 
 
-def rank_pictures(tables: Sequence[AccuracyTable]) -> list[look.Picture]:
+def all_rank_pictures(tables: Sequence[AccuracyTable]) -> list[look.Picture]:
     """Return the figures of ranks: over all tables, then per table."""
     groups = [(t.name, t.title.lower(), t.name, t.scores, t.paper_scores) for t in tables]
     if len(tables) > 1:
@@ -118,55 +118,9 @@ def rank_pictures(tables: Sequence[AccuracyTable]) -> list[look.Picture]:
     for name, title, group, ours, paper in groups:
         if not ours.empty:
             sides = {"ours": ours} | ({} if paper.empty else {"the paper's": paper})
-            pictures += _of_scores(name, title, group, sides)
+            pictures += rank_pictures(name, title, group, sides, label(CONTROL))
             pictures += [_sums(tables)] if name == "all" else []
     return pictures
-
-
-def _of_scores(
-    name: str, title: str, group: str, sides: dict[str, pd.DataFrame]
-) -> list[look.Picture]:
-    tests = {side: stats.nemenyi(scores) for side, scores in sides.items()}
-    headings = ("method", *(f"average rank, {side}" for side in tests))
-    rows = tuple((m, *(float(test.ranks[m]) for test in tests.values())) for m in _NAMES)
-    counted = ", ".join(f"{test.n_sets} data sets {side}" for side, test in tests.items())
-    charts = (
-        ("friedman", "Friedman chart", _draw_intervals, 2.1,
-         " with intervals as long as Nemenyi's critical difference at 5 %: methods whose intervals "
-         "do not overlap differ. The band is DOMEP's."),
-        ("critical-difference", "Critical differences", _draw_diagrams, 2.3 * len(tests),
-         ". A bar joins methods of which no two differ by Nemenyi's test at 5 %."),
-    )  # fmt: skip
-    return [
-        look.Picture(
-            *(f"{kind}-{name}", group, f"{heading}: {title}", f"Average ranks ({counted}){told}"),
-            *(headings, rows, partial(draw, tests), height),
-        )
-        for kind, heading, draw, height, told in charts
-    ]
-
-
-def _draw_intervals(tests: dict[str, Any], figure: Any) -> None:
-    panels = figure.subplots(1, len(tests), sharex=True, sharey=True, squeeze=False)[0]
-    for panel, (side, test) in zip(panels, tests.items(), strict=True):
-        half = test.critical_difference / 2
-        own = test.ranks[label(CONTROL)]
-        panel.axvspan(own - half, own + half, color="#e8eef4", linewidth=0)
-        for place, name in enumerate(_NAMES):
-            rank = test.ranks[name]
-            colour = look.ORANGE if name == label(CONTROL) else look.BLUE
-            panel.plot([rank - half, rank + half], [place] * 2, color=colour, linewidth=1.4)
-            panel.plot([rank], [place], "D" if name == label(CONTROL) else "o", color=colour)
-        panel.set_title(side)
-        panel.set_xlabel("average rank")
-    look.level_rows(panels, _NAMES)
-
-
-def _draw_diagrams(tests: dict[str, Any], figure: Any) -> None:
-    panels = figure.subplots(len(tests), 1, squeeze=False)[:, 0]
-    for panel, (side, test) in zip(panels, tests.items(), strict=True):
-        CriticalDifferenceDisplay(test).plot(ax=panel)
-        panel.set_title(f"{side}: {panel.get_title()}")
 
 
 def _sums(tables: Sequence[AccuracyTable]) -> look.Picture:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from secateurs.paper import _drawing as look
+from secateurs.benchmarking import _drawing as look
+from secateurs.paper._drawing import PaperFigure, method_line
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_of
@@ -55,7 +56,7 @@ def _draw(times: Sequence[Timing], n: int, d: int, figure: Any) -> None:
         across = [(t.n, t.seconds) for t in mine if t.d == d]
         down = [(t.d, t.seconds) for t in mine if t.n == n]
         for panel, points in ((left, across), (right, down)):
-            panel.plot(*zip(*points, strict=True), **look.method_line(method))
+            panel.plot(*zip(*points, strict=True), **method_line(method))
     for panel, name, ticks in (
         (left, "members", sorted({timing.n for timing in times})),
         (right, "rows", sorted({timing.d for timing in times})),
@@ -69,4 +70,4 @@ def _draw(times: Sequence[Timing], n: int, d: int, figure: Any) -> None:
     look.legend_below(figure, left, 4)
 
 
-FIGURE = look.PaperFigure("figure-scale", timings, scale_pictures)
+FIGURE = PaperFigure("figure-scale", timings, scale_pictures)

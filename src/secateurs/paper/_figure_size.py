@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from secateurs.paper import _drawing as look
+from secateurs.benchmarking import _drawing as look
+from secateurs.paper._drawing import PaperFigure, RowSeries, by_row, method_line
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import label
 from secateurs.paper._results import results_by_row, where
 
 
 @dataclass(frozen=True, eq=False)
-class MethodCurve(look.RowSeries):
+class MethodCurve(RowSeries):
     """Test accuracy of a method per number of members kept; in per cent, mean over folds."""
 
     method: str
@@ -40,7 +41,7 @@ def method_curves(plan: Plan, frame: pd.DataFrame) -> list[MethodCurve]:
 def size_pictures(plan: Plan, curves: Sequence[MethodCurve]) -> list[look.Picture]:
     """Return a figure per row, with a line per method."""
     pictures = []
-    for row, name, mine in look.by_row("size", curves):
+    for row, name, mine in by_row("size", curves):
         sizes = mine[0].sizes
         few = _some_places(len(sizes), 9)
         pictures.append(
@@ -63,7 +64,7 @@ def _draw(curves: Sequence[MethodCurve], figure: Any) -> None:
     panel = figure.subplots()
     few = _some_places(len(curves[0].sizes), 16)
     for curve in curves:
-        panel.plot(curve.sizes[few], curve.accuracy[few], **look.method_line(curve.method))
+        panel.plot(curve.sizes[few], curve.accuracy[few], **method_line(curve.method))
     panel.axhline(curves[0].accuracy[-1], color="black", linewidth=0.6)
     values = np.concatenate([curve.accuracy[few] for curve in curves])
     low, high = np.quantile(values, 0.1), values.max()  # one or two members would flatten the rest
@@ -80,4 +81,4 @@ def _some_places(n_sizes: int, n_places: int) -> NDArray[np.intp]:
     return np.unique(np.geomspace(1, n_sizes, n_places).round().astype(int)) - 1
 
 
-FIGURE = look.PaperFigure("figure-size", method_curves, size_pictures)
+FIGURE = PaperFigure("figure-size", method_curves, size_pictures)

@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import mannwhitneyu
 
-from secateurs.paper import _drawing as look
+from secateurs.benchmarking import _drawing as look
 from secateurs.paper._claims import Finding, claim, weigh
+from secateurs.paper._drawing import PaperFigure, RowSeries
 from secateurs.paper._plan import Plan
 from secateurs.paper._results import results_by_row
 
 
 @dataclass(frozen=True, eq=False)
-class SpeedUp(look.RowSeries):
+class SpeedUp(RowSeries):
     """Times of COMEP and DOMEP on the same votes.
 
     Attributes
@@ -147,4 +148,4 @@ def _draw(races: Sequence[SpeedUp], names: Sequence[str], figure: Any) -> None:
     look.legend_below(figure, panels[0], 2)
 
 
-FIGURE = look.PaperFigure("figure-speedup", speed_ups, speedup_pictures, (judge_faster,))
+FIGURE = PaperFigure("figure-speedup", speed_ups, speedup_pictures, (judge_faster,))

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from secateurs._methods import METHODS
+from secateurs.benchmarking._protocol import small_seed
 from secateurs.distributed import DOMEP, EPFD
 from secateurs.distributed._epfd import GroupedPruner
 from secateurs.objectives import TDAS
 from secateurs.outputs._compiling import stopwatch
 from secateurs.outputs._votes import Votes
 from secateurs.paper._plan import Cell
-from secateurs.paper._protocol import Voted, small_seed
+from secateurs.paper._protocol import Voted
 from secateurs.pruners import COMEP, BasePruner, make_pruner
 
 # Methods that decide their own size, as in the paper.

@@ -1,26 +1,41 @@
 """The results page: verdicts first, then every table and figure, in one file."""
 
-import base64
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
 
 from secateurs._text import counted
+from secateurs.benchmarking._drawing import Picture
+from secateurs.benchmarking._page import Section, figures, piece, wide
+from secateurs.benchmarking._page import make_page as page_of
+from secateurs.benchmarking._table_text import Sheet, distance, number
 from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
 from secateurs.paper._claims import FAILS, HOLDS, UNKNOWN, Claim
-from secateurs.paper._drawing import Picture
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import CONTROL, label
 from secateurs.paper._runner import Missing
-from secateurs.paper._table_text import BOLD, PLAIN, Grid, Sheet, distance, number
-from secateurs.report._templates import Table, document
+from secateurs.report._templates import Table
 from secateurs.statistics import describe
 
 _SIGNS = {HOLDS: "✓", FAILS: "✗", UNKNOWN: "?"}
+_PAPER = Markup(
+    "Bian et al., <cite>Ensemble Pruning Based on Objection Maximization With a General "
+    "Distributed Framework</cite> (IEEE TNNLS, 2020). Of {} claims: {}."
+)
+_QUICK = (
+    "This is the short form: fewer folds and members, and data sets of scikit-learn where the "
+    "paper's are not at hand. Its verdicts are a trial of the method, not of the paper."
+)
+_DEPENDENT = (
+    "Some data sets stand in several tables, so these rows are less independent than the tests "
+    "assume."
+)
+_AGAIN = Markup(
+    "To make this page again: <code>secateurs reproduce</code>, with the same options; what was "
+    "measured already is not measured again."
+)
 _COUNTED = {HOLDS: "hold", FAILS: "do not", UNKNOWN: "cannot be told"}
 
 
@@ -72,50 +87,41 @@ def make_page(contents: Contents, drawn: Mapping[str, bytes]) -> str:
     """
     verdicts = [claim.verdict for claim in contents.claims]
     counts = [(verdicts.count(verdict), name) for verdict, name in _COUNTED.items()]
-    pictures: dict[str, list[dict[str, Any]]] = {}
-    for picture in contents.pictures:
-        pictures.setdefault(picture.group, []).append(_picture(picture, drawn[picture.name]))
-    overall = _overall(contents, pictures.get("tables", []))
-    sections = _sections(contents, pictures)
-    together = ["All tables together"] if overall else []
-    titles = ["Verdicts", "What is missing", *together, *(s["title"] for s in sections), "Settings"]
-    return document(
-        "results.html",
-        "The paper's experiments, repeated",
-        package="secateurs.paper",
-        style=(files("secateurs.paper") / "templates" / "results.css").read_text("utf-8"),
-        anchor=_anchor,
-        titles=titles,
-        claims=contents.claims,
-        counts=", ".join(f"{count} {name}" for count, name in counts if count),
-        quick=any(plan.quick for plan in contents.plans),
-        verdicts=Table(
-            ("Claim", "Verdict", "Measured"),
-            [(c.claim, f"{_SIGNS[c.verdict]} {c.verdict}", c.told) for c in contents.claims],
-            "Claims of the paper",
-        ),
-        missing=Table(
-            ("Data set", "In the paper", "Wanted by", "How to get it"),
-            [
-                (item.dataset, ", ".join(item.paper_names), ", ".join(item.plans), item.reason)
-                for item in contents.missing
-            ],
-        ),
-        gaps=_gaps(contents),
-        overall=overall,
-        sections=sections,
-        settings=_settings(contents.plans),
-        sources=Table(("Data set", "From"), sorted(contents.sources.items())),
+    counted_ones = ", ".join(f"{count} {name}" for count, name in counts if count)
+    intro = [piece("paragraph", _PAPER.format(len(contents.claims), counted_ones))]
+    if any(plan.quick for plan in contents.plans):
+        intro.append(piece("paragraph", _QUICK, note=True))
+    sections = [
+        _verdicts(contents),
+        _missing(contents),
+        *_overall(contents, drawn),
+        *_sections(contents, drawn),
+        _settings(contents),
+    ]
+    return page_of("The paper's experiments, repeated", intro, sections)
+
+
+def _verdicts(contents: Contents) -> Section:
+    table = Table(
+        ("Claim", "Verdict", "Measured"),
+        [(c.claim, f"{_SIGNS[c.verdict]} {c.verdict}", c.told) for c in contents.claims],
+        "Claims of the paper",
     )
+    rules = piece("terms", [(claim.claim, claim.rule) for claim in contents.claims])
+    how = piece("details", "How each verdict is reached", rules)
+    return Section("Verdicts", [piece("boxed", table, "verdicts"), how])
 
 
-def _anchor(title: str) -> str:
-    return "-".join(re.findall(r"[a-z0-9]+", title.lower()))
-
-
-def _picture(picture: Picture, svg: bytes) -> dict[str, Any]:
-    numbers = Table(picture.headings, picture.rows, picture.title)
-    return vars(picture) | {"data": base64.b64encode(svg).decode(), "numbers": numbers}
+def _missing(contents: Contents) -> Section:
+    lines = [
+        (item.dataset, ", ".join(item.paper_names), ", ".join(item.plans), item.reason)
+        for item in contents.missing
+    ]
+    headings, gaps = ("Data set", "In the paper", "Wanted by", "How to get it"), _gaps(contents)
+    pieces: list[Any] = [Table(headings, lines)] if lines else []
+    pieces += [piece("bullets", gaps)] if gaps else []
+    nothing = "Nothing: all data sets were there and everything was measured."
+    return Section("What is missing", pieces or [piece("paragraph", nothing)])
 
 
 def _gaps(contents: Contents) -> list[str]:
@@ -126,42 +132,57 @@ def _gaps(contents: Contents) -> list[str]:
     return notes + [f"{title}: no results." for title in empty]
 
 
-def _overall(contents: Contents, pictures: Sequence[Any]) -> dict[str, Any] | None:
-    """Return what is told of all tables together; None for a single one or none."""
+def _overall(contents: Contents, drawn: Mapping[str, bytes]) -> list[Section]:
+    """Return what is told of all tables together; nothing for a single one or none."""
     scores = all_scores(contents.tables)
     if len(contents.tables) < 2 or scores.empty:
-        return None
+        return []
     paper, control = all_scores(contents.tables, paper=True), label(CONTROL)
-    texts = [describe(scores, control=control)]
+    pieces = [piece("paragraph", describe(scores, control=control))]
     if len(paper):
         told = describe(paper, control=control)
-        texts.append(f"The same tests on the paper's own printed figures: {told}")
-    return {"texts": texts, "pictures": pictures}
+        text = f"The same tests on the paper's own printed figures: {told}"
+        pieces.append(piece("paragraph", text))
+    pieces.append(piece("paragraph", _DEPENDENT, note=True))
+    return [Section("All tables together", pieces + _figures("tables", contents, drawn))]
 
 
-def _sections(contents: Contents, pictures: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _figures(group: str, contents: Contents, drawn: Mapping[str, bytes]) -> list[Markup]:
+    return figures((p for p in contents.pictures if p.group == group), drawn)
+
+
+def _sections(contents: Contents, drawn: Mapping[str, bytes]) -> list[Section]:
     """Return the sections of tables, then those of figures."""
     tables = {table.name: table for table in contents.tables}
     sections = []
     for place, sheet in enumerate(contents.sheets):
-        section = {"title": sheet.title, "pictures": pictures.get(sheet.name, [])}
-        section |= {"caption": sheet.caption, "table": _wide(sheet.grid, sheet.title)}
+        pieces: list[Any] = [piece("paragraph", sheet.caption)]
         if sheet.name in tables:
-            section |= _accuracy(tables[sheet.name], sheet)
-            section["legend"] = () if place else sheet.legend
-        sections.append(section)
+            pieces += _accuracy(tables[sheet.name], sheet, with_legend=not place)
+        else:
+            pieces.append(wide(sheet.grid, sheet.title))
+        pieces += _figures(sheet.name, contents, drawn)
+        sections.append(Section(sheet.title, pieces))
+    drawn_plans = {picture.group for picture in contents.pictures}
     written = {sheet.name for sheet in contents.sheets}
-    others = (p for p in contents.plans if p.name in pictures and p.name not in written)
-    return sections + [{"title": plan.title, "pictures": pictures[plan.name]} for plan in others]
+    others = (p for p in contents.plans if p.name in drawn_plans and p.name not in written)
+    return sections + [Section(p.title, _figures(p.name, contents, drawn)) for p in others]
 
 
-def _accuracy(table: AccuracyTable, sheet: Sheet) -> dict[str, Any]:
+def _accuracy(table: AccuracyTable, sheet: Sheet, with_legend: bool) -> list[Any]:
     """Return what only the section of a table of the paper has."""
-    told = describe(table.scores, control=label(CONTROL)) if len(table.scores) else ""
-    shown = {"table": _wide(sheet.grid, f"{sheet.title}: test accuracy"), "told": told}
+    shown: list[Any] = [wide(sheet.grid, f"{sheet.title}: test accuracy")]
+    if with_legend:
+        shown += [piece("paragraph", line, note=True) for line in sheet.legend]
+    if len(table.scores):
+        shown.append(piece("paragraph", describe(table.scores, control=label(CONTROL))))
     if sheet.comparison is None:
         return shown
     far, total = table.mismatches(), len(table.comparable)
+    likeness = (
+        f"{total - len(far)} of {total} rows that can be compared lie within two of the paper's "
+        "standard deviations, all ten methods."
+    )
     headings = (
         *("Data set", "Methods", "Furthest, in std", "Mean difference, points"),
         *("Reading established", "Reason"),
@@ -173,30 +194,16 @@ def _accuracy(table: AccuracyTable, sheet: Sheet) -> dict[str, Any]:
         )
         for found in far
     ]
-    return shown | {
-        "comparison": _wide(sheet.comparison, "Ours and the paper's"),
-        "likeness": f"{total - len(far)} of {total} rows that can be compared lie within two of "
-        "the paper's standard deviations, all ten methods.",
-        "mismatches": Table(headings, rows, "Rows not like the paper's"),
-    }
+    shown += [piece("heading", "Beside the paper"), piece("paragraph", likeness)]
+    shown += [Table(headings, rows, "Rows not like the paper's")] if far else []
+    beside = wide(sheet.comparison, "Ours and the paper's")
+    return [*shown, piece("details", "Ours and the paper's, number by number", beside)]
 
 
-def _wide(grid: Grid, caption: str) -> Table:
-    rows = [[_cell(text) for text in line] for line in grid.lines]
-    return Table(grid.headings, rows, caption, range(1, len(grid.headings)))
-
-
-def _cell(text: str) -> str:
-    if not text.startswith(BOLD):
-        return text
-    best, _, mark = text.removeprefix(BOLD).partition(PLAIN)
-    return Markup("<b>{}</b>{}").format(best, mark)
-
-
-def _settings(plans: Iterable[Plan]) -> Table:
+def _settings(contents: Contents) -> Section:
     fields = {"members": "n_members", "kept": "keep", "λ": "diversity_weight"}
     rows = []
-    for plan in plans:
+    for plan in contents.plans:
         told = [
             f"{name} {', '.join(f'{v:g}' for v in sorted({getattr(s, f) for s in plan.settings}))}"
             for name, f in fields.items()
@@ -204,4 +211,10 @@ def _settings(plans: Iterable[Plan]) -> Table:
         told.append(counted(len(plan.folds), "fold"))
         data = ", ".join(f"{row.paper_name} ({row.learner})" for row in plan.rows)
         rows.append((plan.title, plan.reproduces, "; ".join(told), data))
-    return Table(("Table or figure", "Repeats", "Settings", "Data"), rows)
+    sources = Table(("Data set", "From"), sorted(contents.sources.items()))
+    pieces = [
+        Table(("Table or figure", "Repeats", "Settings", "Data"), rows),
+        piece("details", "Where data sets came from", sources),
+        piece("paragraph", _AGAIN),
+    ]
+    return Section("Settings", pieces)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from secateurs._text import listed
+from secateurs.benchmarking._protocol import N_FOLDS
 from secateurs.exceptions import InputError, reading
 from secateurs.paper._printed import LEARNER_NAMES, READING_NAMES
 from secateurs.pruners import all_pruners
@@ -23,7 +24,6 @@ PLANS = (
     *("figure-lambda", "figure-size", "figure-scale"),
     *("settings", "authors"),
 )
-N_FOLDS = 5
 KINDS = ("prune", "combination", "size", "speedup", "scale")
 TIMED_KINDS = ("speedup", "scale")  # measured alone, one after the other
 VARIANTS = ("library", "epfd", "authors")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from secateurs import _methods
+from secateurs.benchmarking._score_tables import MARKS
 from secateurs.paper._data_registry import read_csv
 
 PAPER_METHODS = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
@@ -36,7 +37,6 @@ LEARNER_NAMES = {
     "synthetic": "synthetic votes",
 }
 READING_NAMES = {"binary": "two classes", "multiclass": "all classes"}
-MARKS = {"win": "‡", "tie": "", "loss": "†"}  # of DOMEP against a method
 REASONS = read_csv("printed/reasons.csv")  # why rows differ; without methods, for all of them
 
 

@@ -1,33 +1,29 @@
 """The paper's protocol: bagging on three fifths of the rows, votes on the other two.
 
-Each class is shuffled and cut into five blocks of ⌊rows/5⌋. Block i is the test part, block i + 1
-the validation part, and the rest, with the rows left over, trains. An ensemble is trained once and
-its votes are collected on both parts: everything else is done with votes.
-
-All random seeds derive from names (seed, data set, reading, learner, fold), so a bag can be made
-alone, in any order and in any process, and is always the same.
+An ensemble is trained once and its votes are collected on both parts: everything else is done with
+votes. Parts and seeds are those of `secateurs.benchmarking._protocol`.
 """
 
-import hashlib
 import os
 import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from secateurs.benchmarking._protocol import seed_sequence, small_seed, split
 from secateurs.ensembles import as_ensemble
 from secateurs.outputs._collect import votes_of
 from secateurs.outputs._votes import Votes
 from secateurs.paper import datasets
-from secateurs.paper._plan import N_FOLDS, Bag
+from secateurs.paper._plan import Bag
 
 SYNTHETIC = "synthetic"  # learner of votes that are drawn, on data sets "synthetic-ROWS"
 _N_TEST = 1000  # test rows of drawn votes
@@ -42,14 +38,6 @@ _LEARNERS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
     "svm-linear": ("svm", "LinearSVC", {}),
     "svm-rbf": ("svm", "SVC", {"kernel": "rbf", "gamma": "auto", "cache_size": 1000}),
 }
-
-
-class Parts(NamedTuple):
-    """Rows to train on, to prune on and to test on, each in ascending order."""
-
-    train: NDArray[np.intp]
-    validation: NDArray[np.intp]
-    test: NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,43 +63,6 @@ class Voted:
     train_seconds: float
     vote_seconds: float
     source: str
-
-
-def split(y: ArrayLike, fold: int, rng: np.random.Generator) -> Parts:
-    """Split rows into three parts, class by class.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        The labels.
-    fold : int
-        Which of the five blocks is the test part.
-    rng : Generator
-        Shuffles the classes; the same for all folds.
-
-    Returns
-    -------
-    Parts
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from secateurs.paper._protocol import split
-    >>> parts = split(["a"] * 12 + ["b"] * 7, 0, np.random.default_rng(0))
-    >>> [len(rows) for rows in parts]  # blocks of 2 and of 1
-    [13, 3, 3]
-    """
-    labels = np.asarray(y)
-    held_out = {fold: "test", (fold + 1) % N_FOLDS: "validation"}
-    parts: dict[str, list[NDArray[np.intp]]] = {"train": [], "validation": [], "test": []}
-    for label in np.unique(labels):
-        rows = rng.permutation(np.flatnonzero(labels == label))
-        size = len(rows) // N_FOLDS
-        for block in range(N_FOLDS):
-            part = held_out.get(block, "train")
-            parts[part].append(rows[size * block : size * (block + 1)])
-        parts["train"].append(rows[size * N_FOLDS :])
-    return Parts(**{name: np.sort(np.concatenate(rows)) for name, rows in parts.items()})
 
 
 def cast_votes(bag: Bag, data_dir: str | os.PathLike[str] | None = None) -> Voted:
@@ -185,22 +136,3 @@ def _draw_part(n_rows: int, skill: NDArray[np.float64], rng: np.random.Generator
     for member, chance in enumerate(skill):
         codes[member] = y ^ (rng.random(n_rows) > chance + hardness)
     return Votes.from_codes(codes, np.array([0, 1]), y)
-
-
-def seed_sequence(*parts: object) -> np.random.SeedSequence:
-    """Return a source of randomness for a name, the same on every machine and in any order.
-
-    Examples
-    --------
-    >>> from secateurs.paper._protocol import seed_sequence
-    >>> first, again = seed_sequence(0, "iono", "dt"), seed_sequence(0, "iono", "dt")
-    >>> first.generate_state(2).tolist() == again.generate_state(2).tolist()
-    True
-    """
-    text = "\x1f".join(map(str, parts))
-    return np.random.SeedSequence(int.from_bytes(hashlib.sha256(text.encode()).digest()))
-
-
-def small_seed(*parts: object) -> int:
-    """Return a seed for scikit-learn: an integer below 2³¹."""
-    return int(seed_sequence(*parts).generate_state(1)[0] >> 1)

@@ -11,6 +11,9 @@ from typing import Any
 import pandas as pd
 
 from secateurs import __version__
+from secateurs.benchmarking._page import picture_files, sheet_files, write_all
+from secateurs.benchmarking._results import write_json
+from secateurs.benchmarking._runner import Callback
 from secateurs.exceptions import import_extra
 from secateurs.paper import (
     _figure_epfd,
@@ -23,15 +26,12 @@ from secateurs.paper import (
 )
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._drawing import render
 from secateurs.paper._extra_tables import authors_sheet, settings_sheet
 from secateurs.paper._page import Contents, make_page
 from secateurs.paper._plan import PLANS, Plan, load_plan
 from secateurs.paper._printed import TABLES
-from secateurs.paper._results import load_results, results_of, write_json
-from secateurs.paper._runner import Callback, Missing, Outcome, run
-from secateurs.paper._table_text import as_latex, as_markdown, as_text, csv_text
-from secateurs.persistence._files import write_file
+from secateurs.paper._results import load_results, results_of
+from secateurs.paper._runner import Missing, Outcome, run
 
 # In the order of their claims.
 FIGURES = {
@@ -114,7 +114,7 @@ def make_contents(
     }
     claims = [judge(tables) for judge in _figure_ranks.JUDGES]
     claims += [judge(series[n]) for n, figure in FIGURES.items() for judge in figure.judges]
-    pictures = _figure_ranks.rank_pictures(tables)
+    pictures = _figure_ranks.all_rank_pictures(tables)
     for plan in plans:
         if plan.name in FIGURES:
             pictures += FIGURES[plan.name].pictures(plan, series[plan.name])
@@ -128,25 +128,13 @@ def write_outputs(out_dir: str | os.PathLike[str], contents: Contents) -> list[P
     Tables are identical to the byte for the same accuracies, whatever the order of results.
     """
     folder = Path(out_dir)
-    files: dict[str, bytes] = {}
-    for sheet in contents.sheets:
-        written = {"txt": as_text(sheet), "md": as_markdown(sheet), "tex": as_latex(sheet)}
-        for kind, text in (written | {"csv": sheet.csv}).items():
-            files[f"tables/{sheet.name}.{kind}"] = text.encode()
-    drawn = {}
-    for picture in contents.pictures:
-        numbers = csv_text(picture.headings, picture.rows).encode()
-        for kind, content in (render(picture) | {"csv": numbers}).items():
-            files[f"figures/{picture.name}.{kind}"] = content
-        drawn[picture.name] = files[f"figures/{picture.name}.svg"]
-    files["index.html"] = make_page(contents, drawn).encode()
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, content)
+    pictures = picture_files(contents.pictures)
+    drawn = {p.name: pictures[f"figures/{p.name}.svg"] for p in contents.pictures}
+    made = sheet_files(contents.sheets) | pictures
+    paths = write_all(folder, made | {"index.html": make_page(contents, drawn).encode()})
     claims = [asdict(claim) for claim in contents.claims]
     write_json(folder / "claims.json", {"secateurs": __version__, "claims": claims})
-    return [folder / name for name in (*files, "claims.json")]
+    return [*paths, folder / "claims.json"]
 
 
 def _sources(plans: Iterable[Plan], frame: pd.DataFrame) -> dict[str, str]:

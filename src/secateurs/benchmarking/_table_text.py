@@ -120,7 +120,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=StrictUndefined,
-        loader=PackageLoader("secateurs.paper"),
+        loader=PackageLoader("secateurs.benchmarking"),
     )
     made.filters |= {"aligned": _aligned, "pipe": _pipe, "tex": _tex}
     return made

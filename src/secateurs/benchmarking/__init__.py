@@ -1,0 +1,1 @@
+"""Benchmarks: many data sets, ensembles and methods; ranks, tests, tables and figures."""
