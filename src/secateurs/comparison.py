@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from secateurs._methods import floors
 from secateurs._text import listed, plain
 from secateurs.ensembles import CORRECTS
-from secateurs.evaluation._alternatives import Featured, named_pruners
+from secateurs.evaluation._alternatives import SINGLE, WHOLE, Featured, Methods, named_pruners
 from secateurs.evaluation._auto import best_of, in_words
 from secateurs.evaluation._before_after import held_out_score
 from secateurs.evaluation._budget import n_bytes, own_latency, weighted
@@ -31,15 +31,12 @@ from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners._parameters import check_option, is_number, resolve_keep
 from secateurs.pruning import Pruning
 
-WHOLE = "all members"
-SINGLE = "single best"
-
 
 def compare(
     ensemble: Any,
     X: Any = None,
     y: ArrayLike | None = None,
-    methods: str | Iterable[str | BasePruner] = "all",
+    methods: Methods = "all",
     keep: float | str | Sequence[float | str] = (0.05, 0.1, 0.2),
     *,
     X_test: Any = None,
@@ -70,10 +67,13 @@ def compare(
         Rows to choose on, preferably ones that the ensemble was not trained on.
     y : array-like of shape (n_samples,)
         Their true labels.
-    methods : "all", or list of str or pruner, default="all"
-        Short names, as of `all_pruners`, or pruners. What every method must beat is always added:
-        random members, the first ones, and the best single member. Given by name, ``"sep"`` makes
-        at most 2000 rounds and ``"pep"`` 50; for more, give ``PEP(n_iterations=…)``.
+    methods : "all", list, or dict of str to method, default="all"
+        Methods, or methods by the names to show: short names, as of `all_pruners`; pruners; your
+        own objects with ``fit(votes, y)`` and ``get_support()``, or their classes; functions
+        ``choose(votes, y, keep)`` that return members. What every method must beat is always
+        added: random members, the first ones, and the best single member. Given by short name,
+        ``"sep"`` makes at most 2000 rounds and ``"pep"`` 50; for more, give
+        ``PEP(n_iterations=…)``.
     keep : int, float, str or sequence of these, default=(0.05, 0.1, 0.2)
         Numbers of members to keep: counts, or fractions of the ensemble, such as 0.1 or "10%".
     X_test, y_test : array-like, optional

@@ -1,12 +1,11 @@
 """Alternatives to a choice, on the same rows: methods by name, and other weights of diversity."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from secateurs._methods import METHODS, floors, shown_beside
 from secateurs.evaluation._curves import Evaluation, SizeCurve, evaluate
@@ -21,6 +20,7 @@ from secateurs.evaluation._selections import (
     scored_sizes,
 )
 from secateurs.evaluation._value_per_cost import CostChoice
+from secateurs.exceptions import InputError
 from secateurs.measures import disagreement
 from secateurs.objectives import TDAS
 from secateurs.outputs._votes import Votes
@@ -29,9 +29,12 @@ from secateurs.pruners import COMEP, BasePruner, make_pruner
 from secateurs.pruners._base import label_of
 from secateurs.pruners._parameters import check_option, is_number
 from secateurs.pruners._random_search import resolve_iterations
-from secateurs.pruners._selector import as_pruner
+from secateurs.pruners._selector import SelectorPruner, as_method
 
 N_WEIGHTS = 21
+WHOLE = "all members"
+SINGLE = "single best"
+Methods = str | Iterable[Any] | Mapping[str, Any]  # "all", methods, or methods by name
 ALIKE = -1.0  # marks pairs that vote alike everywhere, whose TDAC is 0 whatever the weight
 
 
@@ -149,37 +152,64 @@ def live_pruner(evaluation: Evaluation, pruner: BasePruner) -> COMEP:
 
 
 def named_pruners(
-    methods: str | Iterable[str | BasePruner],
+    methods: Methods,
     problem: Problem,
     diversity_weight: Any,
     random_state: Any,
     drawn: int | None = None,
 ) -> tuple[dict[str, BasePruner], list[str]]:
-    """Return the methods to compare by their labels, with those to beat, and notes.
+    """Return the methods to compare by name, with those to beat, and notes.
 
-    λ and the random state, or else the seed drawn, are for methods given by name, whose long
-    searches are cut to ``most_rounds``. Where votes are missing, "all" leaves out methods that need
-    every vote; for numbers, those that need classes.
+    Methods without a name are named by `label_of`. λ and the random state, or else the seed drawn,
+    are for methods given by their short names, whose long searches are cut to ``most_rounds``. Where
+    votes are missing, "all" leaves out methods that need every vote; for numbers, those that need
+    classes.
     """
     everything, votes = isinstance(methods, str), problem.votes
-    if everything:
-        check_option("methods", methods, ("all",))
     pruners: dict[str, BasePruner] = {}
     notes = []
-    for method in [*(METHODS if everything else methods), *floors()]:
+    given = [*listed_methods(methods, METHODS), *((None, name) for name in floors())]
+    for name, method in given:
         if isinstance(method, str):
             pruner, note = _named(method, problem, diversity_weight)
             pruner.draw_from(random_state, drawn)
         else:
-            pruner, note = clone(as_pruner(method)), []
+            pruner, note = as_method(method), []
         if everything and problem.is_regression and "numbers" not in pruner.outputs:
             continue
         if everything and votes.has_missing and not pruner.takes_missing:
             notes.append(f"{method} is left out: it cannot work with missing votes.")
             continue
         notes += note
-        pruners.setdefault(label_of(pruner), pruner)
+        label = name or label_of(pruner)
+        if label in pruners and isinstance(pruner, SelectorPruner):
+            raise InputError(
+                f"{{methods}} has two methods called {label}. Give a dict, with a name for each.",
+                methods=...,
+            )
+        pruners.setdefault(label, pruner)
     return pruners, list(dict.fromkeys(notes))
+
+
+def listed_methods(methods: Methods, all_names: Iterable[str]) -> list[tuple[str | None, Any]]:
+    """Return methods with the names that they were given; None for those without."""
+    if isinstance(methods, str):
+        check_option("methods", methods, ("all",))
+        return [(None, name) for name in all_names]
+    if not isinstance(methods, Mapping):
+        return [(None, method) for method in methods]
+    for name in methods:
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise InputError(
+                f"{{methods}} has the name {name!r}. Give names that can be printed.", methods=...
+            )
+        if name in (WHOLE, SINGLE):
+            raise InputError(
+                f"{{methods}} has the name {name!r}, which stands for something else in tables. "
+                "Give another name.",
+                methods=...,
+            )
+    return list(methods.items())
 
 
 def parameters_of(pruner: BasePruner) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
-from secateurs.pruners._base import SpreadPruner
+from secateurs.pruners._base import SpreadPruner, label_of
 from secateurs.pruners._parameters import resolve_keep
 from secateurs.pruners._selector import as_pruner
 
@@ -260,7 +260,8 @@ def advised(evaluation: Evaluation, names: Sequence[str], size: int) -> str:
     values = np.array([curve.scored.values[place] for curve, place in both])
     widths = np.array([curve.scored.half_width[place] for curve, place in both]) / NORMAL_97_5
     errors = np.sqrt(widths[:, None] ** 2 + widths**2)
-    place, _ = decide(names, Trial(values, errors), _before(evaluation.problem))
+    known = [label_of(curve.selection.pruner) for curve in curves]  # whatever they are called here
+    place, _ = decide(known, Trial(values, errors), _before(evaluation.problem))
     return names[place]
 
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array
 from secateurs._methods import method_of, methods_for_numbers, short_name
-from secateurs._text import listed
+from secateurs._text import listed, one_line
 from secateurs.ensembles import CORRECTS
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import has_fractions
@@ -357,6 +357,10 @@ def label_of(pruner: BasePruner) -> str:
     >>> label_of(COMEP(keep=3)), label_of(EPFD(ReducedErrorPruner(backfit=True), n_groups=2))
     ('comep λ=0.5', 'EPFD n_groups=2 pruner=re backfit=True')
     """
+    if hasattr(pruner, "selector"):  # what it wraps says more
+        shown: Any = type(pruner.selector).__repr__
+        unnamed = shown is object.__repr__
+        return type(pruner.selector).__name__ if unnamed else one_line(repr(pruner.selector))
     parameters = inspect.signature(type(pruner)).parameters
     words = [short_name(pruner) or type(pruner).__name__]
     for name, value in pruner.get_params(deep=False).items():

@@ -1,16 +1,25 @@
 """Any scikit-learn selector as a pruner."""
 
+import inspect
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
+from secateurs._text import listed
 from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner, SpreadPruner
 from secateurs.search import Choice
+
+_METHODS = (
+    "Give a pruner, an object with fit(votes, y) and get_support(), its class, or a function "
+    "choose(votes, y, keep) that returns members."
+)
+_VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class SelectorPruner(BasePruner):
@@ -136,6 +145,72 @@ def as_pruner(pruner: Any) -> BasePruner:
             pruner=pruner,
         )
     return SelectorPruner(pruner)
+
+
+def as_method(given: Any) -> BasePruner:
+    """Return a copy of anything that is a method as a pruner.
+
+    Besides what `as_pruner` takes, that is a class of either kind, a function
+    ``choose(votes, y, keep)``, or a function without parameters that returns one of all these.
+
+    Examples
+    --------
+    >>> from secateurs import COMEP
+    >>> from secateurs.pruners._selector import as_method
+    >>> as_method(COMEP)
+    COMEP()
+    >>> def first(votes, y, keep):
+    ...     return range(keep)
+    >>> as_method(first).with_keep(2).fit([[0, 1, 0], [1, 1, 0]], [0, 1]).member_indices_
+    array([0, 1])
+    """
+    is_object = not callable(given) or callable(getattr(given, "fit", None))
+    if is_object and not isinstance(given, type):
+        return clone(as_pruner(given))
+    name = getattr(given, "__name__", repr(given))
+    try:
+        parameters = list(inspect.signature(given).parameters.values())
+    except (TypeError, ValueError):  # of compiled functions
+        parameters = []
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in _VARIABLE]
+    if not needed:
+        made = given()
+        if isinstance(made, type) or not callable(getattr(made, "fit", None)):
+            raise InputError(f"{name}() returned {made!r}, which has no fit(votes, y). {_METHODS}")
+        return as_pruner(made)
+    if isinstance(given, type):
+        raise InputError(
+            f"{name} cannot be made without {listed(needed)}. Give an object: {name}(…)."
+        )
+    if len(needed) != len(("votes", "y", "keep")):
+        raise InputError(f"{name} takes {listed(needed)}. {_METHODS}")
+    return SelectorPruner(FunctionSelector(given))
+
+
+class FunctionSelector(BaseEstimator):
+    """A function ``choose(votes, y, keep)`` as a selector.
+
+    Parameters
+    ----------
+    function : callable
+        Returns the indices of the members to keep, or a mask.
+    keep : int, optional
+        Number of members to keep.
+    """
+
+    def __init__(self, function: Callable[..., Any], keep: int | None = None) -> None:
+        self.function = function
+        self.keep = keep
+
+    def fit(self, votes: Any, y: Any) -> Self:
+        """Call the function."""
+        chosen = self.function(votes, y, self.keep)
+        chosen = np.asarray(chosen if hasattr(chosen, "__len__") else list(chosen))
+        self.member_indices_ = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
 
 
 def fit_pruner(
