@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from secateurs import measures as measures
     from secateurs import report as report
     from secateurs import statistics as statistics
+    from secateurs.benchmarking import Benchmark as Benchmark
+    from secateurs.benchmarking import benchmark as benchmark
     from secateurs.comparison import Comparison as Comparison
     from secateurs.comparison import compare as compare
     from secateurs.distributed import DOMEP as DOMEP
@@ -56,6 +58,8 @@ def _homes() -> dict[str, str]:
         "Comparison": "secateurs.comparison",
         "report": "secateurs.report",
         "displays": "secateurs.displays",
+        "benchmark": "secateurs.benchmarking",
+        "Benchmark": "secateurs.benchmarking",
         "statistics": "secateurs.statistics",
         "datasets": "secateurs.paper.datasets",
         "save": "secateurs.persistence._models",

@@ -1,0 +1,255 @@
+"""What a fold measures: an ensemble is trained once, and all methods choose among its members."""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from threadpoolctl import threadpool_limits
+
+from secateurs.benchmarking._inputs import Data, Entrant, Model, digest_of
+from secateurs.benchmarking._protocol import seed_sequence, small_seed, split
+from secateurs.benchmarking._results import Result, Schema
+from secateurs.ensembles import CORRECTS
+from secateurs.evaluation._alternatives import SINGLE
+from secateurs.evaluation._curves import Chooser, Selection, SizeCurve, choose, evaluate
+from secateurs.evaluation._rows import Split
+from secateurs.exceptions import InputError, SecateursError, cause_of
+from secateurs.outputs._collect import collect_votes
+from secateurs.outputs._compiling import stopwatch
+from secateurs.problem import Problem
+from secateurs.pruners import BasePruner
+from secateurs.pruners._parameters import resolve_keep
+
+VOTINGS = ("own", "labels")
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One measurement: a method at a size, on a fold of a data set.
+
+    Attributes
+    ----------
+    dataset, ensemble, method : str
+        Their names.
+    keep : int or float
+        The size asked for.
+    fold, seed : int
+        Which block is the test part, and the random seed.
+    """
+
+    dataset: str
+    ensemble: str
+    method: str
+    keep: float
+    fold: int
+    seed: int
+
+
+SCHEMA = Schema(
+    Cell,
+    {
+        **{"score": float, "n_members": int, "n_kept": int, "members": [int], "seconds": float},
+        **dict.fromkeys(("n_train", "n_validation", "n_test", "n_classes"), int),
+        **{"train_seconds": float, "vote_seconds": float, "source": str},
+    },
+    {"": {}},
+)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldWork:
+    """A fold to train an ensemble on, and to measure cells on.
+
+    Attributes
+    ----------
+    data, model : Data and Model
+        What is trained on what.
+    entrants : mapping of str to Entrant
+        The methods, by name.
+    digest : str
+        The data's hash.
+    sources : mapping of str to str
+        What each result is made of, by method: the fingerprint of everything it depends on.
+    fold, seed, n_folds : int
+        Which of the folds, the random seed, and how many folds there are.
+    scoring : object
+        The score, as `Problem.of` takes it.
+    voting : {"own", "labels"}
+        Whether members vote as in the ensemble, or each for a label.
+    """
+
+    data: Data
+    model: Model
+    entrants: Mapping[str, Entrant]
+    digest: str
+    sources: Mapping[str, str]
+    fold: int
+    seed: int
+    n_folds: int
+    scoring: Any
+    voting: str
+
+    @property
+    def name(self) -> str:
+        """A unique name, also used as a file name."""
+        parts = (self.data.name, self.model.name)
+        text = "-".join(re.sub(r"[^\w.]+", "_", part)[:60] for part in parts)
+        if text != "-".join(parts) or "-" in "".join(parts):
+            text += f"-{sha256(chr(0).join(parts).encode()).hexdigest()[:8]}"
+        return f"{text}-fold{self.fold}-seed{self.seed}"
+
+    def __call__(self, cells: list[Cell]) -> Iterator[Result]:
+        """Train the ensemble and measure the cells."""
+        try:
+            # One thread: folds run side by side, and sums must not depend on how many cores
+            # there are.
+            with threadpool_limits(limits=1):
+                yield from self._measured(cells)
+        except SecateursError as error:
+            error.prepend(f"{self._where}: ")
+            raise
+
+    @property
+    def _where(self) -> str:
+        return f"{self.data.name}, {self.model.name}, fold {self.fold}"
+
+    def _measured(self, cells: Sequence[Cell]) -> Iterator[Result]:
+        problem, facts = self._problem()
+        sizes = {cell.keep: resolve_keep(cell.keep, problem.n_members) or 1 for cell in cells}
+        asked = dict.fromkeys(cell.method for cell in cells)
+        choosers = {
+            name: self._chooser(self.entrants[name], sorted(set(sizes.values())), problem)
+            for name in asked
+            if self.entrants[name].pruner is not None
+        }
+        curves = evaluate(Split(problem), choosers, [])
+        whole = next(iter(curves.values()), None) or self._any_curve(problem)
+        for cell in cells:
+            entrant = self.entrants[cell.method]
+            if entrant.pruner is None:
+                everybody = list(range(problem.n_members))
+                found = _fields(float(whole.scored.whole_value), everybody, 0.0)
+            else:
+                found = _at(curves[cell.method], sizes[cell.keep], entrant)
+            source = self.sources[cell.method]
+            yield asdict(cell) | found | facts | {"source": source}
+
+    def _problem(self) -> tuple[Problem, Result]:
+        """Train the ensemble; return the problem of choosing its members, and facts about it."""
+        X, y = self.data.read(self.model.is_regression)
+        if self.data.is_code and digest_of(X, y) != self.digest:
+            raise InputError(
+                "its function returns other data each time. Fix its random state, or give (X, y)."
+            )
+        names = (self.seed, *self.data.seed_names)
+        rng = np.random.default_rng(seed_sequence(*names, "folds"))
+        by_class = not self.model.is_regression
+        parts = split(y, self.fold, rng, self.n_folds, by_class)
+        seed = small_seed(*names, self.model.name, self.fold, "train")
+        (X_train, X_choose, X_test), (y_train, y_choose, y_test) = (
+            [_safe_indexing(table, rows) for rows in parts] for table in (X, y)
+        )
+        start = time.perf_counter()
+        try:
+            model = self.model.make(seed).fit(X_train, y_train)
+        except (SecateursError, Warning, MemoryError):
+            raise
+        except Exception as error:
+            raise InputError(
+                f"the ensemble cannot be trained: {cause_of(error)}. Give another one, or other "
+                "data."
+            ) from error
+        trained = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # these rows are held out, however well they are met
+            problem = self._made(model, X_choose, y_choose, X_test, y_test)
+            _ = problem.test_votes
+        if problem.ensemble.staged:
+            raise InputError(
+                f"there is nothing to compare: of {type(model).__name__} only the first rounds can "
+                f"be kept, as {CORRECTS}. Give another ensemble."
+            )
+        seconds = (trained - start, time.perf_counter() - trained)
+        n_classes = len(np.unique(y)) if by_class else 0
+        facts = dict(zip(("n_train", "n_validation", "n_test"), map(len, parts), strict=True))
+        facts["n_classes"] = n_classes
+        times = dict(zip(("train_seconds", "vote_seconds"), seconds, strict=True))
+        return problem, {"n_members": problem.n_members, **facts, **times}
+
+    def _made(self, model: Any, *rows: Any) -> Problem:
+        X, y, X_test, y_test = rows
+        more = {"y_test": y_test, "scoring": self.scoring}
+        if self.voting == "own":
+            return Problem.of(model, X, y, X_test=X_test, **more)
+        votes, test = (collect_votes(model, one) for one in (X, X_test))
+        return Problem.of(votes, y=y, X_test=test, **more)
+
+    def _chooser(self, entrant: Entrant, sizes: list[int], problem: Problem) -> Chooser:
+        assert entrant.pruner is not None
+        pruner = self._seeded(entrant, problem)
+        if entrant.decides:
+            return partial(_choose_freely, pruner)
+        if entrant.name == SINGLE:
+            return partial(choose, pruner, [1], None)
+        return partial(choose, pruner, sizes, sizes[-1])
+
+    def _seeded(self, entrant: Entrant, problem: Problem) -> BasePruner:
+        """Return a method with its seed, which depends neither on the size nor on its parameters.
+
+        A method given by its short name optimises the score of the benchmark, if it can.
+        """
+        assert entrant.pruner is not None
+        pruner = entrant.pruner.with_keep(entrant.pruner.keep)
+        if entrant.takes_scoring and "scoring" in pruner.get_params(deep=False):
+            pruner.set_params(scoring=problem.scoring.given)
+        bag = (self.seed, *self.data.seed_names, self.model.name, self.fold, problem.n_members)
+        free = getattr(getattr(pruner, "selector", pruner), "random_state", None) is None
+        return pruner.seed(small_seed(*bag, entrant.seed_name, "library")) if free else pruner
+
+    def _any_curve(self, problem: Problem) -> SizeCurve:
+        """Return a curve for the score of all members, where no method is measured."""
+        everybody = list(range(problem.n_members))
+        alone = Selection(np.array([len(everybody)]), everybody)
+        return evaluate(Split(problem), {"": lambda _: alone}, [])[""]
+
+
+def _choose_freely(pruner: BasePruner, problem: Problem) -> Selection:
+    """Let a method select as many members as it decides."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        elapsed = stopwatch()
+        fitted = pruner.fit(problem.outputs_for(pruner))
+        seconds = elapsed()
+    members = fitted.member_indices_.tolist()
+    size, weights = len(members), problem.weights_of(fitted)
+    return Selection(
+        np.array([size]),
+        None,
+        {size: members},
+        {size: fitted},
+        {size: seconds},
+        weights={} if weights is None else {size: weights},
+    )
+
+
+def _at(curve: SizeCurve, size: int, entrant: Entrant) -> Result:
+    """Return what a curve says of a size."""
+    selection = curve.selection
+    if entrant.decides or entrant.name == SINGLE:
+        size = int(selection.sizes[0])
+    place = selection.place(size)
+    seconds = selection.seconds[max(selection.seconds) if selection.order else size]
+    return _fields(float(curve.scored.values[place]), selection.members(size), seconds)
+
+
+def _fields(score: float, members: list[int], seconds: float) -> Result:
+    return {"score": score, "n_kept": len(members), "members": members, "seconds": seconds}
