@@ -6,7 +6,7 @@ import re
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -20,8 +20,9 @@ from secateurs.benchmarking._protocol import seed_sequence, small_seed, split
 from secateurs.benchmarking._results import Result, Schema
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation._alternatives import SINGLE
-from secateurs.evaluation._curves import Chooser, Selection, SizeCurve, choose, evaluate
+from secateurs.evaluation._curves import SizeCurve, evaluate
 from secateurs.evaluation._rows import Split
+from secateurs.evaluation._selections import Chooser, Selection, choose
 from secateurs.exceptions import InputError, SecateursError, cause_of
 from secateurs.outputs._collect import collect_votes
 from secateurs.outputs._compiling import stopwatch
@@ -131,7 +132,9 @@ class FoldWork:
             for name in asked
             if self.entrants[name].pruner is not None
         }
-        curves = evaluate(Split(problem), choosers, [])
+        # In the order of the members, as in a sliced ensemble: near ties round as they do there.
+        exact = range(1, problem.n_members + 1) if problem.counts_rows else ()
+        curves = evaluate(Split(problem), choosers, exact)
         whole = next(iter(curves.values()), None) or self._any_curve(problem)
         for cell in cells:
             entrant = self.entrants[cell.method]
@@ -200,7 +203,7 @@ class FoldWork:
             return partial(_choose_freely, pruner)
         if entrant.name == SINGLE:
             return partial(choose, pruner, [1], None)
-        return partial(choose, pruner, sizes, sizes[-1])
+        return partial(_choose, pruner, sizes)
 
     def _seeded(self, entrant: Entrant, problem: Problem) -> BasePruner:
         """Return a method with its seed, which depends neither on the size nor on its parameters.
@@ -220,6 +223,11 @@ class FoldWork:
         everybody = list(range(problem.n_members))
         alone = Selection(np.array([len(everybody)]), everybody)
         return evaluate(Split(problem), {"": lambda _: alone}, [])[""]
+
+
+def _choose(pruner: BasePruner, sizes: list[int], problem: Problem) -> Selection:
+    """Let a method select members for the sizes asked for, and no others."""
+    return replace(choose(pruner, sizes, sizes[-1], problem), sizes=np.array(sizes))
 
 
 def _choose_freely(pruner: BasePruner, problem: Problem) -> Selection:

@@ -161,9 +161,9 @@ def named_pruners(
     """Return the methods to compare by name, with those to beat, and notes.
 
     Methods without a name are named by `label_of`. λ and the random state, or else the seed drawn,
-    are for methods given by their short names, whose long searches are cut to ``most_rounds``. Where
-    votes are missing, "all" leaves out methods that need every vote; for numbers, those that need
-    classes.
+    are for methods given by their short names, whose long searches are cut to ``most_rounds``.
+    Where votes are missing, "all" leaves out methods that need every vote; for numbers, those that
+    need classes.
     """
     everything, votes = isinstance(methods, str), problem.votes
     pruners: dict[str, BasePruner] = {}
