@@ -217,3 +217,13 @@ def test_bad_parameters_are_refused(pruner, message):
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@given(cases_with_keep(), st.integers(1, 3), st.sampled_from(["random", "spread"]), st.floats(0, 1))
+@settings(max_examples=40)
+def test_domep_reaches_a_quarter_of_the_optimum(drawn, n_groups, start, weight):
+    case, keep = drawn
+    asked = {"n_groups": min(n_groups, case.n_members), "start": start, "random_state": 0}
+    pruner = DOMEP(keep, diversity_weight=weight, **asked).fit(case.votes, case.y)
+    best = naive.best_tdas(case.votes, case.y, keep, weight)
+    assert naive.tdas(case.votes, case.y, pruner.member_indices_, weight) >= best / 4 - 1e-12

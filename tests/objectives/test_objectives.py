@@ -177,3 +177,18 @@ def test_flips_that_leave_more_errors_are_taken_back(case, seed, data):
         assert objective.rates(objective.value) == pytest.approx(
             float(errors(expected)) / len(case.y)
         )
+
+
+@given(cases(most_members=6), st.floats(0, 1))
+def test_tdac_is_a_metric_but_for_members_that_say_the_same_in_other_words(case, weight):
+    """The paper's Eq. 4: symmetric, never negative, and no detour through a third is shorter."""
+    far = TDAS(Votes.encode(case.votes, case.y), weight).matrix()
+    assert (far == far.T).all()
+    assert (far >= 0).all()
+    assert (np.diag(far) == 0).all()
+    assert (far[:, None, :] <= far[:, :, None] + far[None, :, :] + 1e-12).all()  # (i, j, k)
+    columns = list(zip(*case.votes))
+    for i, j in itertools.combinations(range(case.n_members), 2):
+        one_to_one = {len(set(zip(columns[i], columns[j]))), len(set(columns[i]))}
+        if far[i, j] <= 1e-12 and columns[i] != columns[j]:  # VI 0, and no relevance or none asked
+            assert len(one_to_one | {len(set(columns[j]))}) == 1 or weight < 1e-9

@@ -143,3 +143,21 @@ def test_coded_votes_are_taken_as_they_are():
     votes = Votes.encode(case.votes, case.y)
     first, second = COMEP(keep=5).fit(votes), COMEP(keep=5).fit(case.votes, case.y)
     assert (first.member_indices_ == second.member_indices_).all()
+
+
+@given(cases_with_keep(), WEIGHTS)
+def test_reaches_half_of_the_optimum_from_every_start(drawn, weight):
+    """As Birnbaum and Goldman prove for greedy search and distances that are a metric."""
+    case, keep = drawn
+    best = naive.best_tdas(case.votes, case.y, keep, weight)
+    for start in range(case.n_members):
+        assert COMEP(keep, weight, start).fit(case.votes, case.y).objective_ >= best / 2 - 1e-12
+
+
+def test_half_of_the_optimum_can_be_all_that_is_reached():
+    """Two kept, relevance alone: the start knows nothing, and two others know all."""
+    y = [0, 0, 1, 1]
+    votes = np.transpose([[0, 1, 0, 1], y, [1, 1, 0, 0]])
+    assert naive.best_tdas(votes.tolist(), y, 2, 0.0) == pytest.approx(1)
+    assert COMEP(2, 0.0, 0).fit(votes, y).objective_ == pytest.approx(1 / 2)
+    assert COMEP(2, 0.0).fit(votes, y).objective_ == pytest.approx(1)

@@ -1,0 +1,175 @@
+"""Search for votes on which COMEP and DOMEP reach little of the optimum: how tight ½ and ¼ are.
+
+Small tables of votes are drawn at random and changed one entry at a time, as long as the ratio of
+what is reached to the optimum (by trying all sets) does not rise. Every start of COMEP and every
+number of members is tried; for DOMEP two groups and a start in each are part of what is changed.
+Written apart from the package's search: only the distances are the package's.
+"""
+
+import argparse
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from secateurs import COMEP, Votes
+from secateurs.objectives import TDAS
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Votes (samples × members), labels, λ, members to keep, groups (0 or 1), starts.
+
+    Starts are those of COMEP alone, of the two groups, and of the union: places among its members.
+    """
+
+    votes: np.ndarray
+    y: np.ndarray
+    weight: float
+    keep: int
+    groups: np.ndarray
+    starts: tuple[int, int, int]
+
+    @property
+    def distances(self) -> np.ndarray:
+        """TDAC of all pairs."""
+        return TDAS(Votes.encode(self.votes, self.y), self.weight).matrix()
+
+
+def worth(distances: np.ndarray, members: list[int]) -> float:
+    """TDAS of a set."""
+    return float(distances[np.ix_(members, members)].sum()) / 2
+
+
+def optimum(distances: np.ndarray, keep: int) -> float:
+    """The largest TDAS of any ``keep`` members."""
+    return max(worth(distances, list(s)) for s in combinations(range(len(distances)), keep))
+
+
+def greedy(distances: np.ndarray, members: list[int], keep: int, start: int) -> list[int]:
+    """Add the member that is furthest from those chosen, the lowest of equal ones."""
+    chosen = [members[start % len(members)]]
+    while len(chosen) < min(keep, len(members)):
+        sums = distances[:, chosen].sum(axis=1)
+        rest = [t for t in members if t not in chosen]
+        most = max(sums[rest])
+        chosen.append(next(t for t in rest if sums[t] >= most - 1e-12))
+    return chosen
+
+
+def ratio_of_comep(found: Table) -> float:
+    """What greedy search reaches from its start, as a share of the optimum."""
+    distances = found.distances
+    best = optimum(distances, found.keep)
+    everybody = list(range(len(distances)))
+    reached = worth(distances, greedy(distances, everybody, found.keep, found.starts[0]))
+    return reached / best if best > 1e-12 else 1.0
+
+
+def ratio_of_domep(found: Table) -> float:
+    """The same in two groups, then among those chosen there; the best of the three."""
+    distances = found.distances
+    best = optimum(distances, found.keep)
+    sides = [np.flatnonzero(found.groups == side).tolist() for side in (0, 1)]
+    if not all(sides) or best <= 1e-12:
+        return 1.0
+    sets = [
+        greedy(distances, side, found.keep, start)
+        for side, start in zip(sides, found.starts[:2], strict=True)
+    ]
+    union = sorted(set(sets[0]) | set(sets[1]))
+    sets.append(greedy(distances, union, found.keep, found.starts[2]))
+    return max(worth(distances, s) for s in sets if len(s) == found.keep) / best
+
+
+def drawn(rng: np.random.Generator) -> Table:
+    """Draw a table of up to eight members, eight samples and three classes."""
+    n_members, n_samples, n_classes = rng.integers(4, 9), rng.integers(2, 9), rng.integers(2, 4)
+    return Table(
+        rng.integers(n_classes, size=(n_samples, n_members)),
+        rng.integers(n_classes, size=n_samples),
+        float(rng.choice([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0])),
+        int(rng.integers(2, n_members - 1)),
+        rng.integers(2, size=n_members),
+        tuple(rng.integers(100, size=3).tolist()),
+    )
+
+
+def changed(found: Table, rng: np.random.Generator) -> Table:
+    """Change one vote, label, group or start, or λ or the number to keep."""
+    votes, y, groups = found.votes.copy(), found.y.copy(), found.groups.copy()
+    n_samples, n_members = votes.shape
+    what = rng.integers(10)
+    if what < 5:
+        votes[rng.integers(n_samples), rng.integers(n_members)] = rng.integers(3)
+    elif what == 5:
+        y[rng.integers(n_samples)] = rng.integers(3)
+    elif what == 6:
+        groups[rng.integers(n_members)] ^= 1
+    elif what == 7:
+        starts = tuple(rng.integers(100, size=3).tolist())
+        return replace(found, starts=starts)
+    elif what == 8:
+        return replace(found, weight=float(np.clip(found.weight + rng.normal(0, 0.1), 0, 1)))
+    else:
+        return replace(found, keep=int(rng.integers(2, n_members - 1)))
+    return replace(found, votes=votes, y=y, groups=groups)
+
+
+def search(ratio, n_starts: int, n_steps: int, seed: int) -> tuple[float, float, Table]:
+    """Return the lowest ratio of random tables, the lowest after local search, and its table."""
+    rng = np.random.default_rng(seed)
+    tables = [drawn(rng) for _ in range(10 * n_starts)]
+    scored = sorted(((ratio(t), n) for n, t in enumerate(tables)))
+    lowest = (scored[0][0], tables[scored[0][1]])
+    for value, number in scored[:n_starts]:
+        now, at = tables[number], value
+        for _ in range(n_steps):
+            after = changed(now, rng)
+            if (then := ratio(after)) <= at:
+                now, at = after, then
+        lowest = min(lowest, (at, now), key=lambda pair: pair[0])
+    return scored[0][0], *lowest
+
+
+def confirm(found: Table) -> float:
+    """The ratio that the package's COMEP has on a table, by its own optimum of all sets."""
+    n_members = found.votes.shape[1]
+    start = found.starts[0] % n_members
+    pruner = COMEP(found.keep, found.weight, start).fit(found.votes, found.y)
+    return float(pruner.objective_) / optimum(found.distances, found.keep)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.guarantees", description=__doc__)
+    parser.add_argument("--starts", type=int, default=40, help="tables that are changed (40)")
+    parser.add_argument("--steps", type=int, default=1000, help="changes of each (1000)")
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    rows, tables = [], {}
+    for name, ratio, proven in (
+        ("COMEP", ratio_of_comep, 1 / 2),
+        ("DOMEP, two groups", ratio_of_domep, 1 / 4),
+    ):
+        drawn_lowest, value, found = search(ratio, asked.starts, asked.steps, asked.seed)
+        tables[name] = found
+        sets = comb(found.votes.shape[1], found.keep)
+        rows.append((name, f"{proven:.2f}", f"{drawn_lowest:.4f}", f"{value:.4f}", sets))
+    print(f"Made by `python -m benchmarks.guarantees --starts {asked.starts} --steps", end=" ")
+    print(f"{asked.steps} --seed {asked.seed}`.\n")
+    print("| method | proven | worst at random | worst by local search | sets tried |")
+    print("|---|---|---|---|---|")
+    for row in rows:
+        print("|", " | ".join(map(str, row)), "|")
+    print(f"\nCOMEP as the package has it, on the same votes: {confirm(tables['COMEP']):.4f}.")
+    for name, found in tables.items():
+        print(
+            f"\n{name}: keep {found.keep}, λ = {found.weight:.3f}, starts {found.starts},", end=" "
+        )
+        print(f"groups {found.groups.tolist()}, y = {found.y.tolist()}, votes =")
+        print(found.votes)
+
+
+if __name__ == "__main__":
+    main()
