@@ -85,7 +85,7 @@ def ratio_of_domep(found: Table) -> float:
 
 def drawn(rng: np.random.Generator) -> Table:
     """Draw a table of up to eight members, eight samples and three classes."""
-    n_members, n_samples, n_classes = rng.integers(4, 9), rng.integers(2, 9), rng.integers(2, 4)
+    n_members, n_samples, n_classes = rng.integers(5, 9), rng.integers(2, 9), rng.integers(2, 4)
     return Table(
         rng.integers(n_classes, size=(n_samples, n_members)),
         rng.integers(n_classes, size=n_samples),
@@ -117,16 +117,18 @@ def changed(found: Table, rng: np.random.Generator) -> Table:
     return replace(found, votes=votes, y=y, groups=groups)
 
 
-def search(ratio, n_starts: int, n_steps: int, seed: int) -> tuple[float, float, Table]:
+def search(ratio, asked: argparse.Namespace) -> tuple[float, float, Table]:
     """Return the lowest ratio of random tables, the lowest after local search, and its table."""
-    rng = np.random.default_rng(seed)
-    tables = [drawn(rng) for _ in range(10 * n_starts)]
+    rng = np.random.default_rng(asked.seed)
+    fixed = {} if asked.weight is None else {"weight": asked.weight}
+    fixed |= {} if asked.keep is None else {"keep": asked.keep}
+    tables = [replace(drawn(rng), **fixed) for _ in range(10 * asked.starts)]
     scored = sorted(((ratio(t), n) for n, t in enumerate(tables)))
     lowest = (scored[0][0], tables[scored[0][1]])
-    for value, number in scored[:n_starts]:
+    for value, number in scored[: asked.starts]:
         now, at = tables[number], value
-        for _ in range(n_steps):
-            after = changed(now, rng)
+        for _ in range(asked.steps):
+            after = replace(changed(now, rng), **fixed)
             if (then := ratio(after)) <= at:
                 now, at = after, then
         lowest = min(lowest, (at, now), key=lambda pair: pair[0])
@@ -146,18 +148,20 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=40, help="tables that are changed (40)")
     parser.add_argument("--steps", type=int, default=1000, help="changes of each (1000)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--weight", type=float, help="λ (default: changed as well)")
+    parser.add_argument("--keep", type=int, help="members kept (default: changed as well)")
     asked = parser.parse_args()
     rows, tables = [], {}
     for name, ratio, proven in (
         ("COMEP", ratio_of_comep, 1 / 2),
         ("DOMEP, two groups", ratio_of_domep, 1 / 4),
     ):
-        drawn_lowest, value, found = search(ratio, asked.starts, asked.steps, asked.seed)
+        drawn_lowest, value, found = search(ratio, asked)
         tables[name] = found
         sets = comb(found.votes.shape[1], found.keep)
         rows.append((name, f"{proven:.2f}", f"{drawn_lowest:.4f}", f"{value:.4f}", sets))
-    print(f"Made by `python -m benchmarks.guarantees --starts {asked.starts} --steps", end=" ")
-    print(f"{asked.steps} --seed {asked.seed}`.\n")
+    options = " ".join(f"--{name} {v}" for name, v in vars(asked).items() if v is not None)
+    print(f"Made by `python -m benchmarks.guarantees {options}`.\n")
     print("| method | proven | worst at random | worst by local search | sets tried |")
     print("|---|---|---|---|---|")
     for row in rows:

@@ -1,8 +1,10 @@
 """Accuracy against λ: curves, and the claims on a mix of criteria and on the best λ."""
 
 import numpy as np
+import pytest
 from made_up_results import claims_of, frame_of, key_of, noise, row_of, small
 
+from secateurs.paper import load_plan
 from secateurs.paper._figure_lambda import LambdaCurve, lambda_curves
 
 
@@ -40,27 +42,63 @@ def test_folds_that_lack_a_weight_are_left_out_of_its_curve():
     assert lambda_curves(plan, frame)[0].accuracy.shape == (3, 1)
 
 
-def test_a_mix_must_beat_both_ends():
-    def hill(cell, peak=0.5):
-        return 0.8 - 0.1 * abs(cell.diversity_weight - peak) + 0.0001 * cell.keep
+def hill(cell, peak, spread=0.001):
+    """Accuracy that falls off from a weight, with some noise."""
+    return 0.8 - 0.1 * abs(cell.diversity_weight - peak) + spread * noise(key_of(cell))
 
-    assert claims_of("figure-lambda", hill)["mix"].verdict == "holds"
+
+@pytest.mark.parametrize("name", ["mix", "mix-alone"])
+def test_a_mix_must_beat_both_sides(name):
+    claim = claims_of("figure-lambda", lambda cell: hill(cell, 0.5))[name]
+    assert claim.verdict == "holds"
+    assert 0 < claim.statistic.low < claim.statistic.value < claim.statistic.high
     for peak in (0.0, 1.0):
-        claim = claims_of("figure-lambda", lambda cell, p=peak: hill(cell, p))["mix"]
+        claim = claims_of("figure-lambda", lambda cell, p=peak: hill(cell, p))[name]
         assert claim.verdict == "does not hold"
-    flat = claims_of("figure-lambda", lambda cell: 0.8)["mix"]
-    assert flat.verdict == "cannot be told"
-    assert (flat.numbers["settings"], flat.numbers["for"], flat.numbers["against"]) == (12, 0, 0)
+    for spread in (0.0, 0.1):
+        flat = claims_of("figure-lambda", lambda c, s=spread: 0.8 + s * noise(key_of(c)))[name]
+        assert flat.verdict == "cannot be told"
+
+
+def test_the_difference_on_a_data_set_is_that_of_sizes_averaged():
+    plan = load_plan("figure-lambda")
+    frame = frame_of(plan, lambda cell: hill(cell, 0.5, 0.05))
+    numbers = claims_of("figure-lambda", lambda cell: hill(cell, 0.5, 0.05))["mix"].numbers
+    for row, dataset in (("Heart", "heart"), ("Waveform", "waveform_noise")):
+        mine = frame[frame["dataset"] == dataset]
+        table = 100 * mine.pivot_table(index="fold", columns="diversity_weight", values="accuracy")
+        gains = table[0.5] - table[0.9]
+        assert numbers["less_0.9"][row]["mean"] == pytest.approx(gains.mean())
+        error = np.sqrt(gains.var(ddof=1) * (1 / 5 + 1 / 3))
+        assert numbers["less_0.9"][row]["error"] == pytest.approx(error)
+
+
+def test_a_tuned_weight_is_the_best_on_the_rows_chosen_on():
+    curve = LambdaCurve(
+        *("Iono", row_of("Iono"), 3, np.array([0.0, 0.4, 0.5, 1.0])),
+        np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0], [10.0, 11.0, 12.0]]),
+        np.array([[90.0, 80.0, 70.0], [80.0, 90.0, 70.0], [70.0, 90.0, 70.0], [90.0, 80.0, 70.0]]),
+    )
+    assert curve.tuned.tolist() == [1.0, 8.0, 9.0]
+    assert curve_of([[80, 82], [84, 85], [70, 71]]).tuned is None
+
+
+@pytest.mark.parametrize(
+    ("peak", "seen", "verdict"),
+    [(0.2, 0.2, "holds"), (0.2, 0.9, "does not hold"), (0.5, 0.5, "does not hold")],
+)
+def test_tuning_is_judged_on_test_rows(peak, seen, verdict):
+    def measure(cell):
+        return {"accuracy": hill(cell, peak), "validation_accuracy": hill(cell, seen, 0.0)}
+
+    claim = claims_of("figure-lambda", measure)["tuned"]
+    assert claim.verdict == verdict, claim.told
 
 
 def test_the_best_weight_belongs_to_the_data_when_sizes_agree():
-    def hill(cell, peak):
-        jitter = 0.001 * noise(key_of(cell))
-        return 0.8 - 0.1 * abs(cell.diversity_weight - peak(cell)) + jitter
-
-    same = claims_of("figure-lambda", lambda c: hill(c, lambda _: 0.3))["weight"]
+    same = claims_of("figure-lambda", lambda c: hill(c, 0.3))["weight"]
     assert same.verdict == "holds"
-    by_size = claims_of("figure-lambda", lambda c: hill(c, lambda cell: cell.keep / 10))["weight"]
+    by_size = claims_of("figure-lambda", lambda c: hill(c, c.keep / 10))["weight"]
     assert by_size.verdict == "does not hold"
     flat = claims_of("figure-lambda", lambda c: 0.8 + 0.001 * (c.fold + 1) * noise(key_of(c)))
     numbers = flat["weight"].numbers

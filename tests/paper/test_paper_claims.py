@@ -31,15 +31,22 @@ def test_settings_are_weighed_by_quarters(n, n_for, n_against, verdict):
 def test_every_claim_is_judged_even_without_results():
     claims = make_contents([], pd.DataFrame()).claims
     assert [claim.name for claim in claims] == [
-        *("not-worse", "best-ranks", "superior", "faster", "epfd-accuracy", "epfd-time"),
-        *("epfd-pep", "objective", "mix", "weight"),
+        *("not-worse", "best-ranks", "superior", "faster", "faster-bare", "faster-large"),
+        *("faster-large-bare", "super-linear", "epfd-accuracy", "epfd-time", "epfd-pep"),
+        *("objective", "objective-test", "mix", "mix-alone", "weight", "tuned"),
     ]
     assert {claim.verdict for claim in claims} == {"cannot be told"}
     assert all("Holds if" in claim.rule for claim in claims)
     assert all(claim.told for claim in claims)
 
 
-def test_claims_are_plain_values():
-    claims = claims_of("figure-epfd", noisy)
-    for claim in claims.values():
+def test_claims_are_plain_values_with_the_statistic_that_they_rest_on():
+    found = [*claims_of("figure-epfd", noisy).values(), *claims_of("table-dt", noisy).values()]
+    told = [claim for claim in found if claim.statistic]
+    assert [claim.name for claim in told] == [
+        *("epfd-accuracy", "epfd-time", "epfd-pep", "not-worse", "best-ranks", "superior")
+    ]
+    for claim in told:
+        assert claim.statistic.low <= claim.statistic.value <= claim.statistic.high
+    for claim in found:
         assert json.loads(json.dumps(asdict(claim)))["verdict"] == claim.verdict

@@ -5,19 +5,47 @@ its rule, written before any result was seen, and is printed with the verdict. C
 settings share a rule: a setting speaks for the claim, against it, or for neither; the claim holds
 if three quarters of at least three settings speak for it, does not hold if more than a quarter
 speak against it, and cannot be told otherwise.
+
+Each verdict comes with the statistic that it rests on and the interval of that. Accuracies of folds
+and seeds come from the same rows, so their differences have the error of Nadeau and Bengio.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
 
+from secateurs._text import signed
+from secateurs.statistics import Difference, binomial_test, paired_difference
+
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot be told"
 ALPHA = 0.05
+OVERLAP = 1 / 3  # test rows by training rows of the protocol: a fifth and three fifths
 _MIN_SETTINGS = 3
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """What a verdict rests on: a value and its interval.
+
+    Attributes
+    ----------
+    name : str
+        What it is, with its unit.
+    value, low, high : float
+        The value seen, and the ends of its interval.
+    level : float
+        Confidence level of the interval.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    level: float = 0.95
 
 
 @dataclass(frozen=True)
@@ -36,6 +64,8 @@ class Claim:
         How the verdict follows from the numbers.
     numbers : dict
         Plain values.
+    statistic : Statistic or None
+        What the verdict rests on, with its interval; None where nothing was measured.
     """
 
     name: str
@@ -44,19 +74,22 @@ class Claim:
     told: str
     rule: str
     numbers: dict[str, Any]
+    statistic: Statistic | None = None
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a judge found: the verdict, the numbers in words, and the numbers."""
+    """What a judge found: the verdict, the numbers in words, the numbers, and the statistic."""
 
     verdict: str
     told: str
     numbers: dict[str, Any]
+    statistic: Statistic | None = None
 
     def adding(self, told: str, **numbers: Any) -> Finding:
         """Return the finding with more words and numbers."""
-        return Finding(self.verdict, f"{self.told} {told}".rstrip(), self.numbers | numbers)
+        words = f"{self.told} {told}".rstrip()
+        return replace(self, told=words, numbers=self.numbers | numbers)
 
 
 Judge = Callable[[Any], Claim]
@@ -83,8 +116,24 @@ def weigh(n_settings: int, n_for: int, n_against: int, noun: str = "settings") -
     if not n_settings:
         return Finding(UNKNOWN, "It was not measured.", numbers)
     told = f"{n_for} of {n_settings} {noun} speak for it, {n_against} against it."
+    share = binomial_test(n_for, n_settings)
+    statistic = Statistic(f"share of {noun} for it", share.share, share.low, share.high)
+    verdict = UNKNOWN
     if n_settings < _MIN_SETTINGS:
-        return Finding(UNKNOWN, f"{told} That is too few.", numbers)
-    if n_for >= 0.75 * n_settings:
-        return Finding(HOLDS, told, numbers)
-    return Finding(FAILS if n_against > 0.25 * n_settings else UNKNOWN, told, numbers)
+        told = f"{told} That is too few."
+    elif n_for >= 0.75 * n_settings:
+        verdict = HOLDS
+    elif n_against > 0.25 * n_settings:
+        verdict = FAILS
+    return Finding(verdict, told, numbers, statistic)
+
+
+def difference_of(first: Any, second: Any) -> Difference | None:
+    """Return the mean difference over folds and seeds of a data set; None for fewer than three."""
+    return paired_difference(first, second, OVERLAP) if len(first) > 2 else None
+
+
+def told_difference(found: Difference, level: float = 0.95) -> str:
+    """Return a difference in points with its interval as text."""
+    low, high = found.interval(level)
+    return f"{signed(found.mean, 2)} ({signed(low, 2)} to {signed(high, 2)})"

@@ -1,21 +1,35 @@
-"""Figure: accuracy of COMEP against λ; the claims on a mix of criteria and on the best λ."""
+"""Figure: accuracy of COMEP against λ; the claims on a mix of criteria and on λ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from secateurs._text import listed, signed
+from secateurs._text import listed
 from secateurs.benchmarking import _drawing as look
-from secateurs.paper._claims import Finding, claim, weigh
+from secateurs.paper._claims import (
+    ALPHA,
+    FAILS,
+    HOLDS,
+    UNKNOWN,
+    Finding,
+    Statistic,
+    claim,
+    difference_of,
+    told_difference,
+    weigh,
+)
 from secateurs.paper._drawing import PaperFigure, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._results import results_by_row, where
-from secateurs.statistics import paired_t_test
+from secateurs.statistics import Difference, mean_difference
+
+_ACCURACIES = ("accuracy", "validation_accuracy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +43,15 @@ class LambdaCurve(RowSeries):
     weights : array of shape (n_weights,)
         λ: 0 asks for relevance alone, 1 for diversity alone.
     accuracy : array of shape (n_weights, n_folds)
-        In per cent; folds that all weights have.
+        In per cent; folds and seeds that all weights have.
+    validation : array of shape (n_weights, n_folds), optional
+        The same on the rows chosen on.
     """
 
     keep: int
     weights: NDArray[np.float64]
     accuracy: NDArray[np.float64]
+    validation: NDArray[np.float64] | None = None
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -53,12 +70,30 @@ class LambdaCurve(RowSeries):
         return float(self.weights[ties[(len(ties) - 1) // 2]])
 
     @property
+    def candidates(self) -> set[float]:
+        """Weights that may be the best: not worse than it by a one-sided t-test at 5 %."""
+        best = self.accuracy[self.mean.argmax()]
+        found = (difference_of(best, scores) for scores in self.accuracy)
+        return {
+            float(weight)
+            for weight, difference in zip(self.weights, found, strict=True)
+            if difference is None or difference.p_above() >= ALPHA
+        }
+
+    @property
     def is_flat(self) -> bool:
-        """Whether best and worst weight cannot be told apart by the paired t-test."""
-        if self.accuracy.shape[1] < 2:
-            return True
-        best, worst = self.accuracy[self.mean.argmax()], self.accuracy[self.mean.argmin()]
-        return paired_t_test(best, worst).verdict == "tie"
+        """Whether every weight may be the best."""
+        return len(self.candidates) == len(self.weights)
+
+    @property
+    def tuned(self) -> NDArray[np.float64] | None:
+        """Test accuracy on each fold at the weight best on its rows chosen on, nearest to 0.5."""
+        if self.validation is None or np.isnan(self.validation).any():
+            return None
+        nearest = np.argsort(np.abs(self.weights - 0.5), kind="stable")
+        rounded = np.round(self.validation[nearest], 9)
+        chosen = nearest[rounded.argmax(axis=0)]
+        return self.accuracy[chosen, np.arange(self.accuracy.shape[1])]
 
 
 def lambda_curves(plan: Plan, frame: pd.DataFrame) -> list[LambdaCurve]:
@@ -66,71 +101,146 @@ def lambda_curves(plan: Plan, frame: pd.DataFrame) -> list[LambdaCurve]:
     curves = []
     for name, source, mine in results_by_row(plan, frame):
         for keep in sorted(set(mine["keep"])):
-            table = where(mine, keep=keep).pivot_table(
-                index="diversity_weight", columns=["fold", "seed"], values="accuracy"
+            part = where(mine, keep=keep).astype(dict.fromkeys(_ACCURACIES, float))
+            test, validation = (
+                part.pivot(index="diversity_weight", columns=["fold", "seed"], values=column)
+                for column in _ACCURACIES
             )
-            table = table.astype(float).dropna(axis=1)
-            if table.shape[1]:
-                weights = table.index.to_numpy(dtype=float)
-                values = 100 * table.to_numpy(dtype=float)
-                curves.append(LambdaCurve(name, source, int(keep), weights, values))
+            test = test.dropna(axis=1)
+            if test.shape[1]:
+                weights = test.index.to_numpy(dtype=float)
+                both = (test, validation[test.columns])
+                values = (100 * table.to_numpy(dtype=float) for table in both)
+                curves.append(LambdaCurve(name, source, int(keep), weights, *values))
     return curves
 
 
-@claim("mix", "A mix of both criteria beats either alone.")
+@claim("mix", "A mix of both criteria beats one that leans to either (λ = 0.1, 0.9).")
 def judge_mix(curves: Sequence[LambdaCurve]) -> Finding:
+    """Test accuracy of COMEP at λ = 0.5, the paper's weight, is compared with λ = 0.1 and λ = 0.9.
+
+    Sizes are averaged on each fold and seed; a paired t-test with Nadeau and Bengio's error gives
+    the difference on each data set, and these count alike over all. Holds if over all the 95 %
+    intervals of both differences lie above 0. Does not hold if one of them lies below 0. Cannot be
+    told otherwise. The best of many weights is not compared: chosen by looking, it would win by
+    chance.
+    """
+    return _mix(curves, 0.1, 0.9)
+
+
+@claim("mix-alone", "A mix of both criteria beats either alone (λ = 0, 1).")
+def judge_mix_alone(curves: Sequence[LambdaCurve]) -> Finding:
     """Test accuracy of COMEP at λ = 0.5, the paper's weight, is compared with λ = 0 and λ = 1.
 
-    A data set and size speaks for the claim if the mean over folds at 0.5 is above both others, and
-    against it if it is below one of them. Holds if three quarters speak for it, does not hold if
-    more than a quarter speak against it. The best of many weights is not compared: chosen by
-    looking, it would win by chance.
+    The differences are those of λ = 0.1 and 0.9. Holds if over all data sets the 95 % intervals of
+    both lie above 0. Does not hold if one of them lies below 0. Cannot be told otherwise.
     """
-    tried = [(curve.at(0.0), curve.at(0.5), curve.at(1.0)) for curve in curves]
-    means = [
-        (float(low.mean()), float(mid.mean()), float(high.mean()))
-        for low, mid, high in tried
-        if low is not None and mid is not None and high is not None
-    ]
-    n_for = sum(mid > max(low, high) + 1e-9 for low, mid, high in means)
-    n_against = sum(mid < max(low, high) - 1e-9 for low, mid, high in means)
-    finding = weigh(len(means), n_for, n_against, "data sets and sizes")
-    if not means:
-        return finding
-    over_relevance = float(np.mean([mid - low for low, mid, _ in means]))
-    over_diversity = float(np.mean([mid - high for _, mid, high in means]))
-    return finding.adding(
-        f"On average λ = 0.5 lies {signed(over_relevance, 2)} points from relevance alone and "
-        f"{signed(over_diversity, 2)} from diversity alone.",
-        over_relevance=over_relevance,
-        over_diversity=over_diversity,
+    return _mix(curves, 0.0, 1.0)
+
+
+def _mix(curves: Sequence[LambdaCurve], *others: float) -> Finding:
+    found = {w: _by_row(curves, lambda c, w=w: (c.at(0.5), c.at(w))) for w in others}
+    if not all(found.values()):
+        return Finding(UNKNOWN, "It was not measured on three folds or more.", {})
+    overall = {weight: mean_difference(list(rows.values())) for weight, rows in found.items()}
+    intervals = [difference.interval() for difference in overall.values()]
+    verdict = UNKNOWN
+    if all(low > 0 for low, _ in intervals):
+        verdict = HOLDS
+    elif any(high < 0 for _, high in intervals):
+        verdict = FAILS
+    told = " ".join(
+        f"λ = 0.5 less λ = {weight:g}: {told_difference(overall[weight])} points; "
+        + ", ".join(f"{row} {told_difference(d)}" for row, d in rows.items())
+        + "."
+        for weight, rows in found.items()
     )
+    least = min(overall, key=lambda weight: overall[weight].mean)
+    name = f"λ = 0.5 less λ = {least:g}, points"
+    statistic = Statistic(name, overall[least].mean, *overall[least].interval())
+    numbers = {
+        f"less_{weight:g}": {row: {"mean": d.mean, "error": d.error} for row, d in rows.items()}
+        for weight, rows in found.items()
+    }
+    return Finding(verdict, told, numbers, statistic)
+
+
+def _by_row(curves: Sequence[LambdaCurve], sides: Any) -> dict[str, Difference]:
+    """Return the difference of two sides of curves per data set, sizes averaged on each fold."""
+    rows: dict[str, list[Any]] = {}
+    for curve in curves:
+        both = sides(curve)
+        if all(side is not None for side in both):
+            rows.setdefault(curve.row, []).append(both)
+    found = {}
+    for row, mine in rows.items():
+        n_folds = min(len(first) for first, _ in mine)
+        first, second = (np.mean([both[i][:n_folds] for both in mine], axis=0) for i in (0, 1))
+        difference = difference_of(first, second)
+        if difference is not None:
+            found[row] = difference
+    return found
 
 
 @claim("weight", "The best λ is a property of the data.")
 def judge_weight(curves: Sequence[LambdaCurve]) -> Finding:
-    """The weight λ of the highest mean test accuracy is found for each size of a data set.
+    """The weights λ that may be the best are found for each size of a data set.
 
-    A data set speaks for the claim, one best λ whatever the size, if the best weights of all sizes
-    lie within 0.2 of each other, otherwise against it. Sizes for which best and worst weight cannot
-    be told apart by the t-test at 5 % are left aside; data sets with fewer than two sizes left
-    speak for neither. Holds if three quarters speak for it, does not hold if more than a quarter
-    speak against it.
+    A weight may be the best if it is not worse than that of the highest mean, by a one-sided paired
+    t-test at 5 % with Nadeau and Bengio's error. Sizes at which every weight may be the best are
+    left aside. A data set speaks against the claim, one best λ whatever the size, if two sizes
+    have no such weight in common; for it if all do and the best of all sizes lie within 0.2 of each
+    other; data sets with fewer than two sizes left speak for neither. Holds if three quarters speak
+    for it, does not hold if more than a quarter speak against it.
     """
-    best: dict[str, dict[int, float]] = {}
+    best: dict[str, dict[int, LambdaCurve]] = {}
     for curve in curves:
         found = best.setdefault(curve.row, {})
         if not curve.is_flat:
-            found[curve.keep] = curve.best
+            found[curve.keep] = curve
     several = [list(found.values()) for found in best.values() if len(found) > 1]
-    n_for = sum(max(weights) - min(weights) < 0.2 + 1e-9 for weights in several)
+    n_against = sum(
+        any(not one.candidates & other.candidates for one, other in combinations(sizes, 2))
+        for sizes in several
+    )
+    n_for = sum(
+        bool(set.intersection(*(c.candidates for c in sizes)))
+        and np.ptp([c.best for c in sizes]) < 0.2 + 1e-9
+        for sizes in several
+    )
     each = "; ".join(
-        f"{row}: {listed(f'{weight:g} for {keep}' for keep, weight in found.items())}"
+        f"{row}: {listed(f'{c.best:g} for {keep}' for keep, c in found.items())}"
         for row, found in best.items()
     )
-    return weigh(len(best), n_for, len(several) - n_for, "data sets").adding(
-        f"Best λ by size, where it can be told: {each}." if each else "", best=best
+    numbers = {
+        row: {keep: {"best": c.best, "may_be": sorted(c.candidates)} for keep, c in found.items()}
+        for row, found in best.items()
+    }
+    return weigh(len(best), n_for, n_against, "data sets").adding(
+        f"Best λ by size, where it can be told: {each}." if each else "", best=numbers
     )
+
+
+@claim("tuned", "A λ that is tuned for the data does better than 0.5.")
+def judge_tuned(curves: Sequence[LambdaCurve]) -> Finding:
+    """On each fold the λ of the highest validation accuracy is taken, and tested against 0.5.
+
+    Of equal ones the nearest to 0.5 is taken. Sizes are averaged on each fold and seed; a paired
+    t-test with Nadeau and Bengio's error gives the difference in test accuracy on each data set,
+    and these count alike over all. Holds if over all the 95 % interval lies above 0. Does not hold
+    if it lies below 0.1 points. Cannot be told otherwise.
+    """
+    found = _by_row(curves, lambda curve: (curve.tuned, curve.at(0.5)))
+    if not found:
+        return Finding(UNKNOWN, "It was not measured on three folds or more.", {})
+    overall = mean_difference(list(found.values()))
+    low, high = overall.interval()
+    verdict = HOLDS if low > 0 else FAILS if high < 0.1 else UNKNOWN
+    each = ", ".join(f"{row} {told_difference(d)}" for row, d in found.items())
+    told = f"Tuned less 0.5: {told_difference(overall)} points; {each}."
+    numbers = {row: {"mean": d.mean, "error": d.error} for row, d in found.items()}
+    statistic = Statistic("tuned λ less λ = 0.5, points", overall.mean, low, high)
+    return Finding(verdict, told, numbers, statistic)
 
 
 def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[look.Picture]:
@@ -184,4 +294,7 @@ def _draw(curves: Sequence[LambdaCurve], figure: Any) -> None:
     look.legend_below(figure, below, 4)
 
 
-FIGURE = PaperFigure("figure-lambda", lambda_curves, lambda_pictures, (judge_mix, judge_weight))
+FIGURE = PaperFigure(
+    *("figure-lambda", lambda_curves, lambda_pictures),
+    (judge_mix, judge_mix_alone, judge_weight, judge_tuned),
+)

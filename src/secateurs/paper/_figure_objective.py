@@ -1,7 +1,7 @@
 """Figure: objective against accuracy of all combinations; the claim that they are correlated."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,15 +10,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from secateurs._text import signed
 from secateurs.benchmarking import _drawing as look
 from secateurs.benchmarking._table_text import number
-from secateurs.paper._claims import ALPHA, Finding, claim, weigh
+from secateurs.paper._claims import Finding, Statistic, claim, weigh
 from secateurs.paper._drawing import PaperFigure, RowSeries, by_row
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import READING_NAMES
 from secateurs.paper._results import results_by_row, where
-from secateurs.statistics import format_p
+from secateurs.statistics import format_p, mean_correlation
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,32 +74,59 @@ def correlations(plan: Plan, frame: pd.DataFrame) -> list[Correlation]:
     return found
 
 
-@claim("objective", "The objective is highly correlated with accuracy.")
+@claim("objective", "The objective is highly correlated with accuracy on the rows chosen on.")
 def judge_objective(found: Sequence[Correlation]) -> Finding:
-    """Objective and test accuracy of all combinations of members are correlated within folds.
+    """Objective and accuracy on the validation rows, of all combinations, are correlated per fold.
 
-    A data set and size speaks for the claim, a high correlation, if Pearson's r is 0.5 or more with
-    p below 5 %, and against it if r is below 0.3 or p is not below 5 %. Holds if three quarters
-    speak for it, does not hold if more than a quarter speak against it.
+    The paper does not say on which rows it measures accuracy; these are those that the objective
+    is computed on. Correlations of folds and seeds are averaged as Fisher's z, with Student's 95 %
+    interval. A data set and size speaks for the claim, a high correlation, if the mean is 0.5 or
+    more and the interval lies above 0.3, and against it if the interval lies below 0.5. Holds if
+    three quarters speak for it, does not hold if more than a quarter speak against it.
     """
-    tests = [item.pearson() for item in found]
-    n_for = sum(r >= 0.5 and p < ALPHA for r, p in tests)
-    n_against = sum(not (r >= 0.3 and p < ALPHA) for r, p in tests)
+    return _weigh_correlations(found, 1)
+
+
+@claim("objective-test", "The objective is highly correlated with accuracy on new rows.")
+def judge_objective_test(found: Sequence[Correlation]) -> Finding:
+    """Objective and accuracy on the test rows, of all combinations, are correlated per fold.
+
+    The rule is that of the validation rows: a data set and size speaks for the claim if the mean
+    correlation of folds and seeds is 0.5 or more and its 95 % interval lies above 0.3, and against
+    it if the interval lies below 0.5. Holds if three quarters speak for it, does not hold if more
+    than a quarter speak against it.
+    """
+    return _weigh_correlations(found, 2)
+
+
+def _weigh_correlations(found: Sequence[Correlation], column: int) -> Finding:
+    means = [mean_correlation(item.by_fold(column)) for item in found]
+    n_for = sum(r >= 0.5 and low > 0.3 for r, low, _ in means)
+    n_against = sum(high < 0.5 for _, _, high in means)
     each: list[dict[str, Any]] = [
-        {"row": item.row, "size": item.size, "r": r, "p_value": p, "r_by_fold": item.by_fold()}
-        for item, (r, p) in zip(found, tests, strict=True)
+        {"row": i.row, "size": i.size, "r": r, "low": low, "high": high, "folds": i.by_fold(column)}
+        for i, (r, low, high) in zip(found, means, strict=True)
     ]
-    named = "; ".join(f"{e['row']}, {e['size']} members: {signed(e['r'], 2)}" for e in each)
-    return weigh(len(found), n_for, n_against, "data sets and sizes").adding(
+    named = "; ".join(
+        f"{e['row']}, {e['size']} members: {number(e['r'], sign=True)} "
+        f"({number(e['low'], sign=True)} to {number(e['high'], sign=True)})"
+        for e in each
+    )
+    finding = weigh(len(found), n_for, n_against, "data sets and sizes").adding(
         f"r: {named}." if named else "", correlations=each
     )
+    overall = mean_correlation([r for r, _, _ in means])
+    if np.isnan(overall).any():
+        return finding
+    return replace(finding, statistic=Statistic("mean r of data sets and sizes", *overall))
 
 
 def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[look.Picture]:
     """Return a figure per row, with a panel per size of combinations."""
     headings = (
         *("members", "folds", "combinations a fold", "r, test accuracy", "p"),
-        *("r by fold, lowest", "r by fold, highest", "r, validation accuracy"),
+        *("r by fold, lowest", "r by fold, highest", "mean r, test accuracy", "low", "high"),
+        *("r, validation accuracy", "mean r, validation accuracy", "low", "high"),
     )
     return [
         look.Picture(
@@ -109,7 +135,8 @@ def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[look.Pi
             f"Objective against accuracy: {row}, {READING_NAMES[mine[0].source.reading]}",
             f"All combinations of {plan.n_members[0]} members, each fold with a colour, a "
             "marker and a regression line of its own. r is the correlation within folds. "
-            "Combinations share members, so p is smaller than it should be.",
+            "Combinations share members, so p is smaller than it should be; the mean r of folds "
+            "with its 95 % interval does not suffer from that.",
             headings,
             tuple(_numbers(item) for item in mine),
             partial(_draw, mine),
@@ -125,7 +152,8 @@ def _numbers(item: Correlation) -> tuple[Any, ...]:
     lowest, highest = (pick.reduce(folds) for pick in (np.fmin, np.fmax))  # NaN only if all are
     return (
         *(item.size, len(item.folds), len(item.folds[0]), r, p_value),
-        *(float(lowest), float(highest), item.pearson(column=1)[0]),
+        *(float(lowest), float(highest), *mean_correlation(folds)),
+        *(item.pearson(column=1)[0], *mean_correlation(item.by_fold(1))),
     )
 
 
@@ -149,4 +177,6 @@ def _draw(found: Sequence[Correlation], figure: Any) -> None:
     panels[-1].set_xlabel("objective (TDAS on the validation rows)")
 
 
-FIGURE = PaperFigure("figure-objective", correlations, objective_pictures, (judge_objective,))
+FIGURE = PaperFigure(
+    "figure-objective", correlations, objective_pictures, (judge_objective, judge_objective_test)
+)

@@ -1,11 +1,22 @@
 """Tests of which methods are better, over folds and over data sets.
 
 Scores are a table, data sets × methods, in which higher is better: a `pandas.DataFrame` with
-methods as columns, or an array. All tests are two-sided. Scores that differ by less than 1e-12
-count as equal.
+methods as columns, or an array. Tests are two-sided unless they say otherwise. Scores that differ
+by less than 1e-12 count as equal.
 """
 
 from secateurs.statistics._folds import PairedTest, WinTieLoss, paired_t_test, win_tie_loss
+from secateurs.statistics._intervals import (
+    Difference,
+    Equivalence,
+    Share,
+    binomial_test,
+    correlation_interval,
+    equivalence_test,
+    mean_correlation,
+    mean_difference,
+    paired_difference,
+)
 from secateurs.statistics._pairs import Pairwise, nemenyi, smallest_p_value, wilcoxon_holm
 from secateurs.statistics._paragraph import describe, format_p
 from secateurs.statistics._ranks import (
@@ -17,17 +28,26 @@ from secateurs.statistics._ranks import (
 )
 
 __all__ = [
+    "Difference",
+    "Equivalence",
     "Friedman",
     "PairedTest",
     "Pairwise",
+    "Share",
     "WinTieLoss",
     "aggregated_ranks",
     "average_ranks",
+    "binomial_test",
+    "correlation_interval",
     "critical_difference",
     "describe",
+    "equivalence_test",
     "format_p",
     "friedman",
+    "mean_correlation",
+    "mean_difference",
     "nemenyi",
+    "paired_difference",
     "paired_t_test",
     "smallest_p_value",
     "wilcoxon_holm",
