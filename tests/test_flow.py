@@ -10,7 +10,8 @@ import secateurs
 
 PACKAGE = Path(secateurs.__file__).parent
 FLOW = (
-    *("_text", "exceptions", "_units", "_methods", "_labels", "persistence", "statistics"),
+    *("_text", "_progress", "exceptions", "_units", "_methods", "_labels"),
+    *("persistence", "statistics"),
     *("ensembles", "outputs", "measures", "objectives", "search", "engines", "pruners"),
     *(
         "distributed",

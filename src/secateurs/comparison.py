@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from secateurs._methods import floors
+from secateurs._progress import Callback, watched
 from secateurs._text import listed, plain
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation._alternatives import SINGLE, WHOLE, Featured, Methods, named_pruners
@@ -50,7 +51,7 @@ def compare(
     names: Sequence[str] | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    callback: Callable[[int, int, str], object] | None = None,
+    callback: Callback | None = None,
 ) -> Comparison:
     """Prune with several methods to several sizes, and judge each result on rows held out.
 
@@ -94,8 +95,8 @@ def compare(
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
         Random state of the methods and of the folds.
-    callback : callable(done, total, name), optional
-        Progress callback, called after each choice of a method.
+    callback : callable(done, total, best), optional
+        Progress callback, see `prune`; called after each choice of a method.
 
     Returns
     -------
@@ -121,38 +122,41 @@ def compare(
     """
     rng = check_random_state(random_state)
     seed, seed_of_folds = (int(drawn) for drawn in rng.randint(2**31, size=2))
-    problem = Problem.of(
-        ensemble,
-        X,
-        y,
-        X_test=X_test,
-        y_test=y_test,
-        oob=oob,
-        classes=classes,
-        names=names,
-        n_jobs=n_jobs,
-        scoring=scoring,
-        sample_weight=sample_weight,
-        sample_weight_test=sample_weight_test,
-    )
-    if problem.ensemble.staged:
-        raise InputError(
-            f"There is nothing to compare: of {type(problem.ensemble.model).__name__} only the "
-            f"first rounds can be kept, as {CORRECTS}. Use prune."
+    with watched(callback):
+        problem = Problem.of(
+            ensemble,
+            X,
+            y,
+            X_test=X_test,
+            y_test=y_test,
+            oob=oob,
+            classes=classes,
+            names=names,
+            n_jobs=n_jobs,
+            scoring=scoring,
+            sample_weight=sample_weight,
+            sample_weight_test=sample_weight_test,
         )
-    wanted = [keep] if is_number(keep) or isinstance(keep, str) else list(keep)  # type: ignore[arg-type]
-    sizes = sorted({resolve_keep(size, problem.n_members) or 1 for size in wanted})
-    if not sizes:
-        raise InputError(
-            "{keep} asks for no size at all. Give a count, a fraction, or several.", keep=keep
-        )
-    pruners, notes = named_pruners(methods, problem, diversity_weight, random_state, seed)
-    split = Split(problem, seed_of_folds)
-    largest, cut = longest_order(problem, sizes)
-    choosers = {name: partial(choose, pruner, sizes, largest) for name, pruner in pruners.items()}
-    choosers[SINGLE] = partial(choose, make_pruner("best", keep=1), [1], None)
-    curves = evaluate(split, choosers, [*sizes, 1], callback)
-    return Comparison(split, curves, sizes, asides=(*cut, *notes))
+        if problem.ensemble.staged:
+            raise InputError(
+                f"There is nothing to compare: of {type(problem.ensemble.model).__name__} only the "
+                f"first rounds can be kept, as {CORRECTS}. Use prune."
+            )
+        wanted = [keep] if is_number(keep) or isinstance(keep, str) else list(keep)  # type: ignore[arg-type]
+        sizes = sorted({resolve_keep(size, problem.n_members) or 1 for size in wanted})
+        if not sizes:
+            raise InputError(
+                "{keep} asks for no size at all. Give a count, a fraction, or several.", keep=keep
+            )
+        pruners, notes = named_pruners(methods, problem, diversity_weight, random_state, seed)
+        split = Split(problem, seed_of_folds)
+        largest, cut = longest_order(problem, sizes)
+        choosers = {
+            name: partial(choose, pruner, sizes, largest) for name, pruner in pruners.items()
+        }
+        choosers[SINGLE] = partial(choose, make_pruner("best", keep=1), [1], None)
+        curves = evaluate(split, choosers, [*sizes, 1])
+        return Comparison(split, curves, sizes, asides=(*cut, *notes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,10 +3,10 @@
 Run it with ``make demo`` or ``secateurs demo``.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from secateurs._progress import Callback
 from secateurs.exceptions import InputError
 
 SIZES, SEED = (10, 30), 0
@@ -22,7 +22,7 @@ FILES = (
 def run(
     folder: Path,
     n_trees: int = 300,
-    callback: Callable[[int, int, str], object] | None = None,
+    callback: Callback | None = None,
 ) -> tuple[Any, Any]:
     """Train a forest, compare all methods, and write the best result and a report: all of `FILES`.
 
@@ -33,8 +33,8 @@ def run(
         overwritten, other files are not.
     n_trees : int, default=300
         Number of trees in the forest.
-    callback : callable(done, total, name), optional
-        Progress callback.
+    callback : callable(done, total, best), optional
+        Progress callback, see `prune`.
 
     Returns
     -------

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
+from secateurs._progress import tell
 from secateurs.objectives import MeanScore, Objective, PairObjective, VoteError
 
 __all__ = ["Choice", "best_member", "best_prefix", "greedy_forward", "greedy_repeated", "ranking"]
@@ -21,7 +22,6 @@ TIE = 1e-12
 _BACKFIT_ROUNDS = 100
 
 Mask = NDArray[np.bool_]
-Progress = Callable[[int, int, float | None], None]  # steps done, in total, the best value so far
 
 
 class Choice(NamedTuple):
@@ -65,8 +65,10 @@ def greedy_forward(
     objective: Objective,
     n_keep: int,
     start: Iterable[int] = (),
+    *,
     shortlist: Callable[[list[int], Mask], Mask] | None = None,
     settle: Callable[[list[int]], None] | None = None,
+    worth: Callable[[list[int]], float] | None = None,
 ) -> Choice:
     """Add the best member until there are enough.
 
@@ -82,6 +84,8 @@ def greedy_forward(
         Restricts the free members to those that may be chosen next.
     settle : callable(chosen), optional
         May exchange members, in place, after each addition.
+    worth : callable(chosen) -> float, optional
+        What a progress callback is told about the members so far.
 
     Returns
     -------
@@ -105,6 +109,7 @@ def greedy_forward(
         free[:] = True
         free[chosen] = False
         values.append(objective.value)
+        tell(len(chosen), n_keep, None if worth is None else worth(chosen))
     return Choice(chosen, values)
 
 

@@ -10,6 +10,7 @@ import click
 import numpy as np
 import pytest
 
+from secateurs import _progress
 from secateurs._text import columns, signed
 from secateurs.commands import _output
 from secateurs.commands._errors import Refusal, as_option, spelling_options
@@ -169,6 +170,7 @@ def test_where_there_is_no_terminal_a_line_comes_now_and_then(monkeypatch):
     lines = Lines()
     monkeypatch.setattr("sys.stderr", lines)
     monkeypatch.setattr(_output, "_EVERY", 0.001)
+    monkeypatch.setattr(_progress, "SHOWN_AFTER", 0.0)
     with Output().progress("choosing") as report:
         report(3, 12, 240.0)
         lines.written.clear()
@@ -187,7 +189,13 @@ def test_quiet_commands_show_no_progress(monkeypatch, out):
     assert lines.getvalue() == ""
 
 
-class Terminal(io.StringIO):
+class Terminal(Lines):
+    def write(self, text):
+        super().write(text)
+        if "left" in text:
+            self.written.set()
+        return len(text)
+
     def isatty(self):
         return True
 
@@ -197,8 +205,10 @@ def test_on_a_terminal_there_is_a_bar_that_goes_away(monkeypatch):
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(_progress, "SHOWN_AFTER", 0.0)
     with Output().progress("choosing") as report:
         report(3, 12, 30)
+        assert terminal.written.wait(60)
     said = terminal.getvalue()
     assert "choosing" in said
     assert "3 of 12, about 30 s left" in said

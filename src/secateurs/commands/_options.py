@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from secateurs import __version__, _units
 from secateurs._methods import METHODS
+from secateurs._progress import watched
 from secateurs._text import sha256
 from secateurs._units import Quantity, read_keep
 from secateurs.commands._columns import ColumnType
@@ -244,7 +245,12 @@ def common(command: Command) -> Command:
     def wrapped(as_json: bool, quiet: bool, verbose: bool, debug: bool, **given: Any) -> Any:
         out = Output(as_json, quiet, verbose or debug)
         start = time.monotonic()
-        with spelling_options(), out.catching_warnings(), contextlib.redirect_stdout(sys.stderr):
+        with (
+            spelling_options(),
+            out.catching_warnings(),
+            contextlib.redirect_stdout(sys.stderr),
+            watched(label=command.__name__),  # shows what `Output.progress` does, and nothing else
+        ):
             command(out=out, **given)
         out.detail(f"done in {time.monotonic() - start:.1f} s by secateurs {__version__}")
 

@@ -2,10 +2,7 @@
 
 import json
 import logging
-import math
 import sys
-import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +11,7 @@ from typing import Any
 
 import click
 
+from secateurs._progress import Display, State, TerminalBar, is_off, is_terminal, watched
 from secateurs._text import one_line, plain
 from secateurs.commands._errors import Failure, as_option, short_line
 
@@ -108,11 +106,11 @@ class Output:
 
         Yields a function to call as ``report(done, total, seconds_left)``.
         """
-        if self.as_json or self.quiet:
-            yield lambda *_: None
-        else:
-            with (_bar if sys.stderr.isatty() else _lines)(label) as report:
-                yield report
+        display: Display | None = None
+        if not (self.as_json or self.quiet or is_off()):
+            display = TerminalBar() if is_terminal() else _Lines()
+        with watched(display=display, label=label) as watch:
+            yield lambda done, total, left=None: watch.tell(done, total, None, left)
 
 
 def print_failure(failure: Failure, as_json: bool) -> None:
@@ -138,46 +136,18 @@ def _marked(mark: str, colour: str, text: str) -> None:
     click.echo(written.get(), nl=False, err=True)
 
 
-@contextmanager
-def _bar(label: str) -> Iterator[Report]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+class _Lines:
+    """A line on stderr every ten seconds, where there is no terminal."""
 
-    shown = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    state = TextColumn("{task.fields[state]}")
-    with Progress(*shown, state, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None, state="")
+    def __init__(self) -> None:
+        self._next = _EVERY
 
-        def report(done: int, total: int, seconds_left: float | None = None) -> None:
-            text = f"{done} of {total}{_left(seconds_left)}"
-            bar.update(task, completed=done, total=total, state=text)
+    def show(self, state: State) -> None:
+        """Print a line if it is time."""
+        if state.seconds >= self._next:
+            self._next = state.seconds + _EVERY
+            far = f", {state}" if str(state) else ""
+            click.echo(f"{state.label}{far}, {state.seconds:.0f} s so far", err=True)
 
-        yield report
-
-
-@contextmanager
-def _lines(label: str) -> Iterator[Report]:
-    state, over, start = [""], threading.Event(), time.monotonic()
-
-    def tell() -> None:
-        while not over.wait(_EVERY):
-            seconds = time.monotonic() - start
-            click.echo(f"{label}{state[0]}, {seconds:.0f} s so far", err=True)
-
-    def report(done: int, total: int, seconds_left: float | None = None) -> None:
-        state[0] = f", {done} of {total}" + _left(seconds_left)
-
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
-    try:
-        yield report
-    finally:
-        over.set()
-        teller.join()
-
-
-def _left(seconds: float | None) -> str:
-    if seconds is None or not math.isfinite(seconds):
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    return f", about {minutes} min left" if minutes > 1 else f", about {60 * minutes + rest} s left"
+    def close(self) -> None:
+        """Leave the lines as they are."""

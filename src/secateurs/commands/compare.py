@@ -136,7 +136,7 @@ def _compare(
         cluster(method.executor, method.n_jobs, out) as client,
         # joblib sends the groups of EPFD and DOMEP to the cluster.
         joblib.parallel_config("dask", n_jobs=-1) if client is not None else nullcontext(),
-        out.progress("comparing") as report,
+        out.progress("comparing"),
     ):
         # By name, methods come in the form that suits a comparison: long searches cut short.
         return compare_methods(
@@ -145,7 +145,6 @@ def _compare(
             keep=sizes,
             diversity_weight=0.5 if method.diversity_weight is None else method.diversity_weight,
             random_state=method.random_state,
-            callback=lambda done, total, _: report(done, total),
         )
 
 

@@ -40,8 +40,8 @@ def demo(out: Output, output: Path, trees: int) -> None:
     from secateurs.demo import FILES, command_of, run
 
     out.note(f"A forest of {trees} trees on handwritten digits, pruned with every method.")
-    with out.progress("training and pruning") as report:
-        found, pruning = run(output, trees, callback=lambda done, total, _: report(done, total))
+    with out.progress("training and pruning"):
+        found, pruning = run(output, trees)
     lines = board_lines(found.leaderboard())
     method, size = found.best
     wrote = [str(output / name) for name in FILES]

@@ -154,7 +154,7 @@ def _choose(  # noqa: PLR0917
 
     with (
         cluster(method.executor, method.n_jobs, out) as client,
-        out.progress(f"choosing by {pruner}") as report,
+        out.progress(f"choosing by {pruner}"),
     ):
         return prune_ensemble(
             problem,
@@ -164,7 +164,6 @@ def _choose(  # noqa: PLR0917
             **more,
             random_state=method.random_state,
             executor=client,
-            callback=lambda done, total, _: report(done, total),
         )
 
 

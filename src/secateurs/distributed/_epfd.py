@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from secateurs._progress import current
 from secateurs.distributed._rounds import Job, ProgressReport, Result, Rounds
 from secateurs.engines._checkpoints import Checkpoints
 from secateurs.engines._executors import ambient_engine, engine_for, running
@@ -23,7 +24,7 @@ from secateurs.pruners._base import BasePruner, SpreadPruner
 from secateurs.pruners._comep import COMEP
 from secateurs.pruners._parameters import check_option, is_whole, resolve_keep
 from secateurs.pruners._selector import as_pruner
-from secateurs.search import Choice, Progress, tied_best
+from secateurs.search import Choice, tied_best
 
 
 class GroupedPruner(SpreadPruner):
@@ -67,7 +68,6 @@ class GroupedPruner(SpreadPruner):
         n_keep: int | None,
         rng: np.random.RandomState,
         executor: Any = None,
-        callback: Progress | None = None,
     ) -> Choice:
         n_groups = self.resolve_n_groups(votes.n_members, n_keep)
         # Of n members in m groups: n mod m of ⌈n/m⌉, the rest of ⌊n/m⌋.
@@ -91,11 +91,11 @@ class GroupedPruner(SpreadPruner):
             competes = not fixed or len(result.members) == n_keep
             return self._score(votes, result) if competes else -math.inf
 
-        progress = ProgressReport(callback, n_groups + (n_groups > 1), compete)
         with (
             nullcontext() if engine is None else running(engine),
             vote_source(votes, engine) as source,
         ):
+            progress = ProgressReport(current(), n_groups + (n_groups > 1), compete)
             rounds = Rounds(source, engine, self.n_jobs, finished, progress)
             results = rounds.prune(jobs)
             if n_groups > 1:

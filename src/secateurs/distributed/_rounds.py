@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
+from secateurs._progress import Stage
 from secateurs.engines._checkpoints import Checkpoints
 from secateurs.engines._executors import Engine, gather
 from secateurs.engines._failures import explained, joblib_flag, wanted
@@ -19,7 +20,6 @@ from secateurs.exceptions import InputError
 from secateurs.outputs._scores import true_values
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
-from secateurs.search import Progress
 
 _QUICK_BYTES = 1 << 24  # votes up to this size are read group by group, without a thread
 _TASKS_PER_WORKER = 8  # at least, where there are enough groups; each costs messages
@@ -48,9 +48,9 @@ class Result(NamedTuple):
 
 @dataclass
 class ProgressReport:
-    """Calls back with the number of results, their total, and the best score so far."""
+    """Tells the number of results, their total, and the best score so far."""
 
-    callback: Progress | None
+    stage: Stage
     total: int
     compete: Callable[[Result], float]
     done: int = 0
@@ -59,10 +59,9 @@ class ProgressReport:
     def add(self, result: Result) -> None:
         """Report a finished result."""
         self.done += 1
-        if self.callback is not None:
+        if self.stage.is_heard:
             self.best = max(self.best, self.compete(result))
-            best = None if math.isinf(self.best) else self.best
-            self.callback(self.done, self.total, best)
+        self.stage.tell(self.done, self.total, None if math.isinf(self.best) else self.best)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -92,7 +92,6 @@ def method_for(  # noqa: PLR0917
     parameters: Mapping[str, Any],
     keep: int | float | str | None,
     rng: np.random.RandomState,
-    callback: Callable[[int, int], object] | None = None,
     spread: bool = False,
     random_state: Any = None,
 ) -> Advice:
@@ -101,7 +100,7 @@ def method_for(  # noqa: PLR0917
         if problem.ensemble.staged:
             return Advice(pruner_for(problem, "es", **parameters), f"es: {CORRECTS}")
         if not parameters:
-            return advise(problem, keep, rng, callback, spread=spread)
+            return advise(problem, keep, rng, spread=spread)
         pruner = _with_parameters(parameters)
     if not isinstance(pruner, str):
         if parameters:
@@ -118,7 +117,6 @@ def advise(
     problem: Problem,
     keep: int | float | str | None,
     rng: np.random.RandomState,
-    callback: Callable[[int, int], object] | None = None,
     spread: bool = False,
 ) -> Advice:
     """Return the method to take for a problem, and why: candidates are tried on rows held out.
@@ -137,7 +135,7 @@ def advise(
     sample = _sampled(problem, rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about rows held out; those on all rows are shown
-        trial = tried(sample, [*methods, *guards], rng, callback)
+        trial = tried(sample, [*methods, *guards], rng)
     place, why = decide(names, trial, before)
     _guard(place, len(names), trial, problem)
     return Advice(methods[place], f"{names[place]}: {why.format(kind=_KINDS[kind_of(problem)])}")

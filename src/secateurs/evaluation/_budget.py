@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
+from secateurs._progress import stage
 from secateurs._text import counted
 from secateurs._units import LATENCY, LOSS, SIZE, rounded_up, shown_bytes, shown_seconds
 from secateurs.ensembles import CORRECTS, Ensemble
@@ -171,18 +172,21 @@ class Sizes:
         if own and not problem.is_regression:
             problem = problem.with_rows(self.problem.X)
         right, scored = np.zeros(len(sizes), dtype=np.int64), None
-        for part in Split(problem, self.rng).parts():
-            fold = Sizes(part.problem, self.pruner, self.rng)
-            chosen = [fold.chosen(size) for size in sizes[:-1]]
-            groups = [members for members, _ in chosen]
-            groups.append(fold.members(n_members) if nested else list(range(n_members)))
-            weights = {place: one for place, (_, one) in enumerate(chosen) if one is not None}
-            if problem.counts_rows:
-                for ballots in part.ballots():
-                    right += score(ballots, groups, own, weights=weights)[0].right
-            else:
-                found = part.scored(groups, group_weights=weights)
-                scored = found if scored is None else scored + found
+        split = Split(problem, self.rng)
+        with stage("finding the size", max(1, split.n_choices - 1)) as steps:
+            for part in split.parts():
+                fold = Sizes(part.problem, self.pruner, self.rng)
+                chosen = [fold.chosen(size) for size in sizes[:-1]]
+                groups = [members for members, _ in chosen]
+                groups.append(fold.members(n_members) if nested else list(range(n_members)))
+                weights = {place: one for place, (_, one) in enumerate(chosen) if one is not None}
+                if problem.counts_rows:
+                    for ballots in part.ballots():
+                        right += score(ballots, groups, own, weights=weights)[0].right
+                else:
+                    found = part.scored(groups, group_weights=weights)
+                    scored = found if scored is None else scored + found
+                steps.step()
         return sizes, right / problem.votes.n_samples if scored is None else scored.values
 
     def _largest(self, name: str, budget: Budget) -> int:

@@ -3,7 +3,7 @@
 Everything is counted in whole rows, so that parts add up exactly.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
+from secateurs._progress import stage
 from secateurs.evaluation._rows import Ballots, Part, Split, VotedRows
 from secateurs.evaluation._score_curve import EQUAL, NORMAL_97_5, Floats, ScoreCurve, Weights
 from secateurs.evaluation._selections import Chooser, Selection
@@ -185,7 +186,6 @@ def evaluate(
     split: Split,
     choosers: Mapping[str, Chooser],
     sizes: Sequence[int],
-    callback: Callable[[int, int, str], object] | None = None,
     given: Mapping[str, Selection] | None = None,
 ) -> dict[str, SizeCurve]:
     """Let methods select members, and judge each of them at every size.
@@ -195,32 +195,34 @@ def evaluate(
     """
     known = dict(given or {})
     n_rows = split.judged_on.votes.n_samples
-    total, done = len(choosers) * split.n_choices - len(known), 0
+    total = len(choosers) * split.n_choices - len(known)
 
     def selected(name: str, problem: Problem) -> Selection:
-        nonlocal done
         selection = choosers[name](problem)
-        done += 1
-        if callback is not None:
-            callback(done, total, name)
+        steps.step()
         return selection
 
-    everything = split.problem
-    curves = {name: SizeCurve(known.get(name) or selected(name, everything)) for name in choosers}
-    for part in split.parts():
-        same = part.problem is everything
-        chosen = {n: c.selection if same else selected(n, part.problem) for n, c in curves.items()}
-        for name, curve in curves.items():
-            curve.parts.append((part.held_out, chosen[name]))
-        for ballots in part.ballots() if not everything.is_regression else ():
+    with stage("choosing on some rows, judging on others", total) as steps:
+        everything = split.problem
+        curves = {
+            name: SizeCurve(known.get(name) or selected(name, everything)) for name in choosers
+        }
+        for part in split.parts():
+            same = part.problem is everything
+            chosen = {
+                n: c.selection if same else selected(n, part.problem) for n, c in curves.items()
+            }
             for name, curve in curves.items():
-                _judge(curve, chosen[name], ballots, sizes, n_rows)
-        if not everything.counts_rows:
-            for name, curve in curves.items():
-                _score(curve, chosen[name], part, sizes)
-    if everything.counts_rows:
-        for curve in curves.values():
-            curve.scored = curve.own
+                curve.parts.append((part.held_out, chosen[name]))
+            for ballots in part.ballots() if not everything.is_regression else ():
+                for name, curve in curves.items():
+                    _judge(curve, chosen[name], ballots, sizes, n_rows)
+            if not everything.counts_rows:
+                for name, curve in curves.items():
+                    _score(curve, chosen[name], part, sizes)
+        if everything.counts_rows:
+            for curve in curves.values():
+                curve.scored = curve.own
     return curves
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import clone
 
+from secateurs._progress import stage
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import Floats, Parts, answers, jackknife
 from secateurs.measures._scoring import Scoring
@@ -37,7 +38,6 @@ def tried(
     problem: Problem,
     methods: Sequence[BasePruner],
     rng: np.random.RandomState,
-    callback: Callable[[int, int], object] | None = None,
 ) -> Trial:
     """Try methods by cross-fitting: each chooses on four fifths and is scored on the fifth."""
     scoring = problem.scoring
@@ -48,29 +48,27 @@ def tried(
     n_methods, n_rows = len(methods), outputs.n_samples
     values, variances = np.zeros(n_methods), np.zeros((n_methods, n_methods))
     split = Split(problem.without_rows(), rng)  # with the scores collected for it
-    done, total = 0, n_methods * (split.n_choices - 1)
-    for part in split.parts():
-        assert part.held_out is not None
-        judged = outputs.rows(part.held_out)
-        truth = true_values(judged)
-        weight = None if problem.sample_weight is None else problem.sample_weight[part.held_out]
-        rows = Parts(replace(scoring, classes=judged.classes), truth, weight)
-        share = len(truth) / n_rows
-        varied = []
-        for place, method in enumerate(methods):
-            fitted = clone(method).fit(part.problem.outputs_for(method))
-            weights = part.problem.weights_of(fitted)
-            inside = {} if weights is None else {0: weights}
-            groups = [fitted.member_indices_.tolist()]
-            (answer,) = answers(judged, groups, scoring.needs, own_weights, inside)
-            values[place] += share * rows.score(answer)
-            varied.append(rows.left_out(answer))
-            done += 1
-            if callback is not None:
-                callback(done, total)
-        for first in range(n_methods):
-            for second in range(first):
-                spread = share**2 * jackknife(varied[first] - varied[second])
-                variances[first, second] += spread
-                variances[second, first] += spread
+    with stage("trying methods", n_methods * (split.n_choices - 1)) as steps:
+        for part in split.parts():
+            assert part.held_out is not None
+            judged = outputs.rows(part.held_out)
+            truth = true_values(judged)
+            weight = None if problem.sample_weight is None else problem.sample_weight[part.held_out]
+            rows = Parts(replace(scoring, classes=judged.classes), truth, weight)
+            share = len(truth) / n_rows
+            varied = []
+            for place, method in enumerate(methods):
+                fitted = clone(method).fit(part.problem.outputs_for(method))
+                weights = part.problem.weights_of(fitted)
+                inside = {} if weights is None else {0: weights}
+                groups = [fitted.member_indices_.tolist()]
+                (answer,) = answers(judged, groups, scoring.needs, own_weights, inside)
+                values[place] += share * rows.score(answer)
+                varied.append(rows.left_out(answer))
+                steps.step()
+            for first in range(n_methods):
+                for second in range(first):
+                    spread = share**2 * jackknife(varied[first] - varied[second])
+                    variances[first, second] += spread
+                    variances[second, first] += spread
     return Trial(values, np.sqrt(variances))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from secateurs._progress import stage
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation._budget import Budget, most_within, not_met
 from secateurs.evaluation._cost_rules import CostRules, Members, above
@@ -170,15 +171,20 @@ def _held_out(
     most = {name: len(members) if _others(budget) else None for name, members in rivals.items()}
     total: ScoreCurve | None = None
     rules.scores([[0]])  # collects what is needed while there are rows
-    for part in Split(rules.problem.without_rows(), rng).parts():
-        fold = CostRules(part.problem, rules.pruner, rules.cost, rules.vote)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they are given about all rows
-            sets = [
-                fold.members(name, limit)[:size] for name, size in most.items() for limit in limits
-            ]
-        scored = rules.scores(sets, part.held_out)
-        total = scored if total is None else total + scored
+    split = Split(rules.problem.without_rows(), rng)
+    with stage("trying rules within the cost", max(1, split.n_choices - 1)) as steps:
+        for part in split.parts():
+            fold = CostRules(part.problem, rules.pruner, rules.cost, rules.vote)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they are given about all rows
+                sets = [
+                    fold.members(name, limit)[:size]
+                    for name, size in most.items()
+                    for limit in limits
+                ]
+            scored = rules.scores(sets, part.held_out)
+            total = scored if total is None else total + scored
+            steps.step()
     assert total is not None
     values = total.values.reshape(len(most), len(limits))
     return dict(zip(most, values, strict=True)), total.whole_value

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array
+from secateurs._progress import Callback, watched
 from secateurs._text import counted, listed
 from secateurs.ensembles import CORRECTS, Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
@@ -31,7 +32,13 @@ _TELLING_RATIO = 0.8  # squared error on rows seen to that on others: less than 
 
 @overload
 def collect_votes(
-    ensemble: Any, X: Any, *, oob: bool = ..., n_jobs: int | None = ..., store: None = ...
+    ensemble: Any,
+    X: Any,
+    *,
+    oob: bool = ...,
+    n_jobs: int | None = ...,
+    store: None = ...,
+    callback: Callback | None = ...,
 ) -> Array: ...
 @overload
 def collect_votes(
@@ -42,6 +49,7 @@ def collect_votes(
     n_jobs: int | None = ...,
     store: StrPath,
     y: ArrayLike | None = ...,
+    callback: Callback | None = ...,
 ) -> VoteStore: ...
 def collect_votes(
     ensemble: Any,
@@ -51,6 +59,7 @@ def collect_votes(
     n_jobs: int | None = None,
     store: StrPath | None = None,
     y: ArrayLike | None = None,
+    callback: Callback | None = None,
 ) -> Array | VoteStore:
     """Collect the label of every member for every row.
 
@@ -71,6 +80,8 @@ def collect_votes(
         it already holds part of these votes, the rest is added.
     y : array-like of shape (n_samples,), optional
         True labels to keep in the store.
+    callback : callable(done, total, best), optional
+        Progress callback, see `prune`.
 
     Returns
     -------
@@ -97,13 +108,15 @@ def collect_votes(
     refuse_numbers(known)
     _refuse_stages(known)
     if store is not None:
-        return AskedVotes(known, Questions(known, X, n_jobs), oob).collect_into(Path(store), y)
+        with watched(callback):
+            return AskedVotes(known, Questions(known, X, n_jobs), oob).collect_into(Path(store), y)
     if y is not None:
         raise InputError("y is kept in a store only; pruners take it in fit(votes, y).")
     mask = in_bag_mask(known, _num_samples(X)) if oob else None  # refuses before any work
     if oob and (doubt := doubt_order(known, X)):
         warnings.warn(doubt, stacklevel=2)
-    labels = known.classes[collect_codes(known, X, n_jobs).T]
+    with watched(callback):
+        labels = known.classes[collect_codes(known, X, n_jobs).T]
     return labels if mask is None else np.ma.array(labels, mask=mask.T)
 
 
@@ -129,7 +142,13 @@ def collect_codes(ensemble: Ensemble, X: Any, n_jobs: int | None) -> Array:
 
 @overload
 def collect_scores(
-    ensemble: Any, X: Any, *, oob: bool = ..., n_jobs: int | None = ..., store: None = ...
+    ensemble: Any,
+    X: Any,
+    *,
+    oob: bool = ...,
+    n_jobs: int | None = ...,
+    store: None = ...,
+    callback: Callback | None = ...,
 ) -> Array: ...
 @overload
 def collect_scores(
@@ -140,6 +159,7 @@ def collect_scores(
     n_jobs: int | None = ...,
     store: StrPath,
     y: ArrayLike | None = ...,
+    callback: Callback | None = ...,
 ) -> ScoreStore: ...
 def collect_scores(
     ensemble: Any,
@@ -149,6 +169,7 @@ def collect_scores(
     n_jobs: int | None = None,
     store: StrPath | None = None,
     y: ArrayLike | None = None,
+    callback: Callback | None = None,
 ) -> Array | ScoreStore:
     """Collect the probabilities, or numbers, that every member predicts for every row.
 
@@ -167,6 +188,8 @@ def collect_scores(
         Folder to write the scores to, as for `collect_votes`.
     y : array-like of shape (n_samples,), optional
         True labels, or true numbers, to keep in the store.
+    callback : callable(done, total, best), optional
+        Progress callback, see `prune`.
 
     Returns
     -------
@@ -201,10 +224,12 @@ def collect_scores(
             store=...,
         )
     if store is not None:
-        return AskedScores(known, Questions(known, X, n_jobs), oob).collect_into(Path(store), y)
+        with watched(callback):
+            return AskedScores(known, Questions(known, X, n_jobs), oob).collect_into(Path(store), y)
     if y is not None:
         raise InputError("y is kept in a store only; pruners take it in fit(scores, y).")
-    scores = scores_of(known, X, None, oob, n_jobs)
+    with watched(callback):
+        scores = scores_of(known, X, None, oob, n_jobs)
     if oob and (doubt := doubt_order(known, X)):
         warnings.warn(doubt, stacklevel=2)
     return scores.decode()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secateurs._labels import Array, MemberIndices, merge_classes
+from secateurs._progress import stage
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import as_column
@@ -68,9 +69,11 @@ class Asked(ABC, Generic[Kept]):
                 path, n_members, n_samples, classes, content=content, **described
             )
         if store.missing:
-            with filling(path):
+            n_missing = sum(map(len, store.missing))
+            with filling(path), stage(f"collecting {store.of}", n_missing) as steps:
                 for members in store.missing:
                     self.write(store, members, self.ask(store, members.tolist()))
+                    steps.tell(steps.done + len(members), n_missing)
         return store
 
     def _is_content_of(self, store: Kept, content: str) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array
+from secateurs._progress import stage
 from secateurs.ensembles import Boosted, Ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs._coding import check_number, code_dtype
@@ -39,14 +40,18 @@ class Questions:
                 self._walk.fill(member, winners_of_leaves(ensemble, member, codes.dtype), row)
             else:
                 row[:] = ensemble.codes(self.rows, member)
+            steps.step()
 
-        if isinstance(ensemble, Boosted):
-            for row, answers in zip(codes, ensemble.stages(self.rows, scores=False), strict=True):
-                row[:] = answers
-            return codes
-        Parallel(n_jobs=self._n_jobs, require="sharedmem")(
-            delayed(ask)(member, row) for member, row in zip(members, codes, strict=True)
-        )
+        with stage("collecting votes", len(members)) as steps:
+            if isinstance(ensemble, Boosted):
+                answers = ensemble.stages(self.rows, scores=False)
+                for row, answer in zip(codes, answers, strict=True):
+                    row[:] = answer
+                    steps.step()
+                return codes
+            Parallel(n_jobs=self._n_jobs, require="sharedmem")(
+                delayed(ask)(member, row) for member, row in zip(members, codes, strict=True)
+            )
         return codes
 
     def scores(self, members: Sequence[int], mask: NDArray[np.bool_] | None = None) -> ScoreFiller:
@@ -63,14 +68,17 @@ class Questions:
                 scores.fill(place, ensemble.numbers(self.rows, member), missing)
             else:
                 scores.fill(place, ensemble.probabilities(self.rows, member), missing)
+            steps.step()
 
-        if isinstance(ensemble, Boosted):
-            for place, answers in enumerate(ensemble.stages(self.rows, scores=True)):
-                scores.fill(place, answers)
-            return scores
-        Parallel(n_jobs=self._n_jobs, require="sharedmem")(
-            delayed(ask)(place, member) for place, member in enumerate(members)
-        )
+        with stage("collecting scores", len(members)) as steps:
+            if isinstance(ensemble, Boosted):
+                for place, answers in enumerate(ensemble.stages(self.rows, scores=True)):
+                    scores.fill(place, answers)
+                    steps.step()
+                return scores
+            Parallel(n_jobs=self._n_jobs, require="sharedmem")(
+                delayed(ask)(place, member) for place, member in enumerate(members)
+            )
         return scores
 
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._labels import Array
 from secateurs._methods import method_of, methods_for_numbers, short_name
+from secateurs._progress import Callback, stage, watched
 from secateurs._text import listed, one_line
 from secateurs.ensembles import CORRECTS
 from secateurs.exceptions import InputError
@@ -27,7 +28,7 @@ from secateurs.outputs._scores import Scores
 from secateurs.outputs._store_base import Store, in_memory
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._parameters import is_number, is_whole, resolve_keep
-from secateurs.search import Choice, Progress
+from secateurs.search import Choice
 
 _UNLABELLED = ("keep", "random_state", "n_jobs")  # parameters that labels leave out
 
@@ -142,7 +143,9 @@ class BasePruner(SelectorMixin, BaseEstimator):
     def _check_parameters(self, votes: Any) -> None:
         """Check the method's own parameters before any work."""
 
-    def fit(self, votes: Any, y: ArrayLike | None = None) -> Self:
+    def fit(
+        self, votes: Any, y: ArrayLike | None = None, *, callback: Callback | None = None
+    ) -> Self:
         """Choose the members to keep.
 
         Parameters
@@ -153,12 +156,15 @@ class BasePruner(SelectorMixin, BaseEstimator):
             methods of regression, numbers.
         y : array-like of shape (n_samples,)
             The true labels. Not needed with votes that hold them.
+        callback : callable(done, total, best), optional
+            Progress callback, see `prune`.
 
         Returns
         -------
         self
         """
-        return self._choose(self._encode(votes, y, reset=True))
+        with watched(callback):
+            return self._choose(self._encode(votes, y, reset=True))
 
     def partial_fit(self, votes: Any, y: ArrayLike | None = None) -> Self:
         """Choose the members to keep, by the samples seen so far and these.
@@ -247,7 +253,10 @@ class BasePruner(SelectorMixin, BaseEstimator):
             )
         if votes.n_members == 1:
             warnings.warn("The ensemble has 1 member: there is nothing to prune.", stacklevel=3)
-        choice = self._select(votes, n_keep, rng, *options)
+        with stage(f"choosing by {short_name(self) or type(self).__name__}") as steps:
+            choice = self._select(votes, n_keep, rng, *options)
+            if not steps.done:  # a method without steps
+                steps.tell(1, 1)
         self._votes = votes
         self.classes_ = votes.classes
         self.member_indices_ = np.array(choice.members, dtype=np.intp)
@@ -322,7 +331,7 @@ class SpreadPruner(BasePruner):
         votes: Any,
         y: ArrayLike | None = None,
         executor: Any = None,
-        callback: Progress | None = None,
+        callback: Callback | None = None,
     ) -> Self:
         """Choose the members to keep.
 
@@ -337,14 +346,14 @@ class SpreadPruner(BasePruner):
             Where the work runs; it never changes the result. Each task gets the votes it needs and
             nothing else; of a store, its path.
         callback : callable(done, total, best), optional
-            Progress callback: steps done, steps in total, and the best value so far, if there is
-            one. An exception that it raises ends the run.
+            Progress callback, see `prune`.
 
         Returns
         -------
         self
         """
-        return self._choose(self._encode(votes, y, reset=True), executor, callback)
+        with watched(callback):
+            return self._choose(self._encode(votes, y, reset=True), executor)
 
 
 def label_of(pruner: BasePruner) -> str:

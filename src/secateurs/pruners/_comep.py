@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs._progress import stage
 from secateurs._text import listed
 from secateurs.engines._sharded_objectives import ShardedTDAS
 from secateurs.engines._shards import objective_for
@@ -25,7 +26,6 @@ from secateurs.pruners._base import SpreadPruner
 from secateurs.pruners._parameters import check_fraction, check_option, is_whole
 from secateurs.search import (
     Choice,
-    Progress,
     best_member,
     greedy_forward,
     ranking,
@@ -170,15 +170,15 @@ class COMEP(SpreadPruner):
         n_keep: int,
         rng: np.random.RandomState,
         executor: Any = None,
-        callback: Progress | None = None,
     ) -> Choice:
         weight = self.diversity_weight
         if weight == "auto":
-            weight = self._best_weight(in_memory(votes), n_keep, rng)
+            with stage("choosing the weight of diversity"):
+                weight = self._best_weight(in_memory(votes), n_keep, rng)
         if weight < 1:
             warn_of_one_class(votes)
         with objective_for(ShardedTDAS, votes, weight, executor, self.shard) as objective:
-            members, scores = self.grow(objective, n_keep, rng, callback)
+            members, scores = self.grow(objective, n_keep, rng)
             if self.refine:
                 members = swap_search(objective, members)
                 distances = np.tril(objective.rows(members)[:, members], -1)
@@ -207,13 +207,7 @@ class COMEP(SpreadPruner):
         scores = {weight: accuracy(weight) for weight in _AUTO_WEIGHTS}
         return max(scores, key=scores.__getitem__)
 
-    def grow(
-        self,
-        objective: TDAS,
-        n_keep: int,
-        rng: np.random.RandomState,
-        callback: Progress | None = None,
-    ) -> Choice:
+    def grow(self, objective: TDAS, n_keep: int, rng: np.random.RandomState) -> Choice:
         """Choose members for an objective without any, from the start that was asked for."""
         if self.start == "every":
             return _from_every_start(objective, n_keep)
@@ -225,12 +219,8 @@ class COMEP(SpreadPruner):
             first = best_member(_mean_distances(objective))
         else:
             first = int(self.start)
-
-        def tell(chosen: list[int]) -> None:
-            if callback is not None:
-                callback(len(chosen), n_keep, objective.value)
-
-        return greedy_forward(objective, n_keep, objective.resume(first)[:n_keep], settle=tell)
+        start = objective.resume(first)[:n_keep]
+        return greedy_forward(objective, n_keep, start, worth=lambda _: objective.value)
 
 
 def _mean_distances(objective: TDAS) -> Floats:

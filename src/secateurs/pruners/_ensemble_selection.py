@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from secateurs._progress import Callback, tell, watched
 from secateurs.exceptions import InputError
 from secateurs.measures._scoring import Scoring
 from secateurs.objectives import MeanScore
@@ -127,7 +127,8 @@ class EnsembleSelection(BasePruner):
         votes: Any,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        callback: Callable[[int, int, float | None], None] | None = None,
+        *,
+        callback: Callback | None = None,
     ) -> Self:
         """Choose the members to keep.
 
@@ -141,14 +142,14 @@ class EnsembleSelection(BasePruner):
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples in the score.
         callback : callable(done, total, best), optional
-            Progress callback: steps done, steps in total, and the best score so far. An exception
-            that it raises ends the run.
+            Progress callback, see `prune`.
 
         Returns
         -------
         self
         """
-        return self._choose(self._encode(votes, y, reset=True), sample_weight, callback)
+        with watched(callback):
+            return self._choose(self._encode(votes, y, reset=True), sample_weight)
 
     def _check_parameters(self, votes: Any) -> None:
         check_fraction("bag_fraction", self.bag_fraction, zero=False)
@@ -165,7 +166,6 @@ class EnsembleSelection(BasePruner):
         n_keep: int | None,
         rng: np.random.RandomState,
         sample_weight: ArrayLike | None = None,
-        callback: Callable[[int, int, float | None], None] | None = None,
     ) -> Choice:
         objective = MeanScore.of(
             votes,
@@ -173,7 +173,7 @@ class EnsembleSelection(BasePruner):
             check_weights(sample_weight, votes.n_samples),
         )
         n_most = votes.n_members if n_keep is None else n_keep
-        progress = _Progress(callback, self.max_models, self.n_bags)
+        progress = _Progress(self.max_models, self.n_bags)
         weights = np.zeros(votes.n_members)
         self.runs_: list[Choice] = []
         for bag in self._bags(votes.n_members, rng):
@@ -216,12 +216,10 @@ class EnsembleSelection(BasePruner):
 
 
 class _Progress:
-    """Calls back with the number of steps done, their total, and the best score so far."""
+    """Tells the number of steps done, their total, and the best score so far."""
 
-    def __init__(
-        self, callback: Callable[[int, int, float | None], None] | None, n_steps: int, n_runs: int
-    ) -> None:
-        self._callback, self._n_steps, self._total = callback, n_steps, n_steps * n_runs
+    def __init__(self, n_steps: int, n_runs: int) -> None:
+        self._n_steps, self._total = n_steps, n_steps * n_runs
         self._done, self._best = 0, -np.inf
 
     def step(self, score: float) -> None:
@@ -236,5 +234,4 @@ class _Progress:
 
     def _tell(self, done: int) -> None:
         self._done = done
-        if self._callback is not None:
-            self._callback(done, self._total, self._best)
+        tell(done, self._total, self._best)

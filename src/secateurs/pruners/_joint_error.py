@@ -13,7 +13,7 @@ from secateurs.objectives._bounds import upper_bound
 from secateurs.outputs._store_base import in_memory
 from secateurs.pruners._base import SpreadPruner
 from secateurs.pruners._parameters import check_fraction, check_option
-from secateurs.search import Choice, Progress, best_member, greedy_forward, swap_search
+from secateurs.search import Choice, best_member, greedy_forward, swap_search
 
 
 class JointErrorPruner(SpreadPruner):
@@ -131,12 +131,11 @@ class JointErrorPruner(SpreadPruner):
         n_keep: int,
         rng: np.random.RandomState,
         executor: Any = None,
-        callback: Progress | None = None,
     ) -> Choice:
         with objective_for(
             ShardedJointError, votes, self.shrink, executor, self.shard
         ) as objective:
-            members, worths = _grow(objective, n_keep, callback)
+            members, worths = _grow(objective, n_keep)
             if self.refine:
                 members = swap_search(objective, members)
                 worths = objective.worths(members)
@@ -147,12 +146,11 @@ class JointErrorPruner(SpreadPruner):
         return Choice(members, scores)
 
 
-def _grow(objective: JointError, n_keep: int, callback: Progress | None) -> Choice:
+def _grow(objective: JointError, n_keep: int) -> Choice:
     """Choose members one at a time, from the one with the smallest error on."""
 
-    def tell(chosen: list[int]) -> None:
-        if callback is not None:
-            callback(len(chosen), n_keep, float(objective.error_of(objective.value, len(chosen))))
+    def error(chosen: list[int]) -> float:
+        return float(objective.error_of(objective.value, len(chosen)))
 
     start = objective.resume(best_member(objective.own))[:n_keep]
-    return greedy_forward(objective, n_keep, start, settle=tell)
+    return greedy_forward(objective, n_keep, start, worth=error)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from secateurs import search
+from secateurs._progress import tell
 from secateurs.objectives import VoteError
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._random_search import (
@@ -114,8 +115,10 @@ def _search(
     n_members = objective.n_members
     archive = [first]
     searched: set[bytes] = set()
-    for _ in range(n_rounds):
+    for done in range(n_rounds):
         search.check()
+        if done and done % max(1, n_rounds // 200) == 0:
+            tell(done, n_rounds)
         parent = archive[rng.randint(len(archive))]
         flips = random_flips(n_members, rng)[0]
         if not flips.any() and parent.chosen.tobytes() in searched:
@@ -129,6 +132,7 @@ def _search(
             for solution in _variable_depth(objective, child):
                 if solution.size:
                     _let_in(archive, solution)
+    tell(n_rounds, n_rounds)
     return archive
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from secateurs._progress import stage
 from secateurs.exceptions import InputError
 from secateurs.objectives import VoteError
 from secateurs.outputs._votes import Votes
@@ -36,7 +37,8 @@ class RandomSearchPruner(BasePruner):
     def _finish(self, objective: VoteError, members: list[int]) -> Choice:
         """Set ``objective_`` and return the members with the error rates of their prefixes."""
         objective.reset([])
-        _, values = greedy_forward(objective, len(members), start=members)
+        with stage("scoring"):  # no steps of the search
+            _, values = greedy_forward(objective, len(members), start=members)
         rates = objective.rates(values)
         self.objective_ = float(rates[-1])
         return Choice(members, rates)

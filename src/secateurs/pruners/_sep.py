@@ -3,6 +3,7 @@
 import numpy as np
 
 from secateurs import search
+from secateurs._progress import tell
 from secateurs.objectives import VoteError
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._random_search import (
@@ -79,4 +80,5 @@ class SEP(RandomSearchPruner):
             search.check()
             flips = random_flips(n_members, rng, min(at_once, self.n_iter_ - first))
             objective.flip_rounds(flips, chosen, n_members if n_keep is None else n_keep)
+            tell(first + len(flips), self.n_iter_)
         return self._finish(objective, np.flatnonzero(chosen).tolist())

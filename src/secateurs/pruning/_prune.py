@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from secateurs._methods import AUTO, DEFAULT_TOLERANCE
+from secateurs._progress import Callback, watched
 from secateurs.evaluation._auto import method_for
 from secateurs.evaluation._budget import Budget, Sizes
 from secateurs.evaluation._value_per_cost import choose_by_cost
@@ -52,7 +53,7 @@ def prune(
     n_jobs: int | None = None,
     random_state: Any = None,
     executor: Any = None,
-    callback: Callable[[int, int, float | None], None] | None = None,
+    callback: Callback | None = None,
     **parameters: Any,
 ) -> Pruning:
     """Keep the few members of a fitted ensemble that together predict best.
@@ -129,7 +130,12 @@ def prune(
     executor : concurrent.futures.Executor or Dask Client, optional
         Where the work runs, for COMEP, DOMEP and EPFD; wrap other methods in `EPFD`.
     callback : callable(done, total, best), optional
-        Progress callback, for the same methods.
+        Called after each step, here and wherever there is a ``callback``: with the steps done and
+        in total of what is being done (collecting votes, trying methods, finding the size,
+        choosing, refitting: each counts from 1), and the best value so far, or None (`benchmark`
+        tells the seconds left). What it raises ends the run. Without one, a bar is shown after two
+        seconds in terminals and notebooks; the environment variable ``SECATEURS_PROGRESS=off``
+        turns it off.
     **parameters
         Parameters of a method given by name, such as ``diversity_weight=0.3``.
 
@@ -157,38 +163,37 @@ def prune(
     """
     check_option("vote", vote, VOTES)
     given: dict[str, Any] = {"sample_weight": sample_weight, "classes": classes, "names": names}
-    problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given)
-    problem = problem.with_weighing(check_weighing(weights, refit, problem.ensemble.staged))
-    rng = check_random_state(random_state)
-    budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
-    if budget.is_set and keep is not None:
-        raise InputError("{keep} and a budget exclude each other. Give one of them.", keep=keep)
-    if keep is None and not budget.is_set and (pruner is None or isinstance(pruner, str)):
-        budget = Budget(tolerance=DEFAULT_TOLERANCE)
-    progress = None if callback is None else lambda done, total: callback(done, total, None)
-    spread = executor is not None
-    method, reason = method_for(
-        problem, pruner, parameters, keep, rng, progress, spread, random_state
-    )
-    if scoring is not None and getattr(method, "scoring", ...) is None:
-        method.set_params(scoring=problem.scoring.given)
-    budget.check(problem)
-    asked: dict[str, Any] = {"sample_weight": problem.sample_weight, "callback": callback}
-    fit: Callable[..., BasePruner] = partial(fit_pruner, executor=executor, **asked)
-    by_cost = None
-    if budget.max_cost is not None:
-        by_cost = choose_by_cost(problem, method, budget, rng, vote, fit)
-        method = by_cost.pruner
-    else:
-        if budget.is_set:
-            keep = Sizes(problem, method, rng).find(budget, vote)
-        if keep is not None:
-            method = method.with_keep(keep)
-        fit(method, problem.outputs_for(method))
-    if refit:
-        kept = np.sort(method.member_indices_).tolist()
-        rows = RefitRows(problem.X, problem.votes, problem.oob, X_unlabelled, n_made)
-        changed = refitted(problem.ensemble, kept, rows, rng, problem.n_jobs, progress)
-        problem = replace(problem, refitted=changed)
-    served = problem.serving(method).without_rows()
-    return Pruning(served, method, by_cost, reason, budget.tolerance)
+    with watched(callback):
+        problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given)
+        problem = problem.with_weighing(check_weighing(weights, refit, problem.ensemble.staged))
+        rng = check_random_state(random_state)
+        budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
+        if budget.is_set and keep is not None:
+            raise InputError("{keep} and a budget exclude each other. Give one of them.", keep=keep)
+        if keep is None and not budget.is_set and (pruner is None or isinstance(pruner, str)):
+            budget = Budget(tolerance=DEFAULT_TOLERANCE)
+        spread = executor is not None
+        method, reason = method_for(problem, pruner, parameters, keep, rng, spread, random_state)
+        if scoring is not None and getattr(method, "scoring", ...) is None:
+            method.set_params(scoring=problem.scoring.given)
+        budget.check(problem)
+        fit: Callable[..., BasePruner] = partial(
+            fit_pruner, executor=executor, sample_weight=problem.sample_weight
+        )
+        by_cost = None
+        if budget.max_cost is not None:
+            by_cost = choose_by_cost(problem, method, budget, rng, vote, fit)
+            method = by_cost.pruner
+        else:
+            if budget.is_set:
+                keep = Sizes(problem, method, rng).find(budget, vote)
+            if keep is not None:
+                method = method.with_keep(keep)
+            fit(method, problem.outputs_for(method))
+        if refit:
+            kept = np.sort(method.member_indices_).tolist()
+            rows = RefitRows(problem.X, problem.votes, problem.oob, X_unlabelled, n_made)
+            changed = refitted(problem.ensemble, kept, rows, rng, problem.n_jobs)
+            problem = replace(problem, refitted=changed)
+        served = problem.serving(method).without_rows()
+        return Pruning(served, method, by_cost, reason, budget.tolerance)

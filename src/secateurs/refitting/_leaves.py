@@ -9,13 +9,14 @@ different rows, so that all leaves of a tree have their exact minimum at once, t
 fixed; sweeping over the trees never lets the objective rise.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
+from secateurs._progress import tell
 
 Floats = NDArray[np.float64]
 
@@ -87,17 +88,11 @@ class LeafFit:
         return float(np.abs(new - old)[np.unique(leaves)].max(initial=0.0))
 
 
-def fit_leaves(
-    fit: LeafFit,
-    n_sweeps: int,
-    tolerance: float = 1e-4,
-    callback: Callable[[int, int], object] | None = None,
-) -> int:
+def fit_leaves(fit: LeafFit, n_sweeps: int, tolerance: float = 1e-4) -> int:
     """Sweep over the trees until no value changes by more than a tolerance; return how often."""
     for sweep in range(n_sweeps):
         change = fit.sweep()
-        if callback is not None:
-            callback(sweep + 1, n_sweeps)
+        tell(sweep + 1, n_sweeps)
         if change <= tolerance:
             return sweep + 1
     return n_sweeps

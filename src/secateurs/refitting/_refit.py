@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array, one_hot
+from secateurs._progress import current, stage
 from secateurs.ensembles import Bagging, Ensemble, Forest
 from secateurs.ensembles._trees import is_tree, with_values
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
@@ -32,8 +33,6 @@ _PRIOR, _PRIOR_HELD_OUT = 1.0, 5.0  # the second times the rows made of one
 _N_SWEEPS = 15
 _MOST_MADE = 1_000_000  # rows; memory grows with them
 _BLOCK_CELLS = 1 << 24  # rows × members asked at once
-
-Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
@@ -63,13 +62,12 @@ class RefitRows:
     n_made: float = N_MADE
 
 
-def refitted(  # noqa: PLR0917
+def refitted(
     ensemble: Ensemble,
     members: Sequence[int],
     rows: RefitRows,
     random_state: Any = None,
     n_jobs: int | None = None,
-    callback: Progress | None = None,
 ) -> Ensemble:
     """Return the ensemble with other values in the leaves of some trees; see `Pruning.refit`.
 
@@ -78,7 +76,8 @@ def refitted(  # noqa: PLR0917
     _check(ensemble, members, rows)
     rng = check_random_state(random_state)
     walks = [TreeWalk(ensemble, part) for part in _parts(ensemble, rows, rng)]
-    target = np.concatenate([_whole(ensemble, walk, n_jobs) for walk in walks])
+    with stage("asking all members", len(walks) * ensemble.n_members):
+        target = np.concatenate([_whole(ensemble, walk, n_jobs) for walk in walks])
     leaves = [
         np.concatenate([walk.leaves(member) for walk in walks]).astype(np.int32)
         for member in members
@@ -92,7 +91,8 @@ def refitted(  # noqa: PLR0917
     few = not rows.oob and rows.X_unlabelled is None
     prior = _PRIOR_HELD_OUT * max(1.0, rows.n_made) if few else _PRIOR
     fit = LeafFit(leaves, values, target, np.ones(len(target)), prior, _allowed(ensemble, members))
-    fit_leaves(fit, _N_SWEEPS, callback=callback)
+    with stage("refitting", _N_SWEEPS):
+        fit_leaves(fit, _N_SWEEPS)
     changed = copy.copy(ensemble)
     changed.members, changed.weights = list(ensemble.members), None
     for member, own in zip(members, fit.values, strict=True):
@@ -158,6 +158,7 @@ def _whole(ensemble: Ensemble, walk: TreeWalk, n_jobs: int | None) -> NDArray[np
         )
         for member, answer in zip(block, asked, strict=True):
             total += weights[member] * answer
+            current().step()
     for member in others:
         if ensemble.is_regression:
             total[:, 0] += weights[member] * ensemble.numbers(walk.rows, member)
