@@ -366,8 +366,9 @@ class Comparison(Evaluation):
         from secateurs.report._templates import notes_list
         from secateurs.report.sections import _leaderboard
 
-        lines = [_leaderboard.named(line, self.score) for line in board_lines(self._leaderboard)]
-        table = _leaderboard.table(lines, self.score)
+        scoring, lines = self.problem.scoring, board_lines(self._leaderboard)
+        shown = [_leaderboard.named(line, scoring) for line in lines]
+        table = _leaderboard.table(shown, scoring.label, scoring.larger_is_better)
         return table.__html__() + str(notes_list(self.notes))
 
 

@@ -14,7 +14,7 @@ import naive
 from secateurs import COMEP, Votes, prune
 from secateurs.report import render, report_data
 
-PLOTS = ["plot-what-if", "plot-curve", "plot-kappa", "plot-distances", "plot-steps", "plot-weights"]
+PLOTS = ["plot-what-if", "plot-score", "plot-kappa", "plot-distances", "plot-steps", "plot-weights"]
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_controls_change_the_figures(open_page, data):
     page.select_option("#method", "re")
     assert page.locator("#weight").is_disabled()
     assert page.locator("#python").text_content() == (
-        'secateurs.prune(ensemble, X, y, "re", keep=1)'
+        'secateurs.prune(predictions, None, y, "re", keep=1)'
     )
     page.fill("#tolerance", "1")
     assert "Smallest within tolerance: 1" in page.locator("#smallest").text_content()
@@ -146,7 +146,7 @@ def test_costs_move_the_axis_of_both_plots(open_page):
     page = open_page(made)
     for axis, label in (("bytes", "megabytes"), ("ms", "milliseconds per row")):
         page.select_option("#cost", axis)
-        for plot in ("plot-what-if", "plot-curve"):
+        for plot in ("plot-what-if", "plot-score"):
             assert label in page.locator(f"#{plot} text.axis").all_text_contents()
     assert set(figures(page)) >= {"megabytes", "ms per row", "held out, counting labels"}
     cost = made["costs"]["bytes"]
@@ -161,14 +161,22 @@ def test_costs_move_the_axis_of_both_plots(open_page):
 
 def test_methods_are_hidden_and_shown_by_the_legend(open_page, data):
     page = open_page(data)
-    lines = page.locator("#plot-curve path.line")
-    before = lines.count()
+    lines = page.locator("#plot-score path.line")
+    assert lines.count() == 3  # the choice, its rival, and random members
     button = page.locator("#legend button", has_text="kp")
-    button.click()
-    assert lines.count() == before - 1
+    assert button.is_hidden()
+    page.locator("#legend button", has_text="more").click()
     assert button.get_attribute("aria-pressed") == "false"
     button.click()
-    assert lines.count() == before
+    assert lines.count() == 4
+    assert button.get_attribute("aria-pressed") == "true"
+    button.click()
+    assert lines.count() == 3
+    page.locator("#legend button", has_text="Draw all").click()
+    n_lines = sum(curve["is_nested"] for curve in data["score_size"]["curves"])
+    assert lines.count() == n_lines > 8
+    page.click("#show-choosing")
+    assert lines.count() == n_lines + 1
 
 
 AGREEMENT = {
@@ -224,8 +232,6 @@ def test_other_methods_are_counted_again_as_python_counts_them(open_page, data):
     page = open_page(data)
     for course in data["courses"][1:]:
         found = page.evaluate("(label) => secateurs.courses.get(label)", course["label"])
-        if course["label"].startswith("caruana"):
-            continue  # its members have weights, and the page counts each vote as one
         assert found["onChoosing"] == course["choosing"]
         assert found["onTesting"] == course["held_out_labels"] == course["held_out"]["right"]
 
@@ -276,7 +282,7 @@ def test_it_can_be_used_by_keyboard(open_page, data):
     assert figures(page)["members"] == "6"
     page.keyboard.press("Home")
     assert figures(page)["members"] == "1"
-    assert page.locator("#keep").get_attribute("aria-valuetext") == "1 members"
+    assert page.locator("#keep").get_attribute("aria-valuetext") == "1 member"
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "weight"
     page.keyboard.press("End")
@@ -286,9 +292,9 @@ def test_it_can_be_used_by_keyboard(open_page, data):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
     assert {"cost", "tolerance", "smallest", "copy", "SUMMARY", "normalised"} <= reached
-    page.locator("#accuracy-size summary").focus()
+    page.locator("#score-size summary").focus()
     page.keyboard.press("Enter")
-    assert page.locator("#accuracy-size details table").is_visible()
+    assert page.locator("#score-size details table").is_visible()
 
 
 @pytest.mark.parametrize("names", [None, HOSTILE])
@@ -354,8 +360,8 @@ def test_without_scripts_tables_and_the_curve_are_there(open_page, data):
     assert not page.locator("#what-if-tool").is_visible()
     assert not page.locator("#theme").is_visible()
     assert page.locator("#before-after table").is_visible()
-    page.locator("#accuracy-size summary").click()
-    assert page.locator("#accuracy-size details table").is_visible()
+    page.locator("#score-size summary").click()
+    assert page.locator("#score-size details table").is_visible()
     assert page.locator("figure.drawn").first.is_hidden()
 
 
@@ -365,7 +371,7 @@ def test_print_is_light_and_without_controls(open_page, data):
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
     for hidden in ("#theme", "#what-if", "nav"):
         assert page.locator(hidden).is_hidden()
-    assert page.locator("#plot-curve svg").is_visible()
+    assert page.locator("#plot-score svg").is_visible()
 
 
 def test_a_hundred_members_and_four_thousand_rows_are_small_and_quick(open_page):
@@ -408,5 +414,5 @@ def test_reports_of_numbers_are_drawn_too(open_page, width):
     assert page.locator("svg path[d*='NaN'], svg [cx='NaN'], svg [x1='NaN']").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") == width
     n_lines = page.locator("#plot-score path.line").count()
-    page.locator("#legend button", has_text="best").click()
+    page.locator("#legend button", has_text="random").click()
     assert page.locator("#plot-score path.line").count() == n_lines - 1

@@ -45,7 +45,7 @@ def test_all_values_are_plain_and_survive_a_file(data, tmp_path):
 
 def test_sections_of_classes_are_left_out(data):
     page = render(data)
-    for title in ("Score against size", "Correlation of errors", "Predicted against true"):
+    for title in ("R² against size", "Correlation of errors", "Predicted against true"):
         assert f"<h2>{title}</h2>" in page
     for title in ("What if?", "Confusion", "Agreement and error", "Rows lost and won"):
         assert f"<h2>{title}</h2>" not in page

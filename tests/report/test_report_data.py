@@ -334,7 +334,7 @@ def test_weights_follow_comep(data, pruning, forest):
         members = COMEP(5, weight).fit(pruning.votes).member_indices_
         model = pruning.ensemble.slice(sorted(members))
         accuracy = model.score(X[TEST], Y[TEST])
-        assert weights["accuracy"][place] == pytest.approx(accuracy)
+        assert weights["at_keep"][place] == pytest.approx(accuracy)
         assert weights["held_out"][place][4] / 400 == pytest.approx(accuracy)
         assert weights["starts"][place] == members[0]
         both = set(members) & set(pruning.member_indices)
@@ -419,7 +419,7 @@ def test_a_comparison_shows_its_best_line_and_all_others(tables):
     assert data["courses"][data["chosen"]["course"]]["label"] == label
     assert data["chosen"]["keep"] == keep
     assert len(data["leaderboard"]) == 2 + 2 * 5
-    assert data["leaderboard"][0]["accuracy"] == found.leaderboard()["accuracy"].iloc[0]
+    assert data["leaderboard"][0]["score"] == found.leaderboard()["accuracy"].iloc[0]
     assert {course["label"] for course in data["courses"]} == set(found.curves)
     with pytest.raises(InputError, match="A comparison has its own rows"):
         report_data(found, X[TEST], Y[TEST])

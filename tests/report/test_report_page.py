@@ -20,9 +20,9 @@ from secateurs.report import load_run, render, report_data, write_report, write_
 from secateurs.report._page import scripts
 from secateurs.report._schema import check
 from secateurs.report._templates import Table, document, resource, shown
-from secateurs.report.sections import _accuracy_size, _distances, _kappa_error, _steps, sections_for
+from secateurs.report.sections import _distances, _kappa_error, _score_size, _steps, sections_for
 
-NAMES = ["before-after", "what-if", "accuracy-size", "kappa-error", "distances", "steps"]
+NAMES = ["score-size", "before-after", "what-if", "kappa-error", "distances", "steps"]
 NAMES += ["weights", "confusion", "losses", "reproduce"]
 
 
@@ -159,9 +159,14 @@ def test_tables_are_there_for_readers_without_scripts(data):
 
 
 def test_the_curve_is_drawn_where_the_numbers_are(data):
-    points = _accuracy_size.curve(data)["held_out"].split()
+    points = _score_size.curve(data)["held_out"].split()
     heights = [float(point.split(",")[1]) for point in points]
-    right = data["courses"][0]["held_out"]["right"]
+    course, keep = data["courses"][0], data["chosen"]["keep"]
+    right = [
+        count
+        for size, count in zip(course["sizes"], course["held_out"]["right"], strict=True)
+        if size >= keep / 3
+    ]
     assert len(heights) == len(right)
     by_height = sorted(range(len(right)), key=lambda place: (heights[place], place))
     assert [right[place] for place in by_height] == sorted(right, reverse=True)
@@ -197,7 +202,8 @@ def test_before_and_after_shows_the_spread_of_timings_and_sizes_of_files(data):
     lines = [line("megabytes", 72.5, 7.25), line("megabytes as .onnx", None, 4.2)]
     lines += [line("ms for 1 row", 20, 0.5, spread)]
     page = render(data | {"before_after": lines})
-    rows = [Parsed(row).text for row in re.findall(r"<tr>(.*?)</tr>", page)[1:5]]
+    table = page[page.index('<section id="before-after">') :]
+    rows = [Parsed(row).text for row in re.findall(r"<tr>(.*?)</tr>", table)[1:5]]
     assert rows == [
         ["MB as pickle", "72.500", "7.250", "−90 %"],
         ["MB as .onnx", "–", "4.200", "–"],
@@ -280,7 +286,7 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path, data):
     with pytest.raises(InputError, match="force=True to overwrite"):
         write_report(data, path)
     broken = copy.deepcopy(data)
-    broken["courses"] = []
+    broken["score_size"]["curves"] = []
     with pytest.raises(IndexError):
         write_report(broken, path, force=True)
     assert path.read_text("utf-8") == render(data)
@@ -314,8 +320,8 @@ def test_a_run_goes_to_a_file_and_comes_back(tmp_path, data, hostile):
         (b"[1, 2", "is not valid JSON"),
         (b"[" * 100_000, "nested too deeply|is not valid JSON"),
         (b"[]", "is not a run of this version"),
-        (b'{"schema": "secateurs-run/0"}', "is not a run of this version"),
-        (b'{"schema": "secateurs-run/1"}', "lacks made"),
+        (b'{"schema": "secateurs-run/1"}', "is not a run of this version"),
+        (b'{"schema": "secateurs-run/2"}', "lacks made"),
         (b'{"schema": NaN}', "NaN is not a number of JSON"),
     ],
 )

@@ -6,7 +6,7 @@ import hashlib
 import os
 import platform
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Protocol
@@ -15,15 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs import __version__
-from secateurs._text import plain
+from secateurs._text import counted, plain
+from secateurs.ensembles import Ensemble
 from secateurs.evaluation._alternatives import Featured, parameters_of
+from secateurs.outputs._predictions import Predictions
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
 from secateurs.report._schema import Maybe
 from secateurs.report.sections import sections_for
 from secateurs.report.sections._section import Plain, Subject
 
-SCHEMA = "secateurs-run/1"
+SCHEMA = "secateurs-run/2"
 _ROWS: Plain = {"choosing": int, "testing": Maybe(int), "n_folds": int}
 _ROWS |= {"choosing_sha256": str, "testing_sha256": Maybe(str)}
 _ROWS |= {"out_of_bag": bool, "counts_labels": bool}
@@ -31,7 +33,7 @@ HEADER: Plain = {
     "schema": str,
     "made": {"when": str, "versions": {...: str}, "machine": str},
     "ensemble": {
-        **{"name": str, "predicts": str, "n_members": int, "names": [str]},
+        **{"name": str, "source": Maybe(str), "predicts": str, "n_members": int, "names": [str]},
         **{"classes": [str], "vote": str},
     },
     "rows": _ROWS,
@@ -41,6 +43,7 @@ HEADER: Plain = {
         "parameters": {...: None},
     },
     "notes": [str],
+    "method_notes": [str],
 }
 SHAPES: Plain = {}  # by what members predict
 for _kind in ("labels", "numbers"):
@@ -65,6 +68,7 @@ def report_data(
     *,
     X: Any = None,
     command: Sequence[str] | None = None,
+    source: str | None = None,
 ) -> Plain:
     """Collect everything that a report shows, in plain JSON values.
 
@@ -82,6 +86,8 @@ def report_data(
     command : sequence of str, optional
         The beginning of the command line that does the same, such as
         ``["secateurs", "prune", "forest.skops", "rows.csv", "--target", "churn"]``.
+    source : str, optional
+        Where the ensemble comes from, for the title: the name of a file.
 
     Returns
     -------
@@ -105,17 +111,21 @@ def report_data(
     subject = Subject(result.featured(X_test, y_test, X=X), command)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        data = _header(subject)
+        data = _header(subject, source)
         for section in sections_for(data["ensemble"]["predicts"]):
             data |= section.facts(subject)
-    for warning in caught:
-        warnings.warn(warning.message, stacklevel=2)
-    warned = [str(warning.message) for warning in caught]
-    data["notes"] = [*subject.evaluation.notes, *warned]
+    warned = {str(warning.message): warning.message for warning in caught}
+    for message in warned.values():
+        warnings.warn(message, stacklevel=2)
+    evaluation = subject.evaluation
+    data["notes"] = list(
+        dict.fromkeys([*evaluation.notes_on_figures, *subject.curve.selection.notes, *warned])
+    )
+    data["method_notes"] = evaluation.notes_on_methods(subject.name)
     return plain(data)
 
 
-def _header(subject: Subject) -> Plain:
+def _header(subject: Subject, source: str | None) -> Plain:
     """Return what the top of the page shows, and what several sections need."""
     problem, ensemble = subject.problem, subject.problem.ensemble
     tested = problem.test_votes if problem.has_test else None
@@ -125,7 +135,8 @@ def _header(subject: Subject) -> Plain:
         "schema": SCHEMA,
         "made": _made(),
         "ensemble": {
-            "name": type(ensemble.model).__name__,
+            "name": _name(ensemble),
+            "source": source,
             "predicts": predicts,
             "n_members": ensemble.n_members,
             "names": [str(name) for name in ensemble.names],
@@ -154,6 +165,24 @@ def _header(subject: Subject) -> Plain:
             "parameters": parameters_of(subject.pruner),
         },
     }
+
+
+def _name(ensemble: Ensemble) -> str:
+    """Return what was pruned, in words: the class of a model, or how many models or tables."""
+    if isinstance(ensemble, Predictions):
+        return f"Predictions of {counted(ensemble.n_members, 'member')}"
+    if isinstance(ensemble.model, (Mapping, list, tuple)):
+        return counted(ensemble.n_members, "model")
+    return type(ensemble.model).__name__
+
+
+def title_of(data: Plain) -> str:
+    """Return what was pruned, in words: the file, and what kind of model it has."""
+    name, source = data["ensemble"]["name"], data["ensemble"]["source"]
+    if source is None:
+        return str(name)
+    is_class = " " not in name
+    return f"{name} of {source}" if is_class else f"{source}, {name[:1].lower()}{name[1:]}"
 
 
 def _made() -> Plain:

@@ -4,6 +4,7 @@ import json
 
 from markupsafe import Markup
 
+from secateurs.report._data import title_of
 from secateurs.report._templates import document, notes_list, resource
 from secateurs.report.sections import SECTIONS, sections_for
 from secateurs.report.sections._section import Plain
@@ -35,12 +36,15 @@ def render(data: Plain) -> str:
     ]
     return document(
         "page.html",
-        f"{data['ensemble']['name']}, pruned",
+        f"{title_of(data)}, pruned by {data['chosen']['label']}",
         script="\n".join(map(resource, scripts())),
         style=resource("page.css"),
         data=data,
         notes=notes_list(data["notes"]),
-        sections=[(section, content) for section, content in drawn if content],
+        heading=title_of(data),
+        sections=[
+            (section.name, section.heading(data), content) for section, content in drawn if content
+        ],
         json=as_script(data),
     )
 
@@ -48,7 +52,7 @@ def render(data: Plain) -> str:
 def scripts() -> list[str]:
     """Return the names of the page's scripts, in the order they run."""
     drawings = [f"sections/{section.stem}.js" for section in SECTIONS if section.is_drawn]
-    return ["choose.js", "plots.js", "costs.js", *drawings, "page.js"]
+    return ["choose.js", "plots.js", "reading.js", "costs.js", "sorting.js", *drawings, "page.js"]
 
 
 def as_script(data: Plain) -> Markup:

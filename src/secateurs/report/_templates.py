@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from secateurs._text import NOTHING, signed
+from secateurs._text import NOTHING, counted, signed
 
 _FOLDERS = [("secateurs.report", "templates"), ("secateurs.report", "sections")]
 
@@ -35,7 +35,7 @@ def environment(package: str = "secateurs.report") -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"shown": shown, "signed": signed}
+    made.filters |= {"shown": shown, "signed": signed, "counted": counted, "titled": titled}
     return made
 
 
@@ -88,6 +88,12 @@ class Table:
         What the table is about.
     numeric : collection of int, optional
         Columns to align as numbers. By default, those without text.
+    keys : sequence of sequences, optional
+        Values of all cells by which readers can sort the rows. By default, they cannot.
+    sorted_by : tuple of (int, str), optional
+        The column that rows are sorted by, "ascending" or "descending".
+    marked : collection of int, optional
+        Rows to stand out.
 
     Examples
     --------
@@ -100,6 +106,9 @@ class Table:
     rows: Sequence[Sequence[Any]]
     caption: str | None = None
     numeric: Collection[int] | None = None
+    keys: Sequence[Sequence[Any]] | None = None
+    sorted_by: tuple[int, str] | None = None
+    marked: Collection[int] = ()
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.headings) for row in self.rows):
@@ -129,6 +138,16 @@ def shown(value: Any) -> str:
 def decimals(value: float | None, places: int) -> str:
     """Return a number with this many decimals, or a dash."""
     return NOTHING if value is None else f"{value:,.{places}f}"
+
+
+def titled(text: str) -> str:
+    """Return text with a capital letter at its start."""
+    return text[:1].upper() + text[1:]
+
+
+def with_error(value: float, error: float | None) -> str:
+    """Return a number, and after it how far off it may be."""
+    return f"{value:.4f}" if error is None else f"{value:.4f} ± {error:.4f}"
 
 
 def interval(low: float | None, high: float | None) -> str:

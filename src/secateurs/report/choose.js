@@ -105,6 +105,23 @@ function rightBySize(table, members) {
   });
 }
 
+/** Count rows that the vote gets right if members have weights; near ties go to the lowest class. */
+function rightByWeights(table, members, weights) {
+  const { votes, truth, nClasses } = table;
+  const nRows = truth.length;
+  let right = 0;
+  for (let row = 0; row < nRows; row++) {
+    const tally = new Float64Array(nClasses);
+    members.forEach((member, i) => {
+      const code = votes[member * nRows + row];
+      if (code < nClasses) tally[code] += weights[i];
+    });
+    const most = Math.max(...tally);
+    right += tally.findIndex((value) => value >= most - TIE) === truth[row];
+  }
+  return right;
+}
+
 /** Return the points [cost, accuracy] that no other one beats, the cheapest first. */
 function paretoFront(points) {
   const sorted = [...points].sort(([a, x], [b, y]) => a - b || y - x);

@@ -1,7 +1,6 @@
 "use strict";
-// Costs and accuracies of the sizes of a method, and the axes for them.
+// Costs and scores of the sizes of a method, and the axes for them.
 
-const percent = (value) => value.toFixed(3);
 const plainNumber = (value) => (value + 0).toLocaleString("en", { maximumSignificantDigits: 3 });
 const COSTS = { members: "members kept", bytes: "megabytes", ms: "milliseconds per row" };
 
@@ -33,22 +32,35 @@ function courseCosts(data, course, axis) {
   return course.sets.map((members) => costsBySize(data, members, axis).at(-1));
 }
 
-/** Return cost and accuracy on held-out rows for each size of a course. */
-function heldOutPoints(data, course, axis) {
-  const costs = courseCosts(data, course, axis);
-  return costs.map((cost, i) => [cost, course.held_out.right[i] / data.whole.n_rows]);
+/** Return cost and score on held-out rows for each size of a method. */
+function scorePoints(data, place, axis) {
+  const { sizes, values } = data.score_size.curves[place];
+  const costs = axis === "members" ? sizes : courseCosts(data, data.courses[place], axis);
+  return costs.map((cost, i) => [cost, values[i]]);
 }
 
-function costDomain(all) {
+/** Return a score with enough digits to tell two apart. */
+const scoreText = (value) => (Math.abs(value) < 10 ? value.toFixed(4)
+  : value.toLocaleString("en", { maximumSignificantDigits: 6 }));
+
+/** Return a text for a cost: "30 members", "1.04 megabytes". */
+const costTitle = (axis) => (cost) => (axis !== "members" ? `${plainNumber(cost)} ${COSTS[axis]}`
+  : counted(Math.round(cost), "member"));
+
+const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+/** Return the axis of costs that holds all points. */
+function costAxis(axis, all) {
   const costs = all.flat().map(([cost]) => cost).filter((cost) => cost > 0);
   const low = Math.min(...costs);
-  return [low, Math.max(...costs, low * 2)];
+  return { domain: [low, Math.max(...costs, low * 1.5)], log: true, whole: axis === "members",
+    label: COSTS[axis], format: plainNumber };
 }
 
-/** Leave out the low accuracies of the smallest sets, which would flatten all the rest. */
-function accuracyDomain(all, from, also) {
-  const values = all.flat().filter(([cost]) => cost >= from).map(([, accuracy]) => accuracy);
-  return sharesAround([...values, ...also]);
+/** Return the axis of scores that holds all values. */
+function scoreAxis({ score }, values) {
+  const domain = score.name.includes("accuracy") ? sharesAround(values) : around(values);
+  return { domain, label: score.label };
 }
 
 function sharesAround(values) {
@@ -56,6 +68,5 @@ function sharesAround(values) {
   return [Math.max(0, low), Math.min(1, high)];
 }
 
-function costAxis(axis, domain) {
-  return { domain, log: true, whole: axis === "members", label: COSTS[axis], format: plainNumber };
-}
+/** Return the points from a cost on. */
+const fromOn = (points, least) => points.filter(([cost]) => cost >= least * (1 - 1e-9));

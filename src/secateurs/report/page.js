@@ -16,21 +16,28 @@ async function readAll(data) {
   return { matrix, courses: new Courses(data, { distances: matrix, relevance, choosing, testing }) };
 }
 
+/** Return the methods that are not drawn at first. */
+function hiddenAtFirst({ score_size: { curves, shown } }) {
+  return new Set(curves.map((_, place) => place).filter((place) => !shown.includes(place)));
+}
+
 async function main() {
   const data = JSON.parse(byId("data").textContent);
   const isLabels = data.ensemble.predicts !== "numbers";
   const { matrix, courses } = isLabels ? await readAll(data) : {};
-  const page = { data, matrix, axis: "members", hidden: new Set(), get width() { return plotWidth(); } };
+  const page = { data, matrix, axis: "members", hidden: hiddenAtFirst(data),
+    allSizes: false, showsChoosing: false, get width() { return plotWidth(); } };
   const draw = (...ids) => {
     for (const id of ids) if (byId(id)) byId(id).replaceChildren(...drawings[id](page));
   };
   const drawAll = () => draw(...Object.keys(drawings));
   for (const figure of document.querySelectorAll("figure.drawn")) figure.hidden = false;
-  byId("legend").replaceChildren(...drawLegend(page, () => draw("plot-curve", "plot-score")));
+  document.querySelectorAll("table.sortable").forEach(makeSortable);
+  byId("legend").replaceChildren(...drawLegend(page, () => draw("plot-score")));
   drawAll();
   const whatIf = isLabels && new WhatIf(data, courses, (cost) => {
     page.axis = cost;
-    draw("plot-curve");
+    draw("plot-score");
   });
   let { width } = page;
   new ResizeObserver(() => {

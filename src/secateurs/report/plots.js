@@ -28,10 +28,12 @@ function frame({ width, height, x, y, label }) {
     "aria-label": label });
   const xScale = scale(x, MARGIN.left, right);
   const yScale = scale(y, bottom, MARGIN.top);
-  for (const tick of ticksOf(y, Math.max(3, Math.floor(height / 60)))) {
+  const levels = ticksOf(y, Math.max(3, Math.floor(height / 60)));
+  const format = y.format ?? tickFormat(levels);
+  for (const tick of levels) {
     const at = yScale(tick);
     root.append(svg("line", { class: "grid", x1: MARGIN.left, x2: right, y1: at, y2: at }));
-    root.append(svg("text", { class: "tick end", x: MARGIN.left - 8, y: at + 4 }, y.format(tick)));
+    root.append(svg("text", { class: "tick end", x: MARGIN.left - 8, y: at + 4 }, format(tick)));
   }
   for (const tick of ticksOf(x, Math.max(3, Math.floor(width / 90)))) {
     const at = xScale(tick);
@@ -48,7 +50,16 @@ function frame({ width, height, x, y, label }) {
   root.append(svg("clipPath", { id: clip }, svg("rect", area)));
   const layer = svg("g", { "clip-path": `url(#${clip})` });
   root.append(layer);
-  return { root, layer, x: xScale, y: yScale, left: MARGIN.left, right, top: MARGIN.top, bottom };
+  return { root, layer, width, height, x: xScale, y: yScale, left: MARGIN.left, right,
+    top: MARGIN.top, bottom };
+}
+
+/** Return a format with as many decimals as ticks need to differ. */
+function tickFormat(ticks) {
+  const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : 0.01;
+  const places = Math.min(8, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+  return (value) => (value + 0).toLocaleString("en",
+    { minimumFractionDigits: places, maximumFractionDigits: places });
 }
 
 function scale({ domain: [low, high], log }, start, end) {

@@ -5,9 +5,8 @@ from importlib import import_module
 from secateurs.report.sections._section import Section
 
 _STEMS = (  # in the order of the page
-    *("before_after", "what_if", "accuracy_size", "score_size", "leaderboard", "kappa_error"),
-    *("error_correlation", "distances", "steps", "weights", "confusion", "losses", "residuals"),
-    "reproduce",
+    *("score_size", "before_after", "what_if", "leaderboard", "kappa_error", "error_correlation"),
+    *("distances", "steps", "weights", "confusion", "losses", "residuals", "reproduce"),
 )
 SECTIONS: tuple[Section, ...] = tuple(
     import_module(f"{__name__}._{stem}").SECTION for stem in _STEMS

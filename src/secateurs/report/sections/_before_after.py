@@ -1,12 +1,14 @@
 """Before and after: figures of all members and of the kept ones."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from scipy.stats import binomtest
 
 from secateurs._labels import Array
-from secateurs._text import NOTHING, signed
+from secateurs._text import NOTHING, counted, signed
 from secateurs.evaluation._before_after import Figure
 from secateurs.report._schema import Maybe
 from secateurs.report._templates import Table, decimals, interval
@@ -136,16 +138,23 @@ def view(data: Plain) -> Plain:
 
 
 def _table(lines: Sequence[Plain]) -> Table:
-    rows: list[list[str]] = []
+    rows: list[list[Any]] = []
     for line in lines:
         name: str = line["figure"]
         figures = [_figure(name, line[column]) for column in ("before", "after")]
         label = _LABELS.get(name, name)
-        rows.append([label, *figures, _change(line), interval(line["low"], line["high"])])
+        rows.append([label, *figures, _with_interval(_change(line), line)])
         if line["timings"] is not None:
             rows.append(_spread_of_timings(line["timings"]))
-    headings = ["", "all members", "kept", "change", "95 % interval"]
-    return Table(headings, rows, numeric=range(1, 5))
+    change = Markup('change<span class="beside">95 % interval</span>')
+    headings = ["", "all members", "kept", change]
+    return Table(headings, rows, numeric=range(1, 4))
+
+
+def _with_interval(change: str, line: Plain) -> Markup:
+    """Return a change with its interval beside it; below it on a small screen."""
+    beside = interval(line["low"], line["high"])
+    return Markup('{}<span class="beside">{}</span>').format(change, beside)
 
 
 def _figure(name: str, value: float | None) -> str:
@@ -170,7 +179,7 @@ def _spread_of_timings(timings: Plain) -> list[str]:
         low, high = timings[column]["low"], timings[column]["high"]
         places = 3 if high < 1 else 2 if high < 100 else 1
         spread.append(f"{decimals(low, places)}–{decimals(high, places)}")
-    return [f"5–95 % of {len(timings['before']['all']):,} timings", *spread, "", ""]
+    return [f"5–95 % of {counted(len(timings['before']['all']), 'timing')}", *spread, ""]
 
 
 SECTION = Section("before-after", "Before and after", _SHAPE, facts, view, predicts=None)

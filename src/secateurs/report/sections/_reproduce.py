@@ -1,48 +1,56 @@
 """Reproduce: the commands, parameters and versions that make the same choice again."""
 
-import inspect
 import shlex
 
-from secateurs._methods import short_name
-from secateurs.pruners import BasePruner
+from secateurs.report._commands import (
+    arguments_of,
+    call_of,
+    diversity_weight,
+    named_in_commands,
+    options_of,
+    seed_of,
+)
 from secateurs.report._schema import Maybe
 from secateurs.report._templates import Table
-from secateurs.report.sections._accuracy_size import diversity_weight
 from secateurs.report.sections._section import Plain, Section, Subject
 
-_SHAPE = {"command": str, "shell": Maybe(str), "python": str, "seed": None}
+_SHAPE = {"command": Maybe(str), "shell": Maybe(str), "python": str, "seed": None}
+_SHAPE |= {"call": str, "arguments": str}
+_BY_COST = ("--cost", "--max-cost")  # instead of a number of members
 
 
 def facts(subject: Subject) -> Plain:
     """Return the commands that make the same choice: of a shell, if there are any, and of Python.
 
-    ``command`` is the beginning that the page completes for other choices.
+    ``command`` is the beginning that the page completes for other choices, ``call`` and
+    ``arguments`` are beginning and end of that of Python.
     """
     pruner, usual = subject.pruner, ("secateurs", "prune", "MODEL", "DATA", "--target", "COLUMN")
-    command, shell = shlex.join(subject.command or usual), None
-    method, weight = short_name(pruner), diversity_weight(pruner)
-    if method is not None:
-        shell = f"{command} --pruner {method} --keep {len(subject.kept)}"
-        shell += "" if weight is None else f" --diversity-weight {weight:g}"
+    given, options = list(subject.command or usual), options_of(subject.problem)
+    by_cost = []
+    for name in (name for name in _BY_COST if name in given):
+        place = given.index(name)
+        by_cost += given[place : place + 2]
+        del given[place : place + 2]
+    command = None if options is None else [*given, *options]
+    shell, method, weight = None, named_in_commands(pruner), diversity_weight(pruner)
+    if method is not None and command is not None:
+        words = [*command, "--pruner", method, *(by_cost or ["--keep", str(len(subject.kept))])]
+        words += [] if weight is None else ["--diversity-weight", f"{weight:g}"]
+        words += [] if seed_of(pruner) is None else ["--random-state", str(seed_of(pruner))]
+        shell = shlex.join(words)
+    rows = "predictions, None" if subject.problem.is_predictions else "ensemble, X"
+    call, arguments = f"secateurs.prune({rows}, y, ", arguments_of(subject.problem)
     return {
         "reproduce": {
-            "command": command,
+            "command": command and shlex.join(command),
             "shell": shell,
-            "python": f"secateurs.prune(ensemble, X, y, {call_of(pruner)})",
+            "python": f"{call}{call_of(pruner)}{arguments})",
+            "call": call,
+            "arguments": arguments,
             "seed": pruner._seed,  # drawn where none was given, and not shown
         }
     }
-
-
-def call_of(pruner: BasePruner) -> str:
-    """Return the code that makes a pruner."""
-    usual = inspect.signature(type(pruner)).parameters
-    named = [
-        f"{name}={call_of(value) if isinstance(value, BasePruner) else repr(value)}"
-        for name, value in pruner.get_params(deep=False).items()
-        if repr(value) != repr(usual[name].default)
-    ]
-    return f"{type(pruner).__name__}({', '.join(named)})"
 
 
 def view(data: Plain) -> Table:

@@ -1,24 +1,34 @@
-"""Score against size, of numbers: every method at every size, on held-out rows."""
+"""Score against size: every method at every size, on held-out rows."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from secateurs._labels import Array
+from secateurs._methods import floors, short_name
+from secateurs.evaluation._curves import SizeCurve, score
+from secateurs.evaluation._score_curve import score_curve
 from secateurs.report._schema import Maybe
-from secateurs.report._templates import Table, decimals
-from secateurs.report.sections._accuracy_size import some_sizes
+from secateurs.report._templates import Table, decimals, titled
 from secateurs.report.sections._section import Plain, Section, Subject
 
+_MOST_SIZES = 24  # rows of the table
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 680, 320, 56, 12, 12, 44  # of the drawing
+
 _CURVE: Plain = {"label": str, "sizes": [int], "values": [float], "half_width": [Maybe(float)]}
-_SHAPE: Plain = {"whole": float, "curves": [_CURVE | {"is_nested": bool}]}
+_CHOOSING: Plain = {"values": [float], "counts_labels": bool}
+_SHAPE: Plain = {"whole": float, "curves": [_CURVE | {"is_nested": bool}], "shown": [int]}
+_SHAPE |= {"choosing": Maybe(_CHOOSING)}
 
 
 def facts(subject: Subject) -> Plain:
     """Return the score of all members, and of every method at every size, as people know it."""
     scoring, curves = subject.problem.scoring, subject.evaluation.curves
-    whole = subject.curve.scored.whole_value
     return {
         "score_size": {
-            "whole": scoring.shown(whole),
+            "whole": scoring.shown(subject.curve.scored.whole_value),
             "curves": [
                 {
                     "label": label,
@@ -29,6 +39,8 @@ def facts(subject: Subject) -> Plain:
                 }
                 for label, curve in curves.items()
             ],
+            "choosing": _on_rows_chosen_on(subject),
+            "shown": _shown(list(curves.values()), list(curves).index(subject.name), subject.keep),
         }
     }
 
@@ -37,32 +49,140 @@ def _known(values: Array) -> list[float | None]:
     return [value if np.isfinite(value) else None for value in values.tolist()]
 
 
+def _shown(curves: Sequence[SizeCurve], chosen: int, keep: int) -> list[int]:
+    """Return the lines to draw at first: the choice, its closest rival, and random members."""
+
+    def method(place: int) -> str | None:
+        return short_name(curves[place].selection.pruner)
+
+    def at_keep(place: int) -> float:
+        return float(curves[place].scored.values[curves[place].selection.place(keep)])
+
+    others = [
+        place
+        for place, curve in enumerate(curves)
+        if place != chosen and curve.selection.order is not None and keep in curve.selection.sizes
+    ]
+    rivals = [place for place in others if method(place) not in floors()]
+    random = [place for place in others if method(place) == "random"]
+    return [chosen, *sorted(rivals, key=at_keep)[-1:], *random[:1]]
+
+
+def _on_rows_chosen_on(subject: Subject) -> Plain | None:
+    """Return the chosen method's score on the rows chosen on, by the same vote where it is known.
+
+    Where only labels are known of them, labels are counted; another score is not known then.
+    """
+    problem, selection = subject.problem, subject.curve.selection
+    groups, inside = selection.groups, selection.group_weights
+    if problem.counts_rows and not problem.is_regression:
+        rows, right = subject.split.choosing, np.zeros(len(groups), dtype=np.int64)
+        for ballots in rows.ballots():
+            right += score(ballots, groups, True, weights=inside)[0].right
+        differs = rows.counts_labels and not subject.split.judged_on.counts_labels
+        return {"values": right / problem.votes.n_samples, "counts_labels": differs}
+    if problem.is_soft and not problem.knows_scores:
+        return None
+    weights = problem.ensemble.weights, problem.sample_weight
+    outputs, scoring = problem.outputs_scored(), problem.scoring
+    found = score_curve(outputs, groups, scoring, *weights, group_weights=inside)
+    values = [scoring.shown(value) for value in found.values.tolist()]
+    return {"values": values, "counts_labels": False}
+
+
 def view(data: Plain) -> Plain:
-    """Return the score by size as a table."""
-    own, score = data["score_size"], data["score"]["label"]
-    curves = own["curves"]
-    rows = [
-        [size, *(_at(curve, size) for curve in curves)]
+    """Return the table, the curve for browsers that run no scripts, and words."""
+    label = data["score"]["label"]
+    vote = data["ensemble"]["vote"]
+    by_labels = data["rows"]["counts_labels"] or data["ensemble"]["predicts"] == "numbers"
+    return {
+        "table": _table(data),
+        "curve": curve(data),
+        "score": label,
+        "better": data["score"]["larger_is_better"],
+        "vote": "" if by_labels else f", adding up {vote}",
+        "notes": data["method_notes"] if data["leaderboard"] is None else [],
+    }
+
+
+def _table(data: Plain) -> Table:
+    own, label = data["score_size"], data["score"]["label"]
+    curves, choosing = own["curves"], own["choosing"]
+    chosen = curves[data["chosen"]["course"]]
+    columns = [(curve["label"], curve["sizes"], curve["values"]) for curve in curves]
+    if choosing is not None:
+        name = f"{chosen['label']}, rows chosen on{', by labels' * choosing['counts_labels']}"
+        columns.append((name, chosen["sizes"], choosing["values"]))
+    rows: list[list[Any]] = [
+        [size, *(_at(sizes, values, size) for _, sizes, values in columns)]
         for size in some_sizes(curves, data["chosen"]["keep"])
     ]
-    rows.append([data["ensemble"]["n_members"], *[f"{own['whole']:.4f}"] * len(curves)])
-    headings = ["members", *(curve["label"] for curve in curves)]
-    caption = f"{score[0].upper()}{score[1:]} on held-out rows; in the last line, of all members."
-    table = Table(headings, rows, caption, numeric=range(len(headings)))
-    return {"table": table, "score": score, "better": data["score"]["larger_is_better"]}
+    headings = ["members", *(name for name, _, _ in columns)]
+    whole = f"{own['whole']:.4f}"
+    caption = f"{titled(label)} on held-out rows; with all members {whole}."
+    return Table(headings, rows, caption, numeric=range(len(headings)))
 
 
-def _at(curve: Plain, size: int) -> str:
-    sizes = curve["sizes"]
-    return decimals(curve["values"][sizes.index(size)], 4) if size in sizes else ""
+def _at(sizes: Sequence[int], values: Sequence[float], size: int) -> str:
+    return decimals(values[sizes.index(size)], 4) if size in sizes else ""
+
+
+def some_sizes(curves: Sequence[Plain], keep: int) -> list[int]:
+    """Return sizes for the table: those of all methods, thinned out evenly on a log scale."""
+    sizes = sorted({size for curve in curves for size in curve["sizes"]})
+    if len(sizes) <= _MOST_SIZES:
+        return sizes
+    ratio = (len(sizes) - 1) ** (1 / (_MOST_SIZES - 1))
+    places = {min(len(sizes) - 1, round(ratio**step) - 1) for step in range(_MOST_SIZES)}
+    return sorted({sizes[place] for place in places} | {keep, sizes[-1]})
+
+
+def curve(data: Plain) -> Plain:
+    """Return where to draw the method that pruned: held-out rows, and rows chosen on.
+
+    Sizes below a third of the one kept are left out: their low scores would flatten the rest.
+    """
+    own, keep = data["score_size"], data["chosen"]["keep"]
+    main, whole = own["curves"][data["chosen"]["course"]], own["whole"]
+    drawn = [place for place, size in enumerate(main["sizes"]) if size >= keep / 3] or [0]
+    sizes = [main["sizes"][place] for place in drawn]
+    held_out = [main["values"][place] for place in drawn]
+    choosing = [] if own["choosing"] is None else [own["choosing"]["values"][p] for p in drawn]
+    low, high = min(*held_out, *choosing, whole), max(*held_out, *choosing, whole)
+    ends = math.log(max(1, sizes[0])), math.log(max(2, *sizes))
+    x = _scale(*ends, _LEFT, _WIDTH - _RIGHT)
+    y = _scale(low, high, _HEIGHT - _BOTTOM, _TOP)
+
+    def points(values: Sequence[float]) -> str:
+        pairs = zip(sizes, values, strict=True) if values else ()
+        return " ".join(f"{x(math.log(size)):.1f},{y(value):.1f}" for size, value in pairs)
+
+    ticks = [n * 10**power for power in range(7) for n in (1, 2, 5)]
+    levels = [low + (high - low) * part / 4 for part in range(5)]
+    at_keep = dict(zip(sizes, held_out, strict=True)).get(keep, whole)
+    return {
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "left": _LEFT,
+        "right": _WIDTH - _RIGHT,
+        "bottom": _HEIGHT - _BOTTOM,
+        "label": f"{data['score']['label']} by members kept, {main['label']}",
+        "whole": y(whole),
+        "choosing": points(choosing),
+        "held_out": points(held_out),
+        "dot": (x(math.log(keep)), y(at_keep)),
+        "x_ticks": [(x(math.log(n)), f"{n:,}") for n in ticks if sizes[0] <= n <= max(sizes)],
+        "y_ticks": [(y(level), f"{level:.3f}") for level in levels],
+    }
+
+
+def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    span = high - low or 1.0
+    return lambda value: start + (end - start) * (value - low) / span
 
 
 SECTION = Section(
-    "score-size",
-    "Score against size",
-    {"score_size": _SHAPE},
-    facts,
-    view,
+    *("score-size", "{Score} against size", {"score_size": _SHAPE}, facts, view),
     is_drawn=True,
-    predicts="numbers",
+    predicts=None,
 )

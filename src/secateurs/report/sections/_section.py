@@ -18,7 +18,7 @@ from secateurs.evaluation._curves import whole_vote
 from secateurs.evaluation._diagnostics import MOST_LIVE
 from secateurs.evaluation._latency import Latency
 from secateurs.pruners import COMEP
-from secateurs.report._templates import Table, environment
+from secateurs.report._templates import Table, environment, titled
 
 Plain = dict[str, Any]
 
@@ -87,7 +87,7 @@ class Section:
         Its address in the page, and the name of its files: ``kappa-error`` has the template
         ``kappa_error.html`` and the drawing ``kappa_error.js``.
     title : str
-        Its heading.
+        Its heading; ``{Score}`` in it stands for the score that matters.
     shape : mapping of str to shape
         The fields of the data that are its own; see `secateurs.report._schema`.
     facts : callable(subject) -> dict
@@ -113,6 +113,10 @@ class Section:
     def stem(self) -> str:
         """The name of its files."""
         return self.name.replace("-", "_")
+
+    def heading(self, data: Plain) -> str:
+        """Return its heading for this data."""
+        return self.title.replace("{Score}", titled(data["score"]["label"]))
 
     def html(self, data: Plain) -> Markup:
         """Return the section without its heading; empty if there is nothing to show."""

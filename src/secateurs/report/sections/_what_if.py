@@ -1,4 +1,7 @@
-"""What if?: another method, size or weight, worked out in the page."""
+"""What if?: another method, size or weight, worked out in the page.
+
+The page has what every method chooses at every size, and counts votes again.
+"""
 
 import pickle
 from collections.abc import Sequence
@@ -8,10 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs._labels import Array
+from secateurs.evaluation._alternatives import is_live, weight_grid, weight_of
 from secateurs.evaluation._budget import n_bytes
+from secateurs.evaluation._curves import SizeCurve
+from secateurs.evaluation._diagnostics import right_by_size
 from secateurs.outputs._folds import shuffled_by_class
 from secateurs.outputs._votes import Votes
+from secateurs.pruners import COMEP, BasePruner
 from secateurs.report import _base64
+from secateurs.report._commands import call_of, diversity_weight, named_in_commands, seed_of
 from secateurs.report._schema import Maybe
 from secateurs.report.sections._section import Plain, Section, Subject
 
@@ -19,19 +27,65 @@ MOST_LABELS = 1_000_000  # votes that go into a page, on rows chosen on and test
 
 _COSTS = {"bytes": Maybe({"base": float, "each": [float]}), "ms": Maybe([[float]])}
 _VOTES = {"n_rows": int, "n_all": int, "truth": [int], "votes": _base64.SHAPE}
+_WHOLE = dict.fromkeys(("choosing", "held_out", "held_out_labels", "n_rows"), int)
+_COURSE: Plain = {"label": str, "method": Maybe(str), "weight": Maybe(float), "live": bool}
+_COURSE |= {"sizes": [int], "order": Maybe([int]), "sets": Maybe([[int]]), "choosing": [int]}
+_COURSE |= {"held_out": {"right": [int], "lost": [int], "won": [int]}, "held_out_labels": [int]}
+_COURSE |= {"weights": Maybe([Maybe([float])]), "seed": Maybe(int), "call": str}
 _SHAPE = {"costs": _COSTS, "choosing": _VOTES, "testing": Maybe(_VOTES)}
+_SHAPE |= {"whole": _WHOLE, "courses": [_COURSE]}
 
 
 def facts(subject: Subject) -> Plain:
-    """Return what members cost, and their votes."""
+    """Return what members cost, their votes, and every method at every size."""
     problem, classes = subject.problem, subject.classes
+    own, labels = subject.curve.own, subject.curve.labels
     most = MOST_LABELS // (2 if problem.has_test else 1)
     tested = votes_on(problem.test_votes, classes, most) if problem.has_test else None
     return {
         "costs": _costs(subject),
         "choosing": votes_on(problem.votes, classes, most),
         "testing": tested,
+        "whole": {
+            "choosing": int(subject.votes.is_right().sum()),
+            "held_out": own.whole,
+            "held_out_labels": labels.whole,
+            "n_rows": own.n_rows,
+        },
+        "courses": [
+            _course(label, one, subject.votes, subject.live)
+            for label, one in subject.evaluation.curves.items()
+        ],
     }
+
+
+def _course(label: str, curve: SizeCurve, choosing: Votes, live: COMEP | None) -> Plain:
+    """Return what a method chooses at each size, and how that does."""
+    chosen, pruner, own = curve.selection, curve.selection.pruner, curve.own
+    weights, groups = chosen.group_weights, chosen.groups
+    return {
+        "label": label,
+        "method": named_in_commands(pruner),
+        "seed": seed_of(pruner),
+        "call": call_of(pruner, "{keep}"),
+        "weight": diversity_weight(pruner),
+        "sizes": chosen.sizes.tolist(),
+        "order": chosen.order,
+        "sets": None if chosen.order is not None else groups,
+        "weights": [weights.get(place) for place in range(len(groups))] if weights else None,
+        "choosing": right_by_size(choosing, groups, weights).tolist(),
+        "held_out": {name: getattr(own, name).tolist() for name in ("right", "lost", "won")},
+        "held_out_labels": curve.labels.right.tolist(),
+        "live": live is not None and _is_followed(pruner, live),
+    }
+
+
+def _is_followed(pruner: BasePruner, live: COMEP) -> bool:
+    """Return whether a method is the COMEP that the page runs, up to a weight of the grid."""
+    if not (isinstance(pruner, COMEP) and is_live(pruner) and pruner.start == live.start):
+        return False
+    chance = pruner.random_state == live.random_state or live.start != "random"
+    return chance and weight_of(pruner) in weight_grid(weight_of(live))
 
 
 def _costs(subject: Subject) -> Plain:
@@ -81,9 +135,11 @@ def sample_rows(truth: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
 
 
 def view(data: Plain) -> Plain:
-    """Return whether votes are counted on a sample of the rows, and on which."""
+    """Return words: the score, and whether votes are counted on a sample of the rows."""
     some = [own for own in (data["choosing"], data["testing"]) if own is not None]
     return {
+        "score": data["score"]["label"],
+        "by_labels": data["rows"]["counts_labels"],
         "is_sampled": any(own["n_rows"] != own["n_all"] for own in some),
         "sample": " and ".join(f"{own['n_rows']:,} of {own['n_all']:,}" for own in some),
     }

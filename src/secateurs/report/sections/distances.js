@@ -22,15 +22,27 @@ function drawDistances({ data, matrix }) {
   const colours = [0, 0.25, 0.5, 0.75, 1].map((v) => `rgb(${cividis(v).join(" ")})`).join(",");
   const bar = html("i", {});
   bar.style.background = `linear-gradient(90deg,${colours})`;
-  const reading = html("span", { class: "note" });
-  canvas.addEventListener("pointermove", (event) => {
-    const box = canvas.getBoundingClientRect();
-    const [row, column] = [(event.clientY - box.top) / box.height,
-      (event.clientX - box.left) / box.width].map((part) =>
-      order[Math.min(n - 1, Math.max(0, Math.floor(part * n)))]);
+  const reading = html("span", { class: "note", role: "status" });
+  const cell = [0, 0];
+  const read = (down, across) => {
+    [down, across].forEach((at, i) => { cell[i] = Math.min(n - 1, Math.max(0, at)); });
+    const [row, column] = cell.map((at) => order[at]);
     const value = Math.max(0, matrix[row * n + column]);
     const names = [row, column].map((place) => data.ensemble.names[members[place]]);
-    reading.textContent = row === column ? "" : `${names.join(" and ")}: ${value.toFixed(4)}`;
+    reading.textContent = row === column ? names[0] : `${names.join(" and ")}: ${value.toFixed(4)}`;
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    const box = canvas.getBoundingClientRect();
+    read(Math.floor(((event.clientY - box.top) / box.height) * n),
+      Math.floor(((event.clientX - box.left) / box.width) * n));
+  });
+  canvas.setAttribute("tabindex", "0");
+  canvas.addEventListener("focus", () => canvas.matches(":focus-visible") && read(...cell));
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    read(cell[0] + step[0], cell[1] + step[1]);
   });
   return [html("div", { class: "heat" }, ticks(true), ticks(false), canvas),
     html("div", { class: "scale" }, `≤ ${low.toFixed(2)}`, bar, `≥ ${high.toFixed(2)}`, reading)];

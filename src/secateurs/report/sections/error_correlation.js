@@ -12,5 +12,8 @@ drawings["plot-correlation"] = ({ data, width }) => {
     label: "Correlation and size of errors of pairs of members" });
   points(plot, others, "grey");
   points(plot, kept, "c0");
-  return [plot.root];
+  return [plot.root, readPoints(plot, [
+    { label: "pair of members", points: others, style: "c6" },
+    { label: "pair of kept members", points: kept, style: "c0" },
+  ], { x: ["correlation", (v) => v.toFixed(3)], y: ["error", plainNumber] })];
 };

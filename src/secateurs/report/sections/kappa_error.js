@@ -12,5 +12,9 @@ drawings["plot-kappa"] = ({ data, width }) => {
   points(plot, others, "grey");
   points(plot, kept, "c0");
   line(plot, front, "front");
-  return [plot.root];
+  const text = (value) => value.toFixed(3);
+  return [plot.root, readPoints(plot, [
+    { label: "pair of members", points: others, style: "c6" },
+    { label: "pair of kept members", points: kept, style: "c0" },
+  ], { x: ["κ", text], y: ["mean error", text] })];
 };

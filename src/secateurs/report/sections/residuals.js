@@ -11,5 +11,8 @@ drawings["plot-residuals"] = ({ data, width }) => {
   points(plot, rows.map(([truth, whole]) => [truth, whole]), "grey");
   points(plot, rows.map(([truth, , kept]) => [truth, kept]), "c0");
   line(plot, [[domain[0], domain[0]], [domain[1], domain[1]]], "front");
-  return [plot.root];
+  return [plot.root, readPoints(plot, [
+    { label: "all members", points: rows.map(([truth, whole]) => [truth, whole]), style: "c6" },
+    { label: "kept members", points: rows.map(([truth, , kept]) => [truth, kept]), style: "c0" },
+  ], { x: ["true", plainNumber], y: ["predicted", plainNumber] })];
 };

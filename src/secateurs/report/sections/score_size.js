@@ -1,28 +1,143 @@
 "use strict";
-// Score against size, of numbers: a line for each method.
+// Score against size: a line for each method, and a legend that hides and shows them.
 
-drawings["plot-score"] = ({ data, width, hidden }) => {
-  const { whole, curves } = data.score_size;
-  const { keep, course: chosen } = data.chosen;
-  const all = curves.map(({ sizes, values }) => sizes.map((size, i) => [size, values[i]]));
-  const shown = all.flat().filter(([size]) => size >= keep / 3).map(([, value]) => value);
-  const plot = frame({ width, height: Math.min(420, 200 + width * 0.3),
-    x: costAxis("members", costDomain(all)),
-    y: { domain: around([...shown, whole]), label: data.score.label, format: plainNumber },
+/** Return colour and dashes: the choice and its rival are solid, random members grey. */
+function styleOf(place, { shown }) {
+  if (shown.includes(place)) {
+    return [["c0 strong", ""], ["c1", ""], ["c6", "2 3"]][shown.indexOf(place)];
+  }
+  const other = place - shown.filter((one) => one < place).length;
+  return [`c${2 + (other % 4)}`, DASHES[(1 + other + Math.floor(other / 4)) % DASHES.length]];
+}
+
+/** Return the cost that the axis starts at: a third of the choice, or the least of single points. */
+function leastCost(page, shown, all) {
+  const { data, allSizes } = page;
+  const { curves } = data.score_size;
+  if (allSizes) return 0;
+  const { course, keep } = data.chosen;
+  const own = all[course][curves[course].sizes.indexOf(keep)] ?? all[course][0];
+  const single = shown.filter((place) => !curves[place].is_nested).flatMap((place) => all[place]);
+  return Math.min(own[0] / 3, ...single.map(([cost]) => cost));
+}
+
+function drawScores(page) {
+  const { data, width, axis, hidden } = page;
+  const { curves, whole, choosing } = data.score_size;
+  const { chosen } = data;
+  const main = curves[chosen.course];
+  const places = curves.map((_, place) => place);
+  const shown = places.filter((place) => !hidden.has(place));
+  const everything = places.map((place) => scorePoints(data, place, axis));
+  const least = leastCost(page, shown, everything);
+  const all = everything.map((points) => fromOn(points, least));
+  page.isCut = shown.some((place) => all[place].length < everything[place].length);
+  const isMain = !hidden.has(chosen.course);
+  const own = everything[chosen.course];
+  const half = main.half_width;
+  const wide = isMain ? own.flatMap(([x, y], i) => (half[i] === null || x < least ? []
+    : [[x, y - half[i], y + half[i]]])) : [];
+  const before = isMain && choosing && page.showsChoosing
+    ? fromOn(own.map(([x], i) => [x, choosing.values[i]]), least) : [];
+  const drawn = [...shown.map((place) => all[place]), before];
+  const plot = frame({ width, height: Math.min(420, 210 + width * 0.27),
+    x: costAxis(axis, drawn.flat().length ? drawn : [own]),
+    y: scoreAxis(data, [...drawn.flat().map(([, y]) => y), whole, ...wide.flatMap(([, ...y]) => y)]),
     label: `${data.score.label} on held-out rows against size, one line per method` });
-  level(plot, whole, "level", "all members");
-  const last = curves.map((_, place) => place).sort((a) => (a === chosen ? 1 : -1));
-  for (const place of last.filter((one) => !hidden.has(one))) {
-    const [style, dash] = styleOf(place, chosen);
-    if (all[place].length > 1) line(plot, all[place], style, dash);
-    if (!curves[place].is_nested) points(plot, all[place], `${style} solid`);
+  level(plot, whole, "level", `all ${data.ensemble.n_members.toLocaleString("en")} members`);
+  if (wide.length > 1) {
+    band(plot, wide.map(([x, y]) => [x, y]), wide.map(([x, , y]) => [x, y]), "c0");
+  } else if (wide.length) line(plot, [wide[0].slice(0, 2), [wide[0][0], wide[0][2]]], "c0");
+  if (before.length > 1) line(plot, before, "c0", "6 4");
+  const last = [...shown].sort((a) => (a === chosen.course ? 1 : -1));
+  for (const place of last) {
+    const [style, dash] = styleOf(place, data.score_size);
+    if (all[place].length > 1 && curves[place].is_nested) line(plot, all[place], style, dash);
+    else points(plot, all[place], `${style} solid`);
   }
-  const at = curves[chosen].sizes.indexOf(keep);
-  if (!hidden.has(chosen) && at >= 0) {
-    const [, value] = all[chosen][at];
-    const half = curves[chosen].half_width[at];
-    if (half !== null) line(plot, [[keep, value - half], [keep, value + half]], "c0");
-    dot(plot, keep, value, "c0");
+  const at = own[main.sizes.indexOf(chosen.keep)];
+  if (isMain && at) {
+    upright(plot, at[0], "upright c0");
+    dot(plot, ...at, "c0");
   }
-  return [plot.root];
-};
+  const series = [...last].reverse().map((place) => ({ label: curves[place].label, points: all[place],
+    style: styleOf(place, data.score_size)[0] }));
+  if (before.length) series.push({ label: choosingLabel(data), points: before, style: "c0" });
+  const readings = series.filter((one) => one.points.length);
+  if (!readings.length) return [plot.root];
+  return [plot.root, readLines(plot, readings, { title: costTitle(axis), text: scoreText,
+    start: at && at[0] })];
+}
+
+function sample(style, dash, isLine) {
+  const shape = isLine ? svg("path", { class: `line ${style}`, d: "M0 6H26" })
+    : svg("circle", { class: `dot ${style}`, cx: 13, cy: 6, r: 5 });
+  if (dash && isLine) shape.setAttribute("stroke-dasharray", dash);
+  return svg("svg", { width: 26, height: 12, "aria-hidden": "true" }, shape);
+}
+
+/** Draw the legend: a few methods, the others behind a button. */
+function drawLegend(page, redraw) {
+  const { data, hidden } = page;
+  const { curves, shown } = data.score_size;
+  const toggles = curves.map((curve, place) => {
+    const button = html("button", { type: "button" },
+      sample(...styleOf(place, data.score_size), curve.is_nested), html("span", {}, curve.label));
+    button.addEventListener("click", () => {
+      if (!hidden.delete(place)) hidden.add(place);
+      update();
+    });
+    return button;
+  });
+  const others = curves.map((_, place) => place).filter((place) => !shown.includes(place));
+  const more = html("button", { type: "button", class: "more", "aria-expanded": "false" });
+  const everyOne = html("button", { type: "button", class: "more" });
+  const start = html("button", { type: "button", class: "more" });
+  const before = html("button", { type: "button", id: "show-choosing" }, sample("c0", "6 4", true),
+    html("span", {}, choosingLabel(data)));
+  before.addEventListener("click", () => {
+    page.showsChoosing = !page.showsChoosing;
+    update();
+  });
+  before.hidden = !choosingLabel(data);
+  const update = () => {
+    toggles.forEach((button, place) =>
+      button.setAttribute("aria-pressed", String(!hidden.has(place))));
+    before.setAttribute("aria-pressed", String(page.showsChoosing));
+    const open = more.getAttribute("aria-expanded") === "true";
+    for (const place of others) toggles[place].hidden = !open && hidden.has(place);
+    more.textContent = open ? "Fewer" : `Show ${others.length} more`;
+    everyOne.textContent = hidden.size ? "Draw all" : "Draw three";
+    everyOne.hidden = !open;
+    redraw();
+    start.hidden = !page.isCut && !page.allSizes;
+    start.textContent = page.allSizes ? "Zoom in" : "Show smaller sizes";
+  };
+  more.addEventListener("click", () => {
+    more.setAttribute("aria-expanded", String(more.getAttribute("aria-expanded") !== "true"));
+    update();
+  });
+  everyOne.addEventListener("click", () => {
+    const all = hidden.size > 0;
+    hidden.clear();
+    if (!all) for (const place of others) hidden.add(place);
+    update();
+  });
+  start.addEventListener("click", () => {
+    page.allSizes = !page.allSizes;
+    update();
+  });
+  more.hidden = others.length === 0;
+  update();
+  return [...shown.map((place) => toggles[place]), before, more, everyOne,
+    ...others.map((place) => toggles[place]), start];
+}
+
+/** Return what the dashed line is; votes that are counted otherwise than in the others are said. */
+function choosingLabel({ score_size: { choosing, curves }, chosen }) {
+  if (!choosing || curves[chosen.course].sizes.length < 2) return "";
+  const { label } = curves[chosen.course];
+  return `${label}, rows chosen on${choosing.counts_labels ? ", counting labels" : ""}`;
+}
+
+drawings["plot-score"] = drawScores;

@@ -1,24 +1,28 @@
 "use strict";
-// Weight of diversity: accuracy and overlap by λ.
+// Weight of diversity: score and overlap by λ.
 
 drawings["plot-weights"] = ({ data, width }) => {
-  const { grid, accuracy, half_width: half, overlap } = data.weights;
-  const each = (values) => grid.map((weight, i) => [weight, values[i]]);
-  const lower = accuracy.map((value, i) => value - half[i]);
-  const upper = accuracy.map((value, i) => value + half[i]);
-  const ofAll = data.whole.held_out / data.whole.n_rows;
+  const { grid, at_keep: values, half_width: half, overlap } = data.weights;
+  const each = (found) => grid.map((weight, i) => [weight, found[i]]);
+  const lower = values.map((value, i) => value - (half[i] ?? 0));
+  const upper = values.map((value, i) => value + (half[i] ?? 0));
+  const { whole } = data.score_size;
   const x = { domain: [0, 1], label: "weight of diversity λ", format: (v) => v.toFixed(1) };
   const top = frame({ width, height: 260, x,
-    y: { domain: sharesAround([...lower, ...upper, ofAll]), label: "accuracy", format: percent },
-    label: "Accuracy on held-out rows by weight of diversity" });
-  level(top, ofAll, "level", "all members");
+    y: scoreAxis(data, [...lower, ...upper, whole]),
+    label: `${data.score.label} on held-out rows by weight of diversity` });
+  level(top, whole, "level", "all members");
   band(top, each(lower), each(upper), "c0");
-  line(top, each(accuracy), "c0 strong");
+  line(top, each(values), "c0 strong");
   const bottom = frame({ width, height: 150, x,
     y: { domain: [0, 1], label: "overlap", format: (v) => v.toFixed(1) },
     label: "Overlap of the chosen members with the kept ones, by weight of diversity" });
   line(bottom, each(overlap), "c1 strong", "7 3");
   const own = data.courses[data.chosen.course].weight;
   if (own !== null) for (const plot of [top, bottom]) upright(plot, own, "upright c0");
-  return [top.root, bottom.root];
+  const both = [{ label: data.score.label, points: each(values), style: "c0" }];
+  const told = { title: (weight) => `λ = ${plainNumber(weight)}`, text: scoreText, start: own ?? 0.5 };
+  const shares = [{ label: "overlap", points: each(overlap), style: "c1", text: (v) => v.toFixed(2) }];
+  return [html("div", {}, top.root, readLines(top, both, told)),
+    html("div", {}, bottom.root, readLines(bottom, shares, told))];
 };

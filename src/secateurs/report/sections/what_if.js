@@ -13,7 +13,9 @@ class Courses {
   constructor(data, votes) {
     this.data = data;
     this.votes = votes;
-    this.others = data.courses.filter((course) => !course.live);
+    const { curves } = data.score_size;
+    this.all = data.courses.map((course, place) => ({ ...course, values: curves[place].values }));
+    this.others = this.all.filter((course) => !course.live);
     this.methods = [...(data.weights ? [LIVE] : []), ...this.others.map((course) => course.label)];
     this.known = new Map();
   }
@@ -33,14 +35,24 @@ class Courses {
     const place = weights.grid.indexOf(weight);
     const start = weights.starts[place];
     const order = comepOrder(this.votes.distances, this.votes.relevance, weight, start);
-    return { label: LIVE, method: LIVE, weight, order, sizes: order.map((_, i) => i + 1),
-      held_out: { right: weights.held_out[place] },
+    const right = weights.held_out[place];
+    return { label: LIVE, method: LIVE, weight, order, sizes: weights.sizes, held_out: { right },
+      values: weights.values ? weights.values[place]
+        : right.map((count) => count / this.data.whole.n_rows),
       held_out_labels: weights.held_out_labels[place] };
   }
 
-  count({ order, sets }) {
-    const right = (table) => table && (order ? rightBySize(table, order)
-      : sets.map((members) => rightBySize(table, members).at(-1)));
+  /** Count the rows that are right at each size, on the rows chosen on and on those tested on. */
+  count(course) {
+    const right = (table) => {
+      if (!table) return null;
+      const bySize = course.order && rightBySize(table, course.order);
+      return course.sizes.map((size, place) => {
+        const weights = course.weights && course.weights[place];
+        if (weights) return rightByWeights(table, membersOf(course, place), weights);
+        return bySize ? bySize[size - 1] : rightBySize(table, course.sets[place]).at(-1);
+      });
+    };
     return { onChoosing: right(this.votes.choosing), onTesting: right(this.votes.testing) };
   }
 }
@@ -57,22 +69,27 @@ function nearest(sizes, wanted) {
 
 /** Return the place of the smallest size within a tolerance of all members; -1 if there is none. */
 function smallestWithin(data, course, tolerance) {
-  const { held_out: right, n_rows: nRows } = data.whole;
-  return course.held_out.right.findIndex((count) => count >= right - tolerance * nRows - 1e-9);
+  const sign = data.score.larger_is_better ? 1 : -1;
+  const enough = sign * data.score_size.whole - tolerance - 1e-9;
+  return course.values.findIndex((value) => sign * value >= enough);
 }
 
 function figuresOf(data, course, place) {
-  const { whole, rows } = data;
+  const { whole, rows, score } = data;
   const members = membersOf(course, place);
-  const heldOut = course.held_out.right[place] / whole.n_rows;
-  const found = [["accuracy, held out", heldOut.toFixed(4)],
-    ["against all members", signed(heldOut - whole.held_out / whole.n_rows)]];
-  if (!rows.counts_labels) {
-    const labels = course.held_out_labels[place] / whole.n_rows;
-    found.push(["held out, counting labels", labels.toFixed(4)]);
+  const found = [[`${score.label}, held out`, scoreText(course.values[place])],
+    ["against all members", signed(course.values[place] - data.score_size.whole)]];
+  const labels = rows.counts_labels ? "" : ", counting labels";
+  const accuracy = score.name === "accuracy" ? "" : "accuracy, ";
+  if (accuracy) {
+    found.push(["accuracy, held out", (course.held_out.right[place] / whole.n_rows).toFixed(4)]);
+  }
+  if (labels) {
+    const byLabels = course.held_out_labels[place] / whole.n_rows;
+    found.push([`${accuracy}held out${labels}`, byLabels.toFixed(4)]);
   }
   const onChoosing = course.onChoosing[place] / data.choosing.n_rows;
-  found.push(["rows chosen on", onChoosing.toFixed(4)]);
+  found.push([`${accuracy}rows chosen on${labels}`, onChoosing.toFixed(4)]);
   found.push(["members", members.length.toLocaleString("en")]);
   for (const [axis, name] of [["bytes", "megabytes"], ["ms", "ms per row"]]) {
     if (data.costs[axis]) {
@@ -84,40 +101,57 @@ function figuresOf(data, course, place) {
 
 /** Return the command and the line of Python that make a choice. */
 function commandsOf(data, course, size) {
-  if (course.method === null) return ["", ""];
-  const weighted = course.weight !== null && course.weight !== undefined;
-  const option = weighted ? ` --diversity-weight ${course.weight}` : "";
-  const argument = weighted ? `, diversity_weight=${course.weight}` : "";
-  return [`${data.reproduce.command} --pruner ${course.method} --keep ${size}${option}`,
-    `secateurs.prune(ensemble, X, y, "${course.method}", keep=${size}${argument})`];
+  const { command, call, arguments: more } = data.reproduce;
+  const { method, weight, seed = null } = course;
+  const weighted = weight !== null && weight !== undefined;
+  const option = `${weighted ? ` --diversity-weight ${weight}` : ""}${
+    seed === null ? "" : ` --random-state ${seed}`}`;
+  const shell = method === null || command === null ? ""
+    : `${command} --pruner ${method} --keep ${size}${option}`;
+  const short = `"${method}", keep=${size}${weighted ? `, diversity_weight=${weight}` : ""}`;
+  const made = method === null || seed !== null ? course.call.replace("{keep}", size) : short;
+  return [shell, `${call}${made}${more})`];
 }
 
-function drawWhatIf(data, course, place, state, width) {
+/** Return cost and score of each size of a course. */
+function coursePoints(data, course, axis) {
+  return courseCosts(data, course, axis).map((cost, i) => [cost, course.values[i]]);
+}
+
+function drawWhatIf(data, courses, course, place, state, width) {
   const { cost: axis, tolerance } = state;
-  const lines = data.courses.filter((one) => !one.live)
-    .map((one) => heldOutPoints(data, one, axis));
-  const mine = heldOutPoints(data, course, axis);
-  const choosing = mine.map(([x], i) => [x, course.onChoosing[i] / data.choosing.n_rows]);
-  const whole = data.whole.held_out / data.whole.n_rows;
+  const sign = data.score.larger_is_better ? 1 : -1;
+  const flip = (points) => points.map(([x, y]) => [x, sign * y]);
+  const everything = coursePoints(data, course, axis);
+  const current = everything[place];
+  const least = current[0] / 3;
+  const mine = fromOn(everything, least);
+  const any = [...courses.all, course].flatMap((one) => coursePoints(data, one, axis));
+  const front = flip(paretoFront(flip(any)));
+  const most = Math.max(...any.map(([cost]) => cost));
+  const best = fromOn(stairs([...front, [most, front.at(-1)[1]]]), least);
+  const { whole } = data.score_size;
+  const allowed = whole - sign * tolerance;
+  const choosing = data.rows.counts_labels && data.score.name === "accuracy"
+    ? fromOn(everything.map(([x], i) => [x, course.onChoosing[i] / data.choosing.n_rows]), least) : [];
   const plot = frame({ width, height: Math.min(400, 200 + width * 0.28),
-    x: costAxis(axis, costDomain([...lines, mine])),
-    y: { domain: accuracyDomain([...lines, mine, choosing], mine[place][0] / 3,
-      [whole, whole - tolerance]), label: "accuracy", format: percent },
-    label: "Accuracy against cost: the current choice, and the best of all methods" });
-  for (const one of lines) {
-    if (one.length > 1) line(plot, one, "c6 faint");
-    else points(plot, one, "c6 solid");
-  }
+    x: costAxis(axis, [mine, best]),
+    y: scoreAxis(data, [...[mine, best, choosing].flat().map(([, y]) => y), whole,
+      ...(tolerance <= 0.1 ? [allowed] : [])]),
+    label: `${data.score.label} against cost: the current choice, and the best of all methods` });
   level(plot, whole, "level", "all members");
-  level(plot, whole - tolerance, "allowed");
-  line(plot, stairs(paretoFront([...lines, mine].flat())), "front");
-  if (mine.length > 1) {
-    line(plot, choosing, "c0", "6 4");
-    line(plot, mine, "c0 strong");
-  }
-  upright(plot, mine[place][0], "upright c0");
-  dot(plot, ...mine[place], "c0", 7);
-  return plot.root;
+  level(plot, allowed, "allowed");
+  line(plot, best, "front");
+  if (choosing.length > 1) line(plot, choosing, "c0", "6 4");
+  if (course.order && mine.length > 1) line(plot, mine, "c0 strong");
+  else points(plot, mine, "c0 solid");
+  upright(plot, current[0], "upright c0");
+  dot(plot, ...current, "c0", 7);
+  const series = [{ label: course.label, points: mine, style: "c0" },
+    { label: "best of all methods", points: fromOn(front, least), style: "ink" }];
+  if (choosing.length) series.push({ label: "rows chosen on", points: choosing, style: "c0" });
+  return [plot.root, readLines(plot, series.filter((one) => one.points.length),
+    { title: costTitle(axis), text: scoreText, start: current[0] })];
 }
 
 /** Turn a front into stairs: each cost buys the best so far. */
@@ -134,10 +168,12 @@ function whatIfTable(data, course, place) {
     html(i ? tag : "th", { class: "number" }, value));
   const rows = shown.map((i) => html("tr", {}, ...cells("td", [
     course.sizes[i].toLocaleString("en"),
-    (course.held_out.right[i] / data.whole.n_rows).toFixed(4),
+    scoreText(course.values[i]),
     (course.onChoosing[i] / data.choosing.n_rows).toFixed(4),
   ])));
-  const head = html("tr", {}, ...cells("th", ["members", "held-out rows", "rows chosen on"]));
+  const labels = data.rows.counts_labels ? "" : ", counting labels";
+  const head = html("tr", {}, ...cells("th", ["members", `${data.score.label}, held-out rows`,
+    `accuracy, rows chosen on${labels}`]));
   return html("table", {}, html("thead", {}, head), html("tbody", {}, ...rows));
 }
 
@@ -208,7 +244,8 @@ class WhatIf {
     const { data, state, course } = this;
     const place = nearest(course.sizes, state.keep);
     this.show(course, place);
-    byId("plot-what-if").replaceChildren(drawWhatIf(data, course, place, state, plotWidth()));
+    byId("plot-what-if").replaceChildren(
+      ...drawWhatIf(data, this.courses, course, place, state, plotWidth()));
     if (write) this.write();
     if (this.drawnCost !== state.cost) this.onCost((this.drawnCost = state.cost));
     this.milliseconds = performance.now() - started;
@@ -231,7 +268,7 @@ class WhatIf {
     set("cost", { value: state.cost });
     if (document.activeElement !== byId("tolerance")) set("tolerance", { value: state.tolerance });
     const weight = state.method === LIVE ? String(state.lambda) : "–";
-    byId("keep").setAttribute("aria-valuetext", `${size} members`);
+    byId("keep").setAttribute("aria-valuetext", counted(size, "member"));
     byId("weight").setAttribute("aria-valuetext", weight);
     set("keep-shown", { textContent: size.toLocaleString("en") });
     set("weight-shown", { textContent: weight });
