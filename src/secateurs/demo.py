@@ -76,7 +76,7 @@ def run(
         table = rows.assign(**{TARGET: labels}).to_csv(index=False, lineterminator="\n")
         write_file(folder / f"{name}.csv", table.encode())
     pruning.save(folder / "small.skops", force=True)
-    data = report_data(comparison, command=command_of(folder))
+    data = report_data(comparison, command=command_of(folder), source="forest.skops")
     write_report(data, folder / "report.html", force=True)
     return comparison, pruning
 

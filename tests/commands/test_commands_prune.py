@@ -32,6 +32,47 @@ PRUNE = ("prune", "forest.skops", "val.csv", "--target", TARGET)
 VOTES = ("prune", "--predictions", "val-votes.csv", "--target", "truth")  # of the same forest
 
 
+def run_of(*words):
+    """Return the data of the report of a command that must succeed."""
+    ended = type_in(*words, "--run", "run.json", "--force")
+    assert ended.code == 0, ended.err
+    return json.loads(Path("run.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--pruner", "sep", "--keep", "4", "--random-state", "3", "--test", "test.csv"),
+        ("--pruner", "caruana", "--keep", "4", "--scoring", "neg_log_loss", "--no-weights"),
+        ("--pruner", "kp", "--keep", "4", "--n-groups", "2", "--ignore", "note"),
+        ("--pruner", "re", "--cost", "costs.txt", "--max-cost", "3"),
+    ],
+    ids=lambda words: words[1],
+)
+def test_the_command_in_the_report_does_the_same_again(desk, words):
+    Path("mine.pkl").write_bytes(pickle.dumps(load("forest.skops")))
+    pd.read_csv("val.csv").assign(note=1).to_csv("val.csv", index=False)
+    pd.read_csv("test.csv").assign(note=1).to_csv("test.csv", index=False)
+    Path("costs.txt").write_text("1\n0.5\n" * (N_TREES // 2))
+    ignored = () if "--ignore" in words else ("--ignore", "note")
+    made = run_of("prune", "mine.pkl", "val.csv", "-t", TARGET, "--trust-pickle", *ignored, *words)
+    shell = made["reproduce"]["shell"]
+    assert "--trust-pickle" in shell
+    assert made["ensemble"]["source"] == "mine.pkl"
+    again = run_of(*shlex.split(shell)[1:])
+    assert again["chosen"] == made["chosen"]
+    assert again["reproduce"] == made["reproduce"]
+
+
+def test_the_title_of_a_report_names_the_file(desk):
+    assert type_in(*PRUNE, "-p", "kp", "-k", "4", "--report", "model.html", "--force").code == 0
+    titled = "<title>RandomForestClassifier of forest.skops, pruned by kp</title>"
+    assert titled in Path("model.html").read_text("utf-8")
+    assert type_in(*VOTES, "-p", "kp", "-k", "4", "--report", "votes.html").code == 0
+    titled = "<title>val-votes.csv, predictions of 12 members, pruned by kp</title>"
+    assert titled in Path("votes.html").read_text("utf-8")
+
+
 def votes_and_labels(model, name="val.csv"):
     frame = pd.read_csv(name)
     y = frame.pop(TARGET).to_numpy()

@@ -152,7 +152,7 @@ def test_steps_are_those_of_the_choice(forest, pruning):
 def test_weights_are_those_of_the_report(pruning, data):
     made = displays.DiversityWeightDisplay.from_result(pruning, X[TEST], Y[TEST])
     assert made.curve.weights == data["weights"]["grid"]
-    assert made.curve.accuracy.tolist() == data["weights"]["accuracy"]
+    assert made.curve.accuracy.tolist() == data["weights"]["at_keep"]
     assert made.curve.overlap.tolist() == data["weights"]["overlap"]
     assert made.overlap_ax_.get_lines()[0].get_ydata().max() == 1
 

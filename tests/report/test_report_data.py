@@ -22,7 +22,7 @@ from secateurs import COMEP, DOMEP, PEP, ReducedErrorPruner, collect_votes, comp
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
 from secateurs.persistence._export import export
-from secateurs.report import report_data
+from secateurs.report import render, report_data
 from secateurs.report._data import SHAPES
 from secateurs.report._schema import check
 from secateurs.report.sections._before_after import safety, verdict
@@ -250,10 +250,26 @@ def test_a_report_speaks_of_the_score_asked_for(tmp_path):
     assert data["score"] == {"name": "neg_log_loss", "label": "log loss", "larger_is_better": False}
     assert "4 of 12 members: log loss" in data["verdict"]
     assert "Change in log loss" in data["safety"]
-    board = report_data(compare(forest, X[200:], y[200:], ["best"], keep=[4], scoring="roc_auc"))[
-        "leaderboard"
-    ]
-    assert [line["score"] for line in board] == sorted((x["score"] for x in board), reverse=True)
+    compared = compare(forest, X[200:], y[200:], ["best"], keep=[4], scoring="neg_log_loss")
+    made, lines = report_data(compared), compared.leaderboard().to_dict("records")
+    for shown, line in zip(made["leaderboard"], lines, strict=True):
+        assert shown["score"] == -line["neg_log_loss"] > 0
+        assert shown["change"] == pytest.approx(-line["change"])
+        if line["members"] < 12:
+            assert shown["low"] == pytest.approx(-line["high"])
+    page = render(made)
+    for told in ("Log loss against size", "Best log loss first", 'aria-sort="ascending">log loss'):
+        assert told in page
+    for run in (data, made):
+        check_all(run)
+        curve = run["score_size"]["curves"][run["chosen"]["course"]]
+        (line,) = [x for x in run["before_after"] if x["figure"] == "log loss"]
+        place = curve["sizes"].index(run["chosen"]["keep"])
+        assert curve["values"][place] == pytest.approx(line["after"])
+        assert run["score_size"]["whole"] == pytest.approx(line["before"])
+        assert len(run["weights"]["values"]) == len(run["weights"]["grid"])
+    assert "--scoring neg_log_loss" in data["reproduce"]["command"]
+    assert data["reproduce"]["python"].endswith("scoring='neg_log_loss')")
 
 
 def test_mcnemar_is_exact(data):
@@ -488,9 +504,59 @@ def test_very_many_members_go_without_all_weights(monkeypatch):
 
 
 def test_rows_chosen_on_are_not_held_out(pruning):
-    with pytest.warns(UserWarning, match="looks better than it is"):
+    with pytest.warns(UserWarning, match="looks better than it is") as caught:
         data = report_data(pruning, X[CHOOSE], Y[CHOOSE])
-    assert any("looks better" in note for note in data["notes"])
+    told = [note for note in data["notes"] if "looks better" in note]
+    assert len(told) == len(caught) == 1
+
+
+def test_notes_on_methods_are_apart_from_those_on_the_figures(tables):
+    found = compare(tables[0], None, Y[CHOOSE], ["kl", "pep", "best"], [4], random_state=0)
+    data = report_data(found)
+    assert data["notes"] == [found.judged_on]
+    assert data["method_notes"][0].startswith("pep made 50 rounds")
+    assert data["method_notes"][1].startswith("kl: KLDivergencePruner got no distributions")
+    page = render(data)
+    assert page.index("pep made 50 rounds") > page.index('<section id="leaderboard">')
+
+
+def test_three_lines_are_drawn_at_first(tables):
+    found = compare(tables[0], None, Y[CHOOSE], ["kp", "re", "best", "sep"], [4], random_state=0)
+    own = report_data(found)["score_size"]
+    labels = [curve["label"] for curve in own["curves"]]
+    at_keep = {
+        curve["label"]: curve["values"][curve["sizes"].index(4)]
+        for curve in own["curves"]
+        if curve["is_nested"] and curve["label"] not in (found.best[0], "random", "es")
+    }
+    first, rival, random = [labels[place] for place in own["shown"]]
+    assert (first, random) == (found.best[0], "random")
+    assert at_keep[rival] == max(at_keep.values())
+
+
+def test_rows_chosen_on_are_voted_on_as_the_others_where_that_is_known(data, pruning, forest):
+    assert data["score_size"]["choosing"]["counts_labels"]  # the rows are not kept
+    choosing = report_data(pruning, X[TEST], Y[TEST], X=X[CHOOSE])["score_size"]["choosing"]
+    assert not choosing["counts_labels"]
+    order = data["courses"][0]["order"]
+    for size in (1, 5, 20):
+        model = pruning.ensemble.slice(sorted(order[:size]))
+        expected = model.score(X[CHOOSE], Y[CHOOSE])
+        assert choosing["values"][size - 1] == pytest.approx(expected)
+
+
+def test_names_say_what_was_pruned(forest, tables):
+    trees = list(forest.estimators_[:4])
+    given = {
+        "4 models": prune(trees, X[CHOOSE], CODES[CHOOSE], "best", 2),
+        "Predictions of 20 members": prune(tables[0], None, Y[CHOOSE], "best", 2),
+    }
+    for name, found in given.items():
+        data = report_data(found)
+        assert data["ensemble"]["name"] == name
+        assert f"<title>{name}, pruned by best</title>" in render(data)
+    page = render(report_data(given["4 models"], source="models.pkl"))
+    assert "<title>models.pkl, 4 models, pruned by best</title>" in page
 
 
 def test_the_command_is_completed(pruning):

@@ -179,6 +179,18 @@ class Trust:
     max_unpacked: float = 4 << 30
     allow_version_mismatch: bool = False
 
+    @property
+    def options(self) -> list[str]:
+        """The options that say the same."""
+        words = ["--trust-pickle"] if self.trust == "pickle" else []
+        for name in self.trust_types:
+            words += ["--trust-type", name]
+        if self.sha256 is not None:
+            words += ["--sha256", self.sha256]
+        if self.max_unpacked != Trust.max_unpacked:
+            words += ["--max-unpacked", f"{self.max_unpacked:.0f}"]
+        return words + ["--allow-version-mismatch"] * self.allow_version_mismatch
+
 
 @dataclasses.dataclass(frozen=True)
 class Files:
@@ -205,6 +217,13 @@ class Files:
         return {
             name: {"file": path.name, "sha256": sha256(path)} for name, path in self.paths.items()
         }
+
+    @property
+    def source(self) -> str:
+        """The name of the file that the ensemble comes from."""
+        path = self.predictions or self.model
+        assert path is not None
+        return path.name
 
     @property
     def command(self) -> list[str]:

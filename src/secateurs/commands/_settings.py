@@ -105,6 +105,13 @@ class Limits:
         return self if self.cost is None else replace(self, cost=read_costs(self.cost, names))
 
     @property
+    def cost_options(self) -> list[str]:
+        """The options that say what members may cost, if the costs are not read yet."""
+        if self.cost is None:
+            return []
+        return ["--cost", str(self.cost), "--max-cost", f"{self.max_cost:.15g}"]
+
+    @property
     def given(self) -> dict[str, Any]:
         """The limits that are set."""
         named = {name: getattr(self, name) for name in Limits.__dataclass_fields__}

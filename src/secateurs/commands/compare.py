@@ -93,7 +93,8 @@ def compare(
     found = _compare(inputs, names, keep or _SIZES, method, out)
     board = limits.apply(_board(found, limits.cost))
     with out.progress("writing"):
-        contents = targets.pages(found, command=files.command)
+        words = [*files.command, *trust.options]
+        contents = targets.pages(found, command=words, source=files.source)
         if targets.output is not None:
             contents[targets.output] = board.to_csv(index=False, lineterminator="\n").encode()
         write_all(contents, targets.force)

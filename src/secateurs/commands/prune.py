@@ -111,6 +111,7 @@ def prune(
     targets.check(MODELS if files.predictions is None else (".json",))
     inputs = read_inputs(files, trust, out, method.scoring)
     check_keep(size.keep, inputs.ensemble.n_members, out)
+    words = [*files.command, *trust.options, *size.cost_options]
     size = size.with_costs(inputs.ensemble.names)
     out.note(inputs.headline)
     for name, file in files.hashes.items():
@@ -136,7 +137,7 @@ def prune(
         problem = dataclasses.replace(problem, refitted=served.refitted, weights=served.weights)
         rows, figures = _measure(problem, pruning, method.random_state)
     with out.progress("writing"):
-        _write(pruning, inputs, files, targets, trust)
+        _write(pruning, inputs, files, targets, words)
     out.note(f"measured on {rows}")
     if problem.has_test and pruning.tolerance is not None:
         out.note(f"on these rows {_held(figures[score], pruning.tolerance, problem.scoring)}")
@@ -203,12 +204,14 @@ def _label(pruning: Any) -> str:
     return label_of(pruning.pruner)
 
 
-def _write(pruning: Any, inputs: Inputs, files: Files, targets: Targets, trust: Trust) -> None:
-    """Write what was asked for: all files, or none."""
+def _write(
+    pruning: Any, inputs: Inputs, files: Files, targets: Targets, command: list[str]
+) -> None:
+    """Write what was asked for, by this command: all files, or none."""
     from secateurs.persistence import save
 
     rows = (inputs.X_test, inputs.y_test)
-    contents = targets.pages(pruning, *rows, X=inputs.X, command=files.command)
+    contents = targets.pages(pruning, *rows, X=inputs.X, command=command, source=files.source)
     provenance = pruning.provenance() | {"inputs": files.hashes}
     if targets.output is not None and inputs.X is None:
         contents[targets.output] = (to_json(provenance) + "\n").encode()

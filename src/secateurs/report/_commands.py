@@ -1,14 +1,16 @@
 """How a choice is said: as options of the command line, and as code."""
 
 import inspect
-from typing import Any
+from typing import Any, NamedTuple
 
 from secateurs._methods import short_name
+from secateurs.distributed import EPFD
 from secateurs.problem import Problem
 from secateurs.pruners import COMEP, BasePruner, make_pruner
 from secateurs.pruners._parameters import is_number
 
-_SAYABLE = {"keep", "diversity_weight", "random_state", "scoring"}  # by options of the command line
+# Parameters that options of the command line say, or that do not change what is chosen.
+_SAYABLE = {"keep", "diversity_weight", "random_state", "scoring", "n_groups", "n_jobs"}
 
 
 def diversity_weight(pruner: BasePruner) -> float | None:
@@ -17,21 +19,51 @@ def diversity_weight(pruner: BasePruner) -> float | None:
     return float(weight) if is_number(weight) else None
 
 
-def seed_of(pruner: BasePruner) -> int | None:
-    """Return the seed of a method that draws; None for 0, with which the command line draws."""
-    seed = getattr(pruner, "random_state", None)
-    draws = not (isinstance(pruner, COMEP) and pruner.start != "random")
-    return seed if isinstance(seed, int) and seed != 0 and draws else None
+class Said(NamedTuple):
+    """A method as the command line says it.
+
+    Attributes
+    ----------
+    name : str
+        What ``--pruner`` takes.
+    options : list of str
+        Further options, but for the number of members.
+    is_plain : bool
+        Whether name, number of members and λ say everything.
+    """
+
+    name: str
+    options: list[str]
+    is_plain: bool
 
 
-def named_in_commands(pruner: BasePruner) -> str | None:
-    """Return the name of a method on the command line; None where that would be another one."""
+def said(pruner: BasePruner) -> Said | None:
+    """Return how the command line says a method; None if it cannot."""
+    if type(pruner) is EPFD and pruner.criterion == "accuracy":
+        inner = said(pruner.pruner)
+        if inner is None or inner.name == "comep":
+            return None
+        return Said(inner.name, [*inner.options, *_drawing(pruner)], is_plain=False)
     name = short_name(pruner)
     if name is None:
         return None
     given, usual = (one.get_params(deep=False) for one in (pruner, make_pruner(name)))
-    same = all(repr(given[key]) == repr(usual[key]) for key in usual if key not in _SAYABLE)
-    return name if same else None
+    if any(repr(given[key]) != repr(usual[key]) for key in usual if key not in _SAYABLE):
+        return None
+    weight, drawing = given.get("diversity_weight"), _drawing(pruner)
+    shown = weight if isinstance(weight, str) else f"{weight:g}" if weight is not None else None
+    weighted = [] if shown is None else ["--diversity-weight", shown]
+    return Said(name, weighted + drawing, is_plain=not drawing)
+
+
+def _drawing(pruner: BasePruner) -> list[str]:
+    """Return the options that say how a method draws; 0 is the seed of the command line."""
+    n_groups, seed = (getattr(pruner, name, None) for name in ("n_groups", "random_state"))
+    words = ["--n-groups", str(n_groups)] if isinstance(n_groups, int) else []
+    draws = not (isinstance(pruner, COMEP) and pruner.start != "random")
+    if isinstance(seed, int) and seed != 0 and draws:
+        words += ["--random-state", str(seed)]
+    return words
 
 
 def options_of(problem: Problem) -> list[str] | None:

@@ -2,14 +2,7 @@
 
 import shlex
 
-from secateurs.report._commands import (
-    arguments_of,
-    call_of,
-    diversity_weight,
-    named_in_commands,
-    options_of,
-    seed_of,
-)
+from secateurs.report._commands import arguments_of, call_of, options_of, said
 from secateurs.report._schema import Maybe
 from secateurs.report._templates import Table
 from secateurs.report.sections._section import Plain, Section, Subject
@@ -33,12 +26,10 @@ def facts(subject: Subject) -> Plain:
         by_cost += given[place : place + 2]
         del given[place : place + 2]
     command = None if options is None else [*given, *options]
-    shell, method, weight = None, named_in_commands(pruner), diversity_weight(pruner)
+    shell, method = None, said(pruner)
     if method is not None and command is not None:
-        words = [*command, "--pruner", method, *(by_cost or ["--keep", str(len(subject.kept))])]
-        words += [] if weight is None else ["--diversity-weight", f"{weight:g}"]
-        words += [] if seed_of(pruner) is None else ["--random-state", str(seed_of(pruner))]
-        shell = shlex.join(words)
+        size = by_cost or ["--keep", str(len(subject.kept))]
+        shell = shlex.join([*command, "--pruner", method.name, *size, *method.options])
     rows = "predictions, None" if subject.problem.is_predictions else "ensemble, X"
     call, arguments = f"secateurs.prune({rows}, y, ", arguments_of(subject.problem)
     return {

@@ -4,6 +4,7 @@ The page has what every method chooses at every size, and counts votes again.
 """
 
 import pickle
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from secateurs.outputs._folds import shuffled_by_class
 from secateurs.outputs._votes import Votes
 from secateurs.pruners import COMEP, BasePruner
 from secateurs.report import _base64
-from secateurs.report._commands import call_of, diversity_weight, named_in_commands, seed_of
+from secateurs.report._commands import call_of, diversity_weight, said
 from secateurs.report._schema import Maybe
 from secateurs.report.sections._section import Plain, Section, Subject
 
@@ -31,7 +32,7 @@ _WHOLE = dict.fromkeys(("choosing", "held_out", "held_out_labels", "n_rows"), in
 _COURSE: Plain = {"label": str, "method": Maybe(str), "weight": Maybe(float), "live": bool}
 _COURSE |= {"sizes": [int], "order": Maybe([int]), "sets": Maybe([[int]]), "choosing": [int]}
 _COURSE |= {"held_out": {"right": [int], "lost": [int], "won": [int]}, "held_out_labels": [int]}
-_COURSE |= {"weights": Maybe([Maybe([float])]), "seed": Maybe(int), "call": str}
+_COURSE |= {"weights": Maybe([Maybe([float])]), "options": str, "call": Maybe(str)}
 _SHAPE = {"costs": _COSTS, "choosing": _VOTES, "testing": Maybe(_VOTES)}
 _SHAPE |= {"whole": _WHOLE, "courses": [_COURSE]}
 
@@ -62,12 +63,12 @@ def facts(subject: Subject) -> Plain:
 def _course(label: str, curve: SizeCurve, choosing: Votes, live: COMEP | None) -> Plain:
     """Return what a method chooses at each size, and how that does."""
     chosen, pruner, own = curve.selection, curve.selection.pruner, curve.own
-    weights, groups = chosen.group_weights, chosen.groups
+    weights, groups, method = chosen.group_weights, chosen.groups, said(pruner)
     return {
         "label": label,
-        "method": named_in_commands(pruner),
-        "seed": seed_of(pruner),
-        "call": call_of(pruner, "{keep}"),
+        "method": method and method.name,
+        "options": "" if method is None else shlex.join(method.options),
+        "call": None if method and method.is_plain else call_of(pruner, "{keep}"),
         "weight": diversity_weight(pruner),
         "sizes": chosen.sizes.tolist(),
         "order": chosen.order,

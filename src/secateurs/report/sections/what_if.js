@@ -36,7 +36,7 @@ class Courses {
     const start = weights.starts[place];
     const order = comepOrder(this.votes.distances, this.votes.relevance, weight, start);
     const right = weights.held_out[place];
-    return { label: LIVE, method: LIVE, weight, order, sizes: weights.sizes, held_out: { right },
+    return { label: LIVE, method: LIVE, weight, options: `--diversity-weight ${weight}`, order, sizes: weights.sizes, held_out: { right },
       values: weights.values ? weights.values[place]
         : right.map((count) => count / this.data.whole.n_rows),
       held_out_labels: weights.held_out_labels[place] };
@@ -102,15 +102,12 @@ function figuresOf(data, course, place) {
 /** Return the command and the line of Python that make a choice. */
 function commandsOf(data, course, size) {
   const { command, call, arguments: more } = data.reproduce;
-  const { method, weight, seed = null } = course;
-  const weighted = weight !== null && weight !== undefined;
-  const option = `${weighted ? ` --diversity-weight ${weight}` : ""}${
-    seed === null ? "" : ` --random-state ${seed}`}`;
+  const { method, weight, options } = course;
   const shell = method === null || command === null ? ""
-    : `${command} --pruner ${method} --keep ${size}${option}`;
-  const short = `"${method}", keep=${size}${weighted ? `, diversity_weight=${weight}` : ""}`;
-  const made = method === null || seed !== null ? course.call.replace("{keep}", size) : short;
-  return [shell, `${call}${made}${more})`];
+    : `${command} --pruner ${method} --keep ${size} ${options}`.trim();
+  const weighted = weight === null ? "" : `, diversity_weight=${weight}`;
+  const short = `"${method}", keep=${size}${weighted}`;
+  return [shell, `${call}${course.call ? course.call.replace("{keep}", size) : short}${more})`];
 }
 
 /** Return cost and score of each size of a course. */

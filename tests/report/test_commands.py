@@ -1,0 +1,42 @@
+"""How a report says a choice, for a shell and for Python."""
+
+import pytest
+
+from secateurs import COMEP, DOMEP, EPFD, PEP, KappaPruner, RandomPruner, ReducedErrorPruner
+from secateurs.report._commands import call_of, said
+
+
+@pytest.mark.parametrize(
+    ("pruner", "name", "options"),
+    [
+        (KappaPruner(3), "kp", ""),
+        (COMEP(3, 0.25, random_state=7), "comep", "--diversity-weight 0.25"),  # draws nothing
+        (COMEP(3, "auto"), "comep", "--diversity-weight auto"),
+        (RandomPruner(3, random_state=7), "random", "--random-state 7"),
+        (RandomPruner(3, random_state=0), "random", ""),
+        (
+            DOMEP(3, 4, random_state=7),
+            "domep",
+            "--diversity-weight 0.5 --n-groups 4 --random-state 7",
+        ),
+        (EPFD(KappaPruner(3), 4), "kp", "--n-groups 4"),
+    ],
+)
+def test_the_command_line_can_say_it(pruner, name, options):
+    found = said(pruner)
+    assert (found.name, " ".join(found.options)) == (name, options)
+
+
+@pytest.mark.parametrize(
+    "pruner",
+    [PEP(3, n_iterations=7), ReducedErrorPruner(3, backfit=True), COMEP(3, start="random")],
+)
+def test_it_says_nothing_rather_than_something_else(pruner):
+    assert said(pruner) is None
+
+
+def test_code_makes_the_same_pruner():
+    for pruner in (PEP(3, n_iterations=7, random_state=1), EPFD(COMEP(4, 0.3), 5)):
+        made = eval(call_of(pruner), {"COMEP": COMEP, "EPFD": EPFD, "PEP": PEP})
+        assert repr(made) == repr(pruner)
+    assert call_of(PEP(3, n_iterations=7), "{keep}") == "PEP(keep={keep}, n_iterations=7)"
