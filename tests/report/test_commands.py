@@ -20,6 +20,7 @@ from secateurs.report._commands import call_of, said
             "--diversity-weight 0.5 --n-groups 4 --random-state 7",
         ),
         (EPFD(KappaPruner(3), 4), "kp", "--n-groups 4"),
+        (RandomPruner(3).draw_from(None, 5), "random", "--random-state 5"),  # nobody gave it
     ],
 )
 def test_the_command_line_can_say_it(pruner, name, options):
@@ -39,4 +40,5 @@ def test_code_makes_the_same_pruner():
     for pruner in (PEP(3, n_iterations=7, random_state=1), EPFD(COMEP(4, 0.3), 5)):
         made = eval(call_of(pruner), {"COMEP": COMEP, "EPFD": EPFD, "PEP": PEP})
         assert repr(made) == repr(pruner)
+    assert call_of(RandomPruner(3).draw_from(None, 5)) == "RandomPruner(keep=3, random_state=5)"
     assert call_of(PEP(3, n_iterations=7), "{keep}") == "PEP(keep={keep}, n_iterations=7)"

@@ -58,12 +58,19 @@ def said(pruner: BasePruner) -> Said | None:
 
 def _drawing(pruner: BasePruner) -> list[str]:
     """Return the options that say how a method draws; 0 is the seed of the command line."""
-    n_groups, seed = (getattr(pruner, name, None) for name in ("n_groups", "random_state"))
+    n_groups, seed = getattr(pruner, "n_groups", None), _seed_of(pruner)
     words = ["--n-groups", str(n_groups)] if isinstance(n_groups, int) else []
-    draws = not (isinstance(pruner, COMEP) and pruner.start != "random")
-    if isinstance(seed, int) and seed != 0 and draws:
-        words += ["--random-state", str(seed)]
-    return words
+    return words if seed in (None, 0) else [*words, "--random-state", str(seed)]
+
+
+def _seed_of(pruner: BasePruner) -> int | None:
+    """Return the seed of a method that draws: the one given, or the one drawn for it."""
+    if isinstance(pruner, COMEP) and pruner.start != "random":
+        return None
+    seed = getattr(pruner, "random_state", None)
+    if seed is None and hasattr(pruner, "random_state"):
+        seed = pruner._seed
+    return seed if isinstance(seed, int) else None
 
 
 def options_of(problem: Problem) -> list[str] | None:
@@ -95,9 +102,12 @@ def arguments_of(problem: Problem) -> str:
 def call_of(pruner: BasePruner, keep: str | None = None) -> str:
     """Return the code that makes a pruner; with this text for its keep, if there is one."""
     usual = inspect.signature(type(pruner)).parameters
+    given = pruner.get_params(deep=False)
+    if "random_state" in given and given["random_state"] is None:
+        given["random_state"] = _seed_of(pruner)
     named = [
         f"{name}={call_of(value) if isinstance(value, BasePruner) else repr(value)}"
-        for name, value in pruner.get_params(deep=False).items()
+        for name, value in given.items()
         if repr(value) != repr(usual[name].default) and (keep is None or name != "keep")
     ]
     named = [f"keep={keep}"] * (keep is not None) + named
