@@ -20,8 +20,6 @@ from secateurs.search import Choice
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(no distributions|chance would)")
 
-ROOT = Path(__file__).parents[1]
-
 
 class First(BasePruner):
     """Keep the first members; larger errors would be better."""
@@ -75,15 +73,6 @@ def test_reports_show_every_method_but_those_that_decline(monkeypatch):
     assert set(METHODS) - set(shown) == {n for n, m in METHODS.items() if m.beside is None}
     in_order = ["comep", "domep", "re", "oep", "drep", "oo", "kp", "new", "best", floors()[-1]]
     assert [name for name in shown if name in in_order] == in_order
-
-
-def test_the_readme_lists_the_methods():
-    text = (ROOT / "README.md").read_text("utf-8")
-    table = text.split("| name | class | keeps | looks at |\n|---|---|---|---|\n")[1]
-    assert table.split("\n\n")[0].splitlines() == [
-        f"| `{name}` | `{method.pruner}` | {method.keeps} | {method.criterion} |"
-        for name, method in METHODS.items()
-    ]
 
 
 def test_names_for_editors_are_those_of_the_registry():
