@@ -111,3 +111,71 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r"secateurs\[plot\]"):
         CriticalDifferenceDisplay.from_scores(scores())
+
+
+def texts_of(figure):
+    """All texts of a drawn figure, with their boxes in pixels."""
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    shown = [text for axes in figure.axes for text in (*axes.texts, axes.title)]
+    return [(text.get_text(), text.get_window_extent(renderer)) for text in shown]
+
+
+def assert_readable(figure):
+    """Every text lies inside of the figure, and none on another."""
+    width, height = figure.get_size_inches() * figure.dpi
+    found = texts_of(figure)
+    for text, box in found:
+        assert box.x0 >= 0, text
+        assert box.y0 >= 0, text
+        assert box.x1 <= width, text
+        assert box.y1 <= height, text
+    for place, (text, box) in enumerate(found):
+        for other, another in found[place + 1 :]:
+            assert not box.overlaps(another), (text, other)
+
+
+def long_scores(n_methods, n_sets=12):
+    import pandas as pd
+
+    rng = np.random.default_rng(n_methods)
+    names = [f"a rather long name of the method number {n}" for n in range(n_methods)]
+    return pd.DataFrame(rng.random((n_sets, n_methods)) + np.arange(n_methods) / 10, columns=names)
+
+
+@pytest.mark.parametrize("n_methods", [2, 4, 10, 20])
+@pytest.mark.parametrize("test", ["nemenyi", "wilcoxon"])
+def test_long_names_are_whole_and_nothing_runs_together(n_methods, test):
+    import matplotlib.pyplot as plt
+
+    display = CriticalDifferenceDisplay.from_scores(long_scores(n_methods), test=test)
+    assert_readable(display.figure_)
+    assert {text.get_fontsize() for text in display.ax_.texts} == {8.33}
+    plt.close(display.figure_)
+
+
+@pytest.mark.parametrize("n_methods", [4, 10, 20])
+def test_on_given_axes_letters_get_smaller_rather_than_clipped(axes, n_methods):
+    CriticalDifferenceDisplay.from_scores(long_scores(n_methods), ax=axes)
+    assert_readable(axes.figure)
+
+
+def test_a_critical_difference_longer_than_the_axis_is_written_and_not_drawn(axes):
+    display = CriticalDifferenceDisplay.from_scores(long_scores(4, n_sets=2), ax=axes)
+    assert display.pairs.critical_difference > 3
+    assert_readable(axes.figure)
+    assert any("critical difference 3.32" in text.get_text() for text in axes.texts)
+    assert max(max(line.get_ydata()) for line in axes.lines) < 0.4  # where the bar would be
+
+
+def test_dollar_signs_in_names_are_only_letters(axes):
+    table = scores().rename(columns={"top": "$best$"})
+    CriticalDifferenceDisplay.from_scores(table, ax=axes)
+    axes.figure.canvas.draw()
+    assert any("$best$" in text.get_text() and not text.get_parse_math() for text in axes.texts)
+
+
+def test_wilcoxon_is_another_name_of_wilcoxon_holm(axes):
+    display = CriticalDifferenceDisplay.from_scores(scores(), test="wilcoxon", ax=axes)
+    other = CriticalDifferenceDisplay.from_scores(scores(), test="wilcoxon-holm", ax=axes)
+    assert display.pairs.test == other.pairs.test == "Wilcoxon–Holm"

@@ -151,7 +151,8 @@ class FoldWork:
         X, y = self.data.read(self.model.is_regression)
         if self.data.is_code and digest_of(X, y) != self.digest:
             raise InputError(
-                "its function returns other data each time. Fix its random state, or give (X, y)."
+                f"the function of {self.data.name} returns other data each time. Fix its random "
+                "state, or give (X, y)."
             )
         names = (self.seed, *self.data.seed_names)
         rng = np.random.default_rng(seed_sequence(*names, "folds"))

@@ -17,6 +17,8 @@ def rank_pictures(
     group: str,
     sides: Mapping[str, pd.DataFrame],
     control: str | None = None,
+    *,
+    in_column: bool = False,
 ) -> list[look.Picture]:
     """Return the figures of ranks of some tables of scores, side by side.
 
@@ -28,6 +30,8 @@ def rank_pictures(
         Scores of the same methods, data sets × methods, by what is written above them.
     control : str, optional
         The method to stand out.
+    in_column : bool, default=False
+        Whether all are as wide as a column of a paper, and not as the names need.
 
     Returns
     -------
@@ -39,19 +43,33 @@ def rank_pictures(
     rows = tuple((m, *(float(test.ranks[m]) for test in tests.values())) for m in methods)
     counted = ", ".join(f"{test.n_sets} data sets {side}".rstrip() for side, test in tests.items())
     band = f" The band is {control}'s." if control else ""
-    charts = (
-        ("friedman", "Friedman chart", partial(_draw_intervals, methods, control), 2.1,
+    if in_column:
+        sizes = [(look.COLUMN, 2.1), (look.COLUMN, 2.3 * len(tests))]
+    else:
+        diagrams = [CriticalDifferenceDisplay(test).figsize for test in tests.values()]
+        widest, tallest = (max(size) for size in zip(*diagrams, strict=True))
+        rows_high = 0.9 + 0.16 * len(methods)
+        sizes = [(look.COLUMN + widest / 3, rows_high), (widest, tallest * len(tests))]
+    charts: tuple[tuple[str, str, Any, str], ...] = (
+        ("friedman", "Friedman chart", partial(_draw_intervals, methods, control),
          " with intervals as long as Nemenyi's critical difference at 5 %: methods whose intervals "
          f"do not overlap differ.{band}"),
-        ("critical-difference", "Critical differences", _draw_diagrams, 2.3 * len(tests),
+        ("critical-difference", "Critical differences", _draw_diagrams,
          ". A bar joins methods of which no two differ by Nemenyi's test at 5 %."),
     )  # fmt: skip
     return [
         look.Picture(
-            *(f"{kind}-{name}", group, f"{heading}: {title}", f"Average ranks ({counted}){told}"),
-            *(headings, rows, partial(draw, tests), height),
+            name=f"{kind}-{name}",
+            group=group,
+            title=f"{heading}: {title}",
+            caption=f"Average ranks ({counted}){told}",
+            headings=headings,
+            rows=rows,
+            draw=partial(draw, tests),
+            height=height,
+            width=width,
         )
-        for kind, heading, draw, height, told in charts
+        for (kind, heading, draw, told), (width, height) in zip(charts, sizes, strict=True)
     ]
 
 
@@ -83,4 +101,4 @@ def _draw_diagrams(tests: dict[str, Any], figure: Any) -> None:
     for panel, (side, test) in zip(panels, tests.items(), strict=True):
         CriticalDifferenceDisplay(test).plot(ax=panel)
         if side:
-            panel.set_title(f"{side}: {panel.get_title()}")
+            panel.title.set_text(f"{side}: {panel.get_title()}")

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from secateurs.displays._base import Drawn
+from secateurs.exceptions import import_extra
 from secateurs.pruners._parameters import check_option
 from secateurs.statistics import Pairwise, nemenyi, wilcoxon_holm
 
-_TESTS: dict[str, Callable[..., Pairwise]] = {"nemenyi": nemenyi, "wilcoxon-holm": wilcoxon_holm}
+_TESTS: dict[str, Callable[..., Pairwise]] = {
+    **{"nemenyi": nemenyi, "wilcoxon-holm": wilcoxon_holm, "wilcoxon": wilcoxon_holm}
+}
 _STEP = 0.30  # between lines of text, in units of the diagram; the axis lies at 0, above all else
+_BAR = 0.5  # where the critical difference is drawn
+_LINE = 0.21  # height of a line of text, in inches; all others are widths
+_MARGIN = 0.12
+_GAP = 0.08
+_TICK = 0.3  # a rank in a new figure
+_LEAST_AXIS = 2.5
+_AXIS_SHARE = 0.35  # of given axes, at least
 
 
 class CriticalDifferenceDisplay(Drawn):
@@ -54,9 +66,9 @@ class CriticalDifferenceDisplay(Drawn):
         ----------
         scores : DataFrame or array of shape (n_sets, n_methods)
             Higher is better.
-        test : {"nemenyi", "wilcoxon-holm"}, default="nemenyi"
-            How pairs are compared. Nemenyi's test compares average ranks, Wilcoxon's the
-            differences of scores.
+        test : {"nemenyi", "wilcoxon-holm", "wilcoxon"}, default="nemenyi"
+            How pairs are compared. Nemenyi's test compares average ranks, Wilcoxon's, with Holm's
+            correction under either name, the differences of scores.
         alpha : float, default=0.05
             Level of the test, for all pairs together.
         ax : matplotlib Axes, optional
@@ -70,57 +82,211 @@ class CriticalDifferenceDisplay(Drawn):
         return cls(_TESTS[test](scores, alpha=alpha)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> CriticalDifferenceDisplay:
-        """Draw; see `Display.plot`."""
-        self._begin(ax, figsize=(6.0, 1.2 + 0.14 * len(self.pairs.ranks)))
-        ranks = self.pairs.ranks
-        bars = _stack([(ranks[run[0]], ranks[run[-1]]) for run in self.pairs.alike()])
-        below = _STEP * (1 + 0.5 * max((level for _, _, level in bars), default=0))
-        self._draw_axis()
+        """Draw; see `Display.plot`.
+
+        A new figure is as large as the names need. On given axes, letters get smaller if they must.
+        """
+        ranks, bars, layout = self.pairs.ranks, self._bars, self._layout
+        self._begin(ax, figsize=layout.figsize)
+        if ax is not None:
+            layout = layout.within(*self._inches())
+        self._draw_axis(layout)
         for first, last, level in bars:
             depth = -_STEP * (0.5 + 0.5 * level)
             self.ax_.plot([first - 0.04, last + 0.04], [depth] * 2, color="black", linewidth=2.5)
-        self._draw_names(below)
-        self._draw_critical_difference()
+        self._draw_names(layout)
+        self._draw_critical_difference(layout)
+        self.ax_.set_xlim(1 - layout.left, len(ranks) + layout.right)
+        self.ax_.set_ylim(-layout.depth, layout.top)
         return self
 
-    def _draw_axis(self) -> None:
+    @property
+    def figsize(self) -> tuple[float, float]:
+        """Width and height of a new figure, in inches."""
+        return self._layout.figsize
+
+    @property
+    def _bars(self) -> list[tuple[float, float, int]]:
+        ranks = self.pairs.ranks
+        return _stack([(ranks[run[0]], ranks[run[-1]]) for run in self.pairs.alike()])
+
+    @property
+    def _layout(self) -> _Layout:
+        return _Layout.of(self.pairs, max((level + 1 for _, _, level in self._bars), default=0))
+
+    def _inches(self) -> tuple[float, float]:
+        """Return width and height of the axes."""
+        box, dpi = self.ax_.get_window_extent(), self.figure_.dpi
+        return box.width / dpi, box.height / dpi
+
+    def _write(self, x: float, y: float, text: str, layout: _Layout, **place: Any) -> None:
+        self.ax_.text(x, y, text, fontsize=layout.points, parse_math=False, **place)
+
+    def _draw_axis(self, layout: _Layout) -> None:
         n_methods = len(self.pairs.ranks)
         self.ax_.plot([1, n_methods], [0, 0], color="black", linewidth=1)
         for rank in range(1, n_methods + 1):
-            self.ax_.plot([rank, rank], [0, 0.07], color="black", linewidth=1)
-            self.ax_.text(rank, 0.12, str(rank), ha="center", va="bottom", fontsize="small")
+            named = (rank - 1) % layout.tick_step == 0
+            self.ax_.plot([rank, rank], [0, 0.07 if named else 0.04], color="black", linewidth=1)
+            if named:
+                self._write(rank, 0.12, str(rank), layout, ha="center", va="bottom")
         self.ax_.set_axis_off()
 
-    def _draw_names(self, below: float) -> None:
+    def _draw_names(self, layout: _Layout) -> None:
         """Write the better half to the left and the others to the right, without crossing lines."""
         ranks, order = self.pairs.ranks, self.pairs.order
         n_methods = len(order)
-        n_left = (n_methods + 1) // 2
-        reach = 0.08 * n_methods
         for place, name in enumerate(order):
-            left = place < n_left
-            depth = -below - _STEP * ((place if left else n_methods - 1 - place) + 0.6)
-            edge = 1 - reach if left else n_methods + reach
-            line = [ranks[name], ranks[name], edge]
-            self.ax_.plot(line, [0, depth, depth], color="0.35", linewidth=0.8)
-            text = f"{name}  {ranks[name]:.2f} " if left else f" {ranks[name]:.2f}  {name}"
-            side = "right" if left else "left"
-            self.ax_.text(edge, depth, text, ha=side, va="center", fontsize="small")
-        width = reach + 0.22 * n_methods  # room for the names
-        self.ax_.set_xlim(1 - width, n_methods + width)
-        self.ax_.set_ylim(-below - _STEP * (n_left + 0.3), 0.8)
+            left = place < layout.n_left
+            line = place if left else n_methods - 1 - place
+            depth = -layout.below - _STEP * (line + 0.6)
+            edge = 1 - layout.reach if left else n_methods + layout.reach
+            points = [ranks[name], ranks[name], edge]
+            self.ax_.plot(points, [0, depth, depth], color="0.35", linewidth=0.8)
+            text, side = _label(name, ranks[name], left), "right" if left else "left"
+            self._write(edge, depth, text, layout, ha=side, va="center")
 
-    def _draw_critical_difference(self) -> None:
-        pairs = self.pairs
-        told = f"{pairs.test}, α = {pairs.alpha:g}, {pairs.n_sets} data sets"
-        self.ax_.set_title(told, fontsize="small")
+    def _draw_critical_difference(self, layout: _Layout) -> None:
+        """Write which test it is, and draw the critical difference where it fits the axis."""
+        pairs, n_methods = self.pairs, len(self.pairs.ranks)
+        self.ax_.set_title(layout.title, fontsize=layout.points, parse_math=False)
         length = pairs.critical_difference
-        if length is not None:
-            self.ax_.plot([1, 1 + length], [0.6, 0.6], color="black", linewidth=1)
+        if length is None:
+            return
+        text = f"critical difference {length:.2f}"
+        self._write(1, _BAR + 0.1, text, layout, ha="left", va="bottom")
+        if length <= n_methods - 1:
+            self.ax_.plot([1, 1 + length], [_BAR, _BAR], color="black", linewidth=1)
             for end in (1, 1 + length):
-                self.ax_.plot([end, end], [0.54, 0.66], color="black", linewidth=1)
-            label = f" critical difference {length:.2f}"
-            self.ax_.text(1 + length, 0.6, label, ha="left", va="center", fontsize="small")
+                self.ax_.plot([end, end], [_BAR - 0.06, _BAR + 0.06], color="black", linewidth=1)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where things stand, in units of the diagram: ranks to the right, lines of text down.
+
+    Attributes
+    ----------
+    title : str
+        What is written above.
+    widths : tuple of float
+        Width of the longest name to the left, and to the right, in inches.
+    n_methods, n_levels : int
+        Number of methods, and of levels of bars.
+    axis : float
+        Width of the line of ranks, in inches.
+    points : float
+        Size of letters.
+    """
+
+    title: str
+    widths: tuple[float, float]
+    n_methods: int
+    n_levels: int
+    axis: float
+    points: float
+
+    @classmethod
+    def of(cls, pairs: Pairwise, n_levels: int) -> _Layout:
+        """Return the layout of a new figure."""
+        order, ranks, points = pairs.order, pairs.ranks, _points()
+        title = f"{pairs.test}, α = {pairs.alpha:g}, {pairs.n_sets} data sets"
+        n_left = (len(order) + 1) // 2
+        widths = [
+            max((_width(_label(n, ranks[n], left), points) for n in names), default=0.0)
+            for left, names in ((True, order[:n_left]), (False, order[n_left:]))
+        ]
+        least = max(_LEAST_AXIS, _TICK * len(order), _width(title, points) - sum(widths))
+        return cls(title, (widths[0], widths[1]), len(order), n_levels, least, points)
+
+    def within(self, width: float, height: float) -> _Layout:
+        """Return the layout on axes of this size: with smaller letters if they do not fit."""
+        names = sum(self.widths) + 4 * _MARGIN
+        lines = self.top + self.depth
+        most = min(
+            1.0,
+            (1 - _AXIS_SHARE) * width / names,
+            height / (lines * _LINE / _STEP),
+            width / (_width(self.title, self.points) + _MARGIN),
+        )
+        widths = (self.widths[0] * most, self.widths[1] * most)
+        axis = width - sum(widths) - 4 * _MARGIN
+        return replace(self, widths=widths, axis=axis, points=self.points * most)
+
+    @property
+    def figsize(self) -> tuple[float, float]:
+        """Size of a new figure, in inches."""
+        width = sum(self.widths) + self.axis + 4 * _MARGIN
+        return width, (self.top + self.depth) * _LINE / _STEP + 2.5 * _LINE
+
+    @property
+    def n_left(self) -> int:
+        """Number of names to the left."""
+        return (self.n_methods + 1) // 2
+
+    @property
+    def unit(self) -> float:
+        """One rank, in inches."""
+        return self.axis / max(1, self.n_methods - 1)
+
+    @property
+    def reach(self) -> float:
+        """From the ends of the line of ranks to the names."""
+        return _MARGIN / self.unit
+
+    @property
+    def left(self) -> float:
+        """From the first rank to the left edge."""
+        return (self.widths[0] + 2 * _MARGIN) / self.unit
+
+    @property
+    def right(self) -> float:
+        """From the last rank to the right edge."""
+        return (self.widths[1] + 2 * _MARGIN) / self.unit
+
+    @property
+    def below(self) -> float:
+        """From the line of ranks to the names: room for the bars."""
+        return _STEP * (0.5 + 0.5 * self.n_levels)
+
+    @property
+    def depth(self) -> float:
+        """From the line of ranks to the lower edge."""
+        return self.below + _STEP * (self.n_left + 0.3)
+
+    @property
+    def top(self) -> float:
+        """From the line of ranks to the upper edge."""
+        return _BAR + 0.1 + _STEP
+
+    @property
+    def tick_step(self) -> int:
+        """How many ranks lie between two that are written."""
+        wide = _width("00", self.points) + _GAP
+        return max(1, math.ceil(wide / self.unit))
+
+
+def _label(name: Any, rank: float, left: bool) -> str:
+    return f"{name}  {rank:.2f} " if left else f" {rank:.2f}  {name}"
+
+
+def _points() -> float:
+    """Return the size of small letters."""
+    manager = import_extra("matplotlib.font_manager", "plot", "drawing")
+    return float(manager.FontProperties(size="small").get_size_in_points())
+
+
+def _width(text: str, points: float) -> float:
+    """Return the width of text in inches, with some room: renderers differ a little."""
+    paths = import_extra("matplotlib.textpath", "plot", "drawing")
+    size, _, _ = paths.text_to_path.get_text_width_height_descent(
+        text, _properties(points), ismath=False
+    )
+    return 1.05 * float(size) / 72
+
+
+def _properties(points: float) -> Any:
+    return import_extra("matplotlib.font_manager", "plot", "drawing").FontProperties(size=points)
 
 
 def _stack(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float, int]]:

@@ -132,7 +132,7 @@ def all_rank_pictures(tables: Sequence[AccuracyTable]) -> list[look.Picture]:
     for name, title, group, ours, paper in groups:
         if not ours.empty:
             sides = {"ours": ours} | ({} if paper.empty else {"the paper's": paper})
-            pictures += rank_pictures(name, title, group, sides, label(CONTROL))
+            pictures += rank_pictures(name, title, group, sides, label(CONTROL), in_column=True)
             pictures += [_sums(tables)] if name == "all" else []
     return pictures
 
