@@ -21,7 +21,7 @@ from secateurs.exceptions import ExecutorError, cause_of
 
 COMMANDS = (
     *("prune", "compare", "report", "inspect", "convert", "export"),
-    *("methods", "cite", "data", "reproduce", "demo"),
+    *("benchmark", "methods", "cite", "data", "reproduce", "demo"),
 )
 _EPILOG = """\b
 Start with:  secateurs demo

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import joblib
-import numpy as np
 from joblib import effective_n_jobs
 from joblib.externals.loky.backend import reduction
 
-from secateurs._text import listed
-from secateurs._units import read_keep
-from secateurs.benchmarking._benchmark_result import Benchmark, Facts
-from secateurs.benchmarking._inputs import (
-    Data,
-    Entrant,
-    Model,
-    baselines,
-    data_sets,
-    digest_of,
-    entrants,
-    fingerprint,
-    models,
-)
-from secateurs.benchmarking._measure import SCHEMA, VOTINGS, Cell, FoldWork
+from secateurs.benchmarking._benchmark_result import Benchmark
+from secateurs.benchmarking._measure import SCHEMA, FoldWork
 from secateurs.benchmarking._protocol import N_FOLDS
 from secateurs.benchmarking._results import framed, stored_results
 from secateurs.benchmarking._runner import Callback, Place, Task, run_tasks
+from secateurs.benchmarking._study import Study
 from secateurs.evaluation._alternatives import Methods
 from secateurs.exceptions import InputError, cause_of
-from secateurs.measures._scoring import Scoring
-from secateurs.pruners._parameters import check_option, is_number, is_whole, resolve_keep
 
 _COLUMNS = (
     *("dataset", "ensemble", "method", "keep", "seed", "fold", "score"),
@@ -136,174 +118,42 @@ def benchmark(
     >>> found.frame.shape  # seven methods with what they must beat, on three folds of two sets
     (42, 17)
     """
-    sets, ensemble_list = data_sets(datasets, target), models(ensembles)
-    study = _Study(sets, ensemble_list, _sizes(keep), scoring, voting, folds)
-    study.check()
-    methods_found = entrants(methods, study.of_numbers)
-    others = baselines(methods_found)
-    if control is not None:
-        check_option("control", control, [entrant.name for entrant in methods_found])
-    for name, value, least in (("repeats", repeats, 1), ("random_state", random_state, 0)):
-        if not is_whole(value) or value < least:
-            raise InputError(
-                f"{{{name}}} is not valid. Give an integer from {least}.", **{name: value}
-            )
-    facts = study.read()
-    place = None if results is None else Place.of(results)
-    seeds = range(random_state, random_state + repeats)
-    works = study.works([*methods_found, *others], seeds, facts)
+    study = Study.of(
+        datasets,
+        ensembles,
+        methods,
+        keep,
+        scoring=scoring,
+        folds=folds,
+        random_state=random_state,
+        repeats=repeats,
+        control=control,
+        voting=voting,
+        target=target,
+    )
+    works = study.works()
     _check_sendable(works, n_jobs, executor)
-    cells = {id(work): study.cells(work) for work in works}
-    known = stored_results(Path(place.folder), SCHEMA) if place else {}
-    found = {
+    place = None if results is None else Place.of(results)
+    known = {} if place is None else stored_results(Path(place.folder), SCHEMA)
+    asked = {cell: work for work in works for cell in study.cells(work)}
+    there = {
         cell: known[cell]
-        for work in works
-        for cell in cells[id(work)]
+        for cell, work in asked.items()
         if cell in known and known[cell]["source"] == work.sources[cell.method]
     }
     tasks = []
     for work in works:
-        missing = [cell for cell in cells[id(work)] if cell not in found]
+        missing = [cell for cell in study.cells(work) if cell not in there]
         if missing:
-            cost = facts[work.data.name].size * len(missing)
-            tasks.append(Task(work.name, missing, work, float(cost), place=place))
-    n_cells = sum(map(len, cells.values()))
-    unsaved = run_tasks(tasks, n_cells, n_jobs=n_jobs, executor=executor, callback=callback)
-    if place:
-        unsaved = list(stored_results(Path(place.folder), SCHEMA).values())
-    found |= {SCHEMA.cell_of(result): result for result in unsaved}
-    ordered = [found[cell] for work in works for cell in cells[id(work)]]
-    frame = framed(ordered, _COLUMNS).drop(columns="source")
-    return Benchmark(
-        frame,
-        Scoring.of(scoring, () if study.of_numbers else _some_classes(facts)),
-        tuple(entrant.name for entrant in methods_found),
-        tuple(entrant.name for entrant in others),
-        tuple(study.sizes),
-        control,
-        title,
-        folds,
-        voting,
-        facts,
-        {model.name: model.make() for model in ensemble_list},
-        {entrant.name: entrant.pruner for entrant in methods_found},
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Study:
-    """All that is to be measured, but for the methods."""
-
-    sets: list[Data]
-    models: list[Model]
-    sizes: list[float]
-    scoring: Any
-    voting: str
-    n_folds: int
-
-    @property
-    def of_numbers(self) -> bool:
-        """Whether the ensembles predict numbers."""
-        return self.models[0].is_regression
-
-    def check(self) -> None:
-        """Refuse settings that make no sense, before anything is read."""
-        check_option("voting", self.voting, VOTINGS)
-        if not is_whole(self.n_folds) or self.n_folds < 3:
-            raise InputError(
-                "{folds} is not valid. Give 3 or more: one block to test on, one to choose on, "
-                "and the rest to train on.",
-                folds=self.n_folds,
-            )
-        if len({model.is_regression for model in self.models}) > 1:
-            kinds = listed(
-                f"{model.name} ({'numbers' if model.is_regression else 'classes'})"
-                for model in self.models
-            )
-            raise InputError(
-                f"{{ensembles}} predict different things: {kinds}. Give classifiers or regressors.",
-                ensembles=...,
-            )
-        if self.of_numbers and self.voting == "labels":
-            raise InputError(
-                "{voting} is for classes, and these ensembles predict numbers. Leave it out.",
-                voting=self.voting,
-            )
-
-    def read(self) -> dict[str, Facts]:
-        """Read all data sets once, so that what is wrong with them is told before any work."""
-        facts = {}
-        for data in self.sets:
-            X, y = data.read(self.of_numbers)
-            classes, counts = (
-                ((), np.array([len(y)])) if self.of_numbers else np.unique(y, return_counts=True)
-            )
-            if not self.of_numbers and len(classes) < 2:
-                raise InputError(
-                    f"Data set {data.name} has {len(classes)} class. Give two or more."
-                )
-            if (counts // self.n_folds).sum() < 2:
-                raise InputError(
-                    f"Data set {data.name} has {len(y)} rows, too few for {{folds}}. Give more "
-                    "rows or fewer folds.",
-                    folds=self.n_folds,
-                )
-            Scoring.of(self.scoring, classes)
-            n_features = X.shape[1] if np.ndim(X) == 2 else np.shape(X)[-1]
-            facts[data.name] = Facts(len(y), int(n_features), tuple(classes), digest_of(X, y))
-        return facts
-
-    def works(
-        self, found: Sequence[Entrant], seeds: Sequence[int], facts: Mapping[str, Facts]
-    ) -> list[FoldWork]:
-        """Return the folds of all data sets, with what their results are made of."""
-        settings = fingerprint([self.scoring, self.n_folds, self.voting])
-        prints = {
-            entrant.name: fingerprint([entrant.pruner, entrant.decides, entrant.takes_scoring])
-            for entrant in found
-        }
-        by_name = {entrant.name: entrant for entrant in found}
-        works = []
-        for data, model in itertools.product(self.sets, self.models):
-            bag = [facts[data.name].digest, fingerprint(model.make()), settings]
-            sources = {name: joblib.hash([*bag, prints[name]]) for name in by_name}
-            works += [
-                FoldWork(
-                    *(data, model, by_name, facts[data.name].digest, sources, fold, seed),
-                    *(self.n_folds, self.scoring, self.voting),
-                )
-                for seed in seeds
-                for fold in range(self.n_folds)
-            ]
-        return works
-
-    def cells(self, work: FoldWork) -> list[Cell]:
-        """Return the cells of a fold."""
-        names = work.data.name, work.model.name
-        return [
-            Cell(*names, method, keep, work.fold, work.seed)
-            for method in work.entrants
-            for keep in self.sizes
-        ]
-
-
-def _sizes(keep: Any) -> list[float]:
-    """Return sizes as numbers, each once; they are checked as far as they can be without models."""
-    wanted = [keep] if is_number(keep) or isinstance(keep, str) or keep is None else list(keep)
-    for size in wanted:
-        resolve_keep(size, 1 << 62)
-    sizes: dict[Any, None] = dict.fromkeys(
-        read_keep(size) if isinstance(size, str) else size for size in wanted
-    )
-    if not sizes:
-        raise InputError(
-            "{keep} asks for no size at all. Give a count, a fraction, or several.", keep=keep
-        )
-    return [int(size) if is_whole(size) else float(size) for size in sizes]
-
-
-def _some_classes(facts: dict[str, Facts]) -> tuple[Any, ...]:
-    return next(iter(facts.values())).classes
+            cost = float(study.facts[work.data.name].size * len(missing))
+            tasks.append(Task(work.name, missing, work, cost, place=place))
+    workers = {"n_jobs": n_jobs, "executor": executor}
+    measured = run_tasks(tasks, len(asked), callback=callback, **workers)
+    there |= {SCHEMA.cell_of(result): result for result in measured}
+    if place is not None:
+        there = stored_results(Path(place.folder), SCHEMA)
+    frame = framed((there[cell] for cell in asked), _COLUMNS).drop(columns="source")
+    return Benchmark(frame, study, title)
 
 
 def _check_sendable(works: Sequence[FoldWork], n_jobs: int | None, executor: Any) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -23,6 +24,7 @@ from secateurs.benchmarking._score_tables import (
     control_test,
     mean_folds,
 )
+from secateurs.benchmarking._study import Study
 from secateurs.benchmarking._table_text import Sheet, as_latex, as_markdown, as_text, csv_text
 from secateurs.displays._critical_difference import CriticalDifferenceDisplay
 from secateurs.evaluation._alternatives import SINGLE, WHOLE
@@ -49,18 +51,9 @@ def _share(size: float) -> str:
     )
 
 
-class Facts(NamedTuple):
-    """What is known of a data set."""
-
-    n_rows: int
-    n_features: int
-    classes: tuple[Any, ...]
-    digest: str
-
-    @property
-    def size(self) -> int:
-        """Number of values."""
-        return self.n_rows * self.n_features
+def _shown(value: Any) -> str:
+    """Return an object as text, without its address, which is another one in every run."""
+    return re.sub(r" at 0x[0-9a-f]+", "", one_line(repr(value)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,38 +70,44 @@ class Benchmark:
         ``members``; rows to train on, to choose on and to test on (``n_train``, ``n_validation``,
         ``n_test``) and ``n_classes``; ``seconds`` to choose, which is one run for all sizes where
         smaller sets are prefixes of larger ones, ``train_seconds`` and ``vote_seconds``.
-    scoring : Scoring
-        The score; larger is better.
-    methods, baselines : tuple of str
-        The methods that are ranked, and what they must beat.
-    sizes : tuple of int or float
-        The sizes asked for.
-    control : str or None
-        The method that others are compared with.
+    study : Study
+        What was measured.
     title : str
         Title of tables and page.
-    n_folds : int
-        Number of folds.
-    voting : {"own", "labels"}
-        How members vote.
-    facts : mapping of str to Facts
-        What is known of each data set.
-    ensembles, pruners : mapping of str to object
-        Ensembles and methods, unfitted.
     """
 
     frame: pd.DataFrame
-    scoring: Scoring
-    methods: tuple[str, ...]
-    baselines: tuple[str, ...]
-    sizes: tuple[float, ...]
-    control: str | None
-    title: str
-    n_folds: int
-    voting: str
-    facts: Mapping[str, Facts]
-    ensembles: Mapping[str, Any]
-    pruners: Mapping[str, Any]
+    study: Study
+    title: str = "Benchmark"
+
+    @property
+    def scoring(self) -> Scoring:
+        """The score; larger is better."""
+        return self.study.score
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that are ranked."""
+        return tuple(entrant.name for entrant in self.study.entrants)
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """What every method must beat."""
+        return tuple(entrant.name for entrant in self.study.baselines)
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """The sizes asked for."""
+        return tuple(self.study.sizes)
+
+    @property
+    def control(self) -> str | None:
+        """The method that others are compared with."""
+        return self.study.control
+
+    @property
+    def _ensembles(self) -> list[str]:
+        return [model.name for model in self.study.models]
 
     def mean_scores(self, keep: float | None = None) -> pd.DataFrame:
         """Return the mean score of each method on each data set.
@@ -206,7 +205,7 @@ class Benchmark:
             The file written.
         """
         refuse_existing([Path(path)], force)
-        write_file(Path(path), self._html(_page.picture_files(self._pictures)).encode())
+        write_file(Path(path), self._html().encode())
         return Path(path)
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
@@ -224,11 +223,10 @@ class Benchmark:
         list of Path
             All files written.
         """
-        pictures = _page.picture_files(self._pictures)
-        made = _page.sheet_files(map(self._sheet, self.sizes)) | pictures
+        made = _page.sheet_files(map(self._sheet, self.sizes)) | self._drawn
         columns = [name for name in self.frame if not str(name).endswith("seconds")]
         made["scores.csv"] = self.frame[columns].to_csv(index=False, lineterminator="\n").encode()
-        return _page.write_all(Path(folder), made | {"index.html": self._html(pictures).encode()})
+        return _page.write_all(Path(folder), made | {"index.html": self._html().encode()})
 
     def table(self, keep: float | None = None) -> ScoreTable:
         """Return the table of a size, with entries per fold; other methods are made from it."""
@@ -263,13 +261,13 @@ class Benchmark:
                 )
                 for column, found in folds.items()
             }
-            name = f"{dataset}, {ensemble}" if len(self.ensembles) > 1 else str(dataset)
+            name = f"{dataset}, {ensemble}" if len(self._ensembles) > 1 else str(dataset)
             rows.append(TableRow(name, entries, self.methods).with_best())
         unit = " in per cent" if self._factor > 1 else ""
         label = self.scoring.name if not self.scoring.larger_is_better else self.scoring.label
         caption = (
-            f"Test {label}{unit}, mean ± standard deviation over {self.n_folds} folds; "
-            f"{_share(size)} of {listed(self.ensembles, last=' and ')} kept."
+            f"Test {label}{unit}, mean ± standard deviation over {self.study.n_folds} folds; "
+            f"{_share(size)} of {listed(self._ensembles, last=' and ')} kept."
         )
         return ScoreTable(
             name=f"keep-{size:g}",
@@ -341,19 +339,23 @@ class Benchmark:
                 )
         return made
 
-    def _html(self, pictures: Mapping[str, bytes]) -> str:
-        drawn = {p.name: pictures[f"figures/{p.name}.svg"] for p in self._pictures}
+    @cached_property
+    def _drawn(self) -> dict[str, bytes]:
+        return _page.picture_files(self._pictures)
+
+    def _html(self) -> str:
+        drawn = {p.name: self._drawn[f"figures/{p.name}.svg"] for p in self._pictures}
         sections = [self._section(size, drawn) for size in self.sizes]
         intro = [_page.piece("paragraph", self._told)]
         return _page.make_page(self.title, intro, [*sections, self._settings()])
 
     @property
     def _told(self) -> str:
-        ensembles = listed(self.ensembles, last=" and ")
+        ensembles, n_folds = listed(self._ensembles, last=" and "), self.study.n_folds
         return (
             f"{counted(len(self.methods), 'pruning method')} on "
-            f"{counted(len(self.facts), 'data set')}, with {ensembles}: the ensemble is trained on "
-            f"{self.n_folds - 2} of {self.n_folds} blocks of the rows; methods choose members on "
+            f"{counted(len(self.study.facts), 'data set')}, with {ensembles}: the ensemble is "
+            f"trained on {n_folds - 2} of {n_folds} blocks of the rows; methods choose members on "
             "one of the others, and are scored on the last."
         )
 
@@ -368,13 +370,13 @@ class Benchmark:
     def _settings(self) -> _page.Section:
         sets = [
             (name, found.n_rows, found.n_features, len(found.classes) or None)
-            for name, found in self.facts.items()
+            for name, found in self.study.facts.items()
         ]
         seeds = listed(map(str, sorted(set(self.frame["seed"]))))
-        told: list[tuple[str, Any]] = [("score", self.scoring.name), ("folds", self.n_folds)]
-        told += [("seeds", seeds), ("voting", self.voting)]
-        told += [(f"ensemble {name}", one_line(repr(e))) for name, e in self.ensembles.items()]
-        told += [(f"method {name}", one_line(repr(p))) for name, p in self.pruners.items()]
+        told: list[tuple[str, Any]] = [("score", self.scoring.name), ("folds", self.study.n_folds)]
+        told += [("seeds", seeds), ("voting", self.study.voting)]
+        told += [(f"ensemble {m.name}", _shown(m.make())) for m in self.study.models]
+        told += [(f"method {e.name}", _shown(e.pruner)) for e in self.study.entrants]
         pieces = [
             Table(("Data set", "Rows", "Features", "Classes"), sets),
             Table(("", "Setting"), [(name, str(value)) for name, value in told]),
@@ -382,11 +384,10 @@ class Benchmark:
         return _page.Section("Settings", pieces)
 
     def __repr__(self) -> str:
-        n_sets = counted(len(self.facts), "data set")
+        n_sets = counted(len(self.study.facts), "data set")
         methods = counted(len(self.methods), "method")
         return f"Benchmark({methods} on {n_sets}: {', '.join(self.methods)})"
 
     def _repr_html_(self) -> str:
-        tell: Callable[..., Any] = _page.piece
         parts = [_page.wide(self._sheet(size).grid, self._heading(size)) for size in self.sizes]
-        return "".join(map(str, [*parts, tell("paragraph", self.describe())]))
+        return "".join(map(str, [*parts, _page.piece("paragraph", self.describe())]))

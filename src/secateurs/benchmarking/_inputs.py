@@ -157,7 +157,7 @@ class Entrant:
 def data_sets(given: Any, target: str = "target") -> list[Data]:
     """Return the data sets of a mapping, or of a folder."""
     if isinstance(given, (str, os.PathLike)):
-        given = _folder(Path(given))
+        given = tables_of(Path(given))
     if not isinstance(given, Mapping) or not given:
         raise InputError(f"{{datasets}} is not valid. {_DATASETS}", datasets=_shown(given))
     return [_data_set(_name("datasets", name), value, target) for name, value in given.items()]
@@ -175,7 +175,8 @@ def _given(value: Any) -> Any:
     return value
 
 
-def _folder(folder: Path) -> dict[str, Path]:
+def tables_of(folder: Path) -> dict[str, Path]:
+    """Return the tables of a folder by name."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder. {_DATASETS}")
     found = {
@@ -254,8 +255,10 @@ def entrants(given: Methods, of_numbers: bool) -> list[Entrant]:
                 f"{{methods}} has two methods called {shown}. Give a dict, with a name for each.",
                 methods=...,
             )
-        free = isinstance(pruner, SelectorPruner) and not hasattr(pruner.selector, "keep")
-        decides = free or (not by_name and pruner.may_decide_size and pruner.keep is None)
+        if isinstance(pruner, SelectorPruner):
+            decides = not hasattr(pruner.selector, "keep")
+        else:
+            decides = not by_name and pruner.may_decide_size and pruner.keep is None
         found[shown] = Entrant(shown, pruner, decides, by_name)
     if not found:
         raise InputError("{methods} has no method. Give one or more.", methods=...)

@@ -15,6 +15,7 @@ import gzip
 import hashlib
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ __all__ = [
     "DATASETS",
     "Data",
     "Dataset",
+    "Loader",
     "binarise",
     "data_folder",
     "fetch",
@@ -66,6 +68,38 @@ class Data(NamedTuple):
     y: NDArray[np.str_]
     feature_names: list[str]
     source: str
+
+
+@dataclass(frozen=True)
+class Loader:
+    """A function that reads a data set, for `secateurs.benchmark`: split into the paper's folds.
+
+    Parameters
+    ----------
+    name, reading : str
+        As for `load`.
+    data_dir : str or path-like, optional
+        As for `load`.
+
+    Examples
+    --------
+    >>> from secateurs.paper.datasets import Loader
+    >>> Loader("iris")().X.shape
+    (150, 4)
+    """
+
+    name: str
+    reading: str = "multiclass"
+    data_dir: str | os.PathLike[str] | None = None
+
+    @property
+    def seed_names(self) -> tuple[str, str]:
+        """What seeds derive from, as in the paper's experiments."""
+        return (self.name, self.reading)
+
+    def __call__(self) -> Data:
+        """Read the data set."""
+        return load(self.name, self.data_dir, self.reading)
 
 
 def load(

@@ -1,0 +1,168 @@
+"""Plans of benchmarks: a TOML file as the parameters of `secateurs.benchmark`."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from secateurs._text import listed
+from secateurs.exceptions import (
+    InputError,
+    SecateursError,
+    UnsupportedEnsembleError,
+    cause_of,
+    reading,
+    similar,
+)
+
+_SETTINGS = {
+    **{"title": str, "scoring": str, "control": str, "voting": str, "folds": int},
+    **{"random_state": int, "repeats": int, "keep": (int, float, str, list)},
+    **{"methods": (list, dict), "datasets": dict, "ensembles": dict},
+}
+_SOURCES = {
+    **{"folder": str, "target": str, "files": dict, "sklearn": list, "paper": list},
+    **{"reading": str},
+}
+_SKLEARN = ("iris", "wine", "digits", "breast_cancer", "diabetes")
+
+
+def read_plan(path: Path, data_dir: Path | None = None) -> dict[str, Any]:
+    """Return a plan as parameters of `secateurs.benchmark`.
+
+    Paths in it start at its own folder, from which classes can be imported too.
+    """
+    with reading(path):
+        plan = tomllib.loads(path.read_text("utf-8"))
+    _check("", plan, _SETTINGS)
+    for name in ("datasets", "ensembles"):
+        if not plan.get(name):
+            raise InputError(f"has no {name}. Name some under [{name}].")
+    sources = plan.pop("datasets")
+    _check("datasets.", sources, _SOURCES)
+    sys.path.insert(0, str(path.parent.resolve()))  # for classes of one's own
+    parameters = dict(plan)
+    parameters["datasets"] = _datasets(sources, path.parent, data_dir)
+    parameters["target"] = sources.get("target", "target")
+    parameters["ensembles"] = {
+        name: _made(f"ensembles.{name}", given) for name, given in plan["ensembles"].items()
+    }
+    if isinstance(plan.get("methods"), dict):
+        parameters["methods"] = {
+            name: _method(f"methods.{name}", given) for name, given in plan["methods"].items()
+        }
+    return parameters
+
+
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Name the plan in errors about it, and parameters as the plan has them."""
+    try:
+        yield
+    except (InputError, UnsupportedEnsembleError) as error:
+        error.message, error.parameters = error.spelled(_as_setting), {}
+        if not error.message.startswith(str(path)):
+            error.prepend(f"{path}{' ' if error.message.startswith('has ') else ': '}")
+        raise
+
+
+def _as_setting(name: str, value: Any) -> str:
+    if name == "n_jobs":
+        return "--n-jobs"
+    return name if value is ... else f"{name} = {value!r}"
+
+
+def _check(where: str, table: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    for name, value in table.items():
+        if name not in known:
+            near = similar(name, known)
+            raise InputError(
+                f"has the unknown setting {where}{name}.{near} Known: {listed(known)}."
+            )
+        if not isinstance(value, known[name]) or isinstance(value, bool):
+            kinds = known[name] if isinstance(known[name], tuple) else (known[name],)
+            names = listed((_KINDS[kind] for kind in kinds), last=" or ")
+            raise InputError(f"has {where}{name} = {value!r}. Give {names}.")
+
+
+_KINDS = {
+    **{str: "a text", int: "an integer", float: "a number", list: "a list", dict: "a table"},
+}
+
+
+def _datasets(given: Mapping[str, Any], home: Path, data_dir: Path | None) -> dict[str, Any]:
+    """Return loaders of all data sets that a plan names, by name."""
+    found: list[tuple[str, Any]] = []
+    if "folder" in given:
+        from secateurs.benchmarking._inputs import tables_of
+
+        found += tables_of(home / given["folder"]).items()
+    found += [(name, home / str(path)) for name, path in given.get("files", {}).items()]
+    for name in given.get("sklearn", ()):
+        if name not in _SKLEARN:
+            raise InputError(
+                f"has datasets.sklearn {name!r}.{similar(str(name), _SKLEARN)} Known: "
+                f"{listed(_SKLEARN)}."
+            )
+        found.append((name, getattr(import_module("sklearn.datasets"), f"load_{name}")))
+    if given.get("paper"):
+        from secateurs.paper.datasets import Loader
+
+        choice = given.get("reading", "multiclass")
+        found += [(name, Loader(str(name), choice, data_dir)) for name in given["paper"]]
+    names = [name for name, _ in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"has two data sets called {name!r}. Rename one under [datasets.files]."
+            )
+    return dict(found)
+
+
+def _method(where: str, given: Any) -> Any:
+    """Return a method: by its short name, with parameters, or of a class of one's own."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, dict) and "pruner" in given:
+        from secateurs.pruners import make_pruner
+
+        parameters = {name: value for name, value in given.items() if name != "pruner"}
+        return _called(where, lambda **more: make_pruner(given["pruner"], **more), parameters)
+    return _made(where, given, 'pruner = "comep", or class = "my_module.Mine"')
+
+
+def _made(where: str, given: Any, example: str = 'class = "sklearn.ensemble.…"') -> Any:
+    """Return an object of a class that a table names, with its other entries as parameters."""
+    if not isinstance(given, dict) or not isinstance(given.get("class"), str):
+        raise InputError(f"has {where} = {given!r}. Give a table with {example}, and parameters.")
+    module, _, name = given["class"].rpartition(".")
+    try:
+        kind = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"has {where}.class = {given['class']!r}, which cannot be imported: {cause_of(error)}. "
+            "Install its package, or put its module beside the plan."
+        ) from error
+    parameters = {
+        key: _made(f"{where}.{key}", value)
+        if isinstance(value, dict) and "class" in value
+        else value
+        for key, value in given.items()
+        if key != "class"
+    }
+    return _called(where, kind, parameters)
+
+
+def _called(where: str, make: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
+    try:
+        return make(**parameters)
+    except SecateursError as error:
+        error.prepend(f"has {where} wrong: ")
+        raise
+    except (TypeError, ValueError) as error:
+        raise InputError(f"has {where} with wrong parameters: {cause_of(error)}.") from error
