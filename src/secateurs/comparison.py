@@ -255,7 +255,7 @@ class Comparison(Evaluation):
                 f"{{keep}} was not compared for {method}. Give one of: {known}.", keep=keep
             )
         pruner = _cut(selection, keep)
-        return Pruning(self.problem.serving(pruner).without_rows(), pruner)
+        return Pruning.of(self.problem, pruner)
 
     def members(self, method: str, keep: int) -> list[int]:
         """Return the members of a line of the leaderboard, in the order of choice."""

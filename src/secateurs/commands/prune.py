@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import shlex
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -172,24 +171,19 @@ def _measure(problem: Any, pruning: Any, seed: int) -> tuple[str, Figures]:
     """Return what was measured on, and the figures: on test rows if given, else cross-fitted."""
     from sklearn.utils import check_random_state
 
-    from secateurs.evaluation._alternatives import evaluate_around
-    from secateurs.evaluation._before_after import costs, count, cross_fitted, measure
+    from secateurs.evaluation._before_after import measure
+    from secateurs.evaluation._judged import judged
 
     pruner = pruning.pruner
     if problem.has_test:
         return measure(problem, pruner, check_random_state(seed), files=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # printed already, about all rows
-        evaluation = evaluate_around(problem, pruner, False, pruning.by_cost)
-    (curve,) = evaluation.curves.values()
-    found = cross_fitted(problem, curve, len(pruner.member_indices_))
-    rows, mark = f"rows to choose on ({problem.votes.n_samples})", ""
+    rows, figures, remarks = judged(problem, pruner, pruning.by_cost, files=True)
     if not problem.votes.staged:
-        rows, mark = f"{rows}, 5-fold cross-fitting", _CROSS_FITTED
-    figures = count(pruner)
-    figures |= {f"{name}{mark}": figure for name, figure in found.items()}
-    figures |= costs(problem, pruner)
-    return " ".join([rows, *evaluation.remarks]), figures
+        figures = {
+            name if name == "members" or name in _COSTS else f"{name}{_CROSS_FITTED}": figure
+            for name, figure in figures.items()
+        }
+    return ". ".join([rows, *(remark.rstrip(".") for remark in remarks)]), figures
 
 
 def _held(figure: Any, tolerance: float, scoring: Any) -> str:

@@ -66,32 +66,38 @@ class Featured(NamedTuple):
 
 
 def evaluate_around(
-    problem: Problem, pruner: BasePruner, beside: bool = True, by_cost: CostChoice | None = None
+    problem: Problem,
+    pruner: BasePruner,
+    beside: bool = True,
+    by_cost: CostChoice | None = None,
+    *,
+    alone: bool = False,
 ) -> Evaluation:
     """Evaluate a fitted pruner at all sizes, and quick methods beside it, on the same rows.
 
-    Members chosen by their cost are chosen so on other rows too, at that cost alone.
+    With ``alone``, at the size that it keeps, without others. Members chosen by their cost are
+    chosen so on other rows too, at that cost alone.
     """
     problem = problem.serving(pruner)
     split = Split(problem)
     keep = len(pruner.member_indices_)
     largest, asides = longest_order(problem, [keep])
     if by_cost is None:
-        selection, chooser, remarks = _own_selection(problem, pruner, largest)
+        selection, chooser, remarks = _own_selection(problem, pruner, None if alone else largest)
     else:
         selection = _one(problem, pruner)
         chooser, remarks = by_cost.choose, (f"Chosen by cost: {by_cost.remark}.",)
     others, _ = named_pruners(shown_beside(), problem, weight_of(pruner), 0)
     own = label_of(pruner)
     choosers: dict[str, Chooser] = {own: chooser}
-    for name, other in others.items() if beside else ():
+    for name, other in others.items() if beside and not alone else ():
         same = name == own or (is_live(other) and is_live(pruner))
         if not same and is_able(other, problem):
             choosers[name] = partial(choose, other, [keep], largest)
     curves = evaluate(split, choosers, [keep], given={own: selection})
     for curve in curves.values():  # their warnings concern larger sets than were asked for
         curve.selection = replace(curve.selection, notes=())
-    return Evaluation(split, curves, [keep], remarks, asides)
+    return Evaluation(split, curves, [keep], remarks, () if alone else asides)
 
 
 def is_able(pruner: BasePruner, problem: Problem) -> bool:
@@ -106,12 +112,12 @@ def is_able(pruner: BasePruner, problem: Problem) -> bool:
 
 
 def _own_selection(
-    problem: Problem, pruner: BasePruner, largest: int
+    problem: Problem, pruner: BasePruner, largest: int | None
 ) -> tuple[Selection, Chooser, tuple[str, ...]]:
     """Return what the pruner selected, a chooser that selects so on other rows, and remarks."""
     kept = pruner.member_indices_.tolist()
     keep = len(kept)
-    if pruner.is_nested:
+    if pruner.is_nested and largest is not None:
         chooser = partial(choose, pruner, [keep], largest)
         selection = chooser(problem)
         if selection.members(keep) == kept:  # otherwise it drew random numbers anew

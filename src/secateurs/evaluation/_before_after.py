@@ -2,7 +2,7 @@
 
 import pickle
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 
 _N_BOOTSTRAP = 2000
+_TIMED = (1, 1000)  # rows
 
 
 class Figure(NamedTuple):
@@ -47,12 +48,11 @@ class Figure(NamedTuple):
 
 
 def summary(
-    problem: Problem, pruner: BasePruner, rng: np.random.RandomState, tolerance: float | None
+    rows: str, figures: Mapping[str, Figure], scoring: Scoring, tolerance: float | None
 ) -> pd.DataFrame:
-    """Compare the pruned ensemble with the whole one on the test rows."""
-    rows, figures = measure(problem, pruner, rng)
+    """Return figures as a table, and what the rows are that they come from."""
     if tolerance is not None:
-        rows += f", {held(figures[problem.scoring.label], tolerance, problem.scoring)}"
+        rows += f", {held(figures[scoring.label], tolerance, scoring)}"
     values = [(f.before, f.after, f.after - f.before, f.low, f.high) for f in figures.values()]
     columns = ["before", "after", "change", "low", "high"]
     return pd.DataFrame(values, columns=columns, index=pd.Index(figures, name=rows), dtype=float)
@@ -217,8 +217,13 @@ def held_out_score(curve: SizeCurve, size: int) -> Figure:
     return Figure(scored.whole_value, float(scored.values[place]), change - half, change + half)
 
 
-def costs(problem: Problem, pruner: BasePruner, *, files: bool = True) -> dict[str, Figure]:
-    """Measure the models: megabytes, and milliseconds where there are rows to predict."""
+def costs(
+    problem: Problem, pruner: BasePruner, *, files: bool = True, row: Any = None
+) -> dict[str, Figure]:
+    """Measure the models: megabytes, and milliseconds where there are rows to predict.
+
+    With a single ``row``, in place of those that are not kept, it is quick.
+    """
     if problem.is_predictions:
         return {}
     n_bytes = [len(pickle.dumps(model)) for model in _models(problem, pruner)]
@@ -226,7 +231,9 @@ def costs(problem: Problem, pruner: BasePruner, *, files: bool = True) -> dict[s
     if files:
         figures |= _file_sizes(problem, pruner, n_bytes)
     X = problem.X_test if problem.has_test else problem.X
-    return figures if X is None else figures | _milliseconds(problem, pruner, X)
+    if X is not None:
+        return figures | _milliseconds(problem, pruner, X, _TIMED)
+    return figures if row is None else figures | _milliseconds(problem, pruner, row, [1], 0.1)
 
 
 def _members(pruner: BasePruner) -> tuple[list[int], list[int]]:
@@ -244,13 +251,17 @@ def _predictors(problem: Problem, pruner: BasePruner) -> list[Callable[[Any], An
     return [predictor(problem.ensemble, whole), predictor(problem.served, kept)]
 
 
-def _milliseconds(problem: Problem, pruner: BasePruner, X: Any) -> dict[str, Figure]:
+def _milliseconds(
+    problem: Problem, pruner: BasePruner, X: Any, numbers: Iterable[int], seconds: float = 0.3
+) -> dict[str, Figure]:
+    """Time predictions of some numbers of rows, each for so many seconds per model."""
     predicts = _predictors(problem, pruner)
     figures = {}
-    for name, n_rows in (("ms for 1 row", 1), ("ms for 1000 rows", 1000)):
-        times = 1e3 * timings(predicts, _safe_indexing(X, np.arange(n_rows) % _num_samples(X)))
+    for n_rows in numbers:
+        rows = _safe_indexing(X, np.arange(n_rows) % _num_samples(X))
+        times = 1e3 * timings(predicts, rows, seconds)
         before, after = np.median(times, axis=1).tolist()
-        figures[name] = Figure(before, after, timings=times)
+        figures[f"ms for {n_rows} row{'s' * (n_rows > 1)}"] = Figure(before, after, timings=times)
     return figures
 
 

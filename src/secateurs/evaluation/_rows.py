@@ -21,6 +21,7 @@ from secateurs.outputs import _vote_kernels
 from secateurs.outputs._checks import speaking
 from secateurs.outputs._folds import N_FOLDS, folds
 from secateurs.outputs._predictions import Predictions
+from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 
@@ -103,11 +104,14 @@ class VotedRows:
         counted.
     X : object
         The rows, as the ensemble's predict takes them.
+    scores : Scores or None
+        The members' probabilities, where these are known and the rows are not kept.
     """
 
     votes: Votes
     ensemble: Ensemble | None = None
     X: Any = None
+    scores: Scores | None = None
 
     @property
     def counts_labels(self) -> bool:
@@ -123,7 +127,7 @@ class VotedRows:
             yield Ballots(where, self._votes_on(where), None, np.arange(self.votes.n_classes))
             return
         classes = np.searchsorted(self.votes.classes, self.ensemble.classes)
-        prepared = self.ensemble.prepare(self.X)
+        prepared = None if self.scores is not None else self.ensemble.prepare(self.X)
         step = max(1, _MOST_NUMBERS // (self.votes.n_members * len(classes)))
         for first in range(0, len(where), step):
             block = where[first : first + step]
@@ -135,6 +139,10 @@ class VotedRows:
 
     def _contributions(self, prepared: Any, rows: NDArray[np.intp], votes: Votes) -> Floats:
         assert self.ensemble is not None
+        if self.scores is not None:
+            each, some_scores = self.ensemble.weights, self.scores.rows(rows)
+            weights = np.ones(votes.n_members) if each is None else each
+            return np.stack([weight * some_scores.values(m) for m, weight in enumerate(weights)])
         some = _safe_indexing(prepared, rows)
         added = np.stack([self.ensemble.contribution(some, m) for m in range(votes.n_members)])
         if votes.has_missing:  # no member votes on rows that it was trained on
@@ -163,6 +171,9 @@ class Split:
         """The rows to choose on."""
         problem = self.problem
         known = problem.X is not None or problem.is_predictions
+        scores = None if known or not problem.is_soft else problem.known_scores
+        if scores is not None and scores.margin_scale is None:
+            return VotedRows(problem.votes, problem.ensemble, scores=scores)
         return VotedRows(problem.votes, problem.ensemble if known else None, problem.X)
 
     @cached_property

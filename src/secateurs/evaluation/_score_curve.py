@@ -33,8 +33,8 @@ class ScoreCurve:
 
     Attributes
     ----------
-    n_rows : int
-        Number of rows.
+    n_rows : float
+        Number of rows, or the sum of their weights.
     whole_value : float
         The score of the whole ensemble.
     values : ndarray of shape (n_sizes,)
@@ -44,7 +44,7 @@ class ScoreCurve:
         tenths of the rows are left out in turn. NaN for sizes that were not asked for.
     """
 
-    n_rows: int
+    n_rows: float
     whole_value: float
     values: Floats
     variances: Floats
@@ -156,7 +156,8 @@ def score_curve(  # noqa: PLR0917
         if place in wanted and varied is not None:
             own = parts.left_out(answer)
             variances[:, place] = jackknife(own), jackknife(own - varied)
-    return ScoreCurve(len(truth), parts.score(whole), values, *variances)
+    n_rows = len(truth) if sample_weight is None else float(sample_weight.sum())
+    return ScoreCurve(n_rows, parts.score(whole), values, *variances)
 
 
 def change_of(

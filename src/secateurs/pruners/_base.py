@@ -23,6 +23,7 @@ from secateurs._text import listed, one_line
 from secateurs.ensembles import CORRECTS
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import has_fractions
+from secateurs.outputs._compiling import stopwatch
 from secateurs.outputs._score_store import ScoreStore
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._store_base import Store, in_memory
@@ -89,6 +90,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
     most_rounds: int | None = None
     _keeps_first = False  # so that rounds of boosting, each made for those before, can be kept
     _takes_store = False  # _select gets the store itself, not its votes in memory
+    _seconds = 0.0  # that the last fit took to choose, without compiling
     _seed: int | None = None  # for fits to repeat where no random state is given; no parameter
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -254,7 +256,9 @@ class BasePruner(SelectorMixin, BaseEstimator):
         if votes.n_members == 1:
             warnings.warn("The ensemble has 1 member: there is nothing to prune.", stacklevel=3)
         with stage(f"choosing by {short_name(self) or type(self).__name__}") as steps:
+            elapsed = stopwatch()
             choice = self._select(votes, n_keep, rng, *options)
+            self._seconds = elapsed()
             if not steps.done:  # a method without steps
                 steps.tell(1, 1)
         self._votes = votes

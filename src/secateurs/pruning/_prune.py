@@ -195,5 +195,6 @@ def prune(
             rows = RefitRows(problem.X, problem.votes, problem.oob, X_unlabelled, n_made)
             changed = refitted(problem.ensemble, kept, rows, rng, problem.n_jobs)
             problem = replace(problem, refitted=changed)
-        served = problem.serving(method).without_rows()
-        return Pruning(served, method, by_cost, reason, budget.tolerance)
+        return Pruning.of(
+            problem, method, by_cost=by_cost, reason=reason, tolerance=budget.tolerance
+        )

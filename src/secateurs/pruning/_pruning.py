@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after
@@ -18,11 +20,14 @@ from secateurs.evaluation._alternatives import (
     evaluate_around,
     parameters_of,
 )
+from secateurs.evaluation._judged import Judged, judged, seconds_to_judge
 from secateurs.evaluation._value_per_cost import CostChoice
 from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+
+_QUICK = 2.0  # seconds of cross-fitting that a notebook may wait for without having asked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,11 +66,18 @@ class Pruning:
     by_cost: CostChoice | None = None
     reason: str = ""
     tolerance: float | None = None
+    row: Any = None  # to time predictions by
     estimator: Any = field(init=False)
 
     def __post_init__(self) -> None:
         kept = np.sort(self.pruner.member_indices_).tolist()
         object.__setattr__(self, "estimator", self.problem.served.serve(kept))
+
+    @classmethod
+    def of(cls, problem: Problem, pruner: BasePruner, **facts: Any) -> Pruning:
+        """Return the pruning by a fitted pruner; of the rows it keeps one, to time predictions."""
+        row = None if problem.X is None else _safe_indexing(problem.X, [0])
+        return cls(problem.serving(pruner).without_rows(), pruner, row=row, **facts)
 
     @property
     def ensemble(self) -> Ensemble:
@@ -105,22 +117,29 @@ class Pruning:
 
     def summary(
         self,
-        X_test: Any,
-        y_test: ArrayLike,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
         *,
+        X: Any = None,
         sample_weight: ArrayLike | None = None,
         random_state: Any = 0,
     ) -> pd.DataFrame:
         """Compare the pruned ensemble with the whole one.
 
+        Without test rows, by cross-fitting on the rows chosen on: the method chooses on four
+        fifths, what it chooses is judged on the fifth, and so in turn.
+
         Parameters
         ----------
-        X_test : array-like
+        X_test : array-like, optional
             Rows to measure on; for predictions, predictions of all members on other rows.
-        y_test : array-like of shape (n_samples,)
+        y_test : array-like of shape (n_samples,), optional
             Their true labels, or numbers.
+        X : array-like, optional
+            The rows chosen on, for cross-fitting: with them it follows the ensemble's own vote even
+            where no probabilities were collected, and 1000 rows are timed.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+            Weights of the test rows.
         random_state : int, RandomState or None, default=0
             Random state of the bootstrap.
 
@@ -129,14 +148,32 @@ class Pruning:
         pandas.DataFrame
             Lines for members, accuracy, balanced accuracy, log loss and ROC AUC (of regressors R²,
             root mean squared and mean absolute error), the score asked for, megabytes of the
-            pickle, and milliseconds to predict 1 and 1000 rows. Columns for the whole ensemble,
+            pickle, and milliseconds to predict 1 and 1000 rows (1 where rows are not kept); of
+            predictions neither. Columns for the whole ensemble,
             the pruned one and the change, with its 95 % interval (of accuracy, paired bootstrap
-            over rows; else the jackknife). The name of the index tells which rows these are, and
-            whether the tolerance that decided the size holds there.
+            over test rows; else by the normal distribution, or the jackknife). The name of the
+            index tells which rows these are, and whether the tolerance that decided the size holds
+            there; ``attrs["remarks"]`` what else to know.
         """
-        problem = self.problem.with_test(X_test, y_test, sample_weight)
-        rng = check_random_state(random_state)
-        return _before_after.summary(problem, self.pruner, rng, self.tolerance)
+        scoring, remarks = self.problem.scoring, tuple[str, ...]()
+        if X_test is not None or y_test is not None:
+            problem = self.problem.with_test(X_test, y_test, sample_weight)
+            rng = check_random_state(random_state)
+            rows, figures = _before_after.measure(problem, self.pruner, rng)
+        else:
+            rows, figures, remarks = self._judged if X is None else self._judge(X)
+        table = _before_after.summary(rows, figures, scoring, self.tolerance)
+        table.attrs["remarks"] = list(remarks)
+        return table
+
+    def _judge(self, X: Any = None) -> Judged:
+        problem = self.problem.with_rows(X)
+        return judged(problem, self.pruner, self.by_cost, row=self.row)
+
+    @cached_property
+    def _judged(self) -> Judged:
+        """Figures by cross-fitting, with what is known without the rows."""
+        return self._judge()
 
     def report(
         self,
@@ -236,4 +273,7 @@ class Pruning:
     def _repr_html_(self) -> str:
         from secateurs.report._notebook import pruning_html
 
-        return pruning_html(self.problem, self.pruner)
+        quick = "_judged" in self.__dict__ or seconds_to_judge(self.pruner) <= _QUICK
+        with suppress(InputError):  # rows too few, or too few votes out of bag, for fifths of them
+            return pruning_html(self.problem, self.pruner, self._judged if quick else None)
+        return pruning_html(self.problem, self.pruner, None)
