@@ -153,7 +153,7 @@ def test_warnings_are_of_the_sizes_asked_for_and_not_of_whole_orders():
     assert not any("less than chance" in note for note in found.notes)
     wrong, y = cases.make(0, 80, 2, ["noisy"] * 8 + ["wrong"])
     found = compare(wrong, None, y, [by_relevance], [2], random_state=0)
-    assert any("1 of the 2 chosen members agree with y" in note for note in found.notes)
+    assert any("1 of the 2 chosen members agrees with y" in note for note in found.notes)
 
 
 def test_the_leaderboard_has_the_most_accurate_first_and_may_be_changed(tested):

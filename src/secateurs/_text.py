@@ -43,10 +43,10 @@ def counted(number: int, noun: str) -> str:
     Examples
     --------
     >>> from secateurs._text import counted
-    >>> counted(1, "member"), counted(3000, "member")
-    ('1 member', '3,000 members')
+    >>> counted(1, "member"), counted(3000, "member"), counted(2, "class")
+    ('1 member', '3,000 members', '2 classes')
     """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}{'e' * (noun[-1] == 's')}s"
 
 
 def plain(value: Any) -> Any:

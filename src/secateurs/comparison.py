@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from secateurs._methods import floors
 from secateurs._progress import Callback, watched
-from secateurs._text import listed, plain
+from secateurs._text import counted, listed, plain
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation._alternatives import SINGLE, WHOLE, Featured, Methods, named_pruners
 from secateurs.evaluation._auto import best_of, in_words
@@ -358,7 +358,7 @@ class Comparison(Evaluation):
         model = type(self.problem.ensemble.model).__name__
         sizes = " or ".join(map(str, self.sizes))
         return (
-            f"Comparison({model} of {self.problem.n_members} members: "
+            f"Comparison({model} of {counted(self.problem.n_members, 'member')}: "
             f"{', '.join(name for name in self.curves if name != SINGLE)}; {sizes} kept)"
         )
 

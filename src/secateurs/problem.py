@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array, MemberIndices, as_labels
+from secateurs._text import counted
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures._scoring import Scoring, are_numbers
@@ -183,7 +184,7 @@ class Problem:
             return self
         if _num_samples(X) != self.votes.n_samples:
             raise InputError(
-                f"{{X}} has {_num_samples(X)} rows, but the members were chosen on "
+                f"{{X}} has {counted(_num_samples(X), 'row')}, but the members were chosen on "
                 f"{self.votes.n_samples}. Give those rows.",
                 X=...,
             )
@@ -376,7 +377,7 @@ def _check_test(
     n_rows = rows.votes.n_samples if isinstance(rows, Predictions) else _num_samples(rows)
     if n_rows != len(labels):
         raise InputError(
-            f"{{X_test}} has {n_rows} rows but {{y_test}} has {len(labels)} "
+            f"{{X_test}} has {counted(n_rows, 'row')} but {{y_test}} has {len(labels)} "
             f"{'numbers' if ensemble.is_regression else 'labels'}. Give one true value for each "
             "row.",
             X_test=...,

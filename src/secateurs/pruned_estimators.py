@@ -30,6 +30,7 @@ from sklearn.utils.validation import (
 
 from secateurs._labels import Array
 from secateurs._methods import AUTO
+from secateurs._text import counted
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import shuffled_by_class
 from secateurs.pruners._parameters import is_number
@@ -139,7 +140,11 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
             )
         order, held_out = self._hold_out(y, rng)
         if not held_out.any():
-            kinds = f" in {len(np.unique(y))} classes" if isinstance(self, ClassifierMixin) else ""
+            kinds = (
+                f" in {counted(len(np.unique(y)), 'class')}"
+                if isinstance(self, ClassifierMixin)
+                else ""
+            )
             raise InputError(
                 f"Of n_samples={len(y)}{kinds} none can be held out for pruning. Give more rows, "
                 "or {validation}.",

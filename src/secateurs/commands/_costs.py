@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from secateurs._text import counted
 from secateurs.commands._errors import Refusal
 from secateurs.commands._tables import read_table, require_columns, shown
 
@@ -22,7 +23,8 @@ def read_costs(path: Path, names: Sequence[str]) -> list[float]:
     if len(cells) != len(names):
         raise Refusal(
             "costs",
-            f"{path} has {len(cells)} costs for {len(names)} members. Give a number for each, in "
+            f"{path} has {counted(len(cells), 'cost')} for {counted(len(names), 'member')}. Give a "
+            "number for each, in "
             "their order, or the columns name and cost.",
         )
     return [_number(path, names[place], cell) for place, cell in enumerate(cells)]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from secateurs._text import one_line
+from secateurs._text import counted, one_line
 from secateurs.commands._columns import ColumnTypes
 from secateurs.commands._errors import Refusal
 from secateurs.commands._options import Files, Trust
@@ -32,7 +32,8 @@ class Inputs(NamedTuple):
         """What was read, on one line."""
         title = "predictions" if self.X is None else type(self.ensemble.model).__name__
         test = "none" if self.y_test is None else f"{len(self.y_test):,}"
-        size = f"{self.ensemble.n_members:,} members · {len(self.y):,} rows to choose on"
+        rows = counted(len(self.y), "row")
+        size = f"{counted(self.ensemble.n_members, 'member')} · {rows} to choose on"
         return f"{title} · {size} · {test} to test on"
 
     def problem(self, method: Method) -> Any:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from secateurs._text import counted
 from secateurs.commands._errors import Refusal
 from secateurs.commands._rows import as_classes, refuse_gaps
 from secateurs.commands._tables import about, kind_of, read_table, require_columns, shown
@@ -73,7 +74,7 @@ def check_same_members(first: Predicted, test: Predicted) -> None:
             f"{test.path} has {kinds[1]}, but {first.path} has {kinds[0]}. Give the same of both.",
         )
     if widths[0] != widths[1] or first.names != test.names:
-        how = f"has {widths[1]} members, but {first.path} has {widths[0]}"
+        how = f"has {counted(widths[1], 'member')}, but {first.path} has {widths[0]}"
         if widths[0] == widths[1]:
             how = f"has other member names than {first.path}, or another order"
         raise Refusal("other_members", f"{test.path} {how}. Give predictions of the same members.")
@@ -188,7 +189,8 @@ def _read_labels(path: Path, target: str | None, max_unpacked: float) -> Any:
         if target is None:
             raise Refusal(
                 "labels",
-                f"{path} has {frame.shape[1]} columns: {shown(list(frame.columns))}. Name the one "
+                f"{path} has {counted(frame.shape[1], 'column')}: {shown(list(frame.columns))}. "
+                "Name the one "
                 "with the labels: --target COL",
             )
         require_columns(path, frame, [target])
@@ -203,19 +205,21 @@ def _check_shape(found: Predicted, labels: Path) -> None:
         if names is not None and not len(set(names)) == len(names) == shape[1]:
             raise Refusal(
                 "names",
-                f"{found.path} has {len(set(names))} names for {shape[1]} members. Give one each.",
+                f"{found.path} has {counted(len(set(names)), 'name')} for "
+                f"{counted(shape[1], 'member')}. Give one each.",
             )
         return
     if shape[1] == n_labels:
         turned = "votes.T" if len(shape) == 2 else "probabilities.swapaxes(0, 1)"
         raise Refusal(
             "transposed",
-            f"{found.path} has shape {shape} and there are {n_labels} labels: it looks "
+            f"{found.path} has shape {shape} and there are {counted(n_labels, 'label')}: it looks "
             f"transposed. Give one row per sample and one column per member: {turned}.",
         )
     raise Refusal(
         "row_count",
-        f"{found.path} has {shape[0]} rows, {labels} has {n_labels} labels. Give one per row.",
+        f"{found.path} has {counted(shape[0], 'row')}, {labels} has {counted(n_labels, 'label')}. "
+        "Give one per row.",
     )
 
 
@@ -289,7 +293,8 @@ def _among_classes(found: Predicted, labels: Path) -> Predicted:
     if len(set(classes.tolist())) != n_classes:
         raise Refusal(
             "classes",
-            f"{found.path} names {len(set(classes.tolist()))} classes but has probabilities for "
+            f"{found.path} names {counted(len(set(classes.tolist())), 'class')} but has "
+            "probabilities for "
             f"{n_classes}.",
         )
     y = as_classes([str(label) for label in np.asarray(found.y).tolist()], classes, str(labels))

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from secateurs._text import one_line
+from secateurs._text import counted, one_line
 from secateurs.commands._columns import AS_TEXT, ColumnTypes
 from secateurs.commands._errors import Refusal
 from secateurs.commands._output import Output
@@ -47,13 +47,15 @@ def check_counts(path: Path, y: Any, classes: Any, out: Output) -> None:
         if len(y) < _LEAST_ROWS:
             raise Refusal(
                 "few_rows",
-                f"{path} has {len(y)} rows. Give at least {_LEAST_ROWS}, preferably hundreds.",
+                f"{path} has {counted(len(y), 'row')}. Give at least {_LEAST_ROWS}, preferably "
+                "hundreds.",
             )
         return
     if len(y) < 2 * len(classes):
         raise Refusal(
             "few_rows",
-            f"{path} has {len(y)} rows for {len(classes)} classes. Give at least "
+            f"{path} has {counted(len(y), 'row')} for {counted(len(classes), 'class')}. Give at "
+            "least "
             f"{2 * len(classes)}, preferably hundreds.",
         )
     found = np.array([np.count_nonzero(y == label) for label in classes])

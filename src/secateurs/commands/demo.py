@@ -39,7 +39,9 @@ def demo(out: Output, output: Path, trees: int) -> None:
     from secateurs.comparison import board_lines
     from secateurs.demo import FILES, command_of, run
 
-    out.note(f"A forest of {trees} trees on handwritten digits, pruned with every method.")
+    out.note(
+        f"A forest of {counted(trees, 'tree')} on handwritten digits, pruned with every method."
+    )
     with out.progress("training and pruning"):
         found, pruning = run(output, trees)
     lines = board_lines(found.leaderboard())

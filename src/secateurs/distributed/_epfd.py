@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from secateurs._progress import current
+from secateurs._text import counted
 from secateurs.distributed._rounds import Job, ProgressReport, Result, Rounds
 from secateurs.engines._checkpoints import Checkpoints
 from secateurs.engines._executors import ambient_engine, engine_for, running
@@ -57,7 +58,8 @@ class GroupedPruner(SpreadPruner):
         whole = is_whole(self.n_groups)
         if self.n_groups != "auto" and not (whole and 1 <= self.n_groups <= votes.n_members):
             raise InputError(
-                f"{{n_groups}} is not a valid number of groups for {votes.n_members} members. "
+                f"{{n_groups}} is not a valid number of groups for "
+                f"{counted(votes.n_members, 'member')}. "
                 f'Give a number from 1 to {votes.n_members}, or "auto".',
                 n_groups=self.n_groups,
             )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from secateurs._labels import Array
 from secateurs._progress import stage
+from secateurs._text import counted
 from secateurs.evaluation._rows import Ballots, Part, Split, VotedRows
 from secateurs.evaluation._score_curve import EQUAL, NORMAL_97_5, Floats, ScoreCurve, Weights
 from secateurs.evaluation._selections import Chooser, Selection
@@ -175,9 +176,10 @@ class Evaluation:
         n_choosing = self.problem.votes.n_samples
         if self.problem.has_test:
             n_testing = self.problem.test_votes.n_samples
-            return f"Chosen on {n_choosing:,} rows, judged on {n_testing:,} others."
+            return f"Chosen on {counted(n_choosing, 'row')}, judged on {n_testing:,} others."
         return (
-            f"Judged by cross-fitting on {n_choosing:,} rows: chosen on four fifths, judged on the "
+            f"Judged by cross-fitting on {counted(n_choosing, 'row')}: chosen on four fifths, "
+            "judged on the "
             "fifth, five times."
         )
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
 from secateurs._labels import Array, MemberIndices, as_labels, merge_classes, row_blocks
+from secateurs._text import counted
 from secateurs.exceptions import InputError
 from secateurs.outputs._coding import code_column, find_classes, plain_text
 
@@ -34,11 +35,13 @@ def check_table(labels: Array, n_labels: int | None) -> None:
         return
     if n_labels == n_members:
         raise InputError(
-            f"votes has shape {labels.shape} and y has {n_labels} labels: votes looks transposed. "
+            f"votes has shape {labels.shape} and y has {counted(n_labels, 'label')}: votes looks "
+            "transposed. "
             "Rows are samples, columns are members; give votes.T."
         )
     raise InputError(
-        f"votes has {n_samples} samples (shape={labels.shape}) but y has {n_labels} labels. "
+        f"votes has {counted(n_samples, 'sample')} (shape={labels.shape}) but y has "
+        f"{counted(n_labels, 'label')}. "
         "Give one true label per sample."
     )
 
@@ -66,7 +69,7 @@ def as_column(y: Any, n_samples: int | None = None) -> Array:
         )
     if n_samples is not None and len(labels) != n_samples:
         raise InputError(
-            f"votes has {n_samples} samples but y has {len(labels)} labels. "
+            f"votes has {counted(n_samples, 'sample')} but y has {counted(len(labels), 'label')}. "
             "Give one true label per sample."
         )
     return column_or_1d(labels, warn=True)[:, None]
@@ -89,7 +92,8 @@ def as_numbers(y: Any, n_samples: int) -> NDArray[np.float64]:
         )
     if len(numbers) != n_samples:
         raise InputError(
-            f"scores has {n_samples} samples but y has {len(numbers)} numbers. "
+            f"scores has {counted(n_samples, 'sample')} but y has "
+            f"{counted(len(numbers), 'number')}. "
             "Give one true number per sample."
         )
     if not np.isfinite(numbers).all():
@@ -169,7 +173,10 @@ def check_sizes(
 ) -> None:
     """Refuse sizes that a store cannot have."""
     if n_members < 1 or n_samples < 1:
-        raise InputError(f"A store of {n_members} members and {n_samples} samples is empty.")
+        raise InputError(
+            f"A store of {counted(n_members, 'member')} and {counted(n_samples, 'sample')} is "
+            "empty."
+        )
     if tile_members is not None and tile_members < 1:
         raise InputError(
             "{tile_members} is not a valid number of members. Give 1 or more.",
@@ -177,7 +184,8 @@ def check_sizes(
         )
     if names is not None and len(names) != n_members:
         raise InputError(
-            f"There are {len(names)} names for {n_members} members. Give one per member."
+            f"There are {counted(len(names), 'name')} for {counted(n_members, 'member')}. Give one "
+            "per member."
         )
 
 

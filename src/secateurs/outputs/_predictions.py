@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secateurs._labels import Array, as_labels, is_text, one_hot
+from secateurs._text import counted
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import as_column, has_fractions
@@ -95,7 +96,7 @@ class Predictions(Ensemble):
             found = Predictions(table, *self._given, n_labels, self.is_regression or None)
         if found.n_members != self.n_members:
             raise InputError(
-                f"The table to test on has {found.n_members} members, the one pruned "
+                f"The table to test on has {counted(found.n_members, 'member')}, the one pruned "
                 f"{self.n_members}. Give predictions of all members."
             )
         named = found.votes.names is not None and self.votes.names is not None

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from secateurs._labels import Array
 from secateurs._progress import stage
+from secateurs._text import counted
 from secateurs.ensembles import Boosted, Ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs._coding import check_number, code_dtype
@@ -93,7 +94,7 @@ def in_bag_mask(
     if n_trained != n_samples:
         raise InputError(
             f"Out-of-bag votes need the {n_trained} rows that the ensemble was trained on; X has "
-            f"{n_samples} rows. Give the training rows, in their order."
+            f"{counted(n_samples, 'row')}. Give the training rows, in their order."
         )
     for member, rows in enumerate(ensemble.in_bag()):
         if member in places:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secateurs._labels import Array, MemberIndices, as_labels
+from secateurs._text import counted
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import as_numbers, check_known, encode_truth
 from secateurs.outputs._coding import check_number, plain_text
@@ -241,8 +242,9 @@ class ScoreStore(Store[Scores]):
         return Scores(cells, self.classes, self.y, taken, self.has_missing, self.exponent)
 
     def __repr__(self) -> str:
-        classes = "" if self.is_numbers else f", {self.n_classes} classes"
-        return f"ScoreStore({self.n_samples} samples, {self.n_members} members{classes})"
+        shape = f"{counted(self.n_samples, 'sample')}, {counted(self.n_members, 'member')}"
+        shape += "" if self.is_numbers else f", {counted(self.n_classes, 'class')}"
+        return f"ScoreStore({shape})"
 
 
 def _coded(y: ArrayLike, classes: Array, n_samples: int) -> Array:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes, one_hot
+from secateurs._text import counted
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import as_column, as_numbers, check_table, names_of, speaking
 from secateurs.outputs._coding import code_column, find_classes
@@ -339,8 +340,9 @@ class Scores:
         return np.concatenate([_ONE - cells, cells])
 
     def __repr__(self) -> str:
-        classes = "" if self.is_numbers else f", {self.n_classes} classes"
-        return f"Scores({self.n_samples} samples, {self.n_members} members{classes})"
+        shape = f"{counted(self.n_samples, 'sample')}, {counted(self.n_members, 'member')}"
+        shape += "" if self.is_numbers else f", {counted(self.n_classes, 'class')}"
+        return f"Scores({shape})"
 
 
 def _labels_of(n_classes: int, classes: Any) -> Array:

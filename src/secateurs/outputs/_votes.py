@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes, row_blocks
+from secateurs._text import counted
 from secateurs.exceptions import InputError
 from secateurs.outputs import _coding, _vote_kernels
 from secateurs.outputs._checks import (
@@ -52,8 +53,8 @@ class VoteTable:
             yield slice(start, min(self.n_members, start + step))
 
     def __repr__(self) -> str:
-        shape = f"{self.n_samples} samples, {self.n_members} members, {self.n_classes} classes"
-        return f"{type(self).__name__}({shape})"
+        shape = f"{counted(self.n_samples, 'sample')}, {counted(self.n_members, 'member')}"
+        return f"{type(self).__name__}({shape}, {counted(self.n_classes, 'class')})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

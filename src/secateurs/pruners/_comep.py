@@ -271,9 +271,11 @@ def warn_of_poor_members(truth_counts: NDArray[np.int64], members: Any) -> None:
     poor = np.sort(members)[kappa.of_counts(labels=tables) < 0]
     if len(poor):
         named = ", ".join(map(str, poor[:5])) + (", …" if len(poor) > 5 else "")
+        verb, noun = ("agrees", "member") if len(poor) == 1 else ("agree", "members")
         warnings.warn(
-            f"{len(poor)} of the {len(members)} chosen members agree with y less than chance would "
-            f"(members {named}): mutual information rewards a member that is reliably wrong. "
-            "Look at them, or leave them out.",
+            f"{len(poor)} of the {len(members)} chosen members {verb} with y less than chance "
+            "would "
+            f"({noun} {named}): mutual information rewards a member that is reliably wrong. "
+            f"Look at {'it, or leave it' if len(poor) == 1 else 'them, or leave them'} out.",
             stacklevel=5,
         )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from secateurs._text import counted
 from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
@@ -85,7 +86,7 @@ class KLDivergencePruner(BasePruner):
         if weights.ndim != 2 or len(weights) != votes.n_members:
             raise InputError(
                 f"{{distributions}} has shape {weights.shape}. Give one row for each of the "
-                f"{votes.n_members} members.",
+                f"{counted(votes.n_members, 'member')}.",
                 distributions=...,
             )
         if not np.isfinite(weights).all() or weights.min() < 0 or not weights.sum(axis=1).all():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
-from secateurs._text import listed
+from secateurs._text import counted, listed
 from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner, SpreadPruner
@@ -101,7 +101,8 @@ class SelectorPruner(BasePruner):
         members = self._members(selector, votes.n_members)
         if n_keep is not None and len(members) != n_keep:
             raise InputError(
-                f"{self._name} kept {len(members)} members, not {n_keep}. Let it keep as many as "
+                f"{self._name} kept {counted(len(members), 'member')}, not {n_keep}. Let it keep "
+                "as many as "
                 "its attribute keep says."
             )
         self.selector_ = selector

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
+from secateurs._text import counted
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after
 from secateurs.evaluation._alternatives import (
@@ -267,7 +268,7 @@ class Pruning:
         }
 
     def __repr__(self) -> str:
-        kept = f"{len(self.member_indices)} of {self.ensemble.n_members} members"
+        kept = f"{len(self.member_indices)} of {counted(self.ensemble.n_members, 'member')}"
         return f"Pruning({type(self.ensemble.model).__name__}: {kept} kept by {self.pruner})"
 
     def _repr_html_(self) -> str:
