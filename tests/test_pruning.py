@@ -10,7 +10,7 @@ import pytest
 
 import naive
 from fitted_models import CHOOSE, CODES, FIT, MODELS, TEST, X, Y
-from secateurs import COMEP, collect_votes, compare, make_pruner, prune
+from secateurs import COMEP, Votes, collect_votes, compare, make_pruner, prune
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
 from secateurs.report import render, report_data
@@ -162,6 +162,14 @@ def test_a_pruning_shows_itself(forest):
     assert len(page) < 60_000
     assert "3 of 25" in page
     assert page.count("<svg") == 1
+
+
+def test_one_of_a_kind_is_in_the_singular():
+    votes = np.array([[0, 0], [1, 1], [0, 1]])
+    one = prune(votes, None, [0, 1, 1], "best", 1)
+    assert repr(one).startswith("Pruning(ndarray: 1 of 2 members kept")
+    assert repr(one.votes) == "Votes(3 samples, 2 members, 2 classes)"
+    assert repr(Votes.encode([[0]], [0])) == "Votes(1 sample, 1 member, 1 class)"
 
 
 def test_foreign_names_are_escaped_in_notebooks():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -162,7 +161,7 @@ class FoldWork:
         (X_train, X_choose, X_test), (y_train, y_choose, y_test) = (
             [_safe_indexing(table, rows) for rows in parts] for table in (X, y)
         )
-        start = time.perf_counter()
+        elapsed = stopwatch()
         try:
             model = self.model.make(seed).fit(X_train, y_train)
         except (SecateursError, Warning, MemoryError):
@@ -172,7 +171,7 @@ class FoldWork:
                 f"the ensemble cannot be trained: {cause_of(error)}. Give another one, or other "
                 "data."
             ) from error
-        trained = time.perf_counter()
+        trained = elapsed()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # these rows are held out, however well they are met
             problem = self._made(model, X_choose, y_choose, X_test, y_test)
@@ -182,7 +181,7 @@ class FoldWork:
                 f"there is nothing to compare: of {type(model).__name__} only the first rounds can "
                 f"be kept, as {CORRECTS}. Give another ensemble."
             )
-        seconds = (trained - start, time.perf_counter() - trained)
+        seconds = (trained, elapsed() - trained)
         n_classes = len(np.unique(y)) if by_class else 0
         facts = dict(zip(("n_train", "n_validation", "n_test"), map(len, parts), strict=True))
         facts["n_classes"] = n_classes

@@ -271,7 +271,10 @@ def common(command: Command) -> Command:
             watched(label=command.__name__),  # shows what `Output.progress` does, and nothing else
         ):
             command(out=out, **given)
-        out.detail(f"done in {time.monotonic() - start:.1f} s by secateurs {__version__}")
+        compiling = sys.modules.get("secateurs.outputs._compiling")  # heavy, if not needed so far
+        waited = 0.0 if compiling is None else compiling.compiling_seconds()
+        took = max(0.0, time.monotonic() - start - waited)
+        out.detail(f"done in {took:.1f} s, besides compiling, by secateurs {__version__}")
 
     for declare in (
         option("--debug", is_flag=True, help="Show the traceback of an error."),

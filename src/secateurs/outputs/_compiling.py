@@ -103,6 +103,11 @@ def kernel(function: Callable[..., Any]) -> Any:
     return compiled
 
 
+def compiling_seconds() -> float:
+    """Return the seconds that kernels have taken to compile or to load so far."""
+    return _LISTENER.seconds
+
+
 def stopwatch() -> Callable[[], float]:
     """Return a function that returns the seconds since now, without those of compiling."""
 

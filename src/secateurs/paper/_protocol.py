@@ -5,7 +5,6 @@ votes. Parts and seeds are those of `secateurs.benchmarking._protocol`.
 """
 
 import os
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from threadpoolctl import threadpool_limits
 from secateurs.benchmarking._protocol import seed_sequence, small_seed, split
 from secateurs.ensembles import as_ensemble
 from secateurs.outputs._collect import votes_of
+from secateurs.outputs._compiling import stopwatch
 from secateurs.outputs._votes import Votes
 from secateurs.paper import datasets
 from secateurs.paper._plan import Bag
@@ -97,13 +97,13 @@ def _train_and_vote(bag: Bag, data_dir: str | os.PathLike[str] | None) -> Voted:
     data = datasets.load(bag.dataset, data_dir, bag.reading)
     rng = np.random.default_rng(seed_sequence(bag.seed, bag.dataset, bag.reading, "folds"))
     parts = split(data.y, bag.fold, rng)
-    start = time.perf_counter()
+    elapsed = stopwatch()
     ensemble = as_ensemble(_train(bag, data.X[parts.train], data.y[parts.train]))
-    trained = time.perf_counter()
+    trained = elapsed()
     validation, test = (
         votes_of(ensemble, data.X[rows], data.y[rows]) for rows in (parts.validation, parts.test)
     )
-    seconds = (trained - start, time.perf_counter() - trained)
+    seconds = (trained, elapsed() - trained)
     n_classes = len(np.unique(data.y))
     return Voted(validation, test, len(parts.train), n_classes, *seconds, data.source)
 
