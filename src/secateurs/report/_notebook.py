@@ -8,8 +8,8 @@ from secateurs.evaluation._judged import Judged
 from secateurs.evaluation._score_curve import score_curve
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.report._templates import Table, environment
-from secateurs.report.sections._before_after import line_of, table_of
+from secateurs.report._templates import Table, environment, interval
+from secateurs.report.sections import _before_after
 
 _WIDTH, _HEIGHT = 320, 90
 _MOST_POINTS, _MOST_NAMES = 60, 12
@@ -69,5 +69,12 @@ def _table(judged: Judged, problem: Problem) -> Table:
     """Return the figures that matter most: members, scores, size and time."""
     shown = ("members", "accuracy", problem.scoring.label, "megabytes", "ms for 1 row")
     known = {name: judged.figures[name] for name in shown if name in judged.figures}
-    lines = [line_of(name, figure._replace(timings=None)) for name, figure in known.items()]
-    return table_of(plain(lines))
+    rows = []
+    for name, figure in known.items():
+        line = plain(_before_after._line(name, figure._replace(timings=None)))
+        both = [_before_after._figure(name, line[column]) for column in ("before", "after")]
+        label = _before_after._LABELS.get(name, name)
+        between = interval(line["low"], line["high"])
+        rows.append([label, *both, _before_after._change(line), between])
+    headings = ["", "all members", "kept", "change", "95 % interval"]
+    return Table(headings, rows, numeric=range(1, 5))

@@ -28,7 +28,7 @@ _SHAPE["before_after"] = [
 
 def facts(subject: Subject) -> Plain:
     """Return the figures, what they say in one sentence, and how sure that is."""
-    lines = [line_of(name, figure) for name, figure in subject.figures.items()]
+    lines = [_line(name, figure) for name, figure in subject.figures.items()]
     problem, place = subject.problem, subject.curve.selection.place(subject.keep)
     scoring = problem.scoring
     told = safety(lines, scoring.label, scoring.larger_is_better)
@@ -45,8 +45,7 @@ def facts(subject: Subject) -> Plain:
     }
 
 
-def line_of(name: str, figure: Figure) -> Plain:
-    """Return a figure in plain values."""
+def _line(name: str, figure: Figure) -> Plain:
     before, after, low, high, timings = figure
     line: Plain = {"figure": name, "before": before, "after": after, "change": after - before}
     line |= {"low": low, "high": high, "timings": None}
@@ -132,14 +131,13 @@ def view(data: Plain) -> Plain:
     lines = data["before_after"]
     sizes = [line["before"] for line in lines if line["figure"].startswith("megabytes")]
     return {
-        "table": table_of(lines),
+        "table": _table(lines),
         "too_large": None in sizes,
         "timed": any(line["timings"] is not None for line in lines),
     }
 
 
-def table_of(lines: Sequence[Plain]) -> Table:
-    """Return figures as a table."""
+def _table(lines: Sequence[Plain]) -> Table:
     rows: list[list[Any]] = []
     for line in lines:
         name: str = line["figure"]
