@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import joblib
 from command_line import PAGE, examples, type_in
@@ -17,6 +18,8 @@ def test_the_examples_work_as_printed(desk, monkeypatch):
     shutil.copy("val-votes.csv", "votes.csv")
     shutil.copy("val-shares.npz", "shares.npz")
     joblib.dump(load("forest.skops"), "forest.joblib")
+    (plan,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    Path("plan.toml").write_text(plan, "utf-8")
     for words in examples():
         if words[0] not in LONG:
             ended = type_in(*words)

@@ -80,10 +80,8 @@ def _as_setting(name: str, value: Any) -> str:
 def _check(where: str, table: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     for name, value in table.items():
         if name not in known:
-            near = similar(name, known)
-            raise InputError(
-                f"has the unknown setting {where}{name}.{near} Known: {listed(known)}."
-            )
+            hint = similar(name, known) or f" Known: {listed(known)}."
+            raise InputError(f"has unknown setting {where}{name}.{hint}")
         if not isinstance(value, known[name]) or isinstance(value, bool):
             kinds = known[name] if isinstance(known[name], tuple) else (known[name],)
             names = listed((_KINDS[kind] for kind in kinds), last=" or ")

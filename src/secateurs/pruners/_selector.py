@@ -93,7 +93,8 @@ class SelectorPruner(BasePruner):
 
     @property
     def _name(self) -> str:
-        return type(self.selector).__name__
+        is_function = isinstance(self.selector, FunctionSelector)
+        return repr(self.selector) if is_function else type(self.selector).__name__
 
     def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
         selector = self.with_keep(n_keep).selector
