@@ -7,6 +7,7 @@ Written apart from the package's search: only the distances are the package's.
 """
 
 import argparse
+import warnings
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
@@ -139,7 +140,9 @@ def confirm(found: Table) -> float:
     """The ratio that the package's COMEP has on a table, by its own optimum of all sets."""
     n_members = found.votes.shape[1]
     start = found.starts[0] % n_members
-    pruner = COMEP(found.keep, found.weight, start).fit(found.votes, found.y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of members worse than chance, and of a single class
+        pruner = COMEP(found.keep, found.weight, start).fit(found.votes, found.y)
     return float(pruner.objective_) / optimum(found.distances, found.keep)
 
 

@@ -33,7 +33,7 @@ def test_every_claim_is_judged_even_without_results():
     assert [claim.name for claim in claims] == [
         *("not-worse", "best-ranks", "superior", "faster", "faster-bare", "faster-large"),
         *("faster-large-bare", "super-linear", "epfd-accuracy", "epfd-time", "epfd-pep"),
-        *("objective", "objective-test", "mix", "mix-alone", "weight", "tuned"),
+        *("objective", "objective-test", "mix", "mix-alone", "weight", "tuned", "sizes"),
     ]
     assert {claim.verdict for claim in claims} == {"cannot be told"}
     assert all("Holds if" in claim.rule for claim in claims)

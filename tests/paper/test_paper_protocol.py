@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -126,6 +127,31 @@ def test_every_learner_votes_better_than_chance(learner):
     voted = cast_votes(Bag("iris", "multiclass", learner, 7, 0, 0))
     assert voted.test.is_right().mean() > 0.6
     assert voted.train_seconds > 0
+
+
+def test_stratified_bags_have_as_many_rows_of_each_class_as_there_are(monkeypatch):
+    seen = []
+    original = DecisionTreeClassifier.fit
+
+    def fit(self, X, y):
+        seen.append(Counter(y.tolist()))
+        return original(self, X, y)
+
+    monkeypatch.setattr(DecisionTreeClassifier, "fit", fit)
+    cast_votes(Bag("wine", "multiclass", "dt-stratified", 4, 0, 0))
+    data = load("wine", None, "multiclass")
+    in_block = {label: n // 5 for label, n in Counter(data.y.tolist()).items()}
+    expected = {label: n - 2 * in_block[label] for label, n in Counter(data.y.tolist()).items()}
+    assert seen == [expected] * 4
+
+
+def test_drawn_votes_of_many_classes_are_wrong_in_all_ways():
+    voted = cast_votes(Bag("synthetic-2000", "multiclass", SYNTHETIC, 3, 0, 0))
+    assert (voted.n_classes, voted.validation.n_classes) == (5, 5)
+    codes, truth = voted.validation.codes(range(3)), voted.validation.truth
+    shares = [np.mean((codes - truth.astype(int)) % 5 == step) for step in range(5)]
+    assert 0.6 < shares[0] < 0.9
+    assert shares[1:] == pytest.approx([np.mean(shares[1:])] * 4, rel=0.2)
 
 
 def test_a_linear_svm_on_raw_values_trains_without_a_warning():

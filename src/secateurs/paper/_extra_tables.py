@@ -8,16 +8,16 @@ import pandas as pd
 
 from secateurs._text import NOTHING
 from secateurs.benchmarking._table_text import Grid, Sheet, csv_text, distance, number
+from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable, make_table
 from secateurs.paper._figure_ranks import judge_best_ranks, judge_not_worse
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import (
     CONTROL,
     PAPER_METHODS,
-    TABLE_OF_LEARNER,
     label,
-    printed,
 )
+from secateurs.paper._printed_fit import beside_paper
 
 _AUTHORS_HEADINGS = (
     *("row", "method", "paper_mean", "paper_std", "library_mean", "library_std"),
@@ -70,6 +70,26 @@ def _summary(table: AccuracyTable) -> tuple[Any, ...]:
     return (*ranks, "/".join(map(str, totals)), *verdicts)
 
 
+def learners_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+    """Show the accuracy of the learners that the paper names and prints nothing of.
+
+    Parameters
+    ----------
+    plan : Plan
+        One with several learners.
+    frame : DataFrame
+        Results, one row per cell.
+
+    Returns
+    -------
+    Sheet or None
+        None where nothing was measured.
+    """
+    table = make_table(plan, frame)
+    is_measured = any(entry.folds for row in table.rows for entry in row.entries.values())
+    return accuracy_sheet(table) if is_measured else None
+
+
 def authors_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
     """Show what settings near those of the authors' program change, beside the printed numbers.
 
@@ -88,7 +108,7 @@ def authors_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
     table = make_table(replace(plan, variants=("library", *plan.variants)), frame)
     sides = {"library": plan.methods, "authors' settings": [f"{m}/authors" for m in plan.methods]}
     authors = sides["authors' settings"]
-    rows = [_beside_paper(row) for row in table.rows if any(row.entries[c].folds for c in authors)]
+    rows = [beside_paper(row) for row in table.rows if any(row.entries[c].folds for c in authors)]
     if not rows:
         return None
     headings = ("Data set", "", *map(label, plan.methods))
@@ -101,17 +121,6 @@ def authors_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
     ]
     text = csv_text(_AUTHORS_HEADINGS, numbers)
     return Sheet(plan.name, plan.title, table.caption, grid, text)
-
-
-def _beside_paper(row: AccuracyRow) -> AccuracyRow:
-    """Return a row with what the table of its learner prints, and without tests."""
-    rows = printed(TABLE_OF_LEARNER.get(row.source.learner, ""))
-    paper = rows.get(row.source.paper_name, {})
-    entries = {
-        column: replace(entry, test=None, paper=paper.get(column.removesuffix("/authors")))
-        for column, entry in row.entries.items()
-    }
-    return replace(row, entries=entries)
 
 
 def _lines(row: AccuracyRow, sides: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:

@@ -22,7 +22,7 @@ PLANS = (
     *("table-dt", "table-svm", "table-knn"),
     *("figure-epfd", "figure-speedup", "figure-objective"),
     *("figure-lambda", "figure-size", "figure-scale"),
-    *("settings", "authors"),
+    *("settings", "authors", "bootstrap", "learners"),
 )
 KINDS = ("prune", "combination", "size", "speedup", "scale")
 TIMED_KINDS = ("speedup", "scale")  # measured alone, one after the other

@@ -22,10 +22,12 @@ from secateurs.paper._data_registry import read_csv
 PAPER_METHODS = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
 OURS = ("comep", "domep")  # the paper's own methods
 CONTROL = "domep"  # what the paper compares all others with
+N_PRINTED_FOLDS = 5  # of the printed means and deviations
 FLOORS = ("random", "best", "full")
 NAMES = {name: method.label for name, method in _methods.METHODS.items()} | {"full": "All"}
 TABLES = {"table-dt": "table_dt.csv", "table-svm": "table_svm.csv", "table-knn": "table_knn.csv"}
 TABLE_OF_LEARNER = {"dt": "table-dt", "svm-rbf": "table-svm", "knn-distance": "table-knn"}
+TABLE_OF_LEARNER |= {f"{name}-stratified": table for name, table in TABLE_OF_LEARNER.items()}
 LEARNER_NAMES = {
     "dt": "trees",
     "svm-linear": "linear SVMs",
@@ -33,7 +35,12 @@ LEARNER_NAMES = {
     "knn": "nearest neighbours",
     "knn-distance": "nearest neighbours",
     "nb": "naive Bayes",
-    "lm": "linear models",
+    "lm": "linear models (ridge)",
+    "lm-sgd-l1": "linear models (SGD, l1)",
+    "lm-sgd-l2": "linear models (SGD, l2)",
+    "dt-stratified": "trees, stratified bags",
+    "knn-distance-stratified": "nearest neighbours, stratified bags",
+    "svm-rbf-stratified": "SVMs, stratified bags",
     "synthetic": "synthetic votes",
 }
 READING_NAMES = {"binary": "two classes", "multiclass": "all classes"}

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
@@ -26,15 +27,19 @@ from secateurs.paper import datasets
 from secateurs.paper._plan import Bag
 
 SYNTHETIC = "synthetic"  # learner of votes that are drawn, on data sets "synthetic-ROWS"
+STRATIFIED = "-stratified"  # at the end of a learner's name: rows are drawn class by class
 _N_TEST = 1000  # test rows of drawn votes
 
-# Module, class and parameters of what is bagged.
+# Module, class and parameters of what is bagged. The text of the paper says "linear models" and no
+# more: "lm" is ridge regression, the others are fitted by SGD as in the authors' program.
 _LEARNERS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
     "dt": ("tree", "DecisionTreeClassifier", {}),
     "nb": ("naive_bayes", "GaussianNB", {}),
     "knn": ("neighbors", "KNeighborsClassifier", {}),
     "knn-distance": ("neighbors", "KNeighborsClassifier", {"weights": "distance"}),
     "lm": ("linear_model", "RidgeClassifier", {}),
+    "lm-sgd-l1": ("linear_model", "SGDClassifier", {"penalty": "l1"}),
+    "lm-sgd-l2": ("linear_model", "SGDClassifier", {"penalty": "l2"}),
     "svm-linear": ("svm", "LinearSVC", {}),
     "svm-rbf": ("svm", "SVC", {"kernel": "rbf", "gamma": "auto", "cache_size": 1000}),
 }
@@ -109,30 +114,61 @@ def _train_and_vote(bag: Bag, data_dir: str | os.PathLike[str] | None) -> Voted:
 
 
 def _train(bag: Bag, X: NDArray[np.float64], y: NDArray[np.str_]) -> Any:
-    module, kind, parameters = _LEARNERS[bag.learner]
+    module, kind, parameters = _LEARNERS[bag.learner.removesuffix(STRATIFIED)]
     learner = getattr(import_module(f"sklearn.{module}"), kind)(**parameters)
     seed = small_seed(bag.seed, bag.dataset, bag.reading, bag.learner, bag.fold, "train")
-    model = BaggingClassifier(learner, n_estimators=bag.n_members, random_state=seed)
     with warnings.catch_warnings():
         # Raw values, as in the paper: a linear SVM need not converge on them.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        if bag.learner.endswith(STRATIFIED):
+            return _train_stratified(learner, bag.n_members, seed, X, y)
+        model = BaggingClassifier(learner, n_estimators=bag.n_members, random_state=seed)
         return model.fit(X, y)
 
 
+def _train_stratified(
+    learner: Any, n_members: int, seed: int, X: NDArray[np.float64], y: NDArray[np.str_]
+) -> list[Any]:
+    """Bag as the authors' program does: each class has as many rows in a bag as it has in all.
+
+    The plain bootstrap draws from all rows alike, so that classes vary from bag to bag.
+    """
+    rng = np.random.RandomState(seed)
+    classes = [np.flatnonzero(y == label) for label in np.unique(y)]
+    members = []
+    for _ in range(n_members):
+        rows = np.concatenate([rng.choice(rows, size=len(rows)) for rows in classes])
+        member = clone(learner)
+        if "random_state" in member.get_params():
+            member.set_params(random_state=rng.randint(2**31 - 1))
+        members.append(member.fit(X[rows], y[rows]))
+    return members
+
+
 def _draw_votes(bag: Bag) -> Voted:
-    """Draw two-class votes: members of 60 to 90 % accuracy, on samples of unequal difficulty."""
+    """Draw votes of members of 60 to 90 % accuracy, on samples of unequal difficulty.
+
+    There are two classes, or five for the multi-class reading.
+    """
+    n_classes = 2 if bag.reading == "binary" else 5
     n_validation = int(bag.dataset.removeprefix(f"{SYNTHETIC}-"))
     seed = seed_sequence(bag.seed, bag.dataset, bag.learner, bag.n_members, bag.fold)
     rng = np.random.default_rng(seed)
     skill = rng.uniform(0.6, 0.9, bag.n_members)
-    validation, test = (_draw_part(n_rows, skill, rng) for n_rows in (n_validation, _N_TEST))
-    return Voted(validation, test, 0, 2, 0.0, 0.0, "generated")
+    validation, test = (
+        _draw_part(n_rows, n_classes, skill, rng) for n_rows in (n_validation, _N_TEST)
+    )
+    return Voted(validation, test, 0, n_classes, 0.0, 0.0, "generated")
 
 
-def _draw_part(n_rows: int, skill: NDArray[np.float64], rng: np.random.Generator) -> Votes:
-    y = rng.integers(2, size=n_rows, dtype=np.uint8)
+def _draw_part(
+    n_rows: int, n_classes: int, skill: NDArray[np.float64], rng: np.random.Generator
+) -> Votes:
+    y = rng.integers(n_classes, size=n_rows, dtype=np.uint8)
     hardness = rng.uniform(-0.1, 0.1, n_rows)
     codes = np.empty((len(skill), n_rows), dtype=np.uint8)
     for member, chance in enumerate(skill):
-        codes[member] = y ^ (rng.random(n_rows) > chance + hardness)
-    return Votes.from_codes(codes, np.array([0, 1]), y)
+        is_wrong = rng.random(n_rows) > chance + hardness
+        step = rng.integers(1, n_classes, size=n_rows) if n_classes > 2 else 1
+        codes[member] = (y + is_wrong * step) % n_classes
+    return Votes.from_codes(codes, np.arange(n_classes), y)

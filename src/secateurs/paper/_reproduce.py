@@ -26,10 +26,12 @@ from secateurs.paper import (
 )
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._extra_tables import authors_sheet, settings_sheet
+from secateurs.paper._extra_tables import authors_sheet, learners_sheet, settings_sheet
+from secateurs.paper._kept_sizes import judge_sizes, kept_sheet, kept_sizes
 from secateurs.paper._page import Contents, make_page
 from secateurs.paper._plan import PLANS, Plan, load_plan
 from secateurs.paper._printed import TABLES
+from secateurs.paper._printed_fit import distance_sheet, fit_sheet
 from secateurs.paper._results import load_results, results_of
 from secateurs.paper._runner import Missing, Outcome, run
 
@@ -41,7 +43,12 @@ FIGURES = {
         *(_figure_lambda, _figure_size, _figure_scale),
     )
 }
-_EXTRA_TABLES = {"settings": settings_sheet, "authors": authors_sheet}
+_EXTRA_TABLES = {
+    "settings": (settings_sheet, fit_sheet),
+    "bootstrap": (fit_sheet,),
+    "learners": (learners_sheet,),
+    "authors": (authors_sheet,),
+}
 
 
 def reproduce(
@@ -107,18 +114,21 @@ def make_contents(
     """
     known = {plan.name: plan for plan in plans}
     tables = [make_table(plan, frame) for plan in plans if plan.name in TABLES]
-    extra = [_EXTRA_TABLES[p.name](p, frame) for p in plans if p.name in _EXTRA_TABLES]
+    extra = [make(plan, frame) for plan in plans for make in _EXTRA_TABLES.get(plan.name, ())]
+    sizes = kept_sizes(plans, frame)
     series = {
         name: figure.series(known[name], frame) if name in known else []
         for name, figure in FIGURES.items()
     }
     claims = [judge(tables) for judge in _figure_ranks.JUDGES]
     claims += [judge(series[n]) for n, figure in FIGURES.items() for judge in figure.judges]
+    claims.append(judge_sizes(sizes))
     pictures = _figure_ranks.all_rank_pictures(tables)
     for plan in plans:
         if plan.name in FIGURES:
             pictures += FIGURES[plan.name].pictures(plan, series[plan.name])
-    sheets = [*map(accuracy_sheet, tables), *filter(None, extra)]
+    more = (distance_sheet(tables), kept_sheet(sizes), *extra)
+    sheets = [*map(accuracy_sheet, tables), *filter(None, more)]
     return Contents(plans, claims, tables, sheets, pictures, list(missing), _sources(plans, frame))
 
 

@@ -17,7 +17,7 @@ from secateurs.paper import datasets
 from secateurs.paper._claims import Claim
 from secateurs.paper._measure import Measurer
 from secateurs.paper._plan import PLANS, TIMED_KINDS, Bag, Cell, Plan, load_plan
-from secateurs.paper._protocol import SYNTHETIC, cast_votes
+from secateurs.paper._protocol import STRATIFIED, SYNTHETIC, cast_votes
 from secateurs.paper._results import SCHEMA
 
 _ROUNDS = {"pep": 2.5, "sep": 0.8}  # seconds at 100 members; other methods take next to nothing
@@ -30,6 +30,8 @@ _SECONDS: Mapping[str, Callable[[float, float], float]] = {
     "knn": lambda n, f: 1e-6 * n * f,
     "knn-distance": lambda n, f: 1e-6 * n * f,
     "lm": lambda n, f: 1e-8 * n * f**2,
+    "lm-sgd-l1": lambda n, f: 1e-6 * n * f,
+    "lm-sgd-l2": lambda n, f: 1e-6 * n * f,
     "svm-linear": lambda n, f: 1e-6 * n * f,
     "svm-rbf": lambda n, f: 1e-8 * n**2 * (1 + f / 20),
     SYNTHETIC: lambda n, f: 1e-8 * n,
@@ -113,7 +115,9 @@ class BagWork:
         n_features = (known and known.n_features) or 20
         if self.bag.learner == SYNTHETIC:
             n_rows = int(self.bag.dataset.removeprefix(f"{SYNTHETIC}-"))
-        training = self.bag.n_members * _SECONDS[self.bag.learner](0.6 * n_rows, n_features)
+        training = self.bag.n_members * _SECONDS[self.bag.learner.removesuffix(STRATIFIED)](
+            0.6 * n_rows, n_features
+        )
         pruning = sum(_ROUNDS.get(cell.method, _QUICK) for cell in cells)
         return training + pruning * (self.bag.n_members / 100) ** 2
 

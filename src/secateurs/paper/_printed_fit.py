@@ -1,0 +1,264 @@
+"""How far our accuracies lie from the printed ones, in the paper's standard errors.
+
+The error of a printed mean is the printed deviation of its five folds divided by √5: two deviations
+are 4.5 errors. Where our runs and the paper's are draws of the same, with like errors, the distance
+has a root mean square of √2 = 1.41.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from secateurs.benchmarking._table_text import BOLD, PLAIN, Grid, Sheet, csv_text, number
+from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable, make_table
+from secateurs.paper._plan import Plan
+from secateurs.paper._printed import (
+    N_PRINTED_FOLDS,
+    PAPER_METHODS,
+    TABLE_OF_LEARNER,
+    label,
+    printed,
+    reason_for,
+)
+
+FAR = 2.0  # standard errors of a single mean
+OFFSET = 1.5  # of the mean over all methods, if all lie on the same side
+NOT_FOUND = "not found"
+
+
+def beside_paper(row: AccuracyRow) -> AccuracyRow:
+    """Return a row with what the table of its learner prints, and without tests."""
+    rows = printed(TABLE_OF_LEARNER.get(row.source.learner, ""))
+    paper = rows.get(row.source.paper_name, {})
+    entries = {
+        column: replace(entry, test=None, paper=paper.get(column.removesuffix("/authors")))
+        for column, entry in row.entries.items()
+    }
+    return replace(row, entries=entries)
+
+
+def errors_of(row: AccuracyRow) -> dict[str, float] | None:
+    """Return our means less the printed ones, in the paper's standard errors, by method.
+
+    None where not all ten methods are printed and measured on all folds.
+    """
+    entries = [row.entries[method] for method in PAPER_METHODS]
+    if any(e.paper is None or len(e.folds) < row.n_folds for e in entries):
+        return None
+    root = float(np.sqrt(N_PRINTED_FOLDS))
+    return {method: row.deviations(method) * root for method in PAPER_METHODS}
+
+
+def root_mean_square(values: Any) -> float:
+    """Return the root of the mean of squares."""
+    return float(np.sqrt(np.mean(np.square(list(values)))))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a setting fits the printed figures.
+
+    Attributes
+    ----------
+    name : str
+        Members and how many are kept, such as "17/5".
+    by_row : dict of str to float
+        Root mean square distance over ten methods, in the paper's standard errors, by row.
+    """
+
+    name: str
+    by_row: dict[str, float]
+
+    def over(self, rows: Sequence[str]) -> float:
+        """Return the root mean square over some rows."""
+        return root_mean_square(self.by_row[row] for row in rows)
+
+
+def setting_fits(plan: Plan, frame: pd.DataFrame) -> list[Fit]:
+    """Return how well each setting of a plan fits the printed figures, the best first.
+
+    Settings are compared on the rows that all of them have; one without any is left out.
+
+    Parameters
+    ----------
+    plan : Plan
+        One with several settings, or several ways to bag.
+    frame : DataFrame
+        Results, one row per cell.
+
+    Returns
+    -------
+    list of Fit
+    """
+    fits = []
+    for setting in plan.settings:
+        table = make_table(plan, frame, setting)
+        groups: dict[str, dict[str, float]] = {}
+        for row in map(beside_paper, table.rows):
+            found = errors_of(row)
+            if found is not None:
+                learner = row.source.learner
+                stratified = ", stratified" if learner.endswith("-stratified") else ""
+                name = f"{setting.n_members}/{setting.keep}{stratified}"
+                paper_table = TABLE_OF_LEARNER[learner].removeprefix("table-").upper()
+                place = f"{row.source.paper_name} ({paper_table})"
+                groups.setdefault(name, {})[place] = root_mean_square(found.values())
+        fits += [Fit(name, rows) for name, rows in groups.items()]
+    rows = common_rows(fits)
+    return sorted(fits, key=lambda fit: fit.over(rows)) if rows else fits
+
+
+def common_rows(fits: Sequence[Fit]) -> list[str]:
+    """Return the rows that all settings have."""
+    return [row for row in (fits[0].by_row if fits else ()) if all(row in f.by_row for f in fits)]
+
+
+def fit_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+    """Show which setting fits the printed figures best, row by row.
+
+    Parameters
+    ----------
+    plan : Plan
+        One with several settings, or several ways to bag.
+    frame : DataFrame
+        Results, one row per cell.
+
+    Returns
+    -------
+    Sheet or None
+        None where fewer than two settings have a printed row in common.
+    """
+    fits = setting_fits(plan, frame)
+    rows = common_rows(fits)
+    if len(fits) < 2 or not rows:
+        return None
+    lines = [(row, *(fit.by_row[row] for fit in fits)) for row in rows]
+    total = ("All rows", *(fit.over(rows) for fit in fits))
+    shown = [[_best_marked(line) for line in block] for block in (lines, [total])]
+    headings = ("Data set", *(fit.name for fit in fits))
+    caption = (
+        f"Distance of our means from the printed ones, root mean square over ten methods, in the "
+        f"paper's standard errors; by members and how many are kept. {fits[0].name} fits best over "
+        f"all {len(rows)} rows. Two runs that differ by chance alone would come to about 1.41."
+    )
+    title = f"{plan.title}: which fits the printed figures"
+    text = csv_text(headings, [*lines, total])
+    return Sheet(f"{plan.name}-fit", title, caption, Grid.of_blocks(headings, shown), text)
+
+
+def _best_marked(line: Sequence[Any]) -> tuple[str, ...]:
+    values = [round(value, 2) for value in line[1:]]
+    texts = (number(value) for value in values)
+    best = min(values)
+    marked = (
+        f"{BOLD}{text}{PLAIN}" if value == best else text
+        for text, value in zip(texts, values, strict=True)
+    )
+    return (line[0], *marked)
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A row of a table beside the printed one, in the paper's standard errors.
+
+    Attributes
+    ----------
+    table, row : str
+        Name of the table and the paper's name of the data set.
+    difference : float
+        Our mean less the printed one, mean over ten methods, in points.
+    offset : float
+        The same in standard errors: those of the mean printed deviation.
+    spread : float
+        Root mean square distance of the ten methods.
+    far : tuple of str
+        Methods that lie more than two standard errors away.
+    is_offset : bool
+        Whether all methods lie on the same side, by 1.5 standard errors on average.
+    reason : str
+        Why, or "not found"; empty where nothing is far.
+    """
+
+    table: str
+    row: str
+    difference: float
+    offset: float
+    spread: float
+    far: tuple[str, ...]
+    is_offset: bool
+    reason: str
+
+
+def distances(table: AccuracyTable) -> list[Distance]:
+    """Return the rows of a table that can be compared, the furthest offset first."""
+    found = []
+    for row in table.rows:
+        errors = errors_of(row)
+        if errors is None:
+            continue
+        entries = [row.entries[method] for method in PAPER_METHODS]
+        difference = float(np.mean([entry.difference for entry in entries]))
+        deviation = float(np.mean([entry.paper.std for entry in entries if entry.paper]))
+        deviation = deviation or 100 / (N_PRINTED_FOLDS * row.n_test)
+        offset = difference / deviation * float(np.sqrt(N_PRINTED_FOLDS))
+        one_sided = len({np.sign(round(value, 9)) for value in errors.values()}) == 1
+        is_offset = one_sided and abs(offset) >= OFFSET
+        far = [method for method, value in errors.items() if abs(value) > FAR]
+        known = reason_for(table.name, row.source.paper_name, PAPER_METHODS if is_offset else far)
+        reason = (known or NOT_FOUND) if is_offset or far else ""
+        names, spread = tuple(map(label, far)), root_mean_square(errors.values())
+        place = (table.name, row.source.paper_name)
+        found.append(Distance(*place, difference, offset, spread, names, is_offset, reason))
+    return sorted(found, key=lambda item: -abs(item.offset))
+
+
+def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
+    """Show how far each row lies from the printed one, and offsets over all methods at once.
+
+    Parameters
+    ----------
+    tables : sequence of AccuracyTable
+        Tables of the paper.
+
+    Returns
+    -------
+    Sheet or None
+        None where no row can be compared.
+    """
+    titles = {table.name: table.title for table in tables}
+    found = [item for table in tables for item in distances(table)]
+    if not found:
+        return None
+    headings = (
+        *("Table", "Data set", "Mean difference, points", "In standard errors"),
+        *("Root mean square", "All methods at once", "Methods beyond 2", "Reason"),
+    )
+    lines = [
+        (
+            *(titles[item.table], item.row, number(item.difference, sign=True)),
+            *(number(item.offset, 1, sign=True), number(item.spread)),
+            *("yes" if item.is_offset else "", ", ".join(item.far), item.reason),
+        )
+        for item in found
+    ]
+    over_all = root_mean_square(item.spread for item in found)
+    offsets = sum(item.is_offset for item in found)
+    caption = (
+        "Our means less the printed ones, in the paper's standard errors (a printed deviation "
+        f"divided by √5), the furthest first in each table. Over all {len(found)} rows the root "
+        f"mean square is {number(over_all)}; chance alone would give about 1.41. {offsets} rows "
+        "are off with all ten methods at once, by 1.5 errors or more on average: no matter of "
+        "methods, but of data, members or folds."
+    )
+    numbers = (
+        (i.table, i.row, i.difference, i.offset, i.spread, i.is_offset, " ".join(i.far), i.reason)
+        for i in found
+    )
+    text = csv_text(
+        ("table", "row", "difference", "offset", "rms", "is_offset", "far", "reason"), numbers
+    )
+    grid = Grid(headings, tuple(lines))
+    return Sheet("distances", "Distance from the printed figures", caption, grid, text)

@@ -1,0 +1,82 @@
+"""Distance from the printed figures in standard errors: by setting, and by row."""
+
+import csv
+import io
+import math
+
+import pandas as pd
+import pytest
+from made_up_results import as_printed, frame_of, plan_of, row_of
+
+from secateurs.paper._accuracy_tables import make_table
+from secateurs.paper._printed import PAPER_METHODS, printed
+from secateurs.paper._printed_fit import distance_sheet, distances, fit_sheet, setting_fits
+
+ROWS = [row_of("Iono"), row_of("Ecoli"), row_of("Sonar", "knn-distance"), row_of("Heart")]
+
+
+def lifted(errors):
+    """Accuracy so many of the paper's standard errors above the printed one, by members kept."""
+
+    def measure(cell):
+        table = "table-knn" if cell.learner.startswith("knn") else "table-dt"
+        paper = printed(table).get(cell.dataset.capitalize(), {}).get(cell.method)
+        if paper is None:
+            return 0.5
+        return (paper.mean + errors[cell.keep] * paper.std / math.sqrt(5)) / 100
+
+    return measure
+
+
+def test_the_setting_nearest_to_the_printed_figures_comes_first():
+    plan = plan_of("settings", ROWS, n_members=(17, 31), keep=(5, 7))
+    frame = frame_of(plan, lifted({5: 0.5, 7: -2.0}))
+    part = frame[~((frame["n_members"] == 31) & (frame["keep"] == 5))]
+    fits = setting_fits(plan, part)
+    assert [fit.name for fit in fits] == ["17/5", "17/7", "31/7"]
+    for fit, expected in zip(fits, (0.5, 2.0, 2.0), strict=True):
+        assert set(fit.by_row) == {"Iono (DT)", "Ecoli (DT)", "Sonar (KNN)"}
+        assert list(fit.by_row.values()) == pytest.approx([expected] * 3)
+    sheet = fit_sheet(plan, part)
+    lines = list(csv.DictReader(io.StringIO(sheet.csv)))
+    assert [float(lines[-1][fit.name]) for fit in fits] == pytest.approx([0.5, 2.0, 2.0])
+    assert "17/5 fits best" in sheet.caption
+
+
+def test_bags_drawn_class_by_class_are_a_setting_of_their_own():
+    both = [row_of("Iono"), row_of("Iono", "dt-stratified")]
+    plan = plan_of("bootstrap", both, n_members=(17,), keep=(5,))
+    plain, stratified = (frame_of(plan, lifted({5: e})) for e in (1.0, 0.25))
+    frame = pd.concat(
+        [plain[plain["learner"] == "dt"], stratified[stratified["learner"] == "dt-stratified"]]
+    )
+    fits = setting_fits(plan, frame)
+    assert [fit.name for fit in fits] == ["17/5, stratified", "17/5"]
+    assert [fit.over(["Iono (DT)"]) for fit in fits] == pytest.approx([0.25, 1.0])
+
+
+def test_one_setting_is_not_compared():
+    plan = plan_of("settings", ROWS, n_members=(17,), keep=(5,))
+    assert fit_sheet(plan, frame_of(plan, lifted({5: 1.0}))) is None
+    assert fit_sheet(plan, frame_of(plan, lambda _: None)) is None
+
+
+def test_offsets_over_all_methods_are_named():
+    plan, frame = as_printed("table-dt")
+    frame.loc[frame["dataset"] == "liver", "accuracy"] += 0.06
+    frame.loc[(frame["dataset"] == "spam") & (frame["method"] == "kp"), "accuracy"] += 0.0279
+    table = make_table(plan, frame)
+    found = {item.row: item for item in distances(table)}
+    liver = found["Liver"]
+    deviation = sum(printed("table-dt")["Liver"][m].std for m in PAPER_METHODS) / 10
+    assert liver.difference == pytest.approx(6.0)
+    assert liver.offset == pytest.approx(6.0 * math.sqrt(5) / deviation)
+    assert liver.is_offset
+    assert not found["Spam"].is_offset
+    assert found["Spam"].far == ("KP",)
+    assert found["Iono"].reason == ""
+    assert found["Spam"].reason
+    sheet = distance_sheet([table])
+    assert f"{sum(item.is_offset for item in found.values())} rows are off" in sheet.caption
+    assert sheet.grid.lines[0][1] == "Liver"
+    assert distance_sheet([]) is None
