@@ -103,5 +103,5 @@ benchmarks: $(VENV)/.tested
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-audit .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
-	rm -rf docs/_build docs/api docs/gallery
+	rm -rf docs/_build docs/api docs/gallery docs/methods/drawn
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

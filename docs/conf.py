@@ -18,6 +18,7 @@ version = release = secateurs.__version__
 extensions = [
     "api_pages",
     "mathml",
+    "method_facts",
     "myst_parser",
     "numpydoc",
     "outside_links",
