@@ -338,7 +338,7 @@ def test_probabilities_that_do_not_sum_to_one_are_refused(desk):
         ({"votes": votes_of((9, 1)), "y": votes_of(9)}, "has 1 member: there is nothing to prune"),
         (
             {"probabilities": np.full((9, 3, 2), 0.5), "y": votes_of(9), "classes": ["a"]},
-            "names 1 classes but has probabilities for 2",
+            "names 1 class but has probabilities for 2",
         ),
         (
             {"probabilities": np.full((9, 3, 2), 0.5), "y": votes_of(9) + 1},

@@ -215,7 +215,7 @@ def test_a_mean_is_over_the_members_that_have_a_value():
         ([[np.inf, 1.0]], None, "finite"),
         ([[0.5, 1.0]], ["a"], "not numbers"),
         ([[0.5, 1.0]], [np.nan], "NaN"),
-        ([[0.5, 1.0]], [1.0, 2.0], "1 samples but y has 2"),
+        ([[0.5, 1.0]], [1.0, 2.0], "1 sample but y has 2"),
         ([[[0.5, 0.5]]], ["a"], "coded differently"),
     ],
 )

@@ -339,7 +339,7 @@ def test_classes_may_be_more_than_appear():
         (np.full((3, 2), 0.5), {}, "holds 0.5, which is not a label"),
         (np.full((3, 2), np.nan), {}, "NaN"),
         (np.ma.array(np.zeros((3, 2), int), mask=True), {}, "masked everywhere"),
-        (np.zeros((3, 2), int), {"names": ["oak"]}, "1 names for 2 members"),
+        (np.zeros((3, 2), int), {"names": ["oak"]}, "1 name for 2 members"),
         (np.zeros((3, 2), int), {"tile_members": 0}, "tile_members=0 is not a valid number"),
         (np.zeros((3, 2), int), {"tile_members": -4}, "tile_members=-4 is not a valid number"),
         (np.zeros((3, 2), int), {"y": [0, 1]}, "3 samples but y has 2 labels"),
