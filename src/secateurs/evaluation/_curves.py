@@ -176,11 +176,11 @@ class Evaluation:
         n_choosing = self.problem.votes.n_samples
         if self.problem.has_test:
             n_testing = self.problem.test_votes.n_samples
-            return f"Chosen on {counted(n_choosing, 'row')}, judged on {n_testing:,} others."
+            others = counted(n_testing, "other")
+            return f"Chosen on {counted(n_choosing, 'row')}, judged on {others}."
         return (
             f"Judged by cross-fitting on {counted(n_choosing, 'row')}: chosen on four fifths, "
-            "judged on the "
-            "fifth, five times."
+            "judged on the fifth, five times."
         )
 
 

@@ -59,8 +59,15 @@ function costAxis(axis, all) {
 
 /** Return the axis of scores that holds all values. */
 function scoreAxis({ score }, values) {
-  const domain = score.name.includes("accuracy") ? sharesAround(values) : around(values);
-  return { domain, label: score.label };
+  return { domain: isShare(score) ? sharesAround(values) : around(values), label: score.label };
+}
+
+const isShare = ({ name }) => name.includes("accuracy");
+
+/** Return the ends of an interval around a score, within what it can be. */
+function endsOf({ score }, value, half) {
+  const ends = [value - half, value + half];
+  return isShare(score) ? ends.map((end) => Math.min(1, Math.max(0, end))) : ends;
 }
 
 function sharesAround(values) {

@@ -32,6 +32,7 @@ async function main() {
   };
   const drawAll = () => draw(...Object.keys(drawings));
   for (const figure of document.querySelectorAll("figure.drawn")) figure.hidden = false;
+  document.querySelectorAll("#reproduce pre").forEach((one) => showCommand(one, one.textContent));
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   byId("legend").replaceChildren(...drawLegend(page, () => draw("plot-score")));
   drawAll();

@@ -20,6 +20,12 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** Show a command in lines that end between its words: browsers break them after any hyphen. */
+function showCommand(place, text) {
+  const words = text.split(" ").map((word) => html("span", {}, word));
+  place.replaceChildren(...words.flatMap((word, i) => (i ? [" ", word] : [word])));
+}
+
 /** Draw axes: returns the drawing, the scales x and y, and a layer that is cut at the edges. */
 function frame({ width, height, x, y, label }) {
   const right = width - MARGIN.right;

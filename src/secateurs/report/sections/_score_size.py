@@ -92,14 +92,14 @@ def _on_rows_chosen_on(subject: Subject) -> Plain | None:
 
 def view(data: Plain) -> Plain:
     """Return the table, the curve for browsers that run no scripts, and words."""
-    label = data["score"]["label"]
-    vote = data["ensemble"]["vote"]
+    own, label, vote = data["score_size"], data["score"]["label"], data["ensemble"]["vote"]
     by_labels = data["rows"]["counts_labels"] or data["ensemble"]["predicts"] == "numbers"
     return {
         "table": _table(data),
         "curve": curve(data),
         "score": label,
         "better": data["score"]["larger_is_better"],
+        "is_barred": None in own["curves"][data["chosen"]["course"]]["half_width"],
         "vote": "" if by_labels else f", adding up {vote}",
         "notes": data["method_notes"] if data["leaderboard"] is None else [],
     }

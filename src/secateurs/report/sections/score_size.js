@@ -36,7 +36,7 @@ function drawScores(page) {
   const own = everything[chosen.course];
   const half = main.half_width;
   const wide = isMain ? own.flatMap(([x, y], i) => (half[i] === null || x < least ? []
-    : [[x, y - half[i], y + half[i]]])) : [];
+    : [[x, ...endsOf(data, y, half[i])]])) : [];
   const before = isMain && choosing && page.showsChoosing
     ? fromOn(own.map(([x], i) => [x, choosing.values[i]]), least) : [];
   const drawn = [...shown.map((place) => all[place]), before];
@@ -45,9 +45,9 @@ function drawScores(page) {
     y: scoreAxis(data, [...drawn.flat().map(([, y]) => y), whole, ...wide.flatMap(([, ...y]) => y)]),
     label: `${data.score.label} on held-out rows against size, one line per method` });
   level(plot, whole, "level", `all ${data.ensemble.n_members.toLocaleString("en")} members`);
-  if (wide.length > 1) {
+  if (wide.length > 1 && !half.includes(null)) {
     band(plot, wide.map(([x, y]) => [x, y]), wide.map(([x, , y]) => [x, y]), "c0");
-  } else if (wide.length) line(plot, [wide[0].slice(0, 2), [wide[0][0], wide[0][2]]], "c0");
+  } else for (const [x, low, high] of wide) line(plot, [[x, low], [x, high]], "c0 bar");
   if (before.length > 1) line(plot, before, "c0", "6 4");
   const last = [...shown].sort((a) => (a === chosen.course ? 1 : -1));
   for (const place of last) {

@@ -4,8 +4,8 @@
 drawings["plot-weights"] = ({ data, width }) => {
   const { grid, at_keep: values, half_width: half, overlap } = data.weights;
   const each = (found) => grid.map((weight, i) => [weight, found[i]]);
-  const lower = values.map((value, i) => value - (half[i] ?? 0));
-  const upper = values.map((value, i) => value + (half[i] ?? 0));
+  const ends = values.map((value, i) => endsOf(data, value, half[i] ?? 0));
+  const [lower, upper] = [ends.map(([low]) => low), ends.map(([, high]) => high)];
   const { whole } = data.score_size;
   const x = { domain: [0, 1], label: "weight of diversity λ", format: (v) => v.toFixed(1) };
   const top = frame({ width, height: 260, x,

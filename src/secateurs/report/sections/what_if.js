@@ -84,9 +84,9 @@ function figuresOf(data, course, place) {
   if (accuracy) {
     found.push(["accuracy, held out", (course.held_out.right[place] / whole.n_rows).toFixed(4)]);
   }
-  if (labels) {
+  if (labels && !accuracy) {
     const byLabels = course.held_out_labels[place] / whole.n_rows;
-    found.push([`${accuracy}held out${labels}`, byLabels.toFixed(4)]);
+    found.push([`held out${labels}`, byLabels.toFixed(4)]);
   }
   const onChoosing = course.onChoosing[place] / data.choosing.n_rows;
   found.push([`${accuracy}rows chosen on${labels}`, onChoosing.toFixed(4)]);
@@ -273,8 +273,8 @@ class WhatIf {
     byId("figures").replaceChildren(...found.map(([name, value], i) =>
       html("div", i ? {} : { class: "first" }, html("dt", {}, name), html("dd", {}, value))));
     const [command, python] = commandsOf(data, course, size);
-    set("command", { textContent: command });
-    set("python", { textContent: python });
+    showCommand(byId("command"), command);
+    showCommand(byId("python"), python);
     this.showSmallest(course);
     if (byId("what-if-numbers").open) this.showNumbers(course, place);
   }
