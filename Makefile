@@ -64,7 +64,7 @@ uncompiled: $(VENV)/.tested
 
 # Warnings are errors. The tests look at every link, and open pages in a browser.
 docs: $(VENV)/.documented
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m sphinx --jobs 2 --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python -m pytest --quiet tests/docs
 
 # The oldest versions that pyproject.toml allows, in an environment of their own, with few random examples each and without

@@ -1,5 +1,6 @@
 """How the documentation is built: ``make docs``."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,8 +8,11 @@ import secateurs
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples run two at a time
+
 SITE = "https://secateurs.github.io/secateurs/"
 HOME = "https://github.com/secateurs/secateurs"
+LOGO = "_static/logo.svg"
 
 project = "secateurs"
 author = "The secateurs developers"
@@ -30,6 +34,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_extensions"]
 suppress_warnings = ["myst.header"]  # tables of the paper's runs begin with a second-level heading
+highlight_language = "text"
 default_role = "py:obj"
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -58,9 +63,10 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("secateurs",),
-    "matplotlib_animations": False,
+    "parallel": 2,
 }
 
+html_favicon = LOGO
 html_theme = "pydata_sphinx_theme"
 html_title = "secateurs"
 html_baseurl = SITE
@@ -72,7 +78,11 @@ html_copy_source = False
 html_sidebars = {"index": [], "start": []}
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_theme_options = {
-    "logo": {"text": "secateurs"},
+    "logo": {
+        "text": "secateurs",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+    },
     "github_url": HOME,
     "header_links_before_dropdown": 7,
     "navbar_align": "left",

@@ -14,11 +14,13 @@ from types import ModuleType
 
 import secateurs
 from secateurs._methods import METHODS
+from secateurs.pruners import BasePruner
 
 SECTIONS = {  # rooms in the order of the page
     "pruning": "Prune",
     "pruned_estimators": "Fit and prune in one estimator",
     "comparison": "Compare",
+    "benchmarking": "Benchmark",
     "methods": "Methods",
     "pruners": "Methods by name, and of your own",
     "distributed": "In groups of members",
@@ -43,6 +45,7 @@ VARIABLES = {  # what has no docstring of its own
     "secateurs.paper.PLANS": "Names of the experiments that come with the package.",
 }
 VALUES = (property, cached_property)
+CALLED = {"fit", "partial_fit", "predict", "score"}
 BASES = {"secateurs.pruners.BasePruner", "secateurs.pruners.SelectorPruner"}
 
 
@@ -107,14 +110,21 @@ def _summary(name, thing):
 
 
 def _members(thing):
-    """Return the members of a class: ours, which are documented, and those of scikit-learn."""
+    """Return the members of a class: ours, those of scikit-learn, and those for authors.
+
+    The last are what `BasePruner` has beside what a user of a pruner calls.
+    """
     homes = {}
     for base in reversed(thing.__mro__[:-1]):
         homes |= dict.fromkeys(vars(base), base.__module__.partition(".")[0])
     names = {name: home for name, home in homes.items() if name[0] != "_" or name == "__call__"}
     names = {name: home for name, home in names.items() if not re.match("set_.*_request$", name)}
-    ours = [name for name in names if homes[name] == "secateurs" and _is_documented(thing, name)]
-    return sorted(ours), sorted(name for name in names if homes[name] == "sklearn")
+    ours = {name for name in names if homes[name] == "secateurs" and _is_documented(thing, name)}
+    authors = set()
+    if issubclass(thing, BasePruner) and thing is not BasePruner:
+        authors = {name for name in ours & vars(BasePruner).keys() if name not in CALLED}
+    others = {name for name in names if homes[name] == "sklearn"}
+    return sorted(ours - authors), sorted(others), sorted(authors)
 
 
 def _is_documented(thing, name):
@@ -126,7 +136,7 @@ def _page(name, thing):
     module, _, short = name.rpartition(".")
     lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
     if inspect.isclass(thing):
-        ours, others = _members(thing)
+        ours, others, authors = _members(thing)
         lines += [f".. autoclass:: {short}", ""]
         for member in ours:
             is_value = isinstance(inspect.getattr_static(thing, member), VALUES)
@@ -134,6 +144,10 @@ def _page(name, thing):
         if others:
             lines += ["", ".. rubric:: As in scikit-learn", ""]
             lines += [", ".join(f"``{member}``" for member in others)]
+        if authors:
+            lines += ["", ".. rubric:: For authors of methods", ""]
+            names = ", ".join(f"``{member}``" for member in authors)
+            lines += [f"{names}: see :py:obj:`~secateurs.pruners.BasePruner`."]
     elif callable(thing):
         lines += [f".. autofunction:: {short}"]
         if not inspect.isroutine(thing):
@@ -148,7 +162,9 @@ def _index(names):
     for name in names:
         rooms.setdefault(room_of(name), []).append(name)
     lines = ["API reference", "=============", ""]
-    lines += ["Everything that ``import secateurs`` offers.", ""]
+    lines += [".. currentmodule:: secateurs", ""]
+    lines += ["All public names. Those of the first sections are in ``secateurs`` itself, "]
+    lines += ["others in the module that is named with them.", ""]
     for room, inside in ((room, inside) for room, inside in rooms.items() if inside):
         title = SECTIONS.get(room, room.capitalize())
         lines += [title, "-" * len(title), ""]
@@ -158,7 +174,7 @@ def _index(names):
         lines += [".. list-table::", "   :class: api", "   :widths: auto", ""]
         for name in inside:
             lines += [f"   * - :py:obj:`~{name}`", f"     - {_summary(name, names[name])}"]
-        lines += ["", ".. toctree::", "   :hidden:", ""]
+        lines += ["", ".. toctree::", "   :hidden:", f"   :caption: {title}", ""]
         lines += [f"   {name.removeprefix('secateurs.')} <{name}>" for name in inside] + [""]
     return "\n".join(lines)
 

@@ -33,12 +33,16 @@ from secateurs._methods import AUTO
 from secateurs._text import counted
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import shuffled_by_class
+from secateurs.pruners._base import DOC_PAGE
 from secateurs.pruners._parameters import is_number
 from secateurs.pruning import prune
 
 
 class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
     """What pruned classifiers and pruned regressors share."""
+
+    _doc_link_module = "secateurs"
+    _doc_link_template = DOC_PAGE
 
     def __init__(  # noqa: PLR0917
         self,

@@ -5,6 +5,8 @@ import pkgutil
 from importlib import import_module
 
 import secateurs
+from secateurs import PrunedClassifier, PrunedRegressor, all_pruners
+from secateurs.pruners import SelectorPruner
 
 BASES = {"secateurs.pruners.BasePruner", "secateurs.pruners.SelectorPruner"}
 
@@ -50,3 +52,12 @@ def test_the_index_links_to_every_page(built):
     index = (built / "api" / "index.html").read_text("utf-8")
     for path in (built / "api").glob("secateurs.*.html"):
         assert f'href="{path.name}#{path.stem}"' in index, path.name
+
+
+def test_the_links_of_notebooks_lead_to_the_reference(built):
+    estimators = [*(one() for one in all_pruners().values()), SelectorPruner(None)]
+    estimators += [PrunedClassifier(None), PrunedRegressor(None)]
+    for estimator in estimators:
+        link = estimator._get_doc_link()
+        assert link.startswith("https://secateurs.github.io/secateurs/api/")
+        assert (built / "api" / link.rpartition("/")[2]).exists(), link

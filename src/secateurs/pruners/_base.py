@@ -32,6 +32,7 @@ from secateurs.pruners._parameters import is_number, is_whole, resolve_keep
 from secateurs.search import Choice
 
 _UNLABELLED = ("keep", "random_state", "n_jobs")  # parameters that labels leave out
+DOC_PAGE = "https://secateurs.github.io/secateurs/api/secateurs.{estimator_name}.html"
 
 
 class BasePruner(SelectorMixin, BaseEstimator):
@@ -88,6 +89,8 @@ class BasePruner(SelectorMixin, BaseEstimator):
     may_decide_size: bool = False
     larger_is_better: bool | None = None
     most_rounds: int | None = None
+    _doc_link_module = "secateurs"  # both for the link of the drawing in notebooks
+    _doc_link_template = DOC_PAGE
     _keeps_first = False  # so that rounds of boosting, each made for those before, can be kept
     _takes_store = False  # _select gets the store itself, not its votes in memory
     _seconds = 0.0  # that the last fit took to choose, without compiling

@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 from secateurs._text import counted, listed
 from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner, SpreadPruner
+from secateurs.pruners._base import DOC_PAGE, BasePruner, SpreadPruner
 from secateurs.search import Choice
 
 _METHODS = (
@@ -57,6 +57,7 @@ class SelectorPruner(BasePruner):
     array([0])
     """
 
+    _doc_link_template = DOC_PAGE.replace("{", "pruners.{")
     takes_missing = False
     may_decide_size = True
     larger_is_better = True
