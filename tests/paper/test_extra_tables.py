@@ -8,7 +8,7 @@ import pytest
 from made_up_results import frame_of, noisy, plan_of, row_of
 
 from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._extra_tables import authors_sheet, settings_sheet
+from secateurs.paper._extra_tables import authors_sheet, measured_sheet, settings_sheet
 from secateurs.paper._printed import PAPER_METHODS, label
 
 
@@ -63,3 +63,15 @@ def test_the_authors_settings_are_listed_beside_paper_and_library():
 def test_the_authors_settings_without_results_are_not_listed():
     plan = plan_of("authors", [row_of("Iono")])
     assert authors_sheet(plan, frame_of(plan, lambda _: None)) is None
+
+
+def test_learners_of_the_text_have_a_table_of_their_own():
+    rows = [row_of("Iono", learner) for learner in ("nb", "lm", "lm-sgd-l1", "svm-linear")]
+    plan = plan_of("learners", rows)
+    sheet = measured_sheet(plan, frame_of(plan, noisy))
+    assert sheet.name == "learners"
+    assert [line[0] for line in sheet.grid.lines[:2]] == [
+        "Iono, naive Bayes",
+        "Iono, linear models (ridge)",
+    ]
+    assert measured_sheet(plan, frame_of(plan, lambda _: None)) is None

@@ -70,13 +70,13 @@ def _summary(table: AccuracyTable) -> tuple[Any, ...]:
     return (*ranks, "/".join(map(str, totals)), *verdicts)
 
 
-def learners_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
-    """Show the accuracy of the learners that the paper names and prints nothing of.
+def measured_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+    """Show the accuracies of a plan that is no table of the paper, at its first setting.
 
     Parameters
     ----------
     plan : Plan
-        One with several learners.
+        Such as one of learners that the paper names and prints nothing of.
     frame : DataFrame
         Results, one row per cell.
 
