@@ -75,6 +75,27 @@ class Method:
         return getattr(import_module(self.home), self.pruner)
 
 
+@dataclass(frozen=True)
+class OwnMethod(Method):
+    """A method of the user's, see `secateurs.register`: its class is there already."""
+
+    kind: Any = None
+
+    @property
+    def home(self) -> str:
+        """The full name of its module."""
+        return str(self.kind.__module__)
+
+    @property
+    def pruner(self) -> str:
+        """The name of its class."""
+        return str(self.kind.__qualname__)
+
+    def load(self) -> Any:
+        """Return its class."""
+        return self.kind
+
+
 AUTO = "auto"  # the default: the method that is likely best
 DEFAULT_TOLERANCE = 0.005  # of the score on rows held out, where neither size nor budget is given
 

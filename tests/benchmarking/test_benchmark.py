@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateurs
 from secateurs import COMEP, DREP, OEP, SEP, KLDivergencePruner, Votes, benchmark, make_pruner
+from secateurs._progress import watched
 from secateurs.benchmarking._protocol import seed_sequence, small_seed, split
 from secateurs.benchmarking._table_text import Sheet, as_latex
 from secateurs.exceptions import InputError
@@ -292,6 +293,13 @@ def test_only_what_is_new_is_measured(tmp_path):
     assert calls_of(results=tmp_path, datasets={"iris": (X + 1, y)}) == (0, 15)
     assert calls_of(results=tmp_path, ensembles=RandomForestClassifier(13)) == (0, 15)
     assert calls_of(results=tmp_path, methods={"re": make_pruner("re", backfit=True)})[0] < 15
+
+
+def test_progress_is_in_measurements_and_not_in_steps_of_methods():
+    calls = []
+    with watched(lambda *call: calls.append(call[:2])):
+        benchmark({"iris": load_iris}, forest(), ["re"], 3, folds=3)
+    assert calls == [(0, 15), (5, 15), (10, 15), (15, 15)]
 
 
 SCRIPT = """

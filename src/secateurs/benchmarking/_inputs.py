@@ -141,17 +141,15 @@ class Entrant:
         Whether it decides how many members it keeps.
     takes_scoring : bool
         Whether it is to optimise the score of the benchmark, as it was given by its short name.
+    seed_name : str
+        What seeds derive from: its short name, if it has one, whatever it is called here.
     """
 
     name: str
     pruner: BasePruner | None
     decides: bool = False
     takes_scoring: bool = False
-
-    @property
-    def seed_name(self) -> str:
-        """What seeds derive from: the short name, if there is one, whatever it is called here."""
-        return short_name(self.pruner) or self.name
+    seed_name: str = ""
 
 
 def data_sets(given: Any, target: str = "target") -> list[Data]:
@@ -259,7 +257,7 @@ def entrants(given: Methods, of_numbers: bool) -> list[Entrant]:
             decides = not hasattr(pruner.selector, "keep")
         else:
             decides = not by_name and pruner.may_decide_size and pruner.keep is None
-        found[shown] = Entrant(shown, pruner, decides, by_name)
+        found[shown] = Entrant(shown, pruner, decides, by_name, short_name(pruner) or shown)
     if not found:
         raise InputError("{methods} has no method. Give one or more.", methods=...)
     return list(found.values())
@@ -270,7 +268,11 @@ def baselines(found: Iterable[Entrant]) -> list[Entrant]:
     taken = {entrant.name for entrant in found}
     made: dict[str, BasePruner | None] = {name: make_pruner(name) for name in floors()}
     made |= {SINGLE: make_pruner("best", keep=1), WHOLE: None}
-    return [Entrant(name, pruner) for name, pruner in made.items() if name not in taken]
+    return [
+        Entrant(name, pruner, seed_name=short_name(pruner) or name)
+        for name, pruner in made.items()
+        if name not in taken
+    ]
 
 
 def fingerprint(value: Any) -> str:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from joblib import Parallel, delayed, effective_n_jobs
 
 from secateurs import __version__
+from secateurs._progress import Stage, stage, watched
 from secateurs._text import listed
 from secateurs.benchmarking._results import RESULTS, Result, append_result, write_json
 from secateurs.engines._executors import engine_for, gather, running
@@ -129,7 +130,22 @@ def run_tasks(
     -------
     list of dict
     """
-    progress = _Progress(tasks, n_cells, callback)
+    told = None if callback is None else _unheard  # a bar, or a callback
+    with watched(told), stage("measuring", n_cells) as steps:  # what tasks tell is not shown
+        progress = _Progress(tasks, n_cells, steps, callback)
+        _work(tasks, n_jobs, executor, progress)
+    return progress.results
+
+
+def _unheard(done: int, total: int, best: float | None) -> None:
+    """Stand for a bar where there is a callback."""
+
+
+def _work(tasks: Sequence[Task], n_jobs: int | None, executor: Any, progress: _Progress) -> None:
+    """Do tasks in parallel, the longest first; or in this process, in their order.
+
+    Timed ones come last, in this process and one after the other.
+    """
     here = [task for task in tasks if task.is_timed]
     others = [task for task in tasks if not task.is_timed]
     by_cost = sorted(others, key=lambda task: -task.cost)
@@ -145,15 +161,17 @@ def run_tasks(
         with explained(way_out, n_jobs=n_jobs), joblib_flag() as flag:
             for found in parallel(delayed(wanted)(flag, run_task, task) for task in by_cost):
                 progress.done(*found)
-    for task in here:  # timed ones come last, in this process and one after the other
+    for task in here:
         progress.done(*run_task(task))
-    return progress.results
 
 
 class _Progress:
     """Keeps results, counts cells, and estimates the time left from the costs of tasks."""
 
-    def __init__(self, tasks: Sequence[Task], n_cells: int, callback: Callback | None) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], n_cells: int, steps: Stage, callback: Callback | None
+    ) -> None:
+        self._steps = steps
         self._total = n_cells
         self._n_done = n_cells - sum(len(task.cells) for task in tasks)
         self._cost_left = sum(task.cost for task in tasks)
@@ -176,6 +194,7 @@ class _Progress:
         self._tell()
 
     def _tell(self) -> None:
+        self._steps.tell(self._n_done, self._total)
         if self._callback is not None:
             spent = time.perf_counter() - self._start
             left = max(0.0, spent / self._cost_done * self._cost_left) if self._cost_done else None

@@ -1,8 +1,10 @@
 """Pruning methods, one file each; the registry in ``secateurs._methods`` lists them."""
 
+import re
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from secateurs._methods import METHODS
+from secateurs._methods import METHODS, Facts, OwnMethod
 from secateurs._text import listed
 from secateurs.exceptions import InputError, similar
 from secateurs.pruners._base import BasePruner as BasePruner
@@ -93,6 +95,73 @@ def make_pruner(name: str, **parameters: Any) -> BasePruner:
                 pruner=key,
             )
     return kind(**parameters)
+
+
+def register(name: str, pruner: type[BasePruner], *, summary: str = "") -> type[BasePruner]:
+    """Let a pruner of your own be known by a short name, in this process.
+
+    `prune`, `compare`, `benchmark` and `make_pruner` then take the name, tables and figures show
+    it, and `all_pruners` and ``methods="all"`` include it. A method that is used once need not be
+    registered: give its class or an object.
+
+    Parameters
+    ----------
+    name : str
+        The short name, in lower case. A method of the package cannot be replaced.
+    pruner : class
+        A subclass of `BasePruner` that says by its attributes what it does.
+    summary : str, optional
+        What it does, in a line.
+
+    Returns
+    -------
+    class
+        The class itself.
+
+    See Also
+    --------
+    all_pruners : The names and classes.
+
+    Examples
+    --------
+    >>> from secateurs import make_pruner, register
+    >>> from secateurs.pruners import BasePruner
+    >>> from secateurs.search import Choice
+    >>> class Firsts(BasePruner):
+    ...     is_nested = True
+    ...
+    ...     def __init__(self, keep=0.1):
+    ...         self.keep = keep
+    ...
+    ...     def _select(self, votes, n_keep, rng):
+    ...         return Choice(list(range(n_keep)), [0.0] * n_keep)
+    >>> _ = register("firsts", Firsts)
+    >>> make_pruner("firsts", keep=2).fit([[0, 1, 0], [1, 1, 0]], [0, 1]).member_indices_
+    array([0, 1])
+
+    To forget it again:
+
+    >>> from secateurs._methods import METHODS
+    >>> del METHODS["firsts"]
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
+        raise InputError(
+            "{name} is not a valid short name. Give small letters, digits, - and _.", name=name
+        )
+    if not isinstance(pruner, type) or not issubclass(pruner, BasePruner):
+        raise InputError(
+            "{pruner} is not a subclass of BasePruner. Others need no short name: give their class "
+            "or an object where a method is asked for.",
+            pruner=pruner,
+        )
+    if name in METHODS and not isinstance(METHODS[name], OwnMethod):
+        raise InputError("{name} is a method of the package. Give another name.", name=name)
+    declared = {item.name: getattr(pruner, item.name) for item in fields(Facts)}
+    facts = Facts(**{n: v for n, v in declared.items() if not isinstance(v, property)})
+    decides = "what it decides" if pruner.may_decide_size is True else None
+    told = (summary or f"{pruner.__name__}, of your own", "your own", "not known")
+    METHODS[name] = OwnMethod(name, "", None, *told, facts, decides, beside=None, kind=pruner)
+    return pruner
 
 
 def __getattr__(name: str) -> Any:
