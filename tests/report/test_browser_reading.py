@@ -198,6 +198,7 @@ def test_print_keeps_words_and_matrices_together(open_page, data):
     style = "(where) => document.querySelector(where).computedStyleMap()"
     for where, name, expected in (
         (".matrices > div", "break-inside", "avoid"),
+        ("#before-after", "break-inside", "avoid"),
         (".sortable tbody th", "overflow-wrap", "break-word"),
         ("#reproduce tbody th", "overflow-wrap", "break-word"),
     ):
