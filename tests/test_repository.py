@@ -60,6 +60,14 @@ def test_links_between_documents_lead_somewhere(name):
         assert found.exists(), f"{name} links to {address}"
 
 
+def test_the_files_named_beside_the_paper_exist():
+    places = re.findall(r"`([a-z]+/[\w./-]*|search\.py)`", text("docs/reproduction/items.md"))
+    assert len(places) > 50
+    for place in places:
+        inside = place.startswith(("tests/", "benchmarks/", "examples/"))
+        assert (ROOT / ("" if inside else "src/secateurs") / place).exists(), place
+
+
 def test_a_package_index_can_show_the_images_of_the_readme():
     images = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text("README.md"))
     assert images
