@@ -4,6 +4,7 @@ Runs in a process of its own, so that a crash is seen:
 ``python open_files.py FOLDER SECONDS BYTES``, the most that a file may take.
 """
 
+import os
 import resource
 import signal
 import sys
@@ -70,6 +71,8 @@ def opened(path, way, kind, X, y):
 def main(folder, most_seconds, most_bytes):
     """Open one file after the other; a signal ends the process with the first that takes long."""
     warnings.simplefilter("ignore")
+    told = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # a model that was changed to be verbose prints too
     resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
     X = {kind: pd.read_csv(folder / f"{kind}.csv", dtype=TEXT) for kind in PRUNERS}
     y = {kind: rows.pop("y").to_numpy() for kind, rows in X.items()}
@@ -81,7 +84,7 @@ def main(folder, most_seconds, most_bytes):
             assert opened(whole, way, kind, X, y) == fate, (way, kind)  # ONNX knows no hashing
     for line in (folder / "todo.txt").read_text().splitlines():
         name, way, kind = line.split("\t")
-        print(line, end="\t", flush=True)
+        print(line, end="\t", file=told, flush=True)
         signal.setitimer(signal.ITIMER_PROF, most_seconds)  # of work, however busy the machine is
         signal.alarm(20 * most_seconds)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -94,7 +97,7 @@ def main(folder, most_seconds, most_bytes):
             fate = f"took {grown >> 20} MB"
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
-        print(fate, flush=True)
+        print(fate, file=told, flush=True)
 
 
 if __name__ == "__main__":

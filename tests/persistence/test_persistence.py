@@ -574,6 +574,16 @@ FAULTS = {
         lambda m: m.estimators_[1][0].named_transformers_["count"].vocabulary_.update(dog=10**6),
         "a vocabulary do not have a column each",
     ),
+    "weights of words": (
+        "mixed pipeline",
+        lambda m: vars(_weights(m)).update(idf_=_weights(m).idf_[:1]),
+        "a vocabulary do not have a weight each",
+    ),
+    "weight of words": (
+        "mixed pipeline",
+        lambda m: vars(_weights(m)).update(idf_=np.float64(1.0).reshape(())),
+        "a vocabulary do not have a weight each",
+    ),
     "hashes": (
         "mixed vote",
         lambda m: vars(m.estimators_[1][0].named_transformers_["hash"]).update(n_features=0),
@@ -585,6 +595,10 @@ FAULTS = {
 
 def _encoder(model):
     return model[0].named_transformers_["rare"]
+
+
+def _weights(model):
+    return model[0].named_transformers_["weigh"]._tfidf
 
 
 def _bins(model):

@@ -22,7 +22,7 @@ def model_files(rng, folder, tally, n_files=150):
     fates, wrong = open_files(range(first, first + n_files), folder / "files")
     tally.add("equal", fates["worked"])
     tally.add("clean", fates["refused"])
-    for name, way, fate in wrong:
+    for name, way, _, fate in wrong:
         hung = dict.fromkeys(["died of -14", "died of -27"], "hung")  # by their alarms
         kinds = {**hung, "died": "crashed", "took": "leaked"}
         kind = kinds.get(fate, kinds.get(fate.split()[0], "wrong"))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.ensemble._forest import BaseForest
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
@@ -344,6 +344,10 @@ def _vocabulary_faults(vectoriser: Any) -> Iterator[str]:
         n_features = held["n_features"]
         if not isinstance(n_features, int) or not 0 < n_features < 1 << 31:
             yield "a vectoriser hashes into no columns"
+    if isinstance(vectoriser, TfidfTransformer) and "idf_" in held:
+        weights = np.asarray(held["idf_"])
+        if weights.ndim != 1 or not _is_count(held.get("n_features_in_"), len(weights)):
+            yield "the words of a vocabulary do not have a weight each"
     if not isinstance(vectoriser, (CountVectorizer, DictVectorizer)) or "vocabulary_" not in held:
         return
     places = list(held["vocabulary_"].values())
