@@ -1,10 +1,13 @@
 """What the paper's claims share: verdicts, and the rule of claims over many settings.
 
 Each claim stands in the file of the table or figure that it rests on. The docstring of its judge is
-its rule, written before any result was seen, and is printed with the verdict. Claims over many
-settings share a rule: a setting speaks for the claim, against it, or for neither; the claim holds
-if three quarters of at least three settings speak for it, does not hold if more than a quarter
-speak against it, and cannot be told otherwise.
+its rule and is printed with the verdict. Rules were first written before any result was seen; those
+with intervals replaced them after one run with seed 0, so only other seeds are a test of
+them.
+
+Claims over many settings share a rule: a setting speaks for the claim, against it, or for neither;
+the claim holds if three quarters of at least three settings speak for it, does not hold if more
+than a quarter speak against it, and cannot be told otherwise.
 
 Each verdict comes with the statistic that it rests on and the interval of that. Accuracies of folds
 and seeds come from the same rows, so their differences have the error of Nadeau and Bengio.
