@@ -2,17 +2,18 @@
 Serve a pruned model: bytes and milliseconds
 ============================================
 
-A model that is smaller is cheaper to keep, quicker to load and quicker to ask. This example prunes
-a forest to a budget of bytes, writes both forests for scikit-learn (skops) and for ONNX Runtime,
-and weighs and times them. It needs the extra ``onnx``: ``pip install "secateurs[onnx]"``.
+A model that is smaller is cheaper to keep, quicker to load and quicker to ask.
+This example prunes a forest to a budget of bytes, writes both forests for
+scikit-learn (skops) and for ONNX Runtime, and weighs and times them. It needs
+the extra ``onnx``: ``pip install "secateurs[onnx]"``.
 """
 
 # %%
 # A budget instead of a size
 # --------------------------
 #
-# ``max_bytes`` keeps as many trees as fit; ``max_latency="5ms"`` would keep as many as answer one
-# row in time.
+# ``max_bytes`` keeps as many trees as fit; ``max_latency="5ms"`` would keep as
+# many as answer one row in time.
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
@@ -20,21 +21,26 @@ from sklearn.model_selection import train_test_split
 from secateurs import prune
 
 X, y = load_digits(return_X_y=True)
-X_fit, X_rest, y_fit, y_rest = train_test_split(X, y, test_size=0.5, random_state=0)
-X_choose, X_test, y_choose, y_test = train_test_split(X_rest, y_rest, test_size=0.5, random_state=0)
+X_fit, X_rest, y_fit, y_rest = train_test_split(
+    X, y, test_size=0.5, random_state=0
+)
+X_choose, X_test, y_choose, y_test = train_test_split(
+    X_rest, y_rest, test_size=0.5, random_state=0
+)
 forest = RandomForestClassifier(100, random_state=0).fit(X_fit, y_fit)
 pruning = prune(forest, X_choose, y_choose, "joint", max_bytes="1MB")
 small = pruning.estimator
 print(f"{len(small.estimators_)} of 100 trees fit")
-print(f"accuracy {forest.score(X_test, y_test):.4f} -> {small.score(X_test, y_test):.4f}")
+before, after = forest.score(X_test, y_test), small.score(X_test, y_test)
+print(f"accuracy {before:.4f} -> {after:.4f}")
 
 # %%
 # Files
 # -----
 #
-# ``save`` writes skops files, which load without running code that they bring along. ``export``
-# converts to ONNX, compares the predictions of both models on the rows given, and writes the file
-# only if they agree.
+# ``save`` writes skops files, which load without running code that they bring
+# along. ``export`` converts to ONNX, compares the predictions of both models
+# on the rows given, and writes the file only if they agree.
 import tempfile
 from pathlib import Path
 
@@ -54,8 +60,8 @@ for (name, kind), size in kilobytes.items():
 # Time for one row
 # ----------------
 #
-# Of many repeats the median counts. Scikit-learn asks every tree from Python, ONNX Runtime does
-# not.
+# Of many repeats the median counts. Scikit-learn asks every tree from Python,
+# ONNX Runtime does not.
 import time
 
 import numpy as np
@@ -79,7 +85,9 @@ for (name, kind), path in files.items():
     if kind == "skops":
         took[name, kind] = milliseconds(load(path).predict, row)
     else:
-        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            path, providers=["CPUExecutionProvider"]
+        )
         given = {session.get_inputs()[0].name: row}
         took[name, kind] = milliseconds(session.run, None, given)
 for (name, kind), time_taken in took.items():
@@ -96,7 +104,10 @@ for ax, values, label in (
     (axes[0], kilobytes, "size of the file in kB"),
     (axes[1], took, "ms to predict one row"),
 ):
-    before, after = ([values[name, kind] for kind in kinds] for name in ("all trees", "pruned"))
+    before, after = (
+        [values[name, kind] for kind in kinds]
+        for name in ("all trees", "pruned")
+    )
     ax.hlines(kinds, after, before, color="0.7")
     ax.plot(before, kinds, "o", color="0.4", label="all trees")
     ax.plot(after, kinds, "D", color="#0072b2", label="pruned")

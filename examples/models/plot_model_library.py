@@ -2,17 +2,19 @@
 Keep the best team of a model library
 =====================================
 
-An AutoML run, or a few weeks of work, leave many fitted models behind: different algorithms with
-different settings, some good, some poor. The best single model wastes what the others know, and a
-vote of all of them listens to the poor ones. This example keeps the few models that predict best
-together, with and without weights.
+An AutoML run, or a few weeks of work, leave many fitted models behind:
+different algorithms with different settings, some good, some poor. The best
+single model wastes what the others know, and a vote of all of them listens to
+the poor ones. This example keeps the few models that predict best together,
+with and without weights.
 """
 
 # %%
 # A library of models
 # -------------------
 #
-# Half of the rows train the models, a quarter chooses among them, a quarter tells.
+# Half of the rows train the models, a quarter chooses among them, a quarter
+# tells.
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -26,11 +28,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 X, y = load_digits(return_X_y=True)
-X_fit, X_rest, y_fit, y_rest = train_test_split(X, y, test_size=0.5, random_state=0)
-X_choose, X_test, y_choose, y_test = train_test_split(X_rest, y_rest, test_size=0.5, random_state=0)
+X_fit, X_rest, y_fit, y_rest = train_test_split(
+    X, y, test_size=0.5, random_state=0
+)
+X_choose, X_test, y_choose, y_test = train_test_split(
+    X_rest, y_rest, test_size=0.5, random_state=0
+)
 
 library = {
-    f"tree, depth {depth}": DecisionTreeClassifier(max_depth=depth, random_state=0)
+    f"tree, depth {depth}": DecisionTreeClassifier(
+        max_depth=depth, random_state=0
+    )
     for depth in (1, 2, 4, 6, 8, 12)
 }
 library |= {
@@ -38,13 +46,26 @@ library |= {
     for k in (1, 2, 3, 7, 15, 31)
 }
 library |= {
-    f"logistic, C={c}": make_pipeline(StandardScaler(), LogisticRegression(C=c))
+    f"logistic, C={c}": make_pipeline(
+        StandardScaler(), LogisticRegression(C=c)
+    )
     for c in (0.001, 0.01, 0.1, 1)
 }
-library |= {"discriminant": LinearDiscriminantAnalysis(), "Bayes": GaussianNB()}
-library |= {f"forest of {n}": RandomForestClassifier(n, random_state=0) for n in (10, 40)}
-library |= {f"extra trees, {n}": ExtraTreesClassifier(n, random_state=0) for n in (10, 40)}
-library["forest of stumps"] = RandomForestClassifier(30, max_depth=1, random_state=0)
+library |= {
+    "discriminant": LinearDiscriminantAnalysis(),
+    "Bayes": GaussianNB(),
+}
+library |= {
+    f"forest of {n}": RandomForestClassifier(n, random_state=0)
+    for n in (10, 40)
+}
+library |= {
+    f"extra trees, {n}": ExtraTreesClassifier(n, random_state=0)
+    for n in (10, 40)
+}
+library["forest of stumps"] = RandomForestClassifier(
+    30, max_depth=1, random_state=0
+)
 for model in library.values():
     model.fit(X_fit, y_fit)
 print(len(library), "models")
@@ -53,9 +74,10 @@ print(len(library), "models")
 # Six that vote best together
 # ---------------------------
 #
-# ``prune`` takes the models as they are. What comes out is a fitted ``VotingClassifier`` of six.
-# The plain call knows from the rows that some members are much better than others, and takes what
-# did best on such libraries.
+# ``prune`` takes the models as they are. What comes out is a fitted
+# ``VotingClassifier`` of six. The plain call knows from the rows that some
+# members are much better than others, and takes what did best on such
+# libraries.
 from secateurs import prune
 
 six = prune(library, X_choose, y_choose, keep=6, random_state=0)
@@ -63,16 +85,18 @@ print(six.reason)
 print("kept, in the order of choice:", ", ".join(six.member_names))
 
 # %%
-# The obvious alternatives are to take the best single model, to let all of them vote, or to take
-# the six best, whatever they have in common.
+# The obvious alternatives are to take the best single model, to let all of
+# them vote, or to take the six best, whatever they have in common.
 single = prune(library, X_choose, y_choose, "best", keep=1)
 best_six = prune(library, X_choose, y_choose, "best", keep=6)
 everybody = prune(library, X_choose, y_choose, "best", keep=len(library))
 
 # %%
-# Ensemble selection adds the same model again where that helps, for any score of scikit-learn, and
-# so finds weights. The result serves them.
-weighted = prune(library, X_choose, y_choose, "caruana", keep=6, scoring="neg_log_loss")
+# Ensemble selection adds the same model again where that helps, for any score
+# of scikit-learn, and so finds weights. The result serves them.
+weighted = prune(
+    library, X_choose, y_choose, "caruana", keep=6, scoring="neg_log_loss"
+)
 for name, weight in zip(weighted.member_names, weighted.weights, strict=True):
     print(f"{weight:.2f}  {name}")
 
@@ -95,17 +119,25 @@ for name, team in teams.items():
     print(f"{name:>22}: accuracy {accuracy:.3f}, log loss {losses[name]:.3f}")
 
 # %%
-# Test rows are few, so that accuracies a row or two apart say little. The probabilities say more:
-# each dot is the log loss of a model alone, a kept one in colour, and the lines are teams. Which
-# models are kept does not follow from how good they are alone. One that is right where the others
-# are wrong is worth more than another of the same kind.
+# Test rows are few, so that accuracies a row or two apart say little. The
+# probabilities say more: each dot is the log loss of a model alone, a kept one
+# in colour, and the lines are teams. Which models are kept does not follow
+# from how good they are alone. One that is right where the others are wrong is
+# worth more than another of the same kind.
 import matplotlib.pyplot as plt
 
-alone = {name: log_loss(y_test, m.predict_proba(X_test)) for name, m in library.items()}
+alone = {
+    name: log_loss(y_test, m.predict_proba(X_test))
+    for name, m in library.items()
+}
 names = sorted(alone, key=alone.get, reverse=True)
 kept = np.isin(names, six.member_names)
 _, ax = plt.subplots(figsize=(7, 5.5), layout="constrained")
-ax.scatter([alone[name] for name in names], names, color=np.where(kept, "#0072b2", "0.6"))
+ax.scatter(
+    [alone[name] for name in names],
+    names,
+    color=np.where(kept, "#0072b2", "0.6"),
+)
 for style, colour, name in (
     ("-", "#0072b2", "six chosen together"),
     ("--", "#d55e00", "six with weights"),
