@@ -58,6 +58,8 @@ class VotePrice:
 #
 # A pruner stores its parameters and chooses; checks, ``keep`` as a count or a
 # fraction, ``predict`` and ``clone`` come from its base class.
+# ``secateurs.register("price", PricePruner)`` would give it a short name, for
+# all places where methods are named.
 class PricePruner(BasePruner):
     """Keep the members with which errors of the vote are cheapest."""
 
