@@ -56,7 +56,7 @@ def test_search_finds_a_method_from_disk(browser, built):
 def test_maths_is_drawn_without_a_script(browser, built):
     context = browser.new_context(offline=True, java_script_enabled=False)
     page = context.new_page()
-    page.goto((built / "guide" / "methods.html").as_uri())
+    page.goto((built / "methods" / "comep.html").as_uri())
     box = page.locator("math[display=block]").first.bounding_box()
     context.close()
     assert box["width"] > 50
