@@ -1,13 +1,8 @@
 """benchmark: the paper's tables through another door, resumable, with own data and methods."""
 
-import os
 import re
-import subprocess
-import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -272,84 +267,11 @@ def test_what_cannot_be_sent_to_other_processes_is_named():
     benchmark({"iris": load_iris}, forest(), {"mine": Stuck()}, 3, folds=3)
 
 
-def calls_of(**changes):
-    """Number of measurements that were there, and of all."""
-    calls = []
-    settings = {"datasets": {"iris": load_iris}, "ensembles": forest(), "methods": ["re"]}
-    settings |= {"keep": 3, "folds": 3, "callback": lambda *call: calls.append(call)}
-    benchmark(**settings | changes)
-    assert calls[-1][0] == calls[-1][1]
-    return calls[0][:2]
-
-
-def test_only_what_is_new_is_measured(tmp_path):
-    assert calls_of(results=tmp_path) == (0, 15)
-    assert calls_of(results=tmp_path) == (15, 15)
-    assert calls_of(results=tmp_path, methods=["re", "kp"]) == (15, 18)
-    assert calls_of(results=tmp_path, keep=[3, 4], methods=["re", "kp"]) == (18, 36)
-    assert calls_of(results=tmp_path, repeats=2) == (15, 30)
-    X, y = load_iris(return_X_y=True)
-    assert calls_of(results=tmp_path, datasets={"iris": (X, y)}) == (15, 15)  # the same rows
-    assert calls_of(results=tmp_path, datasets={"iris": (X + 1, y)}) == (0, 15)
-    assert calls_of(results=tmp_path, ensembles=RandomForestClassifier(13)) == (0, 15)
-    assert calls_of(results=tmp_path, methods={"re": make_pruner("re", backfit=True)})[0] < 15
-
-
 def test_progress_is_in_measurements_and_not_in_steps_of_methods():
     calls = []
     with watched(lambda *call: calls.append(call[:2])):
         benchmark({"iris": load_iris}, forest(), ["re"], 3, folds=3)
     assert calls == [(0, 15), (5, 15), (10, 15), (15, 15)]
-
-
-SCRIPT = """
-import sys, time
-sys.path.insert(0, {here!r})
-from test_benchmark import Mine, forest, last, load_iris, load_wine
-from secateurs import benchmark
-calls = []
-def slow(votes, y, keep):
-    calls.append(keep)
-    if len(calls) == 3:
-        time.sleep(600)
-    return last(votes, y, keep)
-slow.__qualname__ = "last"
-benchmark({{"iris": load_iris, "wine": load_wine}}, forest(), {{"mine": Mine(), "slow": slow}}, 3,
-          folds=3, results={folder!r})
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs signals")
-def test_killed_and_run_again_it_gives_the_same_files(tmp_path):
-    script = SCRIPT.format(here=str(Path(__file__).parent), folder=str(tmp_path / "killed"))
-    process = subprocess.Popen([sys.executable, "-c", script])
-    lines = 0
-    while lines < 2 * 6:  # it hangs in the third fold
-        assert process.poll() is None
-        time.sleep(0.02)
-        found = (tmp_path / "killed").glob("results/*.jsonl")
-        lines = sum(path.read_bytes().count(b"\n") for path in found)
-    process.kill()
-    process.wait()
-    calls, written = [], []
-    for name in ("killed", "whole"):
-        found = benchmark(
-            {"iris": load_iris, "wine": load_wine},
-            forest(),
-            {"mine": Mine(), "slow": last},
-            3,
-            folds=3,
-            results=tmp_path / name,
-            callback=lambda *call: calls.append(call[:2]),
-        )
-        paths = found.save(tmp_path / name)
-        written.append({p.relative_to(tmp_path / name): p.read_bytes() for p in paths})
-    assert calls[0] == (
-        10,
-        36,
-    )  # two folds of mine and what it must beat; slow has another source here
-    assert (0, 36) in calls
-    assert written[0] == written[1]
 
 
 def test_regressors_are_split_as_they_are_and_scored_by_r2():
@@ -383,6 +305,19 @@ def test_any_score_of_scikit_learn_is_taken():
 def test_a_size_that_was_not_measured_is_told(found):
     with pytest.raises(InputError, match=r"keep=7 was not measured. Give one of: 3, 0.5"):
         found.ranks(7)
+
+
+def test_repetitions_have_folds_of_their_own_and_count_as_one():
+    found = benchmark({"iris": load_iris}, forest(), ["re"], 3, folds=3, random_state=4, repeats=2)
+    assert set(found.frame["seed"]) == {4, 5}
+    mine = found.frame.query("method == 're'")
+    folds = mine.groupby("fold")["score"].mean()
+    entry = found.table().rows[0].entries["re"]
+    assert list(entry.folds.values()) == pytest.approx((100 * folds).tolist())
+    assert "over 3 folds, each the mean of 2 repetitions" in found.to_text()
+    later = benchmark({"iris": load_iris}, forest(), ["re"], 3, folds=3, random_state=5)
+    same = untimed(found).query("seed == 5").reset_index(drop=True)
+    pd.testing.assert_frame_equal(same, untimed(later))
 
 
 def test_one_data_set_has_tables_but_nothing_to_test(tmp_path):

@@ -39,6 +39,7 @@ def test_tables_of_a_folder_are_data_sets(tmp_path):
         ({"datasets": 3}, "datasets=3 is not valid. Give a dict"),
         ({"datasets": "nowhere"}, "nowhere is not a folder"),
         ({"datasets": {"a": ([[1.0]], [1, 2])}}, "Data set a has 1 row but 2 true values"),
+        ({"datasets": {"a": ([1.0, 2.0], [1, 2])}}, r"has features of shape \(2,\). Give a table"),
         ({"datasets": {"a": lambda: 3}}, "Data set a cannot be read: TypeError: .* Give"),
         ({"datasets": {"a": ([[1.0], [2.0]], [0, 0])}}, "Data set a has 1 class. Give two"),
         ({"datasets": {"a": ([[1.0], [2.0]], [0, 1])}}, "a has 2 rows, too few for folds=3"),

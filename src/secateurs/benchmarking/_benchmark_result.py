@@ -265,8 +265,11 @@ class Benchmark:
             rows.append(TableRow(name, entries, self.methods).with_best())
         unit = " in per cent" if self._factor > 1 else ""
         label = self.scoring.name if not self.scoring.larger_is_better else self.scoring.label
+        repeats = len(self.study.seeds)
+        several = f", each the mean of {repeats} repetitions" if repeats > 1 else ""
         caption = (
-            f"Test {label}{unit}, mean ± standard deviation over {self.study.n_folds} folds; "
+            f"Test {label}{unit}, mean ± standard deviation over {self.study.n_folds} folds"
+            f"{several}; "
             f"{_share(size)} of {listed(self._ensembles, last=' and ')} kept."
         )
         return ScoreTable(

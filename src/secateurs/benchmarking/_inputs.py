@@ -75,6 +75,11 @@ class Data:
             raise InputError(
                 f"Data set {self.name} cannot be read: {cause_of(error)}. Give (X, y)."
             ) from error
+        if len(np.shape(X)) != 2:
+            raise InputError(
+                f"Data set {self.name} has features of shape {np.shape(X)}. Give a table: rows × "
+                "features."
+            )
         if len(truth) != n_rows:
             raise InputError(
                 f"Data set {self.name} has {counted(n_rows, 'row')} but {len(truth)} true values. "
