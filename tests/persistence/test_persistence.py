@@ -510,6 +510,16 @@ FAULTS = {
         lambda m: m.estimators_[1].fill(_fitted("forest")[0]),
         "do not fit together",
     ),
+    "no labels": (
+        "gradient boosted",
+        lambda m: vars(m).update(classes_=m.classes_[:0]),
+        "other outputs than classes",
+    ),
+    "fewer labels": (
+        "gradient boosted",
+        lambda m: vars(m).update(classes_=m.classes_[:2]),
+        "other outputs than classes",
+    ),
     "stage": ("gradient boosted", lambda m: m.estimators_.fill(TREE), "not a fitted tree"),
     "numbers with classes": (
         "regression forest",

@@ -203,7 +203,7 @@ def _class_faults(ensemble: Any) -> Iterator[str]:
         yield "labels of an ensemble are not text"
     if held.get("n_outputs_", 1) != 1:
         return
-    if known.ndim != 1 or not len(known) or len(np.unique(known)) != len(known):
+    if not _are_labels(known):
         yield "the classes of an ensemble are not distinct labels"
     if "n_classes_" in held and not _is_count(held["n_classes_"], len(known)):
         yield "an ensemble has other classes than it says"
@@ -229,7 +229,8 @@ def _class_faults(ensemble: Any) -> Iterator[str]:
 
 def _boosting_faults(booster: Any) -> Iterator[str]:
     """Check gradient boosting, which uses its trees without their estimators."""
-    stages = _state(booster).get("estimators_")
+    held = _state(booster)
+    stages = held.get("estimators_")
     if not (isinstance(stages, np.ndarray) and hasattr(booster, "_raw_predict_init")):
         return
     members = stages.ravel().tolist()
@@ -244,6 +245,9 @@ def _boosting_faults(booster: Any) -> Iterator[str]:
     start = booster._raw_predict_init(np.zeros((1, n_features), dtype=np.float32))
     if start.shape != (1, stages.shape[1]):
         yield "the stages of boosting have other outputs than their start"
+    labels = np.asarray(held.get("classes_", [0, 1]))
+    if not _are_labels(labels) or stages.shape[1:] != (1 if len(labels) == 2 else len(labels),):
+        yield "the stages of boosting have other outputs than classes"
 
 
 def _neighbour_faults(model: Any) -> Iterator[str]:
@@ -361,6 +365,11 @@ def _are_places(codes: Any, bound: int) -> bool:
     """Whether codes are a list of integers below a bound."""
     values = np.asarray(codes)
     return values.ndim == 1 and values.dtype.kind in "iu" and _within(values, bound)
+
+
+def _are_labels(values: NDArray[Any]) -> bool:
+    """Whether there are labels, each of them once."""
+    return values.ndim == 1 and len(values) > 0 and len(np.unique(values)) == len(values)
 
 
 def _is_count(value: Any, expected: int) -> bool:
