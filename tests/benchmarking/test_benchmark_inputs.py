@@ -56,6 +56,11 @@ def test_tables_of_a_folder_are_data_sets(tmp_path):
         ({"methods": ["re", "RE"]}, "methods has two methods called re. Give a dict"),
         ({"methods": {"a": lambda votes: votes}}, "takes votes. Give a pruner"),
         ({"methods": {"a": 3}}, "pruner=3 is not a valid pruner"),
+        ({"methods": {"a": lambda votes, y, keep: 1 / 0}}, "fold 0: method a failed: ZeroDivision"),
+        (
+            {"methods": {"a": lambda votes, y, keep: [0]}},
+            "method a: <lambda> kept 1 member",
+        ),
         ({"keep": 0}, "keep=0 is not a valid size. Give a count from 1"),
         ({"keep": []}, "asks for no size at all"),
         ({"keep": 13}, "iris, RandomForestClassifier, fold 0: keep=13 asks for more members"),

@@ -24,7 +24,6 @@ from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners._base import label_of
 from secateurs.pruners._selector import SelectorPruner, as_method
 
-BASELINES = (*floors(), SINGLE, WHOLE)
 _TABLES = (".csv", ".csv.gz", ".parquet")
 _DATASETS = (
     "Give a dict of names to (X, y), to functions that return it or to paths of tables, or a "

@@ -126,8 +126,13 @@ class FoldWork:
         problem, facts = self._problem()
         sizes = {cell.keep: resolve_keep(cell.keep, problem.n_members) or 1 for cell in cells}
         asked = dict.fromkeys(cell.method for cell in cells)
+        ascending = sorted(set(sizes.values()))
         choosers = {
-            name: self._chooser(self.entrants[name], sorted(set(sizes.values())), problem)
+            name: partial(
+                _named,
+                name,
+                self._chooser(self.entrants[name], sorted(set(sizes.values())), problem),
+            )
             for name in asked
             if self.entrants[name].pruner is not None
         }
@@ -223,6 +228,21 @@ class FoldWork:
         everybody = list(range(problem.n_members))
         alone = Selection(np.array([len(everybody)]), everybody)
         return evaluate(Split(problem), {"": lambda _: alone}, [])[""]
+
+
+def _named(name: str, chooser: Chooser, problem: Problem) -> Selection:
+    """Let a method select members; name it in whatever goes wrong in a method of one's own."""
+    try:
+        return chooser(problem)
+    except SecateursError as error:
+        error.prepend(f"method {name}: ")
+        raise
+    except (Warning, MemoryError):
+        raise
+    except Exception as error:
+        raise InputError(
+            f"method {name} failed: {cause_of(error)}. Mend it, or leave it out."
+        ) from error
 
 
 def _choose(pruner: BasePruner, sizes: list[int], problem: Problem) -> Selection:
