@@ -128,11 +128,7 @@ class FoldWork:
         asked = dict.fromkeys(cell.method for cell in cells)
         ascending = sorted(set(sizes.values()))
         choosers = {
-            name: partial(
-                _named,
-                name,
-                self._chooser(self.entrants[name], sorted(set(sizes.values())), problem),
-            )
+            name: partial(_named, name, self._chooser(self.entrants[name], ascending, problem))
             for name in asked
             if self.entrants[name].pruner is not None
         }
