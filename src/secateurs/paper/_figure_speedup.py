@@ -210,7 +210,7 @@ def speedup_pictures(plan: Plan, races: Sequence[SpeedUp]) -> list[look.Picture]
         "1, DOMEP is faster."
     )
     draw = partial(_draw, races, names)
-    height = 1.3 + 0.28 * len(names)
+    height = 1.3 + 0.245 * len(names)
     title = "Speed-up and efficiency of DOMEP with two and three workers"
     return [look.Picture("speedup", plan.name, title, caption, headings, rows, draw, height)]
 
