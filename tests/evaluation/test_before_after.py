@@ -6,6 +6,7 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.metrics import log_loss, roc_auc_score
@@ -45,6 +46,21 @@ def test_the_summary_measures_through_the_models_themselves(fitted, name):
     measured = ["megabytes", "ms for 1 row", "ms for 1000 rows"]
     assert list(table.index) == ["members", *scores, *measured]
     assert list(table.columns) == ["before", "after", "change", "low", "high"]
+
+
+def test_the_summary_shows_all_columns_and_whether_the_tolerance_holds(forest):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", tolerance=0.05)
+    table = pruning.summary(X[TEST], Y[TEST])
+    *lines, remark = repr(table).splitlines()
+    assert lines[0].split() == ["before", "after", "change", "low", "high"]
+    assert max(map(len, lines)) <= 80
+    assert len(lines) == 2 + len(table)
+    change = table.loc["accuracy", "change"]
+    word = "within" if change >= -0.05 - 1e-12 else "not within"
+    assert remark.startswith(f"On these rows {word} the tolerance of 0.05: accuracy ")
+    assert remark in table._repr_html_()
+    assert type(table.loc[["accuracy"]]) is pd.DataFrame
+    assert "\nCross-fitted: " in repr(pruning.summary())
 
 
 class Slow(GaussianNB):

@@ -17,6 +17,8 @@ from secateurs.evaluation import _judged
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
 
+TURNS = "Cross-fitted: chosen on four fifths, judged on the fifth, in turn."
+
 
 def parts(truth):
     """The rows chosen on and those held out, as the package draws them."""
@@ -38,9 +40,8 @@ def test_labels_are_judged_where_they_were_not_chosen_on():
         after[held_out] = majority(votes[held_out].tolist(), members)
     before = np.array(majority(votes.tolist(), range(9)))
     table = prune(votes, None, y, "comep", 3).summary()
-    assert table.index.name == (
-        "rows chosen on (60), cross-fitted: chosen on four fifths, judged on the fifth, in turn"
-    )
+    assert table.index.name == "rows chosen on (60), cross-fitted"
+    assert table.attrs["remarks"] == [TURNS]
     assert list(table.index) == ["members", "accuracy", "balanced accuracy"]  # no models: no costs
     right, still = before == y, after == y
     assert table.loc["accuracy", ["before", "after"]].tolist() == [right.mean(), still.mean()]
@@ -87,7 +88,7 @@ def test_a_forest_is_judged_by_its_own_vote(forest, shares, known, weighted):
     assert table.loc["megabytes", "after"] == len(pickle.dumps(pruning.estimator)) / 1e6
     assert table.loc["ms for 1 row", "after"] > 0
     assert ("ms for 1000 rows" in table.index) == (known == "rows")
-    assert table.attrs["remarks"] == []
+    assert table.attrs["remarks"] == [TURNS]
 
 
 def test_labels_are_counted_where_probabilities_are_not_known_and_that_is_said(forest):
@@ -95,7 +96,7 @@ def test_labels_are_counted_where_probabilities_are_not_known_and_that_is_said(f
     labels = np.stack([tree.predict(X[CHOOSE]) for tree in forest.estimators_], axis=1)
     right = np.mean(np.array(majority(labels.tolist(), range(25))) == CODES[CHOOSE])
     assert table.loc["accuracy", "before"] == right
-    (remark,) = table.attrs["remarks"]
+    _, remark = table.attrs["remarks"]
     assert "Labels are counted" in remark
 
 

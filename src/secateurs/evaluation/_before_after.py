@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
+from html import escape
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -47,15 +48,34 @@ class Figure(NamedTuple):
     timings: NDArray[np.float64] | None = None
 
 
+class Summary(pd.DataFrame):
+    """Figures before and after, shown whole, with the remarks in ``attrs`` below them."""
+
+    def __repr__(self) -> str:
+        return "\n".join([self.to_string(na_rep=""), *self.attrs.get("remarks", ())])
+
+    def _repr_html_(self) -> str:
+        remarks = (f"<p>{escape(remark)}</p>" for remark in self.attrs.get("remarks", ()))
+        return "\n".join([self.to_html(na_rep=""), *remarks])
+
+
 def summary(
-    rows: str, figures: Mapping[str, Figure], scoring: Scoring, tolerance: float | None
-) -> pd.DataFrame:
-    """Return figures as a table, and what the rows are that they come from."""
+    rows: str,
+    figures: Mapping[str, Figure],
+    remarks: Sequence[str],
+    scoring: Scoring,
+    tolerance: float | None,
+) -> Summary:
+    """Return figures as a table with remarks: how rows were used, whether the tolerance holds."""
+    name, _, how = rows.partition(": ")
+    remarks = [f"Cross-fitted: {how}.", *remarks] if how else list(remarks)
     if tolerance is not None:
-        rows += f", {held(figures[scoring.label], tolerance, scoring)}"
+        remarks.append(f"On these rows {held(figures[scoring.label], tolerance, scoring)}.")
     values = [(f.before, f.after, f.after - f.before, f.low, f.high) for f in figures.values()]
     columns = ["before", "after", "change", "low", "high"]
-    return pd.DataFrame(values, columns=columns, index=pd.Index(figures, name=rows), dtype=float)
+    table = Summary(values, columns=columns, index=pd.Index(figures, name=name), dtype=float)
+    table.attrs["remarks"] = remarks
+    return table
 
 
 def held(figure: Figure, tolerance: float, scoring: Scoring) -> str:

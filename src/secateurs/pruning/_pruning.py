@@ -153,8 +153,8 @@ class Pruning:
             predictions neither. Columns for the whole ensemble,
             the pruned one and the change, with its 95 % interval (of accuracy, paired bootstrap
             over test rows; else by the normal distribution, or the jackknife). The name of the
-            index tells which rows these are, and whether the tolerance that decided the size holds
-            there; ``attrs["remarks"]`` what else to know.
+            index tells which rows these are. ``attrs["remarks"]``, shown below the table, say
+            whether the tolerance that decided the size holds there, and what else to know.
         """
         scoring, remarks = self.problem.scoring, tuple[str, ...]()
         if X_test is not None or y_test is not None:
@@ -163,9 +163,7 @@ class Pruning:
             rows, figures = _before_after.measure(problem, self.pruner, rng)
         else:
             rows, figures, remarks = self._judged if X is None else self._judge(X)
-        table = _before_after.summary(rows, figures, scoring, self.tolerance)
-        table.attrs["remarks"] = list(remarks)
-        return table
+        return _before_after.summary(rows, figures, remarks, scoring, self.tolerance)
 
     def _judge(self, X: Any = None) -> Judged:
         problem = self.problem.with_rows(X)
