@@ -76,7 +76,7 @@ $(VENV)-oldest/.tested: pyproject.toml
 
 oldest: $(VENV)-oldest/.tested
 	NUMBA_CACHE_DIR=$(abspath $(VENV)-oldest)/numba $(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal \
-	    --hypothesis-profile=few $(addprefix --ignore=tests/,engines distributed report displays paper soak docs test_guide.py)
+	    --hypothesis-profile=few $(addprefix --ignore=tests/,benchmarking displays distributed docs engines paper report soak test_guide.py)
 
 # Only the versions of constraints.txt are looked at: what tests and linters need reaches no user. The metadata of
 # skops do not name its licence, which is MIT.
