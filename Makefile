@@ -56,7 +56,7 @@ types: $(VENV)/.tested
 	$(BIN)/mypy
 
 tests: $(VENV)/.tested
-	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal
+	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --ignore=tests/docs
 
 # The kernels once more, as plain Python.
 uncompiled: $(VENV)/.tested
@@ -67,8 +67,9 @@ docs: $(VENV)/.documented
 	$(BIN)/python -m sphinx --jobs 2 --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python -m pytest --quiet tests/docs
 
-# The oldest versions that pyproject.toml allows, in an environment of their own, with few random examples each and without
-# what depends on them least; two versions of numba must not share compiled kernels.
+# The oldest versions that pyproject.toml allows, in an environment of their own: the rooms that depend on them most, with few
+# random examples each; two versions of numba must not share compiled kernels.
+OLDEST_TESTS := $(addprefix tests/,ensembles measures outputs persistence pruners refitting test_pruned_estimators.py)
 $(VENV)-oldest/.tested: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet --editable '.[test]' $(OLDEST)
@@ -76,7 +77,7 @@ $(VENV)-oldest/.tested: pyproject.toml
 
 oldest: $(VENV)-oldest/.tested
 	NUMBA_CACHE_DIR=$(abspath $(VENV)-oldest)/numba $(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal \
-	    --hypothesis-profile=few $(addprefix --ignore=tests/,benchmarking displays distributed docs engines paper report soak test_guide.py)
+	    --hypothesis-profile=few $(OLDEST_TESTS)
 
 # Only the versions of constraints.txt are looked at: what tests and linters need reaches no user. The metadata of
 # skops do not name its licence, which is MIT.
