@@ -69,7 +69,7 @@ docs: $(VENV)/.documented
 
 # The oldest versions that pyproject.toml allows, in an environment of their own: the rooms that depend on them most, with few
 # random examples each; two versions of numba must not share compiled kernels.
-OLDEST_TESTS := $(addprefix tests/,ensembles outputs persistence test_pruned_estimators.py)
+OLDEST_TESTS := $(addprefix tests/,ensembles persistence test_pruned_estimators.py)
 $(VENV)-oldest/.tested: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet --editable '.[test]' $(OLDEST)
