@@ -128,10 +128,10 @@ def watched(
     Inside of another one, without a callback or display of its own, it is the other one.
     """
     outer = _watch.get()
-    if outer is not None and callback is None and display is None and label is None:
-        yield outer
-        return
-    if outer is None and callback is None and display is None and label is None:
+    if callback is None and display is None and label is None:
+        if outer is not None:
+            yield outer
+            return
         display = _display()
     watch = Watch(callback, display, label or "working")
     watch_token, stage_token = _watch.set(watch), _stage.set(None)

@@ -149,8 +149,9 @@ def benchmark(
             tasks.append(Task(work.name, missing, work, cost, place=place))
     workers = {"n_jobs": n_jobs, "executor": executor}
     measured = run_tasks(tasks, len(asked), callback=callback, **workers)
-    there |= {SCHEMA.cell_of(result): result for result in measured}
-    if place is not None:
+    if place is None:
+        there = {SCHEMA.cell_of(result): result for result in measured}
+    else:
         there = stored_results(Path(place.folder), SCHEMA)
     frame = framed((there[cell] for cell in asked), _COLUMNS).drop(columns="source")
     return Benchmark(frame, study, title)

@@ -177,13 +177,15 @@ def _measure(problem: Any, pruning: Any, seed: int) -> tuple[str, Figures]:
     pruner = pruning.pruner
     if problem.has_test:
         return measure(problem, pruner, check_random_state(seed), files=True)
-    rows, figures, remarks = judged(problem, pruner, pruning.by_cost, files=True)
-    if not problem.votes.staged:
+    found = judged(problem, pruner, pruning.by_cost, files=True)
+    figures = found.figures
+    if found.turns:
         figures = {
             name if name == "members" or name in _COSTS else f"{name}{_CROSS_FITTED}": figure
             for name, figure in figures.items()
         }
-    return ". ".join([rows, *(remark.rstrip(".") for remark in remarks)]), figures
+    told = [found.source, *(remark.rstrip(".") for remark in found.remarks)]
+    return ". ".join(told), figures
 
 
 def _held(figure: Any, tolerance: float, scoring: Any) -> str:

@@ -66,15 +66,14 @@ def summary(
     scoring: Scoring,
     tolerance: float | None,
 ) -> Summary:
-    """Return figures as a table with remarks: how rows were used, whether the tolerance holds."""
-    name, _, how = rows.partition(": ")
-    remarks = [f"Cross-fitted: {how}.", *remarks] if how else list(remarks)
+    """Return figures as a table with remarks, the last of which is whether the tolerance holds."""
+    told = list(remarks)
     if tolerance is not None:
-        remarks.append(f"On these rows {held(figures[scoring.label], tolerance, scoring)}.")
+        told.append(f"On these rows {held(figures[scoring.label], tolerance, scoring)}.")
     values = [(f.before, f.after, f.after - f.before, f.low, f.high) for f in figures.values()]
     columns = ["before", "after", "change", "low", "high"]
-    table = Summary(values, columns=columns, index=pd.Index(figures, name=name), dtype=float)
-    table.attrs["remarks"] = remarks
+    table = Summary(values, columns=columns, index=pd.Index(figures, name=rows), dtype=float)
+    table.attrs["remarks"] = told
     return table
 
 

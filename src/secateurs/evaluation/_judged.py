@@ -10,7 +10,7 @@ from secateurs.evaluation._value_per_cost import CostChoice
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 
-_TURNS = "cross-fitted: chosen on four fifths, judged on the fifth, in turn"
+_TURNS = "chosen on four fifths, judged on the fifth, in turn"
 
 
 class Judged(NamedTuple):
@@ -20,6 +20,8 @@ class Judged(NamedTuple):
     ----------
     rows : str
         The rows, in words.
+    turns : str
+        How members were chosen on them for cross-fitting; empty where they were not.
     figures : dict of str to Figure
         All members and the kept ones, by the name of the figure.
     remarks : tuple of str
@@ -27,8 +29,14 @@ class Judged(NamedTuple):
     """
 
     rows: str
+    turns: str
     figures: dict[str, Figure]
     remarks: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The rows, and how they were used, in words."""
+        return f"{self.rows}: {self.turns}" if self.turns else self.rows
 
 
 def judged(
@@ -54,9 +62,11 @@ def judged(
         balanced = balanced_accuracy(problem.votes.truth, *both, problem.sample_weight)
         figures = {"accuracy": figures["accuracy"], "balanced accuracy": balanced} | figures
     figures = count(pruner) | figures | costs(scored, pruner, files=files, row=row)
-    n_rows = f"rows chosen on ({problem.votes.n_samples:,})"
-    rows = n_rows if problem.votes.staged else f"{n_rows}, {_TURNS}"
-    return Judged(rows, figures, (*evaluation.remarks, *_remarks(problem, evaluation.split)))
+    rows = f"rows chosen on ({problem.votes.n_samples:,})"
+    found = figures, (*evaluation.remarks, *_remarks(problem, evaluation.split))
+    if problem.votes.staged:
+        return Judged(rows, "", *found)
+    return Judged(f"{rows}, cross-fitted", _TURNS, *found)
 
 
 def _remarks(problem: Problem, split: Any) -> list[str]:

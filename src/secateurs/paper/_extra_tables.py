@@ -71,7 +71,7 @@ def _summary(table: AccuracyTable) -> tuple[Any, ...]:
 
 
 def measured_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
-    """Show the accuracies of a plan that is no table of the paper, at its first setting.
+    """Show the accuracies of a plan that is not a table of the paper, at its first setting.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from secateurs.paper._printed import PAPER_METHODS, TABLES, label
 from secateurs.paper._results import results_by_row, where
 from secateurs.statistics import Difference, paired_difference
 
-_AROUND = 0.1  # of the number wanted: nearer than that is no matter
+_AROUND = 0.1  # of the number wanted: nearer than that does not matter
 
 
 @dataclass(frozen=True, eq=False)

@@ -162,7 +162,8 @@ class Pruning:
             rng = check_random_state(random_state)
             rows, figures = _before_after.measure(problem, self.pruner, rng)
         else:
-            rows, figures, remarks = self._judged if X is None else self._judge(X)
+            rows, turns, figures, remarks = self._judged if X is None else self._judge(X)
+            remarks = (f"Cross-fitted: {turns}.", *remarks) if turns else remarks
         return _before_after.summary(rows, figures, remarks, scoring, self.tolerance)
 
     def _judge(self, X: Any = None) -> Judged:

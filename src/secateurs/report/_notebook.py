@@ -45,7 +45,7 @@ def pruning_html(problem: Problem, pruner: BasePruner, judged: Judged | None) ->
 
     across = 4 + (_WIDTH - 8) * (sizes - sizes[0]) / max(1, sizes[-1] - sizes[0])
     points = [f"{x:.1f},{height(y):.1f}" for x, y in zip(across, curve, strict=True)]
-    told = [] if judged is None else [f"Scores are from {judged.rows}.", *judged.remarks]
+    told = [] if judged is None else [f"Scores are from {judged.source}.", *judged.remarks]
     seen = f"{curve[-1]:.4f} of those kept, {whole:.4f} of all (dashed)"
     template = environment().get_template("pruning.html")
     return template.render(
