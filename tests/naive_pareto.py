@@ -2,14 +2,21 @@
 
 from itertools import combinations
 
-from naive import all_members, best, column, errors, nvi, relevance
+from naive import all_members, best, nmi, nvi
+
+
+def over_common(measure, *columns):
+    """A measure over the samples on which no column has a gap (None); 0 without any."""
+    rows = [row for row in zip(*columns) if None not in row]
+    return measure(*map(list, zip(*rows))) if rows else 0.0
 
 
 def judged_sets(votes, y, keep):
     """Every set of keep members: (members, sum of MI with y, sum of VI over pairs)."""
     members = all_members(votes)
-    told = [relevance(votes, y, t) for t in members]
-    apart = {pair: nvi(*[column(votes, t) for t in pair]) for pair in combinations(members, 2)}
+    columns = list(zip(*votes))
+    told = [over_common(nmi, columns[t], y) for t in members]
+    apart = {(i, j): over_common(nvi, columns[i], columns[j]) for i, j in combinations(members, 2)}
     judged = []
     for chosen in combinations(members, keep):
         diversity = sum((apart[pair] for pair in combinations(chosen, 2)), 0.0)
@@ -60,12 +67,21 @@ def fifths(y, rng):
     return [sorted(shuffled[part::n_parts]) for part in range(n_parts)]
 
 
+def is_wrong(row, truth, members, labels):
+    """Whether the vote of those who have one errs; a tie, of all labels too, to the lowest."""
+    given = [row[t] for t in members]
+    return max(labels, key=lambda label: (given.count(label), -labels.index(label))) != truth
+
+
 def pareto_comep(votes, y, keep, rng):
     """The set of the front at the trade-off that does best on rows held out."""
     whole = front(votes, y, keep)
     if len(whole) == 1:
         return list(whole[0][0])
-    rows = sorted(range(len(y)), key=lambda n: (y[n], list(votes[n])))
+    labels = sorted({*y, *(label for row in votes for label in row if label is not None)})
+    places = {label: place for place, label in enumerate([*labels, None])}  # gaps come last
+    rows = [n for n in range(len(y)) if any(label is not None for label in votes[n])]
+    rows.sort(key=lambda n: (y[n], [places[label] for label in votes[n]]))
     votes, y = [list(votes[n]) for n in rows], [y[n] for n in rows]
     wrong = dict.fromkeys([t / 10 for t in range(11)], 0)
     for held_out in fifths(y, rng):
@@ -73,5 +89,5 @@ def pareto_comep(votes, y, keep, rng):
         part = front([votes[n] for n in others], [y[n] for n in others], keep)
         for t in wrong:
             members = at_trade_off(part, t)
-            wrong[t] += errors([votes[n] for n in held_out], [y[n] for n in held_out], members)
+            wrong[t] += sum(is_wrong(votes[n], y[n], members, labels) for n in held_out)
     return at_trade_off(whole, best({t: -count for t, count in wrong.items()}))

@@ -48,7 +48,7 @@ def refuses(message, call, *args, error=ValueError, **kwargs):
         ([[10**30, 1], [1, 1]], Y, "integers beyond 64 bits"),
         ([["a", "b"], ["b", "b"]], Y, "some are text such as 'a', others numbers such as"),
         (VOTES, [0, NAN], "y holds 'NaN'"),
-        (VOTES, [0.5, 1], "y holds 0.5, which is not a label"),
+        (VOTES, [0.5, 1], "y holds 0.5, which is not a label: it looks like .* a regression"),
         (VOTES, [[0, 1], [1, 0]], r"y has shape \(2, 2\)|y should be a 1d array"),
     ],
 )

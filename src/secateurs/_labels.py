@@ -164,10 +164,16 @@ def _refuse_fractions(labels: Array, name: str) -> None:
         block = table[rows]
         bad = block != np.floor(block)
         if bad.any():
+            told = f"{name} holds {float(block[bad][0]):.6g}, which is not a label"
+            if name.startswith("y"):
+                raise InputError(
+                    f"{told}: it looks like the target of a regression, and the members predict "
+                    "classes. Give the true classes, or regressors."
+                )
             raise InputError(
-                f"{name} holds {float(block[bad][0]):.6g}, which is not a label. Give predicted "
-                "classes; turn probabilities into classes first, for instance by argmax. For "
-                "numbers of regressors, ask for a score of numbers, such as r2."
+                f"{told}. Give predicted classes, such as the argmax of probabilities, or samples "
+                "× members × classes of these. For numbers of regressors, ask for a score of "
+                "numbers, such as r2."
             )
 
 

@@ -131,7 +131,9 @@ def test_auto_takes_what_scores_best_by_the_score_asked_for(rare):
         ),
         ({"scoring": "acuracy"}, "Did you mean 'accuracy'"),
         ({"sample_weight": [1, 2]}, r"shape \(2,\)\. Give a weight for each of the 300 rows"),
-        ({"sample_weight": -np.ones(300)}, "zero or more"),
+        ({"sample_weight": -np.ones(300)}, r"is -1 in row 0\. Give .* zero or more"),
+        ({"sample_weight": [*[1] * 299, np.nan]}, r"is nan in row 299\. Give .* finite"),
+        ({"sample_weight": np.zeros(300)}, "is 0 in all rows"),
         ({"sample_weight": ["a"] * 300}, "not numbers"),
     ],
 )
@@ -150,7 +152,7 @@ def test_a_score_of_probabilities_needs_a_soft_vote(rare):
 
 def test_a_target_of_numbers_is_refused_for_classifiers(rare):
     forest, X, y = rare
-    with pytest.raises(InputError, match="not a label"):
+    with pytest.raises(InputError, match=r"not a label: .* regression, and the members"):
         prune(forest, X, y + 0.5, keep=3)
 
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
+import naive_pareto
 from cases import cases, plain
 from checks import quick
-from secateurs import COMEP, Votes, make_pruner, measures
+from secateurs import COMEP, ClusterPruner, ParetoCOMEP, Votes, make_pruner, measures
 from secateurs._methods import METHODS
 from secateurs.objectives import TDAS
 
@@ -194,6 +195,93 @@ def test_a_missing_vote_contributes_nothing(drawn):
                 expected[t] += v_sec if label == majority else 2 * v_max - row.count(label)
     pruner = make_pruner("epic", keep=1.0).fit(votes, y)
     assert pruner.contributions_.tolist() == expected
+
+
+def boosting_order(gaps, y):
+    """Errors are over the weight of the samples a member votes on; the others keep theirs."""
+    samples, everybody = range(len(y)), range(len(gaps[0]))
+    equal = [Fraction(1, len(y))] * len(y)
+    weights, chosen = equal, []
+
+    def error(t):
+        voted = [n for n in samples if gaps[n][t] is not None]
+        wrong = [n for n in voted if gaps[n][t] != y[n]]
+        return Fraction(sum(weights[n] for n in wrong), sum(weights[n] for n in voted))
+
+    while len(chosen) < len(everybody):
+        errors_now = {t: error(t) for t in everybody if t not in chosen}
+        member = naive.best({t: -e for t, e in errors_now.items()})
+        e = errors_now[member]
+        chosen.append(member)
+        factors = {None: 1, False: 1 / (2 * (1 - e)) if e < 1 else 1, True: 1 / (2 * e) if e else 1}
+        grown = [
+            weights[n] * factors[None if gaps[n][member] is None else gaps[n][member] != y[n]]
+            for n in samples
+        ]
+        is_reset = e == 0 or e >= Fraction(1, 2)
+        weights = equal if is_reset else [weight / sum(grown) for weight in grown]
+    return chosen
+
+
+@given(gapped(most_members=5, most_samples=30))
+def test_boosting_weighs_the_samples_that_a_member_votes_on(drawn):
+    votes, y, gaps = drawn
+    pruner = make_pruner("boost", keep=1.0).fit(votes, y)
+    assert pruner.member_indices_.tolist() == boosting_order(gaps, y)
+
+
+APART = {
+    "double_fault": lambda a, b, y: 1 - (naive.double_fault(a, b, y) if y else 0),
+    "disagreement": lambda a, b, y: naive.disagreement(a, b) if y else 0,
+    "nvi": lambda a, b, y: naive.nvi(a, b) if y else 0,
+    "onehot": lambda a, b, y: math.sqrt(naive.disagreement(a, b)) if y else 0,
+    "oracle": lambda a, b, y: math.sqrt(naive.oracle_disagreement(a, b, y)) if y else 0,
+}
+
+
+@given(
+    gapped(most_members=5, most_samples=30),
+    st.sampled_from(sorted(APART)),
+    st.sampled_from(["average", "single", "complete"]),
+    st.sampled_from(["accuracy", "distant", "medoid"]),
+    st.data(),
+)
+def test_clusters_are_of_members_compared_over_common_samples(
+    drawn, representation, linkage, representative, data
+):
+    votes, y, gaps = drawn
+    everybody = list(range(votes.shape[1]))
+    keep = data.draw(st.integers(1, len(everybody)))
+
+    def distance(i, j):
+        return APART[representation](*common(gaps, y, i, j))
+
+    def worth(t, cluster):
+        if representative == "accuracy":
+            return Fraction(n_right(gaps, y, t), len(common(gaps, y, t)[0]))
+        others = [s for s in everybody if s not in cluster]
+        if representative == "distant":
+            return naive.mean(distance(t, s) for s in others) if others else 0
+        return -sum(distance(t, s) for s in cluster if s != t)
+
+    clusters = naive.merged_clusters(len(everybody), keep, distance, linkage)
+    expected = [naive.best({t: worth(t, cluster) for t in cluster}) for cluster in clusters]
+    pruner = ClusterPruner(keep, representation, linkage, representative).fit(votes, y)
+    assert pruner.labels_.tolist() == [
+        next(place for place, cluster in enumerate(clusters) if t in cluster) for t in everybody
+    ]
+    assert pruner.member_indices_.tolist() == expected
+
+
+@given(gapped(most_members=5, most_samples=25), st.data())
+def test_the_front_is_of_members_compared_over_common_samples(drawn, data):
+    votes, y, gaps = drawn
+    keep, seed = data.draw(st.integers(1, votes.shape[1])), data.draw(st.integers(0, 2**31))
+    pruner = ParetoCOMEP(keep, seed).fit(votes, y)
+    front = naive_pareto.front(gaps, y, keep)
+    assert pruner.pareto_front_["members"].tolist() == [list(s[0]) for s in front]
+    expected = naive_pareto.pareto_comep(gaps, y, keep, np.random.RandomState(seed))
+    assert pruner.member_indices_.tolist() == expected
 
 
 @given(gapped())

@@ -28,7 +28,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from secateurs import COMEP, BestMembersPruner, RandomPruner, Scores, collect_scores, collect_votes
+from secateurs import (
+    COMEP,
+    BestMembersPruner,
+    JointErrorPruner,
+    RandomPruner,
+    Scores,
+    collect_scores,
+    collect_votes,
+)
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs._collect import scores_of
@@ -194,6 +202,8 @@ def test_methods_of_labels_refuse_numbers_and_name_those_that_take_them(numbers)
     scores = scores_of(as_ensemble(REGRESSORS["forest"].fit(X, y)), X, y)
     with pytest.raises(InputError, match=r"COMEP needs classes.*random.*best"):
         COMEP().fit(scores)
+    with pytest.raises(InputError, match=r"COMEP needs classes.*random.*best"):
+        COMEP().fit(scores.decode(), y)
     expected = np.argmin([np.mean((scores.values(m) - y) ** 2) for m in range(7)])
     assert BestMembersPruner(keep=1).fit(scores).member_indices_[0] == expected
     assert RandomPruner(keep=7, random_state=0).fit(scores).score(scores, y) > 0.5
@@ -215,13 +225,23 @@ def test_a_mean_is_over_the_members_that_have_a_value():
         ([[np.inf, 1.0]], None, "finite"),
         ([[0.5, 1.0]], ["a"], "not numbers"),
         ([[0.5, 1.0]], [np.nan], "NaN"),
-        ([[0.5, 1.0]], [1.0, 2.0], "1 sample but y has 2"),
+        ([[0.5, 1.0]], [1.0, 2.0, 3.0], "1 sample but y has 3"),
         ([[[0.5, 0.5]]], ["a"], "coded differently"),
     ],
 )
 def test_what_is_not_probabilities_or_numbers_is_refused(table, y, told):
     with pytest.raises(InputError, match=told):
         Scores.encode(table, y)
+
+
+@pytest.mark.parametrize("n_axes", [2, 3])
+def test_tables_with_members_first_are_recognised(n_axes):
+    table = np.full((5, 8, 2)[:n_axes], 0.5)
+    y = np.arange(8) + 0.5 if n_axes == 2 else [0, 1] * 4
+    turned = "votes.T" if n_axes == 2 else r"votes.swapaxes\(0, 1\)"
+    for refused in (Scores.encode, JointErrorPruner(keep=2).fit):
+        with pytest.raises(InputError, match=rf"shape \(5, 8.* looks transposed\. .*give {turned}"):
+            refused(table, y)
 
 
 def test_labels_that_do_not_match_the_probabilities_are_refused():

@@ -233,6 +233,14 @@ def test_the_scale_of_numbers_decides_nothing(problem, power):
     assert found.runs_[0].members == expected.runs_[0].members
 
 
+@pytest.mark.parametrize("scale", [1.0, 2.0**-22, 2.0**-40])
+def test_zeros_are_not_perfect_for_a_small_constant_target(scale):
+    pruner = EnsembleSelection(scoring="neg_mean_squared_error", max_models=6)
+    pruner.fit(Scores.encode(np.zeros((3, 2)), np.full(3, 4.0 * scale)))
+    assert pruner.runs_[0].members == [0] * 6
+    assert pruner.objective_ == -16 * scale**2
+
+
 @given(problems(), options)
 @settings(max_examples=60)
 def test_predictions_are_weighted_means(problem, settled):

@@ -47,7 +47,7 @@ class MeanScore(ABC):
     Notes
     -----
     Errors of numbers, R² and root included, are compared by 1 − error / error of the mean of ``y``
-    (where that is 0, of the largest prediction): the scale of the numbers decides nothing.
+    (where that is 0, of the largest number): the scale of the numbers decides nothing.
 
     Examples
     --------
@@ -225,7 +225,9 @@ class _ScoresScore(MeanScore):
             self._targets = scores.truth[None, :]
             apart = np.abs(scores.truth - np.average(scores.truth, weights=sample_weight))
             apart = apart**2 if self._squared else apart
-            largest = 2.0 ** min(NUMBER_BITS - scores.exponent, 500)  # for y that is constant
+            # For y that is constant; predictions may all be 0, and have no scale of their own.
+            largest = 2.0 ** min(NUMBER_BITS - scores.exponent, 500)
+            largest = max(largest, float(np.abs(scores.truth).max()))
             constant = largest**2 if self._squared else largest
             self._unit = float(np.average(apart, weights=sample_weight)) or constant or 1.0
         elif scoring.name == "neg_brier_score":

@@ -33,17 +33,23 @@ def check_table(labels: Array, n_labels: int | None) -> None:
             )
     if n_labels is None or n_labels == n_samples:
         return
-    if n_labels == n_members:
-        raise InputError(
-            f"votes has shape {labels.shape} and y has {counted(n_labels, 'label')}: votes looks "
-            "transposed. "
-            "Rows are samples, columns are members; give votes.T."
-        )
+    refuse_transposed(labels.shape, (n_labels,))
     raise InputError(
         f"votes has {counted(n_samples, 'sample')} (shape={labels.shape}) but y has "
         f"{counted(n_labels, 'label')}. "
         "Give one true label per sample."
     )
+
+
+def refuse_transposed(shape: tuple[int, ...], of_y: tuple[int, ...] | None) -> None:
+    """Refuse a table whose columns, not its rows, are as many as the true labels."""
+    n_labels = of_y[0] if of_y else None
+    if n_labels is not None and len(shape) > 1 and shape[0] != n_labels == shape[1]:
+        raise InputError(
+            f"votes has shape {shape} and y has {counted(n_labels, 'label')}: votes looks "
+            "transposed. Rows are samples, columns are members; give "
+            f"votes.{'T' if len(shape) == 2 else 'swapaxes(0, 1)'}."
+        )
 
 
 def check_codes(codes: Array, n_classes: int, mask: NDArray[np.bool_] | None) -> None:
@@ -127,9 +133,13 @@ def check_weights(
             f"{{{name}}} has shape {checked.shape}. Give a weight for each of the {n_rows} rows.",
             **{name: ...},
         )
-    if not np.isfinite(checked).all() or (checked < 0).any() or not checked.any():
+    wrong = ~(np.isfinite(checked) & (checked >= 0))
+    if wrong.any() or not checked.any():
+        row = int(wrong.argmax())
+        what = f"is {checked[row]:g} in row {row}" if wrong.any() else "is 0 in all rows"
         raise InputError(
-            f"{{{name}}} must be finite, zero or more, and not all zero.", **{name: ...}
+            f"{{{name}}} {what}. Give weights that are finite, zero or more, and not all zero.",
+            **{name: ...},
         )
     return checked
 

@@ -13,7 +13,14 @@ from scipy.special import softmax
 from secateurs._labels import Array, MemberIndices, as_labels, largest, merge_classes, one_hot
 from secateurs._text import counted
 from secateurs.exceptions import InputError
-from secateurs.outputs._checks import as_column, as_numbers, check_table, names_of, speaking
+from secateurs.outputs._checks import (
+    as_column,
+    as_numbers,
+    check_table,
+    names_of,
+    refuse_transposed,
+    speaking,
+)
 from secateurs.outputs._coding import code_column, find_classes
 from secateurs.outputs._fixed_point import PROBABILITY_BITS, coarsen, mean_of, missing_of
 from secateurs.outputs._packing import Planes, bits_of
@@ -98,6 +105,7 @@ class Scores:
         Scores
         """
         table = np.ma.asanyarray(scores)
+        refuse_transposed(table.shape, None if y is None else np.shape(y))
         check_table(table[:, :, 0] if table.ndim == 3 else table, None)
         is_probabilities = table.ndim == 3
         values, mask = np.ma.getdata(table), None

@@ -275,8 +275,9 @@ class BasePruner(SelectorMixin, BaseEstimator):
     def _encode(self, votes: Any, y: ArrayLike | None, reset: bool) -> Any:
         coded: Any
         if self._are_scores(votes, y, reset):
-            is_coded = isinstance(votes, (Scores, ScoreStore))
-            votes = self._readable(votes if is_coded else Scores.encode(votes))
+            if not isinstance(votes, (Scores, ScoreStore)):
+                votes, y = Scores.encode(votes, y), None
+            votes = self._readable(votes)
         if isinstance(votes, (Votes, Scores, Store)):
             held = votes if self._takes_store else in_memory(votes)
             coded = held if y is None else held.with_labels(y)
@@ -300,8 +301,10 @@ class BasePruner(SelectorMixin, BaseEstimator):
         if isinstance(votes, (Votes, Scores, Store)):
             return isinstance(votes, (Scores, ScoreStore))
         shape = votes.shape if hasattr(votes, "shape") else np.array(votes, dtype=object).shape
-        if len(shape) != 2 or "numbers" not in self.outputs:
+        if len(shape) != 2:
             return len(shape) == 3
+        if "numbers" not in self.outputs:  # these are refused, with the names of other methods
+            return reset and y is not None and has_fractions(y) and has_fractions(votes)
         return has_fractions(votes) or has_fractions(y) if reset else len(self.classes_) == 0
 
     def _readable(self, scores: Scores | ScoreStore) -> Votes | Scores | ScoreStore:
