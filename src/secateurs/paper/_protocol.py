@@ -6,8 +6,9 @@ votes. Parts and seeds are those of `secateurs.benchmarking._protocol`.
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -25,6 +26,7 @@ from secateurs.outputs._compiling import stopwatch
 from secateurs.outputs._votes import Votes
 from secateurs.paper import datasets
 from secateurs.paper._plan import Bag
+from secateurs.paper._shared_kernel import MOST_ROWS, SharedKernelSVMs
 
 SYNTHETIC = "synthetic"  # learner of votes that are drawn, on data sets "synthetic-ROWS"
 STRATIFIED = "-stratified"  # at the end of a learner's name: rows are drawn class by class
@@ -103,27 +105,33 @@ def _train_and_vote(bag: Bag, data_dir: str | os.PathLike[str] | None) -> Voted:
     rng = np.random.default_rng(seed_sequence(bag.seed, bag.dataset, bag.reading, "folds"))
     parts = split(data.y, bag.fold, rng)
     elapsed = stopwatch()
-    ensemble = as_ensemble(_train(bag, data.X[parts.train], data.y[parts.train]))
+    collect = _train(bag, data.X[parts.train], data.y[parts.train])
     trained = elapsed()
     validation, test = (
-        votes_of(ensemble, data.X[rows], data.y[rows]) for rows in (parts.validation, parts.test)
+        collect(data.X[rows], data.y[rows]) for rows in (parts.validation, parts.test)
     )
     seconds = (trained, elapsed() - trained)
     n_classes = len(np.unique(data.y))
     return Voted(validation, test, len(parts.train), n_classes, *seconds, data.source)
 
 
-def _train(bag: Bag, X: NDArray[np.float64], y: NDArray[np.str_]) -> Any:
+def _train(bag: Bag, X: NDArray[np.float64], y: NDArray[np.str_]) -> Callable[..., Votes]:
+    """Train an ensemble; return what collects its votes on labelled rows."""
     module, kind, parameters = _LEARNERS[bag.learner.removesuffix(STRATIFIED)]
     learner = getattr(import_module(f"sklearn.{module}"), kind)(**parameters)
     seed = small_seed(bag.seed, bag.dataset, bag.reading, bag.learner, bag.fold, "train")
+    if bag.learner == "svm-rbf" and len(X) <= MOST_ROWS and len(np.unique(y)) == 2:
+        return SharedKernelSVMs(bag.n_members, seed).fit(X, y).votes
+    model: Any
     with warnings.catch_warnings():
         # Raw values, as in the paper: a linear SVM need not converge on them.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if bag.learner.endswith(STRATIFIED):
-            return _train_stratified(learner, bag.n_members, seed, X, y)
-        model = BaggingClassifier(learner, n_estimators=bag.n_members, random_state=seed)
-        return model.fit(X, y)
+            model = _train_stratified(learner, bag.n_members, seed, X, y)
+        else:
+            model = BaggingClassifier(learner, n_estimators=bag.n_members, random_state=seed)
+            model.fit(X, y)
+    return partial(votes_of, as_ensemble(model))
 
 
 def _train_stratified(
