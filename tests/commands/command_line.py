@@ -46,9 +46,9 @@ class Ended(NamedTuple):
 
     @property
     def python(self):
-        """Parameters that an error or a warning spells as Python does."""
+        """Parameters that an error or a warning spells as Python does, except in quoted values."""
         said = re.findall(r'^(?:error: |warning: |\{"error").*', self.err, re.MULTILINE)
-        return _PYTHON.findall("\n".join(said))
+        return _PYTHON.findall(re.sub(r"'[^']*'", "", "\n".join(said)))
 
 
 def examples():

@@ -31,8 +31,8 @@ def row_of(name, learner="dt", reading="binary", established=True, dataset=None)
 
 
 def plan_of(name, rows=None, **changes):
-    """A plan of the package with other rows; rows may be given by name."""
-    plan = load_plan(name)
+    """A plan of the package, run once, with other rows; rows may be given by name."""
+    plan = replace(load_plan(name), n_seeds=1)
     if rows is not None:
         learner = LEARNERS.get(name, "dt")
         rows = tuple(row_of(r, learner) if isinstance(r, str) else r for r in rows)

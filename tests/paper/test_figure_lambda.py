@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from made_up_results import claims_of, frame_of, key_of, noise, row_of, small
+from made_up_results import claims_of, frame_of, key_of, noise, plan_of, row_of, small
 
-from secateurs.paper import load_plan
 from secateurs.paper._figure_lambda import LambdaCurve, lambda_curves
 
 
@@ -61,7 +60,7 @@ def test_a_mix_must_beat_both_sides(name):
 
 
 def test_the_difference_on_a_data_set_is_that_of_sizes_averaged():
-    plan = load_plan("figure-lambda")
+    plan = plan_of("figure-lambda")
     frame = frame_of(plan, lambda cell: hill(cell, 0.5, 0.05))
     numbers = claims_of("figure-lambda", lambda cell: hill(cell, 0.5, 0.05))["mix"].numbers
     for row, dataset in (("Heart", "heart"), ("Waveform", "waveform_noise")):

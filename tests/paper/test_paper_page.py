@@ -169,7 +169,7 @@ def test_best_figures_are_bold_and_nothing_is_left_of_the_marks(written):
 
 def test_claims_are_written_with_verdicts_rules_and_numbers(written):
     record = json.loads((written[0] / "claims.json").read_text("utf-8"))
-    assert len(record["claims"]) == 18
+    assert len(record["claims"]) == 19
     assert {claim["verdict"] for claim in record["claims"]} <= {
         "holds",
         "does not hold",
@@ -218,7 +218,7 @@ def test_no_results_at_all_give_a_page_without_verdicts(tmp_path):
     write_outputs(tmp_path, make_contents(plans, frame_of(plans[0], lambda _: None)))
     page = page_of(tmp_path)
     text = " ".join(page.texts)
-    assert text.count("? cannot be told") == 18
+    assert text.count("? cannot be told") == 19
     assert "Effect of the diversity weight: no results." in text
     assert page.images == []
 

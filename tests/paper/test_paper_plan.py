@@ -90,12 +90,42 @@ def test_counts_larger_than_an_ensemble_are_left_out():
 
 
 def test_learners_are_named_once():
-    assert load_plan("figure-epfd").learners == ("dt", "knn")
+    assert load_plan("figure-objective").learners == ("dt",)
+    assert load_plan("figure-epfd").learners == ("dt", "knn", "synthetic")
 
 
-def test_a_row_may_have_sizes_of_its_own():
-    row = PaperRow("Iris", "iris", "multiclass", "dt", False, n_members=(6,))
-    assert {cell.n_members for cell in made(rows=(row,)).cells()} == {6}
+def test_a_row_may_have_sizes_and_methods_of_its_own():
+    own = {"n_members": (6,), "keep": (2, 3), "methods": ("oo",)}
+    row = PaperRow("Iris", "iris", "multiclass", "dt", False, **own)
+    other = PaperRow("Wine", "wine", "multiclass", "dt", False)
+    plan = made(rows=(row, other), n_members=(9,), keep=(4,))
+    found = {(cell.dataset, cell.n_members, cell.keep, cell.method) for cell in plan.cells()}
+    mine = {("iris", 6, 2, "oo"), ("iris", 6, 3, "oo")}
+    assert found == mine | {("wine", 9, 4, method) for method in plan.methods}
+
+
+def test_runs_of_a_repeated_plan_share_no_seed():
+    plan = made(n_seeds=3)
+    seeds = [{cell.seed for cell in plan.cells(seed)} for seed in (0, 1)]
+    assert seeds == [{0, 1, 2}, {3, 4, 5}]
+    assert len(plan.cells(1)) == 3 * len(made().cells(1))
+
+
+def test_a_plan_may_have_the_rows_of_others(tmp_path):
+    text = (
+        'title = "T"\nreproduces = "nothing"\nkind = "prune"\nmethods = ["oo"]\nn_members = [9]\n'
+        'keep = [3]\ndiversity_weight = [0.5]\nfolds = [0]\nrows_of = ["table-dt", "table-knn"]\n'
+        '[[rows]]\npaper_name = "Iris"\ndataset = "iris"\nreading = "multiclass"\n'
+        'learner = "dt"\nestablished = false\n'
+        '[quick]\n[[quick.rows]]\npaper_name = "Wine"\ndataset = "wine"\n'
+        'reading = "multiclass"\nlearner = "dt"\nestablished = false\n'
+    )
+    (tmp_path / "mine.toml").write_text(text)
+    tables = [row for name in ("table-dt", "table-knn") for row in load_plan(name).rows]
+    rows = read_plan(tmp_path / "mine.toml").rows
+    assert list(rows[:-1]) == tables
+    assert rows[-1].paper_name == "Iris"
+    assert [r.paper_name for r in read_plan(tmp_path / "mine.toml", quick=True).rows] == ["Wine"]
 
 
 def test_no_two_cells_of_all_plans_share_a_key():

@@ -6,10 +6,11 @@ import math
 
 import pandas as pd
 import pytest
-from made_up_results import as_printed, frame_of, plan_of, row_of
+from made_up_results import PRINTED_RANKS, as_printed, frame_of, plan_of, row_of
 
 from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._printed import PAPER_METHODS, printed
+from secateurs.paper._fit_ranks import fit_ranks_sheet
+from secateurs.paper._printed import PAPER_METHODS, TABLE_OF_LEARNER, printed
 from secateurs.paper._printed_fit import distance_sheet, distances, fit_sheet, setting_fits
 
 ROWS = [row_of("Iono"), row_of("Ecoli"), row_of("Sonar", "knn-distance"), row_of("Heart")]
@@ -80,3 +81,27 @@ def test_offsets_over_all_methods_are_named():
     assert f"{sum(item.is_offset for item in found.values())} rows are off" in sheet.caption
     assert sheet.grid.lines[0][1] == "Liver"
     assert distance_sheet([]) is None
+
+
+def test_ranks_under_the_best_setting_stand_beside_the_papers():
+    plan = plan_of("settings", n_members=(17, 100), keep=(0.2, 5), folds=(0,))
+    names = {(row.dataset, row.learner): row.paper_name for row in plan.rows}
+
+    def measure(cell):
+        paper = printed(TABLE_OF_LEARNER[cell.learner])[names[cell.dataset, cell.learner]]
+        if cell.n_members == 17 and cell.keep == 5:  # as printed
+            return paper[cell.method].mean / 100
+        return 0.5 + 0.01 * PAPER_METHODS.index(cell.method)  # the last is always first
+
+    sheet = fit_ranks_sheet(plan, frame_of(plan, measure))
+    assert "17/5 fits the printed accuracies best" in sheet.caption
+    lines = list(csv.DictReader(io.StringIO(sheet.csv)))
+    sides = [line["side"] for line in lines]
+    assert sides == ["paper", "ours, 17/5", "ours, 100/20"] * 4
+    for place, name in enumerate(PRINTED_RANKS):
+        mine = lines[3 * place : 3 * place + 3]
+        block = [[float(line[m]) for m in PAPER_METHODS] for line in mine]
+        assert block[0] == pytest.approx(PRINTED_RANKS[name], abs=0.006)
+        assert block[1] == pytest.approx(block[0])
+        assert block[2] == pytest.approx(range(10, 0, -1))
+    assert {line["data_sets"] for line in lines[-3:]} == {"31"}

@@ -341,6 +341,7 @@ def test_files_that_are_no_run_are_refused_in_one_line(tmp_path, content, messag
         (1.0, int, "has 1.0 at the top, where a whole number belongs"),
         (float("inf"), float, "has inf at the top, where a number belongs"),
         ([1, "x"], [int], r"has 'x' at \[1\], where a whole number belongs"),
+        ("a" * 50, int, "has '" + "a" * 36 + "…' at the top, where a whole number belongs"),
         ({"a": {}}, {"a": {"b": str}}, r"lacks a\.b"),
         ({"a": 3}, {"a": [str]}, "has 3 at a, where a list belongs"),
         ({"a": None}, {"a": bool}, "has None at a, where true or false belongs"),

@@ -26,6 +26,7 @@ from secateurs.statistics import Difference, binomial_test, paired_difference
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot be told"
 ALPHA = 0.05
+LARGE = 2000  # members; the paper's ensembles are far smaller
 OVERLAP = 1 / 3  # test rows by training rows of the protocol: a fifth and three fifths
 _MIN_SETTINGS = 3
 

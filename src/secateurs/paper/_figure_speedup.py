@@ -9,13 +9,20 @@ import numpy as np
 import pandas as pd
 
 from secateurs.benchmarking import _drawing as look
-from secateurs.paper._claims import FAILS, HOLDS, UNKNOWN, Finding, Statistic, claim, weigh
+from secateurs.paper._claims import (
+    FAILS,
+    HOLDS,
+    LARGE,
+    UNKNOWN,
+    Finding,
+    Statistic,
+    claim,
+    weigh,
+)
 from secateurs.paper._drawing import PaperFigure, RowSeries
 from secateurs.paper._plan import Plan
 from secateurs.paper._results import results_by_row
 from secateurs.statistics import binomial_test, paired_difference
-
-LARGE = 2000  # members; the paper's ensembles are far smaller
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,8 +148,8 @@ class PaperRow:
         Whether it is known that the paper read the data in this way.
     note : str
         How that is known, or why not.
-    n_members : tuple of int
-        Sizes of the ensemble for this row; empty: those of the plan.
+    n_members, keep, methods : tuple
+        What this row has instead of the plan's; empty: what the plan has.
     """
 
     paper_name: str
@@ -159,6 +159,8 @@ class PaperRow:
     established: bool
     note: str = ""
     n_members: tuple[int, ...] = ()
+    keep: tuple[int | float, ...] = ()
+    methods: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,8 @@ class Plan:
         λ.
     folds : tuple of int
         Which of the five folds.
+    n_seeds : int
+        How often everything is repeated, each time with other folds and ensembles.
     quick : bool
         Whether this is the short form.
 
@@ -210,6 +214,7 @@ class Plan:
     diversity_weight: tuple[float, ...]
     folds: tuple[int, ...]
     variants: tuple[str, ...] = ("library",)
+    n_seeds: int = 1
     quick: bool = False
 
     @property
@@ -236,17 +241,28 @@ class Plan:
         return list(dict.fromkeys(found))
 
     def cells(self, seed: int = 0) -> list[Cell]:
-        """Return all cells, in the order of the plan."""
-        sized = [(row, n) for row in self.rows for n in row.n_members or self.n_members]
-        product = itertools.product(
-            sized, self.folds, self.keep, self.diversity_weight, self.methods, self.variants
-        )
+        """Return all cells of a run, in the order of the plan.
+
+        A plan that is repeated takes seeds of its own in each run: ten of them are 0 to 9 in the
+        run of seed 0, 10 to 19 in that of seed 1.
+        """
+        seeds = range(seed * self.n_seeds, (seed + 1) * self.n_seeds)
         cells = []
-        for (row, n), fold, keep, weight, method, variant in product:
-            if not isinstance(keep, int) or keep <= n:
-                data = (row.dataset, row.reading, row.learner)
-                kept = resolve_keep(keep, n) or n
-                cells.append(Cell(self.kind, *data, n, kept, weight, method, variant, fold, seed))
+        for row in self.rows:
+            data = (row.dataset, row.reading, row.learner)
+            sizes = [
+                (n, resolve_keep(keep, n) or n)
+                for n in row.n_members or self.n_members
+                for keep in row.keep or self.keep
+                if not isinstance(keep, int) or keep <= n
+            ]
+            methods = row.methods or self.methods
+            cells += [
+                Cell(self.kind, *data, *size, weight, method, variant, fold, one)
+                for size, weight, method, variant, fold, one in itertools.product(
+                    sizes, self.diversity_weight, methods, self.variants, self.folds, seeds
+                )
+            ]
         return list(dict.fromkeys(cells))
 
 
@@ -285,7 +301,8 @@ def read_plan(path: Path | Traversable, quick: bool = False) -> Plan:
     Parameters
     ----------
     path : Path
-        The file; its name becomes that of the plan.
+        The file; its name becomes that of the plan. Besides what a `Plan` has, ``rows_of`` names
+        plans whose rows it has too.
     quick : bool, default=False
         Let what stands under ``[quick]`` replace what stands above.
 
@@ -300,11 +317,15 @@ def read_plan(path: Path | Traversable, quick: bool = False) -> Plan:
     with reading(Path(str(path))):
         content = tomllib.loads(path.read_text("utf-8"))
         short = content.pop("quick", {})
-        content |= short if quick else {}
-        known = {item.name for item in fields(Plan)} - {"name", "quick"}
+        if quick:
+            kept = {k: v for k, v in content.items() if not (k == "rows_of" and "rows" in short)}
+            content = kept | short
+        known = {item.name for item in fields(Plan)} - {"name", "quick"} | {"rows_of"}
         if unknown := set(content) - known:
             raise InputError(f"has unknown settings {_sorted(unknown)}. Known: {_sorted(known)}.")
-        rows = tuple(PaperRow(**_tuples(row)) for row in content.pop("rows"))
+        others = [load_plan(other).rows for other in content.pop("rows_of", ())]
+        own = (PaperRow(**_tuples(row)) for row in content.pop("rows", ()))
+        rows = (*itertools.chain.from_iterable(others), *own)
         name = path.name.removesuffix(".toml")
         plan = Plan(name=name, rows=rows, quick=quick, **_tuples(content))
         _check(plan)
@@ -320,7 +341,10 @@ def _check(plan: Plan) -> None:
         "kind": ([plan.kind], KINDS),
         "reading": ([row.reading for row in plan.rows], READING_NAMES),
         "learner": ([row.learner for row in plan.rows], LEARNER_NAMES),
-        "method": (plan.methods, (*all_pruners(), "full", "all")),
+        "method": (
+            (*plan.methods, *(name for row in plan.rows for name in row.methods)),
+            (*all_pruners(), "full", "all"),
+        ),
         "fold": (plan.folds, range(N_FOLDS)),
         "variant": (plan.variants, WORKERS if plan.kind == "speedup" else VARIANTS),
     }

@@ -14,7 +14,7 @@ import pandas as pd
 
 from secateurs.benchmarking._table_text import BOLD, PLAIN, Grid, Sheet, csv_text, number
 from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable, make_table
-from secateurs.paper._plan import Plan
+from secateurs.paper._plan import Plan, Setting
 from secateurs.paper._printed import (
     N_PRINTED_FOLDS,
     PAPER_METHODS,
@@ -65,11 +65,14 @@ class Fit:
     ----------
     name : str
         Members and how many are kept, such as "17/5".
+    setting : Setting
+        The same with λ.
     by_row : dict of str to float
         Root mean square distance over ten methods, in the paper's standard errors, by row.
     """
 
     name: str
+    setting: Setting
     by_row: dict[str, float]
 
     def over(self, rows: Sequence[str]) -> float:
@@ -106,7 +109,7 @@ def setting_fits(plan: Plan, frame: pd.DataFrame) -> list[Fit]:
                 paper_table = TABLE_OF_LEARNER[learner].removeprefix("table-").upper()
                 place = f"{row.source.paper_name} ({paper_table})"
                 groups.setdefault(name, {})[place] = root_mean_square(found.values())
-        fits += [Fit(name, rows) for name, rows in groups.items()]
+        fits += [Fit(name, setting, rows) for name, rows in groups.items()]
     rows = common_rows(fits)
     return sorted(fits, key=lambda fit: fit.over(rows)) if rows else fits
 

@@ -27,6 +27,7 @@ from secateurs.paper import (
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_table
 from secateurs.paper._extra_tables import authors_sheet, measured_sheet, settings_sheet
+from secateurs.paper._fit_ranks import fit_ranks_sheet
 from secateurs.paper._kept_sizes import judge_sizes, kept_sheet, kept_sizes
 from secateurs.paper._page import Contents, make_page
 from secateurs.paper._plan import PLANS, Plan, load_plan
@@ -44,7 +45,7 @@ FIGURES = {
     )
 }
 _EXTRA_TABLES = {
-    "settings": (settings_sheet, fit_sheet),
+    "settings": (fit_ranks_sheet, fit_sheet, settings_sheet),
     "bootstrap": (measured_sheet, fit_sheet),
     "learners": (measured_sheet,),
     "authors": (authors_sheet,),

@@ -43,7 +43,7 @@ def check(value: Any, shape: Any, path: str = "") -> None:
     kind = shape if isinstance(shape, type) else type(shape)
     if not _is(value, kind):
         came = repr(value)
-        came = came if len(came) <= 40 else f"{came[:37]}…"
+        came = came if len(came) <= 40 else f"{came[:37]}…{came[-1]}"
         raise InputError(f"has {came} at {path or 'the top'}, where {_NAMES[kind]} belongs.")
     if kind is list:
         for place, one in enumerate(value):

@@ -1,0 +1,82 @@
+"""Ranks of the paper's tables under the setting that fits its printed figures best."""
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from secateurs.benchmarking._table_text import Grid, Sheet, csv_text, number
+from secateurs.paper._accuracy_tables import AccuracyTable, all_scores, make_table
+from secateurs.paper._plan import Plan, Setting, load_plan
+from secateurs.paper._printed import PAPER_METHODS, TABLE_OF_LEARNER, TABLES, label
+from secateurs.paper._printed_fit import common_rows, setting_fits
+
+_USUAL = "100/20"  # members and how many are kept, in our tables
+
+
+def fit_ranks_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+    """Show the ranks of the paper's tables, the paper's and ours under the best-fitting setting.
+
+    Parameters
+    ----------
+    plan : Plan
+        One with several settings and the rows of the paper's tables.
+    frame : DataFrame
+        Results, one row per cell.
+
+    Returns
+    -------
+    Sheet or None
+        None where fewer than two settings have a printed row in common.
+    """
+    fits = setting_fits(plan, frame)
+    if len(fits) < 2 or not common_rows(fits):
+        return None
+    best = fits[0].name
+    sides = {
+        f"ours, {fit.name}": _paper_tables(plan, frame, fit.setting)
+        for fit in fits
+        if fit.name in (best, _USUAL)
+    }
+    ours = sides[f"ours, {best}"]
+    blocks = {
+        table.title: {"paper": table.paper_scores}
+        | {side: tables[place].scores for side, tables in sides.items()}
+        for place, table in enumerate(ours)
+    }
+    blocks["All tables"] = {"paper": all_scores(ours, paper=True)} | {
+        side: all_scores(tables) for side, tables in sides.items()
+    }
+    lines: list[list[tuple[Any, ...]]] = [
+        [
+            (title, side, len(scores), *ours[0].ranks_of(scores).values())
+            for side, scores in block.items()
+            if len(scores)
+        ]
+        for title, block in blocks.items()
+    ]
+    shown = [[_shown(n == 0, *line) for n, line in enumerate(block)] for block in lines]
+    caption = (
+        "Average ranks of the ten methods. Of all settings (members and how many are kept), "
+        f"{best} fits the printed accuracies best."
+    )
+    headings = ("Table", "", "Data sets", *map(label, PAPER_METHODS))
+    title = "Ranks under the setting that fits the printed figures best"
+    text = csv_text(
+        ("table", "side", "data_sets", *PAPER_METHODS), [line for block in lines for line in block]
+    )
+    return Sheet(f"{plan.name}-ranks", title, caption, Grid.of_blocks(headings, shown), text)
+
+
+def _shown(first: bool, title: str, side: str, count: int, *ranks: float) -> tuple[str, ...]:
+    return (title if first else "", side, str(count), *map(number, ranks))
+
+
+def _paper_tables(plan: Plan, frame: pd.DataFrame, setting: Setting) -> list[AccuracyTable]:
+    """Return the paper's tables as measured at a setting."""
+    tables = []
+    for name in TABLES:
+        rows = tuple(row for row in plan.rows if TABLE_OF_LEARNER.get(row.learner) == name)
+        part = replace(plan, name=name, title=load_plan(name).title, rows=rows)
+        tables.append(make_table(part, frame, setting))
+    return tables
