@@ -13,7 +13,12 @@ from secateurs.paper._fit_ranks import fit_ranks_sheet
 from secateurs.paper._printed import PAPER_METHODS, TABLE_OF_LEARNER, printed
 from secateurs.paper._printed_fit import distance_sheet, distances, fit_sheet, setting_fits
 
-ROWS = [row_of("Iono"), row_of("Ecoli"), row_of("Sonar", "knn-distance"), row_of("Heart")]
+# Not compared: Heart is not printed for trees, Credit is printed with deviations of 0.00, and how
+# Liver was read is made out to be unknown.
+ROWS = [
+    *(row_of("Iono"), row_of("Ecoli"), row_of("Sonar", "knn-distance"), row_of("Heart")),
+    *(row_of("Credit"), row_of("Liver", established=False)),
+]
 
 
 def lifted(errors):

@@ -83,7 +83,9 @@ class Fit:
 def setting_fits(plan: Plan, frame: pd.DataFrame) -> list[Fit]:
     """Return how well each setting of a plan fits the printed figures, the best first.
 
-    Settings are compared on the rows that all of them have; one without any is left out.
+    Settings are compared on the rows that all of them have; one without any is left out. So are
+    rows whose reading is not established or that are printed with a deviation of 0.00: in errors
+    of nothing, they would decide alone.
 
     Parameters
     ----------
@@ -102,7 +104,8 @@ def setting_fits(plan: Plan, frame: pd.DataFrame) -> list[Fit]:
         groups: dict[str, dict[str, float]] = {}
         for row in map(beside_paper, table.rows):
             found = errors_of(row)
-            if found is not None:
+            deviations = [entry.paper.std for entry in row.entries.values() if entry.paper]
+            if found is not None and row.source.established and all(deviations):
                 learner = row.source.learner
                 stratified = ", stratified" if learner.endswith("-stratified") else ""
                 name = f"{setting.n_members}/{setting.keep}{stratified}"
@@ -145,7 +148,8 @@ def fit_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
     caption = (
         f"Distance of our means from the printed ones, root mean square over ten methods, in the "
         f"paper's standard errors; by members and how many are kept. {fits[0].name} fits best over "
-        f"all {len(rows)} rows. Two runs that differ by chance alone would come to about 1.41."
+        f"all {len(rows)} rows. Two runs that differ by chance alone would come to about 1.41. "
+        "Rows whose reading is not established, or printed with a deviation of 0.00, are left out."
     )
     title = f"{plan.title}: which fits the printed figures"
     text = csv_text(headings, [*lines, total])
