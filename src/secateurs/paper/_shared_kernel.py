@@ -1,7 +1,8 @@
 """Bagged RBF SVMs for two classes, trained on parts of one kernel matrix.
 
 Every member of a bag of SVMs computes the kernel of the same rows again: on 18,000 rows that is
-nearly all of the time. Here it is computed once for all members.
+nearly all of the time. Here it is computed once for all members. Rows far from all others, with a
+kernel of 0, are taken together: the dual variables of those that are alike are equal.
 """
 
 from __future__ import annotations
@@ -41,18 +42,20 @@ class SharedKernelSVMs:
         ).fit(X, y)
         self._X, self._classes = X, bags.classes_
         kernel = rbf_kernel(X)  # gamma: one by the number of features
+        alone = np.count_nonzero(kernel, axis=1) == 1
         self._coefficients = np.zeros((len(X), self.n_members))
         self._intercepts = np.zeros(self.n_members)
-        space = np.empty(0)
         for member, sample in enumerate(bags.estimators_samples_):
             rows, times = np.unique(sample, return_counts=True)
-            if len(space) < len(rows) ** 2:
-                space = np.empty(len(rows) ** 2)
-            part = space[: len(rows) ** 2].reshape(len(rows), -1)
-            for place, row in enumerate(rows):
-                np.take(kernel[row], rows, out=part[place], mode="clip")
-            svm = SVC(kernel="precomputed").fit(part, y[rows], sample_weight=times)
-            self._coefficients[rows[svm.support_], member] = svm.dual_coef_[0]
+            first, groups, size = _alike(y[rows], times, alone[rows])
+            # As one row, n alike have the n-th part of its kernel and n times its weight.
+            part = kernel[np.ix_(rows[first], rows[first])]
+            np.fill_diagonal(part, 1 / size)
+            svm = SVC(kernel="precomputed")
+            svm.fit(part, y[rows[first]], sample_weight=size * times[first])
+            duals = np.zeros(len(size))
+            duals[svm.support_] = svm.dual_coef_[0]
+            self._coefficients[rows, member] = (duals / size)[groups]
             self._intercepts[member] = svm.intercept_[0]
         return self
 
@@ -64,3 +67,16 @@ class SharedKernelSVMs:
             sums = rbf_kernel(X[block], self._X) @ self._coefficients + self._intercepts
             codes[:, block] = sums.T > 0
         return Votes.from_codes(codes, self._classes, y)
+
+
+def _alike(
+    y: NDArray[np.str_], times: NDArray[np.int64], alone: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], ...]:
+    """Group rows that an SVM must treat alike; return first rows, groups of rows, and sizes.
+
+    Those are rows whose kernel with any other row is 0, of the same class and drawn as often. On
+    raw values that is nearly every row of some data sets. Any other row is a group of its own.
+    """
+    keys = np.unique(y, return_inverse=True)[1] + 2 * times
+    keys = np.where(alone, keys, -1 - np.arange(len(y)))
+    return np.unique(keys, return_index=True, return_inverse=True, return_counts=True)[1:]
