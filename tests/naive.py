@@ -726,6 +726,11 @@ def member_distance(votes, y, i, j, representation):
     return disagreement(a, b)
 
 
+def probability_distance(a, b):
+    """Euclidean distance of two members' probabilities, over all samples and classes."""
+    return math.sqrt(sum(squared_distance(p, q) for p, q in zip(a, b)))
+
+
 def merged_clusters(n_members, n_clusters, distance, linkage):
     """Merge the two closest clusters, the lexicographically first of those that tie."""
     clusters = [[t] for t in range(n_members)]
@@ -741,18 +746,23 @@ def merged_clusters(n_members, n_clusters, distance, linkage):
     return clusters
 
 
-def cluster_pruning(votes, y, keep, how=("double_fault", "average", "accuracy")):
-    """One member of each cluster, and the clusters (Giacinto, Roli & Fumera 2000)."""
+def cluster_pruning(votes, y, keep, how=("double_fault", "average", "accuracy"), proba=None):
+    """One member of each cluster, and the clusters (Giacinto, Roli & Fumera 2000).
+
+    proba holds the probabilities, samples x members x classes, if members are compared by them.
+    """
     members = all_members(votes)
     representation, linkage, representative = how
 
     def distance(i, j):
+        if proba is not None:
+            return probability_distance(column(proba, i), column(proba, j))
         return member_distance(votes, y, i, j, representation)
 
     if keep is None:
         runs = {}
         for size in range(1, len(members) + 1):
-            runs[size] = cluster_pruning(votes, y, size, how)
+            runs[size] = cluster_pruning(votes, y, size, how, proba)
         return runs[best({k: -expected_errors(votes, y, run[0]) for k, run in runs.items()})]
 
     def worth(t, cluster):

@@ -1,5 +1,7 @@
 """Clusters of members, and who stands for them."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,8 @@ from scipy.spatial.distance import squareform
 
 import naive
 from cases import D1, D2, E1, E2, cases, cases_with_keep, plain
-from secateurs import ClusterPruner, measures
+from score_cases import make_scores, score_cases
+from secateurs import EPFD, ClusterPruner, Scores, measures, prune
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 member")
 
@@ -32,6 +35,59 @@ def test_clusters_and_chooses_as_specified(drawn, chosen):
     assert clusters_of(pruner) == clusters
     assert pruner.member_indices_.tolist() == members
     assert pruner.scores_.tolist() == [len(cluster) for cluster in clusters]
+
+
+def soft_twin(case, keep, linkage, representative):
+    proba = [[[float(p) for p in vector] for vector in row] for row in case.outputs]
+    votes = [[vector.index(max(vector)) for vector in row] for row in proba]
+    how = ("proba", linkage, representative)
+    return naive.cluster_pruning(votes, case.y, keep, how, proba)
+
+
+soft = score_cases(kinds=("probabilities",))
+
+
+@given(soft, st.sampled_from(LINKAGES), st.sampled_from(REPRESENTATIVES), st.data())
+def test_probabilities_are_compared_by_their_distance(case, linkage, representative, data):
+    keep = data.draw(st.one_of(st.none(), st.integers(1, case.n_members)))
+    pruner = ClusterPruner(keep, "proba", linkage, representative).fit(case.given)
+    if not case.given.has_missing:
+        members, clusters = soft_twin(case, keep, linkage, representative)
+        assert clusters_of(pruner) == clusters
+        assert pruner.member_indices_.tolist() == members
+    cut = data.draw(st.integers(0, len(case.y)))
+    batches = [case.given.rows(slice(cut)), case.given.rows(slice(cut, None))]
+    if all(batch.n_samples and batch.n_voted.all() for batch in batches):
+        batched = ClusterPruner(keep, "proba", linkage, representative)
+        for batch in batches:
+            batched.partial_fit(batch)
+        assert batched.member_indices_.tolist() == pruner.member_indices_.tolist()
+
+
+def test_probabilities_are_compared_where_both_members_have_them():
+    rng = np.random.default_rng(0)
+    table, mask = rng.dirichlet(np.ones(3), size=(40, 6)), rng.random((40, 6)) < 0.3
+    scores = Scores.encode(np.ma.array(table, mask=np.repeat(mask[..., None], 3, 2)), [0, 1] * 20)
+    apart = np.zeros((6, 6))
+    for i, j in permutations(range(6), 2):
+        squares = ((table[:, i] - table[:, j]) ** 2).sum(axis=1)
+        apart[i, j] = np.sqrt(squares[~mask[:, i] & ~mask[:, j]].mean())
+    expected = cut_tree(linkage(squareform(apart), "average"), 3).ravel()
+    labels = ClusterPruner(3, "proba").fit(scores).labels_
+    assert (labels[:, None] == labels).tolist() == (expected[:, None] == expected).tolist()
+
+
+def test_soft_members_are_clustered_otherwise_than_their_labels():
+    case = make_scores(1, "probabilities", 12, 60, 3)
+    by_shares = ClusterPruner(4, "proba").fit(case.table, case.y)
+    hard = ClusterPruner(4, "proba").fit(case.given.votes)
+    assert clusters_of(by_shares) != clusters_of(hard)
+    assert clusters_of(hard) == clusters_of(ClusterPruner(4, "onehot").fit(case.given.votes))
+    assert clusters_of(hard) == clusters_of(ClusterPruner(4, "onehot").fit(case.given))
+    pruned = prune(case.table, None, case.y, ClusterPruner(4, "proba"))
+    assert pruned.member_indices.tolist() == by_shares.member_indices_.tolist()
+    grouped = EPFD(ClusterPruner(4, "proba"), 2, random_state=0).fit(case.given)
+    assert len(grouped.member_indices_) == 4
 
 
 @given(cases(most_members=6, most_samples=30), SETTINGS)

@@ -8,14 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.measures import disagreement, double_fault, nvi, oracle_disagreement
-from secateurs.measures._pair import Floats
+from secateurs.measures._pair import Floats, ratio
 from secateurs.objectives import VoteError
+from secateurs.outputs._scores import Scores
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
 from secateurs.pruners._parameters import check_option
 from secateurs.search import Choice, best_member, best_prefix, check
 
 Labels = NDArray[np.intp]
+
+_MOST_CELLS = 1 << 20  # compared at once: 8 MB as floats
 
 # Euclidean distances are up to a factor, √(2d) or √d for d rows, which no clustering depends on.
 _DISTANCES: dict[str, Callable[[Votes], Floats]] = {
@@ -24,6 +27,7 @@ _DISTANCES: dict[str, Callable[[Votes], Floats]] = {
     "nvi": nvi.matrix,
     "onehot": lambda votes: np.sqrt(disagreement.matrix(votes)),
     "oracle": lambda votes: np.sqrt(oracle_disagreement.matrix(votes)),
+    "proba": lambda votes: np.sqrt(disagreement.matrix(votes)),  # of labels, as "onehot"
 }
 _LINKAGES: dict[str, Callable[[Floats, Floats, float], Floats]] = {
     "average": lambda first, second, part: part * first + (1 - part) * second,
@@ -43,11 +47,12 @@ class ClusterPruner(BasePruner):
     keep : int, float or None, default=None
         Number of members to keep, and of clusters: a count, or a fraction of the ensemble. None
         keeps the smallest number whose vote has the fewest errors.
-    representation : {"double_fault", "disagreement", "nvi", "onehot", "oracle"}, \
+    representation : {"double_fault", "disagreement", "nvi", "onehot", "oracle", "proba"}, \
 default="double_fault"
         What members are compared by. Distances are 1 − the fraction of samples that both get wrong
         (the paper), the fraction of samples with different labels, the normalised variation of
-        information, or the Euclidean distance of one-hot labels or of right and wrong.
+        information, or the Euclidean distance of one-hot labels, of right and wrong, or of
+        probabilities. The last takes labels as probabilities of 0 and 1.
     linkage : {"average", "single", "complete"}, default="average"
         Distance of two clusters: the mean, the smallest or the largest of those of their members.
     representative : {"accuracy", "distant", "medoid"}, default="accuracy"
@@ -102,13 +107,23 @@ default="double_fault"
         self.linkage = linkage
         self.representative = representative
 
-    def _check_parameters(self, votes: Votes) -> None:
+    @property
+    def outputs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What the method looks at: probabilities only where members are compared by them."""
+        return ("labels", "probabilities") if self.representation == "proba" else ("labels",)
+
+    def _check_parameters(self, votes: Votes | Scores) -> None:
         check_option("representation", self.representation, _DISTANCES)
         check_option("linkage", self.linkage, _LINKAGES)
         check_option("representative", self.representative, ("accuracy", "distant", "medoid"))
 
-    def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
-        distances = _DISTANCES[self.representation](votes)
+    def _select(
+        self, outputs: Votes | Scores, n_keep: int | None, rng: np.random.RandomState
+    ) -> Choice:
+        if isinstance(outputs, Scores):
+            votes, distances = outputs.votes, _between_probabilities(outputs)
+        else:
+            votes, distances = outputs, _DISTANCES[self.representation](outputs)
         np.fill_diagonal(distances, 0.0)
         merges = _merges(distances, _LINKAGES[self.linkage], n_keep or 1)
         if n_keep is None:
@@ -146,6 +161,28 @@ default="double_fault"
         else:
             scores = -(distances[members] @ inside) / len(members)
         return int(members[best_member(scores)])
+
+
+def _between_probabilities(scores: Scores) -> Floats:
+    """Return the Euclidean distances of members' probabilities, per sample that both have.
+
+    They are integers, whose products add up exactly: the order of the samples changes nothing.
+    """
+    n_members, n_components, n_samples = scores.cells.shape
+    products = np.zeros((n_members, n_members), dtype=np.int64)
+    squares, common = np.zeros_like(products), np.zeros_like(products)
+    missing = np.stack([scores.is_missing(member) for member in range(n_members)])
+    step = max(1, _MOST_CELLS // (n_members * n_components))
+    for first in range(0, n_samples, step):
+        rows = slice(first, first + step)
+        present = (~missing[:, rows]).astype(float)
+        cells = scores.cells[..., rows] * present[:, None]
+        flat = cells.reshape(n_members, -1)
+        products += (flat @ flat.T).astype(np.int64)
+        squares += ((cells**2).sum(axis=1) @ present.T).astype(np.int64)
+        common += (present @ present.T).astype(np.int64)
+    apart = ratio(squares + squares.T - 2 * products, common, 0.0)
+    return np.ldexp(np.sqrt(apart), -scores.exponent)
 
 
 def _merges(
