@@ -288,11 +288,9 @@ class Comparison(Evaluation):
         refuse_existing([Path(path)], force)  # before any work
         return write_report(report_data(self), path, force=force)
 
-    def featured(
-        self, X_test: Any = None, y_test: ArrayLike | None = None, *, X: Any = None
-    ) -> Featured:
+    def featured(self, *rows: Any, **more: Any) -> Featured:
         """Return the `best` line among all; used by reports."""
-        if X_test is not None or y_test is not None or X is not None:
+        if any(given is not None for given in (*rows, *more.values())):
             raise InputError(
                 "A comparison has its own rows. Give {X_test} and {y_test} to compare.",
                 X_test=...,
@@ -324,6 +322,8 @@ class Comparison(Evaluation):
         if not self.problem.is_regression:
             own, none = known.own, np.zeros(1, dtype=np.int64)
             whole.own = Score(own.n_rows, own.whole, none + own.whole, none, none)
+            right = known.accuracy
+            whole.accuracy = right.of_whole() if isinstance(right, ScoreCurve) else whole.own
         scored = known.scored
         whole.scored = scored.of_whole() if isinstance(scored, ScoreCurve) else whole.own
         return whole
@@ -342,7 +342,7 @@ class Comparison(Evaluation):
             "high": found.high,
         }
         if self.score != "accuracy" and not self.problem.is_regression:
-            line["accuracy"] = float(curve.own.accuracy[place])
+            line["accuracy"] = float(curve.accuracy.values[place])
         seconds = selection.seconds[max(selection.seconds) if selection.order else size]
         return line | self._costs(members, selection.weights.get(size)) | {"seconds": seconds}
 

@@ -268,6 +268,7 @@ def test_a_tolerance_that_only_all_members_keep_is_refused(desk):
     words = ("prune", "--predictions", "votes.csv", "-t", "y", "-p", "es", "--tolerance", "0.1")
     line = refused(5, *words, "-q")
     assert "no sub-ensemble smaller than all 4 members is within 0.1 of their accuracy" in line
+    assert "Reachable is 0.5." in line
 
 
 # Predictions.

@@ -5,12 +5,20 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, get_scorer, make_scorer, r2_score
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    f1_score,
+    get_scorer,
+    make_scorer,
+    r2_score,
+)
 from sklearn.naive_bayes import GaussianNB
 
-from secateurs import compare, prune
+from secateurs import EnsembleSelection, compare, prune
 from secateurs.exceptions import InputError
+from secateurs.outputs._folds import folds
 from secateurs.problem import Problem
+from secateurs.report import report_data
 
 SCORES = ["balanced_accuracy", "neg_log_loss", "neg_brier_score", "roc_auc", "f1"]
 N_TRAIN, N_CHOOSE = 300, 600
@@ -79,13 +87,66 @@ def test_weights_of_rows_count_in_held_out_figures(rare):
             model = found.pruning(line["method"], line["keep"]).estimator
         expected = model.score(X[N_CHOOSE:], y[N_CHOOSE:], weight[N_CHOOSE:])
         np.testing.assert_allclose(line["accuracy"], expected)
-    assert any("do not enter what methods choose" in note for note in found.notes)
+    assert any("do not enter what best, es, random and sin" in note for note in found.notes)
     table = found.pruning("best", 5).summary(
         X[N_CHOOSE:], y[N_CHOOSE:], sample_weight=weight[N_CHOOSE:]
     )
     expected = forest.score(X[N_CHOOSE:], y[N_CHOOSE:], weight[N_CHOOSE:])
     np.testing.assert_allclose(table.loc["accuracy", "before"], expected)
     assert table.loc["accuracy", "low"] <= table.loc["accuracy", "change"]
+
+
+def test_weights_of_rows_enter_the_choice_of_methods_that_look_at_them(rare):
+    forest, X, y = rare
+    rows_on, weight = rows(X, y), np.where(rows(X, y)[1] == 1, 7.0, 1.0)
+    found = compare(forest, *rows_on, ["caruana"], keep=[5], sample_weight=weight, random_state=0)
+    pruned = prune(forest, *rows_on, "caruana", keep=5, sample_weight=weight, random_state=0)
+    assert found.pruning("caruana", 5).member_indices.tolist() == pruned.member_indices.tolist()
+    without = prune(forest, *rows_on, "caruana", keep=5, random_state=0)
+    assert without.member_indices.tolist() != pruned.member_indices.tolist()
+    table = pruned.summary()
+    assert table.attrs["remarks"][-1] == "Weights of rows count in scores, and in what is chosen."
+    line = found.leaderboard().set_index("method").loc["caruana"]
+    assert line["accuracy"] == pytest.approx(table.loc["accuracy", "after"])
+    # Chosen on each four fifths by the weights of these rows.
+    scores, right = Problem.of(forest, *rows_on).scores, np.zeros(len(weight))
+    for on, off in folds(scores.truth, np.random.RandomState(0)):
+        chosen = EnsembleSelection(5).fit(scores.rows(on), sample_weight=weight[on])
+        right[off] = chosen.predict(scores.rows(off)) == rows_on[1][off]
+    assert table.loc["accuracy", "after"] == pytest.approx(np.average(right, weights=weight))
+
+
+def test_accuracy_beside_another_score_has_the_weights_of_rows(rare):
+    forest, X, y = rare
+    rows_on, weight = rows(X, y), np.where(rows(X, y)[1] == 1, 7.0, 1.0)
+    given = {"scoring": "neg_log_loss", "sample_weight": weight, "random_state": 0}
+    pruned = prune(forest, *rows_on, "es", keep=6, **given)
+    first = pruned.estimator
+    expected = [model.score(*rows_on, weight) for model in (forest, first)]  # on every fold
+    figures = pruned.summary()
+    assert figures.loc["accuracy", ["before", "after"]].tolist() == pytest.approx(expected)
+    told = "Weights of rows count in scores. They do not enter what es chose."
+    assert told in figures.attrs["remarks"]
+    assert told in pruned.summary(X[N_CHOOSE:], y[N_CHOOSE:]).attrs["remarks"]
+    data = report_data(pruned, X=rows_on[0])
+    lines = {line["figure"]: line for line in data["before_after"]}
+    assert lines["accuracy"]["after"] == pytest.approx(expected[1])
+    balanced = balanced_accuracy_score(rows_on[1], first.predict(rows_on[0]), sample_weight=weight)
+    assert lines["balanced accuracy"]["after"] == pytest.approx(balanced)
+    board = compare(forest, *rows_on, ["es"], keep=[6], **given).leaderboard()
+    found = board.set_index("method").loc[["all members", "es"], "accuracy"].tolist()
+    assert found == pytest.approx(expected)
+
+
+def test_a_report_on_test_rows_has_their_weights(rare):
+    forest, X, y = rare
+    pruned = prune(forest, *rows(X, y), "es", keep=6)
+    held = held_out(X, y)
+    weight = np.where(held["y_test"] == 1, 7.0, 1.0)
+    data = report_data(pruned, **held, sample_weight=weight)
+    line = next(line for line in data["before_after"] if line["figure"] == "accuracy")
+    assert line["before"] == pytest.approx(forest.score(*held.values(), weight))
+    assert line["after"] == pytest.approx(pruned.estimator.score(*held.values(), weight))
 
 
 def test_another_score_asks_for_another_size(rare):

@@ -173,15 +173,20 @@ class Size(Limits):
             return f": the fewest {tolerance} on held-out rows"
         return "" if self.keep is not None else ": as many as the budget allows"
 
-    def check_result(self, n_kept: int, n_members: int, score: str) -> None:
-        """Refuse a result that is the whole ensemble."""
+    def check_result(
+        self, n_kept: int, n_members: int, score: str, least: float | None = None
+    ) -> None:
+        """Refuse a result that is the whole ensemble; a tolerance of ``least`` would help."""
         if n_kept < n_members:
             return
         if "tolerance" in self.budget:
+            from secateurs._units import rounded_up
+
+            reached = "" if least is None else f" Reachable is {rounded_up(least):.15g}."
             raise BudgetError(
                 f"no sub-ensemble smaller than all {n_members} members is within "
-                f"{self.budget['tolerance']:g} of their {score} on held-out rows. Allow more with "
-                "{tolerance}, or give {keep}.",
+                f"{self.budget['tolerance']:g} of their {score} on held-out rows.{reached} Allow "
+                "more with {tolerance}, or give {keep}.",
                 tolerance=...,
                 keep=...,
             )

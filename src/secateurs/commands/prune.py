@@ -124,7 +124,7 @@ def prune(
     pruning = _choose(problem, pruner, size, method, more, out)
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
-    size.check_result(n_kept, problem.n_members, score)
+    size.check_result(n_kept, problem.n_members, score, pruning.least_tolerance)
     reason = f": {pruning.by_cost.remark}" if pruning.by_cost else size.reason(score)
     again = ", and refitted them" if refit else ", with weights" * (pruning.weights is not None)
     if pruning.reason:

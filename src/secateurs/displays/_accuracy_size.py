@@ -73,8 +73,8 @@ class AccuracySizeDisplay(Display):
     def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """Evaluate every method of a comparison, or that of a pruning."""
         evaluation = evaluation_of(result, rows)
-        if evaluation.problem.is_regression:
-            return cls(*_of_numbers(evaluation))
+        if not evaluation.problem.counts_rows:
+            return cls(*_by_score(evaluation))
         votes = evaluation.problem.votes
         curves = {}
         for name, curve in evaluation.curves.items():
@@ -104,15 +104,16 @@ class AccuracySizeDisplay(Display):
         return self
 
 
-def _of_numbers(evaluation: Evaluation) -> tuple[dict[str, Curve], float, str]:
-    """Return the curves of regressors by the score that matters, that of all, and its name."""
+def _by_score(evaluation: Evaluation) -> tuple[dict[str, Curve], float, str]:
+    """Return the curves by the score that matters, that of all members, and its name."""
     problem = evaluation.problem
+    outputs = problem.outputs_scored()
     scoring, sign = problem.scoring, 1.0 if problem.scoring.larger_is_better else -1.0
     curves = {}
     for name, curve in evaluation.curves.items():
         groups, inside = curve.selection.groups, curve.selection.group_weights
         weights = problem.ensemble.weights, problem.sample_weight
-        known = score_curve(problem.votes, groups, scoring, *weights, group_weights=inside)
+        known = score_curve(outputs, groups, scoring, *weights, group_weights=inside)
         half = np.nan_to_num(curve.scored.half_width)  # known for the sizes asked for
         sizes, held_out = curve.selection.sizes, sign * curve.scored.values
         curves[name] = Curve(sizes, held_out, half, sign * known.values)

@@ -48,7 +48,7 @@ class DiversityWeightDisplay(Display):
         kept = pruning.member_indices.tolist()
         pruner = live_pruner(evaluation, pruning.pruner)
         curve = weight_curve(evaluation.split, pruner, kept, len(kept))
-        return cls(curve, curve.curves[0].own.whole_accuracy)
+        return cls(curve, curve.curves[0].accuracy.whole_value)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`."""

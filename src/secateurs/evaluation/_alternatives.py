@@ -320,8 +320,8 @@ def weight_curve(split: Split, pruner: COMEP, kept: Sequence[int], keep: int) ->
     return WeightCurve(
         grid,
         curves,
-        np.array([curve.own.accuracy[place] for curve in curves]),
-        np.array([curve.own.half_width[place] for curve in curves]),
+        np.array([curve.accuracy.values[place] for curve in curves]),
+        np.array([curve.accuracy.half_width[place] for curve in curves]),
         np.array([len(one & set(kept)) / len(one | set(kept)) for one in chosen]),
     )
 

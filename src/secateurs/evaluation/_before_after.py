@@ -19,8 +19,8 @@ from sklearn.utils.validation import _num_samples
 from secateurs._labels import Array
 from secateurs._text import signed
 from secateurs.evaluation._budget import own_vote, predictor, timings
-from secateurs.evaluation._curves import SizeCurve
-from secateurs.evaluation._score_curve import change_of
+from secateurs.evaluation._curves import Score, SizeCurve
+from secateurs.evaluation._score_curve import ScoreCurve, change_of
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures._scoring import Scoring
 from secateurs.outputs._predictions import Predictions
@@ -195,9 +195,7 @@ def cross_fitted(problem: Problem, curve: SizeCurve, size: int) -> dict[str, Fig
 
 
 def _accuracy_of(curve: SizeCurve, size: int) -> Figure:
-    own, place = curve.own, curve.selection.place(size)
-    change, half = float(own.change[place]), float(own.half_width[place])
-    return Figure(own.whole_accuracy, float(own.accuracy[place]), change - half, change + half)
+    return _figure_of(curve.accuracy, curve.selection.place(size))
 
 
 def _held_out(problem: Problem, curve: SizeCurve, size: int) -> tuple[Array, Array]:
@@ -231,7 +229,11 @@ def both_answers(
 
 def held_out_score(curve: SizeCurve, size: int) -> Figure:
     """Return the score that matters on rows held out, as a curve has it."""
-    scored, place = curve.scored, curve.selection.place(size)
+    return _figure_of(curve.scored, curve.selection.place(size))
+
+
+def _figure_of(scored: Score | ScoreCurve, place: int) -> Figure:
+    """Return the whole ensemble and one of the sizes of a curve."""
     change, half = float(scored.change[place]), float(scored.half_width[place])
     return Figure(scored.whole_value, float(scored.values[place]), change - half, change + half)
 

@@ -22,17 +22,17 @@ from secateurs.evaluation._curves import score
 from secateurs.evaluation._latency import Latency
 from secateurs.evaluation._rows import Split
 from secateurs.evaluation._score_curve import Floats
+from secateurs.evaluation._tolerance import STEADY, Tolerated, tolerated
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
 from secateurs.outputs._predictions import Predictions
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners._parameters import is_number
+from secateurs.pruners._selector import fit_pruner
 
 _QUANTITIES = {"tolerance": LOSS, "max_bytes": SIZE, "max_latency": LATENCY}
 
 Served = Callable[[int], tuple[list[int], Ensemble]]  # first members, and an ensemble to slice
-
-_STEADY = 0.9  # share of larger sizes that must be within a tolerance too
 
 
 @dataclass(frozen=True)
@@ -98,19 +98,6 @@ class Budget:
             )
 
 
-def larger_too(good: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the share of good sizes among each size and those behind it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from secateurs.evaluation._budget import larger_too
-    >>> larger_too(np.array([True, False, True, True]))
-    array([0.75      , 0.66666667, 1.        , 1.        ])
-    """
-    return np.cumsum(good[::-1])[::-1] / np.arange(len(good), 0, -1)
-
-
 @dataclass(frozen=True, eq=False)
 class Sizes:
     """Sub-ensembles of all sizes that a pruner chooses."""
@@ -131,13 +118,14 @@ class Sizes:
         return fitted.member_indices_.tolist(), self.problem.own_weights(fitted)
 
     def _fitted(self, n_keep: int) -> BasePruner:
-        return self.pruner.with_keep(n_keep).fit(self.problem.outputs_for(self.pruner))
+        pruner, problem = self.pruner.with_keep(n_keep), self.problem
+        return fit_pruner(pruner, problem.outputs_for(pruner), sample_weight=problem.sample_weight)
 
     @cached_property
     def _order(self) -> list[int]:
         return self._fitted(self.problem.n_members).member_indices_.tolist()
 
-    def find(self, budget: Budget, vote: str) -> int:
+    def find(self, budget: Budget, vote: str) -> Tolerated:
         """Return the size that meets the budget: the smallest tolerated, or the largest allowed."""
         limits = [
             name for name in ("max_bytes", "max_latency") if getattr(budget, name) is not None
@@ -145,12 +133,11 @@ class Sizes:
         largest = min((self._largest(name, budget) for name in limits), default=None)
         if budget.tolerance is None:
             assert largest is not None
-            return largest
+            return Tolerated(largest)
         sizes, scores = self.held_out_curve(vote)
-        good = scores >= scores[-1] - budget.tolerance - 1e-12
-        share = 1.0 if self.problem.votes.staged else _STEADY
-        enough = sizes[good & (larger_too(good) >= share)]  # not one by luck
-        if largest is not None and enough[0] > largest:
+        share = 1.0 if self.problem.votes.staged else STEADY
+        found = tolerated(sizes, scores, budget.tolerance, share)
+        if largest is not None and found.size > largest:
             within, scoring = scores[sizes <= largest], self.problem.scoring
             raise BudgetError(
                 f"No sub-ensemble of at most {counted(largest, 'member')}, as the budget allows, "
@@ -159,7 +146,7 @@ class Sizes:
                 f"{scoring.shown(within.max()):.4f}. Allow more, or a larger tolerance.",
                 tolerance=budget.tolerance,
             )
-        return int(enough[0])
+        return found
 
     def held_out_curve(self, vote: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return sizes, the last one being all members, and their score on rows held out."""
@@ -184,7 +171,7 @@ class Sizes:
                     for ballots in part.ballots():
                         right += score(ballots, groups, own, weights=weights)[0].right
                 else:
-                    found = part.scored(groups, group_weights=weights)
+                    found = part.scored(groups, self.problem.scoring, (), weights)
                     scored = found if scored is None else scored + found
                 steps.step()
         return sizes, right / problem.votes.n_samples if scored is None else scored.values

@@ -16,6 +16,7 @@ from secateurs.outputs._scores import Scores
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners._base import label_of
+from secateurs.pruners._selector import fit_pruner
 from secateurs.search import TIE, best_member, levels
 
 Members = list[int]
@@ -41,15 +42,15 @@ class CostRules:
         Cost of each member.
     vote : {"auto", "labels"}
         How members vote when sets are scored: as in the ensemble, or by labels.
-    fit : callable(pruner, outputs)
-        Fits the method.
+    fit : callable(pruner, outputs), optional
+        Fits the method; by default on the rows of the problem, with their weights.
     """
 
     problem: Problem
     pruner: BasePruner
     cost: Floats
     vote: str = "auto"
-    fit: Callable[[BasePruner, Any], Any] = lambda pruner, outputs: pruner.fit(outputs)
+    fit: Callable[[BasePruner, Any], Any] | None = None
     _fitted: dict[int, BasePruner] = field(default_factory=dict, init=False)
 
     @property
@@ -104,7 +105,8 @@ class CostRules:
         """Return the method asked for, fitted for a size."""
         if n_keep not in self._fitted:
             outputs = self.problem.outputs_for(self.pruner)
-            self._fitted[n_keep] = self.fit(self.pruner.with_keep(n_keep), outputs)
+            fit = self.fit or partial(fit_pruner, sample_weight=self.problem.sample_weight)
+            self._fitted[n_keep] = fit(self.pruner.with_keep(n_keep), outputs)
         return self._fitted[n_keep]
 
     @property

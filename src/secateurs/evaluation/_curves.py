@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from secateurs._labels import Array
 from secateurs._progress import stage
-from secateurs._text import counted
+from secateurs._text import counted, listed
 from secateurs.evaluation._rows import Ballots, Part, Split, VotedRows
 from secateurs.evaluation._score_curve import EQUAL, NORMAL_97_5, Floats, ScoreCurve, Weights
 from secateurs.evaluation._selections import Chooser, Selection
+from secateurs.measures._scoring import Scoring
 from secateurs.problem import Problem
+from secateurs.pruners import BasePruner
+from secateurs.pruners._selector import weighs_rows
 
 Counts = NDArray[np.int64]
 
@@ -29,7 +32,6 @@ _WEIGHED = (
     "Weights were found for members at the size kept. At other sizes, and by other methods, all "
     "count the same."
 )
-_WEIGHTED = "Weights of rows count in the figures. They do not enter what methods choose here."
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,8 @@ class SizeCurve:
         for numbers.
     scored : Score or ScoreCurve
         The score that matters, on rows held out; ``own`` where that is the accuracy.
+    accuracy : Score or ScoreCurve
+        The accuracy by the own vote, with weights of rows if there are any. Not there for numbers.
     predicted : dict of int to ndarray
         Codes voted for on the rows judged on, for the sizes asked for; by the own vote.
     parts : list of (ndarray or None, Selection)
@@ -114,6 +118,7 @@ class SizeCurve:
     labels: Score = field(init=False)
     own: Score = field(init=False)
     scored: Score | ScoreCurve = field(init=False)
+    accuracy: Score | ScoreCurve = field(init=False)
     predicted: dict[int, Array] = field(default_factory=dict)
     parts: list[tuple[NDArray[np.intp] | None, Selection]] = field(default_factory=list)
 
@@ -157,7 +162,9 @@ class Evaluation:
         """What to know of the figures, whichever method made them."""
         about = [_REFITTED] if self.problem.refitted is not None else []
         about += [_WEIGHED] if self.problem.weighing else []
-        about += [_WEIGHTED] if self.problem.sample_weight is not None else []
+        if self.problem.sample_weight is not None:
+            fitted = {name: c.selection.fitted for name, c in self.curves.items()}
+            about.append(on_weights({name: f[max(f)] for name, f in fitted.items() if f}))
         return (self.judged_on, *about, *self.remarks)
 
     def notes_on_methods(self, *without: str) -> tuple[str, ...]:
@@ -196,6 +203,9 @@ def evaluate(
     rows to choose on.
     """
     known = dict(given or {})
+    weighs_accuracy = split.problem.sample_weight is not None and (
+        not split.problem.is_regression and split.problem.scoring.name != "accuracy"
+    )
     n_rows = split.judged_on.votes.n_samples
     total = len(choosers) * split.n_choices - len(known)
 
@@ -219,21 +229,43 @@ def evaluate(
             for ballots in part.ballots() if not everything.is_regression else ():
                 for name, curve in curves.items():
                     _judge(curve, chosen[name], ballots, sizes, n_rows)
-            if not everything.counts_rows:
-                for name, curve in curves.items():
-                    _score(curve, chosen[name], part, sizes)
-        if everything.counts_rows:
-            for curve in curves.values():
+            scores = [] if everything.counts_rows else [("scored", everything.scoring)]
+            if weighs_accuracy:
+                scores.append(("accuracy", Scoring.of("accuracy", everything.votes.classes)))
+            for name, curve in curves.items():
+                for attribute, scoring in scores:
+                    _score(curve, attribute, chosen[name], part, scoring, sizes)
+        for curve in curves.values():
+            if everything.counts_rows:
                 curve.scored = curve.own
+            if not everything.is_regression and not weighs_accuracy:
+                is_asked_for = everything.scoring.name == "accuracy"
+                curve.accuracy = curve.scored if is_asked_for else curve.own
     return curves
 
 
-def _score(curve: SizeCurve, selection: Selection, part: Part, sizes: Sequence[int]) -> None:
-    """Add the score on the rows of a part to a curve."""
+def _score(  # noqa: PLR0917
+    curve: SizeCurve,
+    attribute: str,
+    selection: Selection,
+    part: Part,
+    scoring: Scoring,
+    sizes: Sequence[int],
+) -> None:
+    """Add a score on the rows of a part to an attribute of a curve."""
     wanted = [selection.place(size) for size in sizes if size in selection.sizes]
-    scored = part.scored(selection.groups, wanted, selection.group_weights)
-    earlier: Any = getattr(curve, "scored", None)
-    curve.scored = scored if earlier is None else earlier + scored
+    scored = part.scored(selection.groups, scoring, wanted, selection.group_weights)
+    earlier: Any = getattr(curve, attribute, None)
+    setattr(curve, attribute, scored if earlier is None else earlier + scored)
+
+
+def on_weights(pruners: Mapping[str, BasePruner]) -> str:
+    """Return what weights of rows do, and which methods do not look at them, in words."""
+    blind = [name for name, pruner in pruners.items() if not weighs_rows(pruner)]
+    told = "Weights of rows count in scores"
+    if not blind:
+        return f"{told}, and in what is chosen."
+    return f"{told}. They do not enter what {listed(blind, ' and ')} chose."
 
 
 def whole_vote(rows: VotedRows) -> Array:

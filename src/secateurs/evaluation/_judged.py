@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 from secateurs.evaluation._alternatives import evaluate_around
 from secateurs.evaluation._before_after import Figure, balanced_accuracy, costs, count, cross_fitted
-from secateurs.evaluation._curves import whole_vote
+from secateurs.evaluation._curves import on_weights, whole_vote
 from secateurs.evaluation._value_per_cost import CostChoice
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+from secateurs.pruners._base import label_of
 
 _TURNS = "chosen on four fifths, judged on the fifth, in turn"
 
@@ -63,15 +64,20 @@ def judged(
         figures = {"accuracy": figures["accuracy"], "balanced accuracy": balanced} | figures
     figures = count(pruner) | figures | costs(scored, pruner, files=files, row=row)
     rows = f"rows chosen on ({problem.votes.n_samples:,})"
-    found = figures, (*evaluation.remarks, *_remarks(problem, evaluation.split))
+    found = figures, (*evaluation.remarks, *_remarks(problem, pruner, evaluation.split))
     if problem.votes.staged:
         return Judged(rows, "", *found)
     return Judged(f"{rows}, cross-fitted", _TURNS, *found)
 
 
-def _remarks(problem: Problem, split: Any) -> list[str]:
-    """Return where the figures are not of what is served."""
-    told = []
+def weights_remark(problem: Problem, pruner: BasePruner) -> list[str]:
+    """Return whether weights of rows entered the choice, if there are any."""
+    return [] if problem.sample_weight is None else [on_weights({label_of(pruner): pruner})]
+
+
+def _remarks(problem: Problem, pruner: BasePruner, split: Any) -> list[str]:
+    """Return what weights did, and where the figures are not of what is served."""
+    told = weights_remark(problem, pruner)
     if problem.is_soft and split.judged_on.counts_labels and not problem.votes.staged:
         told.append(
             "Labels are counted: the probabilities that the ensemble averages were not collected. "

@@ -239,10 +239,11 @@ class Part:
     def scored(
         self,
         groups: Sequence[Sequence[int]],
+        scoring: Scoring,
         wanted: Container[int] = (),
         group_weights: Weights = EQUAL,
     ) -> ScoreCurve:
-        """Score groups of members on the rows to judge on, by the score that matters."""
+        """Score groups of members on the rows to judge on."""
         problem, rows = self.split.problem, self.held_out
         outputs = problem.outputs_scored(test=rows is None)
         weights = problem.sample_weight_test if rows is None else problem.sample_weight
@@ -250,8 +251,8 @@ class Part:
             outputs = outputs.rows(rows)
             weights = None if weights is None else weights[rows]
         weighed = (problem.ensemble.weights, weights)
-        if rows is None or problem.scoring.name != "r2":
-            return score_curve(outputs, groups, problem.scoring, *weighed, wanted, group_weights)
+        if rows is None or scoring.name != "r2":
+            return score_curve(outputs, groups, scoring, *weighed, wanted, group_weights)
         # R² compares with the spread of all rows: that of a fold's few may be none.
         squared = Scoring.of("neg_mean_squared_error", outputs.classes)
         curve = score_curve(outputs, groups, squared, *weighed, wanted, group_weights)

@@ -12,6 +12,7 @@ from secateurs.evaluation._score_curve import Floats, Weights
 from secateurs.outputs._compiling import stopwatch
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+from secateurs.pruners._selector import fit_pruner
 
 _MOST_WORK = 2_000_000_000  # members × members chosen × rows: a second or so for a slow method
 _MOST_SIZES, _LEAST_SIZES = 512, 64  # of an order that does not contain all members
@@ -90,10 +91,10 @@ def choose(
     notes: dict[str, None] = {}
     for size in [largest or 0] if once else sizes:
         elapsed = stopwatch()
-        fitted[size], warned = _fitted(pruner, size, outputs)
+        fitted[size], warned = _fitted(pruner, size, outputs, problem.sample_weight)
         seconds[size] = elapsed()
         if warned and size not in sizes:
-            _, warned = _fitted(pruner, max(sizes), outputs)
+            _, warned = _fitted(pruner, max(sizes), outputs, problem.sample_weight)
         notes |= dict.fromkeys(warned)
     sets = {size: part.member_indices_.tolist() for size, part in fitted.items()}
     known = fitted, seconds, tuple(notes)
@@ -105,11 +106,13 @@ def choose(
     return Selection(scored_sizes(problem, len(order), sizes), order, {}, *known, _known(found))
 
 
-def _fitted(pruner: BasePruner, size: int, outputs: Any) -> tuple[BasePruner, list[str]]:
+def _fitted(
+    pruner: BasePruner, size: int, outputs: Any, sample_weight: Floats | None
+) -> tuple[BasePruner, list[str]]:
     """Return a pruner fitted for a size, and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fitted = pruner.with_keep(size).fit(outputs)
+        fitted = fit_pruner(pruner.with_keep(size), outputs, sample_weight=sample_weight)
     return fitted, [str(warning.message) for warning in caught]
 
 

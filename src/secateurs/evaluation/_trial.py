@@ -15,6 +15,7 @@ from secateurs.measures._scoring import Scoring
 from secateurs.outputs._scores import true_values
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+from secateurs.pruners._selector import fit_pruner
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,11 @@ def tried(
             share = len(truth) / n_rows
             varied = []
             for place, method in enumerate(methods):
-                fitted = clone(method).fit(part.problem.outputs_for(method))
+                fitted = fit_pruner(
+                    clone(method),
+                    part.problem.outputs_for(method),
+                    sample_weight=part.problem.sample_weight,
+                )
                 weights = part.problem.weights_of(fitted)
                 inside = {} if weights is None else {0: weights}
                 groups = [fitted.member_indices_.tolist()]

@@ -216,6 +216,11 @@ class FunctionSelector(BaseEstimator):
         return getattr(self.function, "__name__", repr(self.function))
 
 
+def weighs_rows(pruner: BasePruner) -> bool:
+    """Tell whether a method looks at weights of rows when it chooses."""
+    return bool(has_fit_parameter(pruner, "sample_weight"))
+
+
 def fit_pruner(
     pruner: BasePruner, outputs: Any, *, executor: Any = None, **asked: Any
 ) -> BasePruner:

@@ -128,7 +128,7 @@ def prune(
     random_state : int, RandomState or None, default=None
         Random state of the method, and of the folds where there are any.
     executor : concurrent.futures.Executor or Dask Client, optional
-        Where the work runs, for COMEP, DOMEP and EPFD; wrap other methods in `EPFD`.
+        Where the work runs, for COMEP, joint error, DOMEP and EPFD; wrap other methods in `EPFD`.
     callback : callable(done, total, best), optional
         Called after each step, here and wherever there is a ``callback``: with the steps done and
         in total of what is being done (collecting votes, trying methods, finding the size,
@@ -180,13 +180,13 @@ def prune(
         fit: Callable[..., BasePruner] = partial(
             fit_pruner, executor=executor, sample_weight=problem.sample_weight
         )
-        by_cost = None
+        by_cost = least = None
         if budget.max_cost is not None:
             by_cost = choose_by_cost(problem, method, budget, rng, vote, fit)
             method = by_cost.pruner
         else:
             if budget.is_set:
-                keep = Sizes(problem, method, rng).find(budget, vote)
+                keep, least = Sizes(problem, method, rng).find(budget, vote)
             if keep is not None:
                 method = method.with_keep(keep)
             fit(method, problem.outputs_for(method))
@@ -196,5 +196,10 @@ def prune(
             changed = refitted(problem.ensemble, kept, rows, rng, problem.n_jobs)
             problem = replace(problem, refitted=changed)
         return Pruning.of(
-            problem, method, by_cost=by_cost, reason=reason, tolerance=budget.tolerance
+            problem,
+            method,
+            by_cost=by_cost,
+            reason=reason,
+            tolerance=budget.tolerance,
+            least_tolerance=least,
         )

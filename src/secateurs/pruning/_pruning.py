@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs._text import counted
+from secateurs._units import rounded_up
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation import _before_after
 from secateurs.evaluation._alternatives import (
@@ -21,7 +22,7 @@ from secateurs.evaluation._alternatives import (
     evaluate_around,
     parameters_of,
 )
-from secateurs.evaluation._judged import Judged, judged, seconds_to_judge
+from secateurs.evaluation._judged import Judged, judged, seconds_to_judge, weights_remark
 from secateurs.evaluation._value_per_cost import CostChoice
 from secateurs.exceptions import InputError
 from secateurs.outputs._votes import Votes
@@ -55,6 +56,8 @@ class Pruning:
         Why the method was taken, in one line; empty if it was asked for.
     tolerance : float or None
         The tolerance that decided how many members are kept, if one did.
+    least_tolerance : float or None
+        Where it has kept all members: the smallest one that leaves some out.
 
     See Also
     --------
@@ -67,6 +70,7 @@ class Pruning:
     by_cost: CostChoice | None = None
     reason: str = ""
     tolerance: float | None = None
+    least_tolerance: float | None = None
     row: Any = None  # to time predictions by
     estimator: Any = field(init=False)
 
@@ -161,9 +165,14 @@ class Pruning:
             problem = self.problem.with_test(X_test, y_test, sample_weight)
             rng = check_random_state(random_state)
             rows, figures = _before_after.measure(problem, self.pruner, rng)
+            remarks = tuple(weights_remark(problem, self.pruner))
         else:
             rows, turns, figures, remarks = self._judged if X is None else self._judge(X)
             remarks = (f"Cross-fitted: {turns}.", *remarks) if turns else remarks
+        if self.least_tolerance is not None:
+            least = f"{rounded_up(self.least_tolerance):.15g}"
+            told = f"No fewer members are within the tolerance; the smallest that helps is {least}."
+            remarks = (*remarks, told)
         return _before_after.summary(rows, figures, remarks, scoring, self.tolerance)
 
     def _judge(self, X: Any = None) -> Judged:
@@ -182,6 +191,7 @@ class Pruning:
         y_test: ArrayLike | None = None,
         *,
         X: Any = None,
+        sample_weight: ArrayLike | None = None,
         force: bool = False,
     ) -> Path:
         """Write an HTML report of what was gained and lost: one file that needs nothing else.
@@ -195,6 +205,8 @@ class Pruning:
             rows chosen on, counting labels.
         X : array-like, optional
             The rows chosen on, so that cross-fitted figures follow the ensemble's own vote.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the test rows.
         force : bool, default=False
             Whether to overwrite an existing file.
 
@@ -207,7 +219,8 @@ class Pruning:
         from secateurs.report import report_data, write_report
 
         refuse_existing([Path(path)], force)  # before any work
-        return write_report(report_data(self, X_test, y_test, X=X), path, force=force)
+        data = report_data(self, X_test, y_test, X=X, sample_weight=sample_weight)
+        return write_report(data, path, force=force)
 
     def featured(
         self,
@@ -215,6 +228,7 @@ class Pruning:
         y_test: ArrayLike | None = None,
         *,
         X: Any = None,
+        sample_weight: ArrayLike | None = None,
         beside: bool = True,
     ) -> Featured:
         """Evaluate the pruning at all sizes, and other methods beside it; used by reports."""
@@ -224,7 +238,7 @@ class Pruning:
                 "not have. Use summary, or on the command line leave out {report}.",
                 report=...,
             )
-        problem = self.problem.with_rows(X).with_test(X_test, y_test)
+        problem = self.problem.with_rows(X).with_test(X_test, y_test, sample_weight)
         evaluation = evaluate_around(problem, self.pruner, beside, self.by_cost)
         return Featured(evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0])
 

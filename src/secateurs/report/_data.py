@@ -56,7 +56,12 @@ class Reportable(Protocol):
     """A result that can be reported: `secateurs.Pruning` or `secateurs.Comparison`."""
 
     def featured(
-        self, X_test: Any = None, y_test: ArrayLike | None = None, *, X: Any = None
+        self,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        *,
+        X: Any = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Featured:
         """Return the choice to show, among others."""
 
@@ -67,6 +72,7 @@ def report_data(
     y_test: ArrayLike | None = None,
     *,
     X: Any = None,
+    sample_weight: ArrayLike | None = None,
     command: Sequence[str] | None = None,
     source: str | None = None,
 ) -> Plain:
@@ -83,6 +89,8 @@ def report_data(
     X : array-like, optional
         The rows a pruning was chosen on. With them, cross-fitted figures follow the ensemble's own
         vote; by default they count labels, which is all that a pruning remembers.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the test rows.
     command : sequence of str, optional
         The beginning of the command line that does the same, such as
         ``["secateurs", "prune", "forest.skops", "rows.csv", "--target", "churn"]``.
@@ -108,7 +116,7 @@ def report_data(
     >>> data["chosen"]["members"]
     [0, 1]
     """
-    subject = Subject(result.featured(X_test, y_test, X=X), command)
+    subject = Subject(result.featured(X_test, y_test, X=X, sample_weight=sample_weight), command)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         data = _header(subject, source)

@@ -61,7 +61,8 @@ class Subject:
             return _before_after.measure(problem, pruner, check_random_state(0), files=True)[1]
         figures = _before_after.cross_fitted(problem, self.curve, self.keep)
         if not problem.is_regression:
-            balanced = _before_after.balanced_accuracy(problem.votes.truth, *self.voted)
+            weight = problem.sample_weight
+            balanced = _before_after.balanced_accuracy(problem.votes.truth, *self.voted, weight)
             figures = {"accuracy": figures["accuracy"], "balanced accuracy": balanced} | figures
         return _before_after.count(pruner) | figures | _before_after.costs(problem, pruner)
 
