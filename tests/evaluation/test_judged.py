@@ -81,14 +81,14 @@ def test_a_forest_is_judged_by_its_own_vote(forest, shares, known, weighted):
         loss = log_loss(Y[CHOOSE], said, labels=forest.classes_, sample_weight=weight)
         np.testing.assert_allclose(table.loc["log loss", column], loss, rtol=1e-3)
         right = forest.classes_[said.argmax(axis=1)] == Y[CHOOSE]
-        counted = weight if known == "rows" else None  # the score asked for has the weights
         np.testing.assert_allclose(
-            table.loc["accuracy", column], np.average(right, weights=counted), rtol=1e-12
+            table.loc["accuracy", column], np.average(right, weights=weight), rtol=1e-12
         )
     assert table.loc["megabytes", "after"] == len(pickle.dumps(pruning.estimator)) / 1e6
     assert table.loc["ms for 1 row", "after"] > 0
     assert ("ms for 1000 rows" in table.index) == (known == "rows")
-    assert table.attrs["remarks"] == [TURNS]
+    blind = "Weights of rows count in scores. They do not enter what best chose."
+    assert table.attrs["remarks"] == [TURNS] + [blind] * weighted
 
 
 def test_labels_are_counted_where_probabilities_are_not_known_and_that_is_said(forest):

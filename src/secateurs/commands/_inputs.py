@@ -12,6 +12,7 @@ from secateurs.commands._errors import Refusal
 from secateurs.commands._options import Files, Trust
 from secateurs.commands._output import Output
 from secateurs.commands._predictions import check_same_members, read_predictions
+from secateurs.commands._row_weights import read_weights
 from secateurs.commands._rows import check_counts, read_rows
 from secateurs.commands._settings import Method
 from secateurs.commands._tables import require_file
@@ -26,6 +27,8 @@ class Inputs(NamedTuple):
     y: Any
     X_test: Any = None
     y_test: Any = None
+    sample_weight: Any = None
+    sample_weight_test: Any = None
 
     @property
     def headline(self) -> str:
@@ -49,6 +52,8 @@ class Inputs(NamedTuple):
             oob=method.oob,
             n_jobs=method.n_jobs,
             scoring=method.scoring,
+            sample_weight=self.sample_weight,
+            sample_weight_test=self.sample_weight_test,
         )
 
 
@@ -56,12 +61,23 @@ def read_inputs(files: Files, trust: Trust, out: Output, scoring: str | None = N
     """Read and check everything that a pruning needs, before any work."""
     with out.progress("reading"):
         if files.predictions is not None:
-            return _predictions(files, trust, out, scoring)
-        return _model(files, trust, out)
+            inputs = _predictions(files, trust, out, scoring)
+        else:
+            inputs = _model(files, trust, out)
+        chosen_on = files.predictions or files.data
+        on, test = (
+            read_weights(path, files.sample_weight, trust.max_unpacked)
+            for path in (chosen_on, files.test)
+        )
+        return inputs._replace(sample_weight=on, sample_weight_test=test)
 
 
 def check_files(files: Files) -> None:
     """Refuse files that do not go together or do not exist, before anything is loaded."""
+    if files.sample_weight is not None and files.sample_weight in (files.target, *files.ignore):
+        raise click.UsageError(
+            f"Column {files.sample_weight!r} holds weights: it cannot be the target or ignored."
+        )
     if files.predictions is None:
         _check_model_usage(files)
     elif files.model is not None:
@@ -125,7 +141,7 @@ def _model(files: Files, trust: Trust, out: Output) -> Inputs:
     assert files.data is not None
     assert files.target is not None
     ensemble = _as_ensemble(files.model, load_model(files.model, trust))
-    settings = (files.target, files.ignore, ColumnTypes.of(ensemble, files.model, files.dtype))
+    settings = (files.target, files.left_out, ColumnTypes.of(ensemble, files.model, files.dtype))
     X, y = read_rows(files.data, ensemble, *settings)
     check_counts(files.data, y, ensemble.classes, out)
     if files.test is None:
@@ -157,7 +173,7 @@ def _predictions(files: Files, trust: Trust, out: Output, scoring: str | None) -
     from secateurs.measures._scoring import is_of_numbers
 
     assert files.predictions is not None
-    limits = (files.ignore, trust.max_unpacked)
+    limits = (files.left_out, trust.max_unpacked)
     numbers = is_of_numbers(scoring)
     found = read_predictions(
         files.predictions, files.target, files.labels, *limits, numbers=numbers

@@ -199,6 +199,7 @@ class Files:
     model: Path | None = None
     data: Path | None = None
     target: str | None = None
+    sample_weight: str | None = None
     ignore: tuple[str, ...] = ()
     dtype: tuple[tuple[str, str], ...] = ()
     predictions: Path | None = None
@@ -219,6 +220,11 @@ class Files:
         }
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """The columns that are neither features or members nor the target."""
+        return self.ignore if self.sample_weight is None else (*self.ignore, self.sample_weight)
+
+    @property
     def source(self) -> str:
         """The name of the file that the ensemble comes from."""
         path = self.predictions or self.model
@@ -230,7 +236,7 @@ class Files:
         """The start of a ``prune`` command about the same files."""
         words = ["secateurs", "prune"]
         words += [str(path) for path in (self.model, self.data) if path is not None]
-        for name in ("predictions", "labels", "target", "test", "test_labels"):
+        for name in ("predictions", "labels", "target", "sample_weight", "test", "test_labels"):
             if (value := getattr(self, name)) is not None:
                 words += [f"--{name.replace('_', '-')}", str(value)]
         for name in self.ignore:
@@ -329,6 +335,11 @@ FILES = bundled(
     click.argument("model", type=PATH, required=False),
     click.argument("data", type=PATH, required=False),
     option("-t", "--target", metavar="COL", help="Column with the true labels, or numbers."),
+    option(
+        "--sample-weight",
+        metavar="COL",
+        help="Column with weights of the rows in scores, in --test too; of .npz files an array.",
+    ),
     IGNORE,
     DTYPE,
     file_option(

@@ -91,7 +91,7 @@ def _kind(found: Predicted) -> str:
 def _from_arrays(path: Path, max_unpacked: float) -> Predicted:
     import numpy as np
 
-    arrays = _label_arrays(path, max_unpacked)
+    arrays = label_arrays(path, max_unpacked)
     given = [name for name in ("votes", "numbers", "probabilities") if name in arrays]
     if len(given) != 1:
         raise Refusal(
@@ -114,7 +114,7 @@ def _from_arrays(path: Path, max_unpacked: float) -> Predicted:
     return Predicted(path, table, y, arrays.get("classes"), names, given == ["numbers"])
 
 
-def _label_arrays(path: Path, max_unpacked: float) -> dict[str, Any]:
+def label_arrays(path: Path, max_unpacked: float) -> dict[str, Any]:
     """Read the arrays of an .npz file, or the votes of an .npy file; all hold numbers or text."""
     import numpy as np
 
@@ -178,7 +178,7 @@ def _from_table(
 
 def _read_labels(path: Path, target: str | None, max_unpacked: float) -> Any:
     if kind_of(path) in ("npy", "zip"):
-        arrays = _label_arrays(path, max_unpacked)
+        arrays = label_arrays(path, max_unpacked)
         y = arrays.get("y", arrays.get("votes"))
         if y is None or y.ndim != 1:
             raise Refusal("labels", f"{path} has no array y with one label per row. Give one.")

@@ -65,13 +65,13 @@ class Targets:
             raise Refusal("same_file", f"{twice[0]} would be written twice. Give another name.")
         refuse_existing(self.paths, self.force)
 
-    def pages(self, result: Any, *rows: Any, **settings: Any) -> dict[Path, bytes]:
+    def pages(self, result: Any, **settings: Any) -> dict[Path, bytes]:
         """Return the contents of the wanted pages about a result, from `report_data`."""
         if self.report is None and self.run is None:
             return {}
         from secateurs.report import render, report_data
 
-        data = report_data(result, *rows, **settings)
+        data = report_data(result, **settings)
         contents = {}
         if self.report is not None:
             contents[self.report] = render(data).encode()

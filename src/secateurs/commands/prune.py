@@ -172,11 +172,13 @@ def _measure(problem: Any, pruning: Any, seed: int) -> tuple[str, Figures]:
     from sklearn.utils import check_random_state
 
     from secateurs.evaluation._before_after import measure
-    from secateurs.evaluation._judged import judged
+    from secateurs.evaluation._judged import judged, weights_remark
 
     pruner = pruning.pruner
     if problem.has_test:
-        return measure(problem, pruner, check_random_state(seed), files=True)
+        rows, figures = measure(problem, pruner, check_random_state(seed), files=True)
+        told = [rows, *(remark.rstrip(".") for remark in weights_remark(problem, pruner))]
+        return ". ".join(told), figures
     found = judged(problem, pruner, pruning.by_cost, files=True)
     figures = found.figures
     if found.turns:
@@ -206,8 +208,9 @@ def _write(
     """Write what was asked for, by this command: all files, or none."""
     from secateurs.persistence import save
 
-    rows = (inputs.X_test, inputs.y_test)
-    contents = targets.pages(pruning, *rows, X=inputs.X, command=command, source=files.source)
+    rows = {"X_test": inputs.X_test, "y_test": inputs.y_test, "X": inputs.X}
+    rows["sample_weight"] = inputs.sample_weight_test
+    contents = targets.pages(pruning, **rows, command=command, source=files.source)
     provenance = pruning.provenance() | {"inputs": files.hashes}
     if targets.output is not None and inputs.X is None:
         contents[targets.output] = (to_json(provenance) + "\n").encode()
@@ -283,6 +286,6 @@ def _suggest_export(out: Output, files: Files, targets: Targets, inputs: Inputs)
     if enough and targets.output is not None and targets.output.suffix == ".skops":
         words = ["secateurs", "export", targets.output, "-o", targets.output.with_suffix(".onnx")]
         words += ["--check", files.test if tested else files.data, "--target", files.target]
-        for name in files.ignore:
+        for name in files.left_out:
             words += ["--ignore", name]
         out.note(f"next: {shlex.join(map(str, words))}")

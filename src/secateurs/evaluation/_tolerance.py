@@ -49,6 +49,7 @@ def tolerated(
     if found < sizes[-1] or len(sizes) == 1:
         return Tolerated(found)
     losses = np.unique(scores[-1] - scores[:-1])
+    losses = losses[losses > tolerance]
     return Tolerated(found, next(float(loss) for loss in losses if smallest(loss) < sizes[-1]))
 
 

@@ -73,11 +73,16 @@ def _seed_of(pruner: BasePruner) -> int | None:
     return seed if isinstance(seed, int) else None
 
 
-def options_of(problem: Problem) -> list[str] | None:
-    """Return the options that say what is special of a problem; None if they cannot."""
+def options_of(problem: Problem, names_weights: bool) -> list[str] | None:
+    """Return the options that say what is special of a problem; None if they cannot.
+
+    Weights of rows are a column, which the command already names or which nobody knows.
+    """
     scoring = problem.scoring
     usual = scoring.name in ("accuracy", "r2")
-    if problem.sample_weight is not None or not (usual or isinstance(scoring.given, str)):
+    if (problem.sample_weight is not None) != names_weights:
+        return None
+    if not (usual or isinstance(scoring.given, str)):
         return None
     options = [] if usual else ["--scoring", scoring.name]
     options += ["--oob"] * problem.oob + ["--refit"] * (problem.refitted is not None)

@@ -19,7 +19,8 @@ def facts(subject: Subject) -> Plain:
     ``arguments`` are beginning and end of that of Python.
     """
     pruner, usual = subject.pruner, ("secateurs", "prune", "MODEL", "DATA", "--target", "COLUMN")
-    given, options = list(subject.command or usual), options_of(subject.problem)
+    given = list(subject.command or usual)
+    options = options_of(subject.problem, "--sample-weight" in given)
     by_cost = []
     for name in (name for name in _BY_COST if name in given):
         place = given.index(name)
