@@ -236,7 +236,7 @@ def selection() -> Iterator[Row]:
             f"with {name} over ours",
             f"{pretty(theirs)} against {pretty(ours)}, the same steps",
             theirs / ours,
-            at_least=20 if loss is log_loss else None,
+            at_least=20,
         )
 
 

@@ -149,6 +149,14 @@ def test_a_report_on_test_rows_has_their_weights(rare):
     assert line["after"] == pytest.approx(pruned.estimator.score(*held.values(), weight))
 
 
+def test_the_score_asked_for_has_an_interval(rare):
+    forest, X, y = rare
+    pruned = prune(forest, *rows(X, y), "es", keep=6, scoring="balanced_accuracy")
+    for found in (pruned.summary(), pruned.summary(X[N_CHOOSE:], y[N_CHOOSE:])):
+        line = found.loc["balanced accuracy"]
+        assert line["low"] < line["change"] < line["high"]
+
+
 def test_another_score_asks_for_another_size(rare):
     forest, X, y = rare
     kept = {

@@ -110,7 +110,8 @@ def measure(
             figures |= scored(problem, (truth, weight), _OF_PROBABILITIES, *shares)
         if problem.scoring.needs == "probabilities" and shares is not None:
             before, after = shares
-    if problem.scoring.label not in figures:
+    known = figures.get(problem.scoring.label)
+    if known is None or np.isnan(known.low):  # the score asked for has an interval
         figures |= scored(problem, (truth, weight), [problem.scoring], before, after)
     return rows, figures if problem.is_predictions else figures | costs(
         problem, pruner, files=files

@@ -92,7 +92,7 @@ class Scoring:
         """
         labels = np.asarray(() if classes is None else classes)
         scorer = _scorer(scoring, len(labels) == 0)
-        name = _name_of(scorer)
+        name = scoring if isinstance(scoring, str) else _name_of(scorer)
         _check_kind(name, len(labels) == 0)
         found = _MADE.match(name)
         plain = found[1].removesuffix("_score") if found else name
