@@ -9,7 +9,10 @@ import pytest
 from command_line import examples, refused, tree_of, type_in
 
 from secateurs import load
-from secateurs.paper import load_plan
+from secateurs.commands.reproduce import _text
+from secateurs.paper import Claim, load_plan
+
+VERDICTS = (("a", "holds"), ("b", "does not hold"), ("c", "cannot be told"))
 
 
 def example_of(command):
@@ -83,13 +86,33 @@ def test_experiments_are_repeated_once(tmp_path, monkeypatch):
     assert first["page"] == "results/index.html"
     for name in (first["page"], *first["tables"], *first["figures"]):
         assert Path(name).is_file()
-    assert set(first["claims"].values()) <= {"holds", "does not hold", "cannot be told"}
+    assert set(first["claims"].values()) == {"not measured"}  # a figure without claims
     assert json.loads((tmp_path / "results" / "missing.json").read_text()) == []
     before = tree_of(tmp_path / "results" / "results")
     again = type_in(*words)
     assert again.code == 0
     assert f"{first['cells']}, 0 of them new" in again.out
+    assert again.out.splitlines()[0] == "not measured  19 claims of the paper."
+    assert again.out.splitlines()[-1].startswith("missing data sets")
     assert tree_of(tmp_path / "results" / "results") == before
+
+
+def test_verdicts_are_printed_first_and_claims_not_judged_with_the_reason():
+    facts = {"cells": 9, "measured_now": 3, "missing": {"ames": "Not public."}, "folder": "out"}
+    facts |= {"tables": [], "figures": ["a.png", "a.svg"], "page": "out/index.html"}
+    claims = [Claim(name, f"Claim {name}.", verdict, "", "", {}) for name, verdict in VERDICTS]
+    claims += [claims[0].unjudged("Stand-in data."), claims[1].unjudged("Stand-in data.")]
+    assert _text(facts, claims).splitlines() == [
+        "holds           Claim a.",
+        "does not hold   Claim b.",
+        "cannot be told  1 claim of the paper.",
+        "not judged      2 claims of the paper. Stand-in data.",
+        "",
+        "measurements       9, 3 of them new",
+        "figures            1 in out/figures",
+        "page               out/index.html",
+        "missing data sets  ames",
+    ]
 
 
 def test_a_dry_run_counts_what_there_is_to_measure(tmp_path, monkeypatch):

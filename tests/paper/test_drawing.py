@@ -1,10 +1,12 @@
 """Figures can be drawn, again and again the same, at column width."""
 
+import itertools
 import struct
 import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from made_up_results import combinations, frame_of, growth, noisy, pictures_of, race, small, timed
 from matplotlib.figure import Figure
@@ -89,3 +91,36 @@ def test_every_method_can_be_drawn(monkeypatch):
     axes = Figure().subplots()
     for method in (*_methods.METHODS, "new"):
         axes.plot([0, 1], [0, 1], **method_line(method))
+
+
+ALIKE = {"seconds": 0.1, "path_seconds": 0.1, "accuracy": 0.8}
+ALIKE |= {"n_classes": 2, "n_groups": 2}
+ALIKE |= {"sizes": list(range(1, 101)), "accuracies": [0.9 - 0.2 / n for n in range(1, 101)]}
+ALIKE |= {f"seconds_{side}": [0.1] * 5 for side in ("comep", "domep", "path")}
+
+
+def alike(cell):
+    """The same numbers for every method, size, weight and number of workers."""
+    place = {"workers": int(cell.variant[0])} if cell.kind == "speedup" else {}
+    place |= {"d": int(cell.dataset.split("-")[1])} if cell.kind == "scale" else {}
+    return ALIKE | {"n": cell.n_members} | place
+
+
+@pytest.mark.parametrize("name", [name for name in MEASURES if name != "figure-objective"])
+def test_no_marker_lies_on_another(name):
+    plan = small(name)
+    picture = pictures_of(plan, frame_of(plan, alike))[0]
+    figure = Figure(figsize=(picture.width, picture.height), layout="constrained")
+    picture.draw(figure)
+    figure.draw_without_rendering()
+    for panel in figure.axes:
+        centres = []
+        for line in panel.lines:
+            if line.get_marker() not in ("None", "") and line.get_markerfacecolor() != "none":
+                every = line.get_markevery()
+                start, step = every if every else (0, 1)
+                points = panel.transData.transform(line.get_xydata()[start::step])
+                centres.append(points * 72 / figure.dpi)
+        for one, other in itertools.combinations(centres, 2):
+            gaps = np.linalg.norm(one[:, None] - other[None], axis=2)
+            assert gaps.min() >= 1, "two markers are less than a point apart"

@@ -13,9 +13,16 @@ import pandas as pd
 import pytest
 from made_up_results import combinations, frame_of, growth, noisy, plan_of, race, row_of, timed
 
+from secateurs.paper._page import make_page
 from secateurs.paper._reproduce import make_contents, write_outputs
 from secateurs.paper._runner import Missing
 
+TITLE_LINES = """(() => {
+    const range = document.createRange();
+    range.selectNodeContents(document.querySelector("h1"));
+    return [...range.getClientRects()].map(line => ({right: line.right, top: line.top}));
+})()"""
+CELL_WIDTHS = "[...document.querySelectorAll('.verdicts td')].map(cell => cell.clientWidth)"
 SNEAKY = '<script>alert("&")</script>'
 
 
@@ -137,10 +144,31 @@ def test_the_page_shows_the_very_figures_that_are_files(written):
 
 def test_verdicts_come_first_and_every_section_is_there(written):
     page = page_of(written[0])
-    assert page.headings[:3] == ["Verdicts", "What is missing", "All tables together"]
-    titles = [plan.title for plan in small_plans()]
+    assert page.headings[:2] == ["Verdicts", "All tables together (Figure 2 of the paper)"]
+    titles = [plan.heading for plan in small_plans()]
     assert set(titles) <= set(page.headings)
-    assert page.headings[-1] == "Settings"
+    assert page.headings[-2:] == ["Settings", "What is missing"]
+
+
+def test_tables_and_figures_name_what_they_repeat_of_the_paper(written):
+    folder, _ = written
+    page = page_of(folder)
+    numbers = ["Table I", "Table III", "Figures 4–7", "Figure 3", "Figures 8–10", "Figures 11–13"]
+    for number in numbers:
+        assert any(heading.endswith(f"({number} of the paper)") for heading in page.headings)
+    text = " ".join(page.texts)
+    assert "Repeats Figure 2 (a) of the paper." in text
+    assert "Repeats Figure 2 (b) of the paper." in text
+    for kind in ("txt", "md", "tex"):
+        table = (folder / "tables" / f"table-knn.{kind}").read_text("utf-8")
+        assert "Repeats Table III of the paper." in table
+        assert "Not in the paper." in (folder / "tables" / f"settings.{kind}").read_text("utf-8")
+
+
+def test_every_figure_says_what_it_repeats():
+    pictures = make_contents(small_plans(), results_of(small_plans())).pictures
+    said = r"(Repeats Figures? \d+|As Figure 2 \(a\)|Not in the paper\.)"
+    assert [p.name for p in pictures if not re.match(said, p.caption)] == []
 
 
 def test_the_page_names_missing_data_with_reasons(written):
@@ -219,6 +247,7 @@ def test_no_results_at_all_give_a_page_without_verdicts(tmp_path):
     page = page_of(tmp_path)
     text = " ".join(page.texts)
     assert text.count("? cannot be told") == 19
+    assert "Not measured yet" not in text
     assert "Effect of the diversity weight: no results." in text
     assert page.images == []
 
@@ -226,7 +255,36 @@ def test_no_results_at_all_give_a_page_without_verdicts(tmp_path):
 def test_the_short_form_says_so(tmp_path):
     plan = replace(plan_of("table-dt", ["Iono"]), quick=True)
     write_outputs(tmp_path, make_contents([plan], frame_of(plan, noisy)))
-    assert "This is the short form" in " ".join(page_of(tmp_path).texts)
+    text = " ".join(page_of(tmp_path).texts)
+    assert "This is the short form" in text
+    assert "Its data sets are the paper's." in text
+    assert "more than two of the paper's" not in text
+
+
+@pytest.mark.parametrize("dataset", ["iono", "wine"])
+def test_a_short_form_shows_what_was_measured_and_judges_nothing(dataset):
+    row = row_of("Set", dataset=dataset)
+    names = ("table-dt", "figure-epfd", "figure-objective", "settings")
+    plans = [replace(p, rows=(row,), quick=True) for p in small_plans() if p.name in names]
+    contents = make_contents(plans, results_of(plans))
+    verdicts = {claim.verdict for claim in contents.claims}
+    assert verdicts == {"not judged", "not measured"}  # there is no race
+    page = Page(make_page(contents, dict.fromkeys((p.name for p in contents.pictures), b"")))
+    text = " ".join(page.texts)
+    assert page.headings[0] == "Claims of the paper, not judged"
+    assert not re.search(r"[✓✗]|\d speak for it|Not worse", text)
+    assert "DOMEP wins" in text
+    assert ("In place of data sets of the paper" in text) == (dataset == "wine")
+    assert ("Stand-in data." in text) == (dataset == "wine")
+
+
+def test_stand_ins_of_a_whole_plan_are_shown_and_do_not_count():
+    rows = [row_of("Waveform", dataset="waveform"), row_of("SAheart", dataset="saheart")]
+    plan = plan_of("figure-objective", rows, folds=(0, 1, 2))
+    contents = make_contents([plan], frame_of(plan, combinations))
+    claim = next(claim for claim in contents.claims if claim.name == "objective")
+    assert {each["row"] for each in claim.numbers["correlations"]} == {"Waveform"}
+    assert len(contents.pictures) == 2
 
 
 def test_numbers_that_json_has_not_are_null(tmp_path):
@@ -255,8 +313,22 @@ def test_a_browser_shows_the_page_without_complaint(written):
         page.goto((written[0] / "index.html").as_uri())
         widths = page.evaluate("[...document.images].map(image => image.naturalWidth)")
         overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        page.set_viewport_size({"width": 390, "height": 800})
+        narrow_overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        button = page.locator("#theme").bounding_box()
+        title = page.evaluate(TITLE_LINES)
+        cells = page.evaluate(
+            "[...document.querySelectorAll('.verdicts td')].map(c => c.clientWidth)"
+        )
         browser.close()
     assert complaints == []
     assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
     assert np.all(np.array(widths) > 100)
     assert overflow <= 0
+    # on a phone: no word is broken in the table of verdicts, and the button covers no title
+    assert narrow_overflow <= 0
+    assert min(cells) > 300
+    assert all(
+        line["right"] < button["x"] or line["top"] > button["y"] + button["height"]
+        for line in title
+    )

@@ -5,6 +5,8 @@ from made_up_results import key_of, plan_of, row_of
 
 from secateurs.exceptions import InputError
 from secateurs.paper import PLANS, PaperRow, Plan, load_plan, read_plan
+from secateurs.paper._measure import Measurer
+from secateurs.paper._protocol import cast_votes
 from secateurs.paper.datasets import DATASETS, find
 
 TEN = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
@@ -44,7 +46,79 @@ def test_quick_plans_need_no_data_folder_and_no_network(name, monkeypatch):
     monkeypatch.delenv("SECATEURS_DATA", raising=False)
     for row in load_plan(name, quick=True).rows:
         assert row.learner == "synthetic" or find(row.dataset) in ("scikit-learn", "generated")
-        assert not row.established
+        assert row.is_stand_in == ("(stand-in)" in row.paper_name)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_quick_plans_take_rows_of_the_paper_from_a_folder(name, tmp_path):
+    whole = load_plan(name)
+    for row in whole.rows:
+        (tmp_path / f"{row.dataset}.csv.gz").write_bytes(b"any")
+    plan, short = load_plan(name, quick=True, data_dir=tmp_path), load_plan(name, quick=True)
+    assert set(plan.rows) <= set(whole.rows)
+    assert plan.paper_item == short.paper_item == whole.paper_item
+    sizes = [DATASETS[row.dataset].n_rows for row in plan.rows if row.learner != "synthetic"]
+    assert all(size <= 7400 for size in sizes)
+    if name != "figure-scale":
+        assert not set(short.rows) >= set(plan.rows)
+
+
+def test_a_folder_without_data_of_the_plan_changes_nothing(tmp_path):
+    (tmp_path / "spam.csv.gz").write_bytes(b"any")
+    short = load_plan("table-dt", quick=True)
+    assert load_plan("table-dt", quick=True, data_dir=tmp_path) == short
+    (tmp_path / "liver.csv.gz").write_bytes(b"any")
+    plan = load_plan("table-dt", quick=True, data_dir=tmp_path)
+    assert [row.paper_name for row in plan.rows] == ["Liver"]
+
+
+def test_items_of_the_paper_are_numbered_as_there():
+    items = {name: load_plan(name).paper_item for name in PLANS}
+    assert {name: item for name, item in items.items() if item} == {
+        **{"table-dt": "Table I", "table-svm": "Table II", "table-knn": "Table III"},
+        **{"figure-speedup": "Figure 3", "figure-epfd": "Figures 4–7"},
+        **{"figure-objective": "Figures 8–10", "figure-lambda": "Figures 11–13"},
+    }
+    rows = load_plan("figure-epfd").rows
+    assert [(row.paper_item, row.learner, row.reading) for row in rows] == [
+        *(("Figure 4", "dt", "binary"), ("Figure 5", "knn", "binary")),
+        *(("Figure 6", "dt", "multiclass"), ("Figure 7", "knn", "multiclass")),
+        ("", "synthetic", "multiclass"),
+    ]
+    assert load_plan("figure-epfd").repeated(rows[-1]) == "Not in the paper."
+    names = {r.paper_item: r.paper_name for r in load_plan("figure-lambda").rows}
+    assert names == {"Figure 11": "Ringnorm", "Figure 12": "Heart", "Figure 13": "Waveform"}
+    plan = load_plan("figure-objective")
+    assert [plan.repeated(row) for row in plan.rows] == [
+        *("Repeats Figure 8 of the paper.", "In place of Figure 8 of the paper."),
+        *("Repeats Figure 9 of the paper.", "Repeats Figure 10 of the paper."),
+    ]
+
+
+def quick_rows():
+    """Cells of each row of the short forms, without methods that take long, by fold."""
+    rows = {}
+    for name in PLANS:
+        plan = load_plan(name, quick=True)
+        for cell in plan.cells() if plan.kind == "prune" else ():
+            if cell.method not in ("sep", "pep", "random", "best", "full"):
+                folds = rows.setdefault((cell.dataset, cell.reading, cell.learner), {})
+                folds.setdefault(cell.bag, []).append(cell)
+    return rows
+
+
+def test_methods_can_differ_on_every_row_of_the_short_forms(monkeypatch):
+    monkeypatch.delenv("SECATEURS_DATA", raising=False)
+    alike = [row for row, folds in quick_rows().items() if not any(map(differ, folds.items()))]
+    assert alike == []
+
+
+def differ(bag_and_cells):
+    bag, cells = bag_and_cells
+    measurer = Measurer(cast_votes(bag))
+    accuracies = (measurer.measure(cell)["accuracy"] for cell in cells)
+    first = next(accuracies)
+    return any(accuracy != first for accuracy in accuracies)
 
 
 @pytest.mark.parametrize("name", PRINTED)

@@ -1,5 +1,6 @@
 """The runner: right rows, each once, whatever the order, the workers and the interruptions."""
 
+import base64
 import gzip
 import json
 import os
@@ -9,20 +10,23 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
+from made_up_results import frame_of
 
 from secateurs.benchmarking._results import RESULTS, stored_results
 from secateurs.benchmarking._runner import Place, run_task
 from secateurs.exceptions import InputError
 from secateurs.paper import PaperRow, Plan, load_plan, load_results, reproduce, run
+from secateurs.paper._earlier import all_missing, record_plans, with_earlier
 from secateurs.paper._plan import Bag
 from secateurs.paper._reproduce import make_contents, write_outputs
 from secateurs.paper._results import SCHEMA
-from secateurs.paper._runner import BagWork
+from secateurs.paper._runner import BagWork, Missing
 
 TIME_FIELDS = (
     *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
@@ -348,9 +352,51 @@ def test_a_short_form_leaves_its_page_and_names_what_it_left_out(tmp_path):
     assert set(left_out) == {"ames", "saheart", "waveform_binary"}
     assert left_out["ames"].endswith("It is not publicly available.")
     assert "saheart.csv.gz" in left_out["saheart"]
+    assert "--data (in Python, data_dir) or as SECATEURS_DATA." in left_out["saheart"]
     assert (tmp_path / "index.html").is_file()
+    judged = [claim.name for claim in outcome.claims if claim.verdict != "not measured"]
+    assert judged == ["objective", "objective-test"]
     told = json.loads((tmp_path / "claims.json").read_text("utf-8"))["claims"]
     assert [(one["name"], one["verdict"]) for one in told] == [
         (claim.name, claim.verdict) for claim in outcome.claims
     ]
+
+    # another run in the same folder leaves all of it alone
+    later = reproduce(tmp_path, only=["figure-scale"], quick=True)
+    assert later.claims == outcome.claims
+    page = (tmp_path / "index.html").read_text("utf-8")
+    for name in ("scale", "objective-waveform-multiclass-dt"):
+        picture = (tmp_path / "figures" / f"{name}.svg").read_bytes()
+        assert page.count(base64.b64encode(picture).decode()) == 1
+    assert "no results" not in page
     assert reproduce(tmp_path, only=["figure-objective"], quick=True).n_run == 0
+    assert (tmp_path / "index.html").read_text("utf-8") == page
+
+
+def test_plans_asked_for_before_and_never_measured_are_not_shown(tmp_path):
+    assert record_plans(tmp_path, [load_plan("table-dt")]) == []
+    earlier = record_plans(tmp_path, [load_plan("figure-scale", quick=True)])
+    assert earlier == [load_plan("table-dt")]
+    frame = load_results(tmp_path)
+    assert with_earlier([], earlier, frame) == []
+
+
+def test_a_plan_of_before_names_the_data_that_it_lacked(tmp_path):
+    plan = load_plan("table-knn")
+    rows = [row for row in plan.rows if row.dataset != "ames"]
+    frame = frame_of(replace(plan, rows=tuple(rows)), lambda _: 0.8)
+    assert with_earlier([], [plan], frame) == [plan]
+    known = [Missing("ames", ("Ames",), ("figure-objective",), "Not public.")]
+    (missing,) = all_missing([plan], frame, None, known)
+    assert missing == Missing("ames", ("Ames",), ("table-knn",), "Not public.")
+    (missing,) = all_missing([plan], frame, None, [])
+    assert "not publicly available" in missing.reason
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"a": 1}', b'{"table-dt": {}}', b"\xff"])
+def test_damaged_notes_of_plans_are_named_with_the_way_out(tmp_path, content):
+    record_plans(tmp_path, [load_plan("table-dt")])
+    (tmp_path / "plans.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"plans\.json is damaged: .* Delete it") as caught:
+        record_plans(tmp_path, [load_plan("table-dt")])
+    assert "\n" not in str(caught.value)

@@ -104,6 +104,18 @@ def dots(panel: Any, places: Any, folds: Sequence[Any], *, error: bool, **style:
     panel.errorbar(places, means, yerr=spreads, linestyle="none", elinewidth=0.8, **style)
 
 
+def apart(count: int, step: float) -> list[float]:
+    """Return shifts around 0, so that equal points of several series are not drawn on each other.
+
+    Examples
+    --------
+    >>> from secateurs.benchmarking._drawing import apart
+    >>> apart(3, 0.2)
+    [-0.2, 0.0, 0.2]
+    """
+    return [step * (place - (count - 1) / 2) for place in range(count)]
+
+
 def log_ticks(axis: Any, ticks: Sequence[float] | None = None) -> None:
     """Write 0.3, 1, 3 instead of powers of ten; or just the ticks given."""
     ticker = import_extra("matplotlib.ticker", "plot", "drawing figures")

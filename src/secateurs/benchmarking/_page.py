@@ -29,10 +29,18 @@ _PACKAGE = "secateurs.benchmarking"
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: its title, and pieces of HTML, as `piece` and `Table` make them."""
+    """A part of a page: its title, and pieces of HTML, as `piece` and `Table` make them.
+
+    What stands in parentheses at the end of the title is left out of links to it.
+    """
 
     title: str
     pieces: Sequence[Any]
+
+    @property
+    def link(self) -> str:
+        """The title as the text of a link."""
+        return re.sub(r" \([^()]*\)$", "", self.title)
 
     @property
     def anchor(self) -> str:

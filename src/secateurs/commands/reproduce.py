@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from secateurs._text import columns
+from secateurs._text import columns, counted
 from secateurs.commands._errors import Refusal
 from secateurs.commands._options import N_JOBS, PATH, RANDOM_STATE, Name, common, option
 from secateurs.commands._output import Output
@@ -32,7 +32,8 @@ def plan_names() -> list[str]:
     "--quick/--full",
     default=False,
     show_default=True,
-    help="Bundled small data sets only, in minutes; or everything, in hours.",
+    help="In minutes, without verdicts: small data sets of the paper from the folder of --data, "
+    "stand-ins without it. Or everything, in hours.",
 )
 @option(
     "-o",
@@ -62,8 +63,8 @@ def reproduce(
 ) -> None:
     """Reproduce the experiments of the paper.
 
-    Writes tables, figures and a page of results. To resume an interrupted run, run the same
-    command again.
+    Writes tables, figures and a page of results; what earlier runs left in the folder stays on the
+    page. To resume an interrupted run, run the same command again.
 
     \b
     secateurs reproduce --quick --only table-dt -o results
@@ -75,7 +76,8 @@ def reproduce(
     from secateurs.paper import reproduce as run_plans
 
     if dry_run:
-        counts = {name: len(set(load_plan(name, quick).cells(0))) for name in only or PLANS}
+        plans = [load_plan(name, quick, data_dir) for name in only or PLANS]
+        counts = {plan.name: len(set(plan.cells(0))) for plan in plans}
         rows = [(name, f"{count:,}") for name, count in counts.items()]
         out.result({"cells": counts}, columns(("", "measurements"), rows))
         return
@@ -101,26 +103,30 @@ def reproduce(
     }
     for kind in ("tables", "figures"):
         facts[kind] = sorted(map(str, (output / kind).glob("*")))
-    out.result(facts, _text(facts))
+    out.result(facts, _text(facts, outcome.claims))
     _note_missing(out, outcome.missing, quick)
 
 
-def _text(facts: dict[str, Any]) -> str:
-    from secateurs.paper._claims import UNKNOWN
+def _text(facts: dict[str, Any], claims: Sequence[Any]) -> str:
+    """Return verdicts first, then where everything is, then what is missing."""
+    from secateurs.paper._claims import NOT_JUDGED, NOT_MEASURED, UNKNOWN
 
-    lines = [
-        ("measurements", f"{facts['cells']:,}, {facts['measured_now']:,} of them new"),
-        ("missing data sets", ", ".join(facts["missing"]) or "none"),
-    ]
+    others = (UNKNOWN, NOT_JUDGED, NOT_MEASURED)
+    verdicts = [(claim.verdict, claim.claim) for claim in claims if claim.verdict not in others]
+    for verdict in others:
+        mine = [claim for claim in claims if claim.verdict == verdict]
+        if mine:
+            why = dict.fromkeys(claim.weighed for claim in mine if verdict == NOT_JUDGED)
+            told = " ".join((f"{counted(len(mine), 'claim')} of the paper.", *why))
+            verdicts.append((verdict, told))
+    lines = [("measurements", f"{facts['cells']:,}, {facts['measured_now']:,} of them new")]
     for kind in ("tables", "figures"):
         count = len({Path(name).stem for name in facts[kind]})
         if count:
             lines.append((kind, f"{count} in {Path(facts['folder']) / kind}"))
     lines.append(("page", facts["page"]))
-    known = [(verdict, claim) for claim, verdict in facts["claims"].items() if verdict != UNKNOWN]
-    if n_open := len(facts["claims"]) - len(known):
-        known.append((UNKNOWN, f"{n_open} of the paper's claims, from these measurements"))
-    return f"{columns(('', ''), lines, left=2)}\n\n{columns(('', ''), known, left=2)}"
+    lines.append(("missing data sets", ", ".join(facts["missing"]) or "none"))
+    return f"{columns(('', ''), verdicts, left=2)}\n\n{columns(('', ''), lines, left=2)}"
 
 
 def _note_missing(out: Output, missing: Sequence[Any], quick: bool) -> None:

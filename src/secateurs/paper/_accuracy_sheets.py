@@ -26,7 +26,7 @@ def accuracy_sheet(table: AccuracyTable) -> Sheet:
     lines = (_csv_line(table, row, column) for row in table.rows for column in table.columns)
     found = {"Not like the paper": list(map(str, table.mismatches())), "Missing": table.notes()}
     notes = {heading: remarks for heading, remarks in found.items() if remarks}
-    names, text = (table.name, table.title, table.caption), csv_text(_CSV_HEADINGS, lines)
+    names, text = (table.name, table.heading, table.caption), csv_text(_CSV_HEADINGS, lines)
     return Sheet(*names, table.grid(), text, _LEGEND, _comparison_grid(table), notes)
 
 

@@ -134,9 +134,18 @@ class AccuracyTable(ScoreTable):
 
     The columns are the paper's ten methods, then floors and ceiling (``random``, ``best``,
     ``full``) and other variants, which take no part in ranks.
+
+    Attributes
+    ----------
+    heading : str
+        The title, with the number of the paper's table.
+    is_short : bool
+        Whether it is the short form, which is not held against the paper.
     """
 
     rows: tuple[AccuracyRow, ...]
+    heading: str = ""
+    is_short: bool = False
 
     @cached_property
     def paper_scores(self) -> pd.DataFrame:
@@ -157,11 +166,12 @@ class AccuracyTable(ScoreTable):
 
     @property
     def comparable(self) -> list[AccuracyRow]:
-        """The rows that can be compared with the paper's: the complete ones."""
+        """The rows that can be compared with the paper's: the complete ones of a whole table."""
         return [
             row
             for row in self.rows
             if row.is_printed
+            and not self.is_short
             and all(len(row.entries[method].folds) == row.n_folds for method in PAPER_METHODS)
         ]
 
@@ -212,7 +222,11 @@ def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) 
     columns = _columns(plan)
     labels = {column: label(column) for column in columns}
     names = (plan.name, plan.title, caption)
-    return AccuracyTable(*names, rows, columns, PAPER_METHODS, labels, CONTROL)
+    return AccuracyTable(
+        *(*names, rows, columns, PAPER_METHODS, labels, CONTROL),
+        heading=plan.heading,
+        is_short=plan.quick,
+    )
 
 
 def _columns(plan: Plan) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ from secateurs._text import signed
 from secateurs.statistics import Difference, binomial_test, paired_difference
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot be told"
+NOT_JUDGED, NOT_MEASURED = "not judged", "not measured"
+UNMEASURED = "It was not measured."
 ALPHA = 0.05
 LARGE = 2000  # members; the paper's ensembles are far smaller
 OVERLAP = 1 / 3  # test rows by training rows of the protocol: a fifth and three fifths
@@ -60,8 +62,8 @@ class Claim:
     ----------
     name, claim : str
         Short name, and the claim in a sentence.
-    verdict : {"holds", "does not hold", "cannot be told"}
-        By the rule.
+    verdict : {"holds", "does not hold", "cannot be told", "not judged", "not measured"}
+        By the rule; a claim is not judged by a short form or by stand-ins.
     told : str
         The numbers behind it, in words.
     rule : str
@@ -70,6 +72,9 @@ class Claim:
         Plain values.
     statistic : Statistic or None
         What the verdict rests on, with its interval; None where nothing was measured.
+    weighed : str
+        How many settings speak for and against it, where the rule counts them; or why it is not
+        judged.
     """
 
     name: str
@@ -79,20 +84,30 @@ class Claim:
     rule: str
     numbers: dict[str, Any]
     statistic: Statistic | None = None
+    weighed: str = ""
+
+    def unjudged(self, reason: str) -> Claim:
+        """Return the claim with what was measured, if anything, and why there is no verdict."""
+        verdict = NOT_MEASURED if self.told == UNMEASURED else NOT_JUDGED
+        return replace(self, verdict=verdict, weighed=reason)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a judge found: the verdict, the numbers in words, the numbers, and the statistic."""
+    """What a judge found: the verdict, the numbers in words, the numbers, and the statistic.
+
+    ``weighed`` says in words how many settings speak for the claim and against it.
+    """
 
     verdict: str
     told: str
     numbers: dict[str, Any]
     statistic: Statistic | None = None
+    weighed: str = ""
 
     def adding(self, told: str, **numbers: Any) -> Finding:
         """Return the finding with more words and numbers."""
-        words = f"{self.told} {told}".rstrip()
+        words = f"{self.told} {told}".strip()
         return replace(self, told=words, numbers=self.numbers | numbers)
 
 
@@ -118,18 +133,18 @@ def weigh(n_settings: int, n_for: int, n_against: int, noun: str = "settings") -
     """Weigh settings that speak for and against a claim by the common rule."""
     numbers = {"settings": n_settings, "for": n_for, "against": n_against}
     if not n_settings:
-        return Finding(UNKNOWN, "It was not measured.", numbers)
-    told = f"{n_for} of {n_settings} {noun} speak for it, {n_against} against it."
+        return Finding(UNKNOWN, UNMEASURED, numbers)
+    weighed = f"{n_for} of {n_settings} {noun} speak for it, {n_against} against it."
     share = binomial_test(n_for, n_settings)
     statistic = Statistic(f"share of {noun} for it", share.share, share.low, share.high)
     verdict = UNKNOWN
     if n_settings < _MIN_SETTINGS:
-        told = f"{told} That is too few."
+        weighed = f"{weighed} That is too few."
     elif n_for >= 0.75 * n_settings:
         verdict = HOLDS
     elif n_against > 0.25 * n_settings:
         verdict = FAILS
-    return Finding(verdict, told, numbers, statistic)
+    return Finding(verdict, "", numbers, statistic, weighed)
 
 
 def difference_of(first: Any, second: Any) -> Difference | None:

@@ -21,7 +21,7 @@ class Dataset:
         The name that the paper prints; empty if it prints none.
     role : {"paper", "authors' code", "extra", "stand-in"}
         Named in the paper, or in the authors' code alone (together 29 sets); another useful set; or
-        a set of scikit-learn for trials without a data folder.
+        a set of scikit-learn, or a small drawn one, for trials without a data folder.
     task : {"binary", "multiclass"}
         Two classes or more.
     n_rows, n_features : int or None

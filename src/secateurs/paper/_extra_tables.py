@@ -48,24 +48,29 @@ def settings_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
     ]
     if not lines:
         return None
-    names = map(label, PAPER_METHODS)
-    headings = ("Members", "Kept", "Data sets", *names, "W/T/L", "Not worse", "Best ranks")
+    headings = ("Members", "Kept", "Data sets", *map(label, PAPER_METHODS), "W/T/L")
     shown = tuple(
         tuple(number(value) if isinstance(value, float) else str(value) for value in line)
         for line in lines
     )
     caption = (
-        "Average ranks of the ten methods, DOMEP's wins, ties and losses against the nine others "
-        "by t-test, and whether two claims hold: DOMEP is not significantly worse than the others; "
-        "COMEP and DOMEP have the best ranks."
+        "Average ranks of the ten methods, and DOMEP's wins, ties and losses against the nine "
+        "others by t-test."
     )
+    if not plan.quick:
+        headings += ("Not worse", "Best ranks")
+        caption += (
+            " Beside them, whether two claims hold: DOMEP is not significantly worse than the "
+            "others; COMEP and DOMEP have the best ranks."
+        )
     return Sheet(plan.name, plan.title, caption, Grid(headings, shown), csv_text(headings, lines))
 
 
 def _summary(table: AccuracyTable) -> tuple[Any, ...]:
     counts = [table.win_tie_loss(method) for method in PAPER_METHODS if method != CONTROL]
     totals = (sum(getattr(c, name) for c in counts) for name in ("wins", "ties", "losses"))
-    verdicts = (judge([table]).verdict for judge in (judge_not_worse, judge_best_ranks))
+    judges = () if table.is_short else (judge_not_worse, judge_best_ranks)
+    verdicts = (judge([table]).verdict for judge in judges)
     ranks = (table.ranks[method] for method in PAPER_METHODS)
     return (*ranks, "/".join(map(str, totals)), *verdicts)
 

@@ -236,9 +236,10 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
             name,
             plan.name,
             f"Each method and its EPFD version: {row}",
-            f"Test accuracy (mean and standard deviation over {len(mine[0].accuracy)} folds) "
-            "and time to choose. The distributed version of COMEP is DOMEP. Time with a "
-            "machine for each group is that of the longest group and the second round.",
+            f"{plan.repeated(mine[0].source)} (a) Test accuracy, mean and standard deviation over "
+            f"{len(mine[0].accuracy)} folds. (b) Time to choose. The distributed version of COMEP "
+            "is DOMEP. Time with a machine for each group is that of the longest group and the "
+            "second round.",
             headings,
             tuple(
                 (
@@ -272,8 +273,8 @@ def _draw(pairs: Sequence[EpfdPair], figure: Any) -> None:
         ([p.epfd_seconds for p in pairs], "EPFD, one machine", look.SKY, "D"),
         ([p.path_seconds for p in pairs], "EPFD, a machine a group", look.BLUE, "o"),
     )
-    for seconds, name, colour, marker in times:
-        below.plot(places, seconds, marker, color=colour, markersize=4.5, label=name)
+    for (seconds, name, colour, marker), shift in zip(times, look.apart(3, 0.2), strict=True):
+        below.plot(places + shift, seconds, marker, color=colour, label=name)
     below.set_yscale("log")
     below.grid(axis="y")
     below.set_ylabel("seconds to choose")

@@ -250,9 +250,11 @@ def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[look.Pict
             name,
             plan.name,
             f"Accuracy against λ: {row}",
-            f"COMEP, mean over {mine[0].accuracy.shape[1]} folds. Above: each criterion alone "
+            f"{plan.repeated(mine[0].source)} COMEP, mean over {mine[0].accuracy.shape[1]} "
+            "folds. Above (a): each criterion alone "
             "(λ = 0: relevance, λ = 1: diversity) and both alike, with the standard error. "
-            "Below: all weights; a ring marks the best of each size.",
+            "Below (b): all weights, sizes drawn a little apart; a ring marks the best of each "
+            "size.",
             ("members kept", *(f"λ = {weight:g}" for weight in mine[0].weights), "best λ"),
             tuple((c.keep, *(float(v) for v in c.mean), c.best) for c in mine),
             partial(_draw, mine),
@@ -282,11 +284,13 @@ def _draw(curves: Sequence[LambdaCurve], figure: Any) -> None:
     above.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     colours = (look.BLUE, look.ORANGE, look.GREEN, look.PURPLE)
     styles = tuple(zip(colours, ("-", "--", "-.", ":"), "os^D", strict=True))
-    for place, curve in enumerate(curves):
+    for place, (curve, shift) in enumerate(
+        zip(curves, look.apart(len(curves), 0.022), strict=True)
+    ):
         colour, dashes, marker = styles[place % len(styles)]
-        below.plot(curve.weights, curve.mean, color=colour, linestyle=dashes, marker=marker,
+        below.plot(curve.weights + shift, curve.mean, color=colour, linestyle=dashes, marker=marker,
                    label=f"{curve.keep} kept")  # fmt: skip
-        below.plot([curve.best], [curve.mean.max()], "o", markersize=8, color=colour,
+        below.plot([curve.best + shift], [curve.mean.max()], "o", markersize=8, color=colour,
                    markerfacecolor="none")  # fmt: skip
     below.set_xlabel("λ (0: relevance alone, 1: diversity alone)")
     below.set_ylabel("test accuracy, %")

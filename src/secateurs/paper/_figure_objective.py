@@ -133,10 +133,10 @@ def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[look.Pi
             name,
             plan.name,
             f"Objective against accuracy: {row}, {READING_NAMES[mine[0].source.reading]}",
-            f"All combinations of {plan.n_members[0]} members, each fold with a colour, a "
-            "marker and a regression line of its own. r is the correlation within folds. "
-            "Combinations share members, so p is smaller than it should be; the mean r of folds "
-            "with its 95 % interval does not suffer from that.",
+            f"{plan.repeated(mine[0].source)} All combinations of {plan.n_members[0]} members, "
+            "each fold with a colour, a marker and a regression line of its own. r is "
+            "the correlation within folds. Combinations share members, so p is smaller than it "
+            "should be; the mean r of folds with its 95 % interval does not suffer from that.",
             headings,
             tuple(_numbers(item) for item in mine),
             partial(_draw, mine),

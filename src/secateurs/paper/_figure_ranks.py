@@ -1,6 +1,7 @@
 """Figures of ranks over data sets, ours and the paper's; the claims on accuracy and ranks."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,8 +13,10 @@ from secateurs.benchmarking import _drawing as look
 from secateurs.benchmarking._rank_pictures import rank_pictures
 from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
 from secateurs.paper._claims import ALPHA, FAILS, HOLDS, UNKNOWN, Finding, Statistic, claim
+from secateurs.paper._plan import NOT_REPEATED
 from secateurs.paper._printed import CONTROL, OURS, PAPER_METHODS, label
 
+ITEM = "Figure 2"  # of the paper
 _NAMES = [label(method) for method in PAPER_METHODS]
 _OWN = [label(method) for method in OURS]
 _OTHERS = [name for name in _NAMES if name not in _OWN]
@@ -132,9 +135,22 @@ def all_rank_pictures(tables: Sequence[AccuracyTable]) -> list[look.Picture]:
     for name, title, group, ours, paper in groups:
         if not ours.empty:
             sides = {"ours": ours} | ({} if paper.empty else {"the paper's": paper})
-            pictures += rank_pictures(name, title, group, sides, label(CONTROL), in_column=True)
+            made = rank_pictures(name, title, group, sides, label(CONTROL), in_column=True)
+            chart = f"Repeats {ITEM} (a) of the paper" if name == "all" else f"As {ITEM} (a)"
+            told = (f"{chart}{_of(tables, name)}.", NOT_REPEATED)
+            pictures += [
+                replace(picture, caption=f"{what} {picture.caption}")
+                for picture, what in zip(made, told, strict=True)
+            ]
             pictures += [_sums(tables)] if name == "all" else []
     return pictures
+
+
+def _of(tables: Sequence[AccuracyTable], name: str) -> str:
+    """Return what the tables behind a figure of ranks are, if not all of the paper's in full."""
+    if any(table.is_short for table in tables if name in (table.name, "all")):
+        return ", in the short form"
+    return "" if name == "all" else ", of this table alone"
 
 
 def _sums(tables: Sequence[AccuracyTable]) -> look.Picture:
@@ -152,7 +168,8 @@ def _sums(tables: Sequence[AccuracyTable]) -> look.Picture:
         for name in _NAMES
     )
     caption = (
-        "Ranks of a method added up over the data sets of all tables; the smaller, the better. "
+        f"Repeats {ITEM} (b) of the paper{_of(tables, 'all')}. Ranks of a method "
+        "added up over the data sets of all tables; the smaller, the better. "
         "Data sets that were not measured are missing on our side."
     )
     draw = partial(_draw_sums, sides, [table.title for table in tables])

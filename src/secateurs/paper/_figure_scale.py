@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from math import exp
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -41,8 +42,9 @@ def scale_pictures(plan: Plan, times: Sequence[Timing]) -> list[look.Picture]:
     headings = ("method", "members", "rows", "seconds")
     n, d = max(t.n for t in times), max(t.d for t in times)
     caption = (
-        f"Time to keep a tenth of the ensemble, one process, votes drawn at random. Left: against "
-        f"members, on {d:,} rows. Right: against rows, among {n:,} members."
+        f"{plan.repeated()} Time to keep a tenth of the ensemble, one process, votes drawn at "
+        f"random. Left: against members, on {d:,} rows. Right: against rows, among {n:,} members. "
+        "Methods are drawn a little apart."
     )
     draw = partial(_draw, times, n, d)
     title = "Time against members and rows"
@@ -51,10 +53,11 @@ def scale_pictures(plan: Plan, times: Sequence[Timing]) -> list[look.Picture]:
 
 def _draw(times: Sequence[Timing], n: int, d: int, figure: Any) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
-    for method in dict.fromkeys(timing.method for timing in times):
+    methods = list(dict.fromkeys(timing.method for timing in times))
+    for method, shift in zip(methods, look.apart(len(methods), 0.06), strict=True):
         mine = [timing for timing in times if timing.method == method]
-        across = [(t.n, t.seconds) for t in mine if t.d == d]
-        down = [(t.d, t.seconds) for t in mine if t.n == n]
+        across = [(t.n * exp(shift), t.seconds) for t in mine if t.d == d]
+        down = [(t.d * exp(3 * shift), t.seconds) for t in mine if t.n == n]
         for panel, points in ((left, across), (right, down)):
             panel.plot(*zip(*points, strict=True), **method_line(method))
     for panel, name, ticks in (

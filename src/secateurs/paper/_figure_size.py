@@ -49,8 +49,8 @@ def size_pictures(plan: Plan, curves: Sequence[MethodCurve]) -> list[look.Pictur
                 name,
                 plan.name,
                 f"Accuracy against size: {row}",
-                "Test accuracy of what each method keeps of the ensemble, mean over folds, at some "
-                "sizes. The level line is the whole ensemble.",
+                f"{plan.repeated()} Test accuracy of what each method keeps of the ensemble, mean "
+                "over folds, at some sizes. The level line is the whole ensemble.",
                 ("method", *(f"{sizes[place]:g}" for place in few)),
                 tuple((label(c.method), *(float(c.accuracy[p]) for p in few)) for c in mine),
                 partial(_draw, mine),
@@ -63,8 +63,9 @@ def size_pictures(plan: Plan, curves: Sequence[MethodCurve]) -> list[look.Pictur
 def _draw(curves: Sequence[MethodCurve], figure: Any) -> None:
     panel = figure.subplots()
     few = _some_places(len(curves[0].sizes), 16)
-    for curve in curves:
-        panel.plot(curve.sizes[few], curve.accuracy[few], **method_line(curve.method))
+    for place, curve in enumerate(curves):  # no marker on another's where lines meet
+        every = {"markevery": (place % len(few), len(curves))}
+        panel.plot(curve.sizes[few], curve.accuracy[few], **method_line(curve.method), **every)
     panel.axhline(curves[0].accuracy[-1], color="black", linewidth=0.6)
     values = np.concatenate([curve.accuracy[few] for curve in curves])
     low, high = np.quantile(values, 0.1), values.max()  # one or two members would flatten the rest

@@ -14,6 +14,7 @@ from secateurs.paper._claims import (
     HOLDS,
     LARGE,
     UNKNOWN,
+    UNMEASURED,
     Finding,
     Statistic,
     claim,
@@ -132,7 +133,10 @@ def judge_faster_large(races: Sequence[SpeedUp]) -> Finding:
     return _weigh_races([race for race in races if race.is_large], possible=False)
 
 
-@claim("faster-large-bare", "The same, work alone.")
+@claim(
+    "faster-large-bare",
+    "DOMEP is faster than COMEP where few of very many members are kept, work alone.",
+)
 def judge_faster_large_bare(races: Sequence[SpeedUp]) -> Finding:
     """The races among 2000 members or more; the time of the longest group and the second round.
 
@@ -151,7 +155,7 @@ def judge_super_linear(races: Sequence[SpeedUp]) -> Finding:
     otherwise.
     """
     if not races:
-        return Finding(UNKNOWN, "It was not measured.", {})
+        return Finding(UNKNOWN, UNMEASURED, {})
     seen, bare = (
         [race for race in races if race.factor(possible)[1] > race.workers]
         for possible in (False, True)
@@ -211,10 +215,10 @@ def speedup_pictures(plan: Plan, races: Sequence[SpeedUp]) -> list[look.Picture]
     )
     names = list(dict.fromkeys(race.name for race in races))
     caption = (
-        "Speed-up is the time of COMEP by that of DOMEP, efficiency the speed-up by the number of "
-        "workers; medians. Workers are processes of one machine, with what it costs to feed them "
-        "(filled), and without (open: the longest group and the second round alone). Right of "
-        "1, DOMEP is faster."
+        f"{plan.repeated()} Left (a, b): speed-up, the time of COMEP by that of DOMEP. Right "
+        "(c, d): efficiency, the speed-up by the number of workers. Medians. Workers are processes "
+        "of one machine, with what it costs to feed them (filled), and without (open: the longest "
+        "group and the second round alone). Right of 1, DOMEP is faster."
     )
     draw = partial(_draw, races, names)
     height = 1.3 + 0.245 * len(names)
@@ -226,11 +230,14 @@ def _draw(races: Sequence[SpeedUp], names: Sequence[str], figure: Any) -> None:
     panels = figure.subplots(1, 2, sharey=True)
     styles = ((look.BLUE, "o"), (look.ORANGE, "D"), (look.GREEN, "s"))
     workers = sorted({race.workers for race in races})
+    sides = ((True, "measured"), (False, "without overhead"))
+    shifts = iter(look.apart(len(sides) * len(workers), 0.16))
     for count, (colour, marker) in zip(workers, styles, strict=False):
         mine = [race for race in races if race.workers == count]
-        places = [names.index(race.name) for race in mine]
-        for panel, divisor in zip(panels, (1, count), strict=True):
-            for filled, told in ((True, "measured"), (False, "without overhead")):
+        for filled, told in sides:
+            shift = next(shifts)
+            places = [names.index(race.name) + shift for race in mine]
+            for panel, divisor in zip(panels, (1, count), strict=True):
                 values = [(r.measured if filled else r.possible) / divisor for r in mine]
                 panel.plot(values, places, marker, color=colour, label=f"{count} workers, {told}",
                            markerfacecolor=colour if filled else "white")  # fmt: skip

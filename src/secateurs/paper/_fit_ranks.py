@@ -7,7 +7,8 @@ import pandas as pd
 
 from secateurs.benchmarking._table_text import Grid, Sheet, csv_text, number
 from secateurs.paper._accuracy_tables import AccuracyTable, all_scores, make_table
-from secateurs.paper._plan import Plan, Setting, load_plan
+from secateurs.paper._plan import Plan, Setting
+from secateurs.paper._plan_files import load_plan
 from secateurs.paper._printed import PAPER_METHODS, TABLE_OF_LEARNER, TABLES, label
 from secateurs.paper._printed_fit import common_rows, setting_fits
 

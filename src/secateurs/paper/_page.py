@@ -1,4 +1,4 @@
-"""The results page: verdicts first, then every table and figure, in one file."""
+"""The results page: verdicts, every table and figure, and last what is missing, in one file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,28 +6,36 @@ from typing import Any
 
 from markupsafe import Markup
 
-from secateurs._text import counted
+from secateurs._text import counted, listed
 from secateurs.benchmarking._drawing import Picture
 from secateurs.benchmarking._page import Section, figures, piece, wide
 from secateurs.benchmarking._page import make_page as page_of
 from secateurs.benchmarking._table_text import Sheet, distance, number
 from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
-from secateurs.paper._claims import FAILS, HOLDS, UNKNOWN, Claim
+from secateurs.paper._claims import FAILS, HOLDS, NOT_JUDGED, NOT_MEASURED, UNKNOWN, Claim
+from secateurs.paper._figure_ranks import ITEM
 from secateurs.paper._plan import Plan
 from secateurs.paper._printed import CONTROL, label
 from secateurs.paper._runner import Missing
 from secateurs.report._templates import Table
 from secateurs.statistics import describe
 
-_SIGNS = {HOLDS: "✓", FAILS: "✗", UNKNOWN: "?"}
+_SIGNS = {HOLDS: "✓", FAILS: "✗", UNKNOWN: "?", NOT_JUDGED: "–"}
+_COUNTED = {
+    **{HOLDS: "hold", FAILS: "do not", UNKNOWN: "cannot be told"},
+    **{NOT_JUDGED: "are not judged", NOT_MEASURED: "were not measured"},
+}
 _PAPER = Markup(
     "Bian et al., <cite>Ensemble Pruning Based on Objection Maximization With a General "
     "Distributed Framework</cite> (IEEE TNNLS, 2020). Of {} claims: {}."
 )
 _QUICK = (
-    "This is the short form: fewer folds and members, and data sets of scikit-learn where the "
-    "paper's are not at hand. Its verdicts are a trial of the method, not of the paper."
+    "{} the short form: fewer members, folds and data sets. It shows what was measured and judges "
+    "no claim of the paper. {} "
 )
+_STAND_INS = "In place of data sets of the paper that are not at hand it uses {}."
+_OWN_DATA = "Its data sets are the paper's."
+_FULL = Markup("For verdicts: <code>secateurs reproduce --full --data DIR</code>.")
 _DEPENDENT = (
     "Some data sets stand in several tables, so these rows are less independent than the tests "
     "assume."
@@ -36,7 +44,6 @@ _AGAIN = Markup(
     "To make this page again: <code>secateurs reproduce</code>, with the same options; what was "
     "measured already is not measured again."
 )
-_COUNTED = {HOLDS: "hold", FAILS: "do not", UNKNOWN: "cannot be told"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,26 +97,44 @@ def make_page(contents: Contents, drawn: Mapping[str, bytes]) -> str:
     counted_ones = ", ".join(f"{count} {name}" for count, name in counts if count)
     intro = [piece("paragraph", _PAPER.format(len(contents.claims), counted_ones))]
     if any(plan.quick for plan in contents.plans):
-        intro.append(piece("paragraph", _QUICK, note=True))
+        intro.append(piece("paragraph", _short_form(contents.plans), note=True))
     sections = [
         _verdicts(contents),
-        _missing(contents),
         *_overall(contents, drawn),
         *_sections(contents, drawn),
         _settings(contents),
+        _missing(contents),
     ]
     return page_of("The paper's experiments, repeated", intro, sections)
 
 
+def _short_form(plans: Sequence[Plan]) -> Markup:
+    """Return what a page says of its short forms."""
+    short = [plan for plan in plans if plan.quick]
+    titles = listed(plan.title for plan in short)
+    what = "This is" if len(short) == len(plans) else f"{titles}: this is"
+    rows = (row for plan in short for row in plan.rows)
+    names = (row.paper_name.partition(" (stand-in")[0] for row in rows if row.is_stand_in)
+    others = listed(dict.fromkeys(names), nothing="")
+    data = _STAND_INS.format(others) if others else _OWN_DATA
+    return Markup("{}{}").format(_QUICK.format(what, data), _FULL)
+
+
 def _verdicts(contents: Contents) -> Section:
+    claims = [claim for claim in contents.claims if claim.verdict != NOT_MEASURED]
     table = Table(
         ("Claim", "Verdict", "Measured"),
-        [(c.claim, f"{_SIGNS[c.verdict]} {c.verdict}", c.told) for c in contents.claims],
+        [
+            (c.claim, f"{_SIGNS[c.verdict]} {c.verdict}", f"{c.weighed} {c.told}".strip())
+            for c in claims
+        ],
         "Claims of the paper",
     )
-    rules = piece("terms", [(claim.claim, claim.rule) for claim in contents.claims])
+    rules = piece("terms", [(claim.claim, claim.rule) for claim in claims])
     how = piece("details", "How each verdict is reached", rules)
-    return Section("Verdicts", [piece("boxed", table, "verdicts"), how])
+    is_judged = any(claim.verdict != NOT_JUDGED for claim in claims)
+    title = "Verdicts" if is_judged else "Claims of the paper, not judged"
+    return Section(title, [piece("boxed", table, "verdicts stacked"), how])
 
 
 def _missing(contents: Contents) -> Section:
@@ -118,7 +143,11 @@ def _missing(contents: Contents) -> Section:
         for item in contents.missing
     ]
     headings, gaps = ("Data set", "In the paper", "Wanted by", "How to get it"), _gaps(contents)
-    pieces: list[Any] = [Table(headings, lines)] if lines else []
+    table: Any = piece("boxed", Table(headings, lines), "stacked")
+    if all(plan.quick for plan in contents.plans):
+        summary = f"{counted(len(lines), 'data set')} that the full form needs"
+        table = piece("details", summary, table)
+    pieces: list[Any] = [table] if lines else []
     pieces += [piece("bullets", gaps)] if gaps else []
     nothing = "Nothing: all data sets were there and everything was measured."
     return Section("What is missing", pieces or [piece("paragraph", nothing)])
@@ -129,7 +158,12 @@ def _gaps(contents: Contents) -> list[str]:
     notes = [f"{table.title}: {note}" for table in contents.tables for note in table.notes()]
     there = {p.group for p in contents.pictures} | {sheet.name for sheet in contents.sheets}
     empty = (plan.title for plan in contents.plans if plan.name not in there)
-    return notes + [f"{title}: no results." for title in empty]
+    unknown = (claim.claim for claim in contents.claims if claim.verdict == NOT_MEASURED)
+    return [
+        *notes,
+        *(f"{title}: no results." for title in empty),
+        *(f"Not measured yet: {claim}" for claim in unknown),
+    ]
 
 
 def _overall(contents: Contents, drawn: Mapping[str, bytes]) -> list[Section]:
@@ -144,7 +178,8 @@ def _overall(contents: Contents, drawn: Mapping[str, bytes]) -> list[Section]:
         text = f"The same tests on the paper's own printed figures: {told}"
         pieces.append(piece("paragraph", text))
     pieces.append(piece("paragraph", _DEPENDENT, note=True))
-    return [Section("All tables together", pieces + _figures("tables", contents, drawn))]
+    title = f"All tables together ({ITEM} of the paper)"
+    return [Section(title, pieces + _figures("tables", contents, drawn))]
 
 
 def _figures(group: str, contents: Contents, drawn: Mapping[str, bytes]) -> list[Markup]:
@@ -166,7 +201,7 @@ def _sections(contents: Contents, drawn: Mapping[str, bytes]) -> list[Section]:
     drawn_plans = {picture.group for picture in contents.pictures}
     written = {sheet.name for sheet in contents.sheets}
     others = (p for p in contents.plans if p.name in drawn_plans and p.name not in written)
-    return sections + [Section(p.title, _figures(p.name, contents, drawn)) for p in others]
+    return sections + [Section(p.heading, _figures(p.name, contents, drawn)) for p in others]
 
 
 def _accuracy(table: AccuracyTable, sheet: Sheet, with_legend: bool) -> list[Any]:
@@ -178,6 +213,10 @@ def _accuracy(table: AccuracyTable, sheet: Sheet, with_legend: bool) -> list[Any
         shown.append(piece("paragraph", describe(table.scores, control=label(CONTROL))))
     if sheet.comparison is None:
         return shown
+    beside = wide(sheet.comparison, "Ours and the paper's")
+    numbers = piece("details", "Ours and the paper's, number by number", beside)
+    if table.is_short:
+        return [*shown, numbers]
     far, total = table.mismatches(), len(table.comparable)
     likeness = (
         f"{total - len(far)} of {total} rows that can be compared lie within two of the paper's "
@@ -195,9 +234,9 @@ def _accuracy(table: AccuracyTable, sheet: Sheet, with_legend: bool) -> list[Any
         for found in far
     ]
     shown += [piece("heading", "Beside the paper"), piece("paragraph", likeness)]
-    shown += [Table(headings, rows, "Rows not like the paper's")] if far else []
-    beside = wide(sheet.comparison, "Ours and the paper's")
-    return [*shown, piece("details", "Ours and the paper's, number by number", beside)]
+    unlike = Table(headings, rows, "Rows not like the paper's")
+    shown += [piece("boxed", unlike, "stacked")] if far else []
+    return [*shown, numbers]
 
 
 def _settings(contents: Contents) -> Section:
@@ -210,10 +249,11 @@ def _settings(contents: Contents) -> Section:
         ]
         told.append(counted(len(plan.folds), "fold"))
         data = ", ".join(f"{row.paper_name} ({row.learner})" for row in plan.rows)
-        rows.append((plan.title, plan.reproduces, "; ".join(told), data))
+        repeats = ": ".join(filter(None, (plan.paper_item, plan.reproduces)))
+        rows.append((plan.title, repeats, "; ".join(told), data))
     sources = Table(("Data set", "From"), sorted(contents.sources.items()))
     pieces = [
-        Table(("Table or figure", "Repeats", "Settings", "Data"), rows),
+        piece("boxed", Table(("Table or figure", "Repeats", "Settings", "Data"), rows), "stacked"),
         piece("details", "Where data sets came from", sources),
         piece("paragraph", _AGAIN),
     ]

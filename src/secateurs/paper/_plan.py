@@ -1,21 +1,12 @@
-"""Plans: which cells make a table or figure of the paper, one TOML file each."""
+"""Plans: which cells make a table or figure of the paper."""
 
 from __future__ import annotations
 
 import itertools
-import tomllib
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from pathlib import Path
-from typing import Any
 
-from secateurs._text import listed
-from secateurs.benchmarking._protocol import N_FOLDS
-from secateurs.exceptions import InputError, reading
+from secateurs.paper._data_registry import DATASETS
 from secateurs.paper._printed import LEARNER_NAMES, READING_NAMES
-from secateurs.pruners import all_pruners
 from secateurs.pruners._parameters import resolve_keep
 
 PLANS = (
@@ -28,6 +19,7 @@ KINDS = ("prune", "combination", "size", "speedup", "scale")
 TIMED_KINDS = ("speedup", "scale")  # measured alone, one after the other
 VARIANTS = ("library", "epfd", "authors")
 WORKERS = ("2-workers", "3-workers")  # the variants of a speed-up
+NOT_REPEATED = "Not in the paper."
 
 
 @dataclass(frozen=True, order=True)
@@ -150,6 +142,8 @@ class PaperRow:
         How that is known, or why not.
     n_members, keep, methods : tuple
         What this row has instead of the plan's; empty: what the plan has.
+    paper_item : str
+        Number of the paper's figure that it repeats, or stands in for; empty: that of the plan.
     """
 
     paper_name: str
@@ -161,6 +155,18 @@ class PaperRow:
     n_members: tuple[int, ...] = ()
     keep: tuple[int | float, ...] = ()
     methods: tuple[str, ...] = ()
+    paper_item: str = ""
+
+    @property
+    def role(self) -> str:
+        """What the data is, as of `Dataset`; "synthetic" for votes that are drawn."""
+        known = DATASETS.get(self.dataset)
+        return known.role if known else "synthetic"
+
+    @property
+    def is_stand_in(self) -> bool:
+        """Whether it takes the place of data of the paper."""
+        return self.role in ("extra", "stand-in")
 
 
 @dataclass(frozen=True)
@@ -194,6 +200,8 @@ class Plan:
         How often everything is repeated, each time with other folds and ensembles.
     quick : bool
         Whether this is the short form.
+    paper_item : str
+        Numbers of the paper's table or figures that it repeats; empty if there are none.
 
     Examples
     --------
@@ -216,6 +224,24 @@ class Plan:
     variants: tuple[str, ...] = ("library",)
     n_seeds: int = 1
     quick: bool = False
+    paper_item: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title, with the number that the paper's table or figures have."""
+        short = ", short form" if self.quick else ""
+        item = f" ({self.paper_item} of the paper{short})" if self.paper_item else ""
+        return self.title + item
+
+    def repeated(self, row: PaperRow | None = None) -> str:
+        """Return a sentence that says what a row, or the whole plan, repeats of the paper."""
+        has_own = row is not None and any(r.paper_item for r in self.rows)
+        item = row.paper_item if row and has_own else self.paper_item
+        if not item:
+            return NOT_REPEATED
+        is_other = all(r.is_stand_in for r in ([row] if row else self.rows))
+        short = ", in the short form" if self.quick else ""
+        return f"{'In place of' if is_other else 'Repeats'} {item} of the paper{short}."
 
     @property
     def learners(self) -> tuple[str, ...]:
@@ -264,94 +290,3 @@ class Plan:
                 )
             ]
         return list(dict.fromkeys(cells))
-
-
-def load_plan(name: str, quick: bool = False) -> Plan:
-    """Read one of the plans that come with the package.
-
-    Parameters
-    ----------
-    name : str
-        One of `PLANS`.
-    quick : bool, default=False
-        Return the short form: minutes instead of hours, and only data that needs no download.
-
-    Returns
-    -------
-    Plan
-
-    See Also
-    --------
-    read_plan : Read a plan of your own.
-
-    Examples
-    --------
-    >>> from secateurs.paper import load_plan
-    >>> load_plan("figure-lambda").methods
-    ('comep',)
-    """
-    if name not in PLANS:
-        raise InputError(f"{name!r} is not a table or figure. Give one of: {listed(PLANS)}.")
-    return read_plan(files("secateurs.paper") / "plans" / f"{name}.toml", quick)
-
-
-def read_plan(path: Path | Traversable, quick: bool = False) -> Plan:
-    """Read a plan from a TOML file.
-
-    Parameters
-    ----------
-    path : Path
-        The file; its name becomes that of the plan. Besides what a `Plan` has, ``rows_of`` names
-        plans whose rows it has too.
-    quick : bool, default=False
-        Let what stands under ``[quick]`` replace what stands above.
-
-    Returns
-    -------
-    Plan
-
-    See Also
-    --------
-    load_plan : Read a plan that comes with the package.
-    """
-    with reading(Path(str(path))):
-        content = tomllib.loads(path.read_text("utf-8"))
-        short = content.pop("quick", {})
-        if quick:
-            kept = {k: v for k, v in content.items() if not (k == "rows_of" and "rows" in short)}
-            content = kept | short
-        known = {item.name for item in fields(Plan)} - {"name", "quick"} | {"rows_of"}
-        if unknown := set(content) - known:
-            raise InputError(f"has unknown settings {_sorted(unknown)}. Known: {_sorted(known)}.")
-        others = [load_plan(other).rows for other in content.pop("rows_of", ())]
-        own = (PaperRow(**_tuples(row)) for row in content.pop("rows", ()))
-        rows = (*itertools.chain.from_iterable(others), *own)
-        name = path.name.removesuffix(".toml")
-        plan = Plan(name=name, rows=rows, quick=quick, **_tuples(content))
-        _check(plan)
-    return plan
-
-
-def _tuples(table: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-
-
-def _check(plan: Plan) -> None:
-    allowed: dict[str, tuple[Iterable[Any], Any]] = {
-        "kind": ([plan.kind], KINDS),
-        "reading": ([row.reading for row in plan.rows], READING_NAMES),
-        "learner": ([row.learner for row in plan.rows], LEARNER_NAMES),
-        "method": (
-            (*plan.methods, *(name for row in plan.rows for name in row.methods)),
-            (*all_pruners(), "full", "all"),
-        ),
-        "fold": (plan.folds, range(N_FOLDS)),
-        "variant": (plan.variants, WORKERS if plan.kind == "speedup" else VARIANTS),
-    }
-    for what, (given, known) in allowed.items():
-        for value in (value for value in given if value not in known):
-            raise InputError(f"has {what} {value!r}. Known: {_sorted(known)}.")
-
-
-def _sorted(values: Iterable[Any]) -> str:
-    return listed(sorted(values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from secateurs import __version__
 from secateurs.benchmarking._page import picture_files, sheet_files, write_all
 from secateurs.benchmarking._results import write_json
 from secateurs.benchmarking._runner import Callback
+from secateurs.benchmarking._table_text import Sheet
 from secateurs.exceptions import import_extra
 from secateurs.paper import (
     _figure_epfd,
@@ -23,14 +24,18 @@ from secateurs.paper import (
     _figure_scale,
     _figure_size,
     _figure_speedup,
+    datasets,
 )
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_table
+from secateurs.paper._claims import NOT_MEASURED, Claim, Judge
+from secateurs.paper._earlier import all_missing, record_plans, with_earlier
 from secateurs.paper._extra_tables import authors_sheet, measured_sheet, settings_sheet
 from secateurs.paper._fit_ranks import fit_ranks_sheet
 from secateurs.paper._kept_sizes import judge_sizes, kept_sheet, kept_sizes
 from secateurs.paper._page import Contents, make_page
-from secateurs.paper._plan import PLANS, Plan, load_plan
+from secateurs.paper._plan import NOT_REPEATED, PLANS, Plan
+from secateurs.paper._plan_files import load_plan
 from secateurs.paper._printed import TABLES
 from secateurs.paper._printed_fit import distance_sheet, fit_sheet
 from secateurs.paper._results import load_results, results_of
@@ -44,6 +49,9 @@ FIGURES = {
         *(_figure_lambda, _figure_size, _figure_scale),
     )
 }
+_STAND_INS = "Stand-in data."
+_SHORT = "The paper's data, but fewer members and folds than a verdict needs."
+_FITS = (fit_ranks_sheet, fit_sheet)  # nothing for a short form
 _EXTRA_TABLES = {
     "settings": (fit_ranks_sheet, fit_sheet, settings_sheet),
     "bootstrap": (measured_sheet, fit_sheet),
@@ -70,7 +78,8 @@ def reproduce(
     out_dir : str or path-like
         Folder for everything that is made. An interrupted run continues where it stopped.
     only : str or sequence of str, optional
-        Names of `PLANS`; all of them by default.
+        Names of `PLANS`; all of them by default. What earlier runs left in the folder stays on the
+        page.
     quick, data_dir, n_jobs, executor, callback, seed
         As for `run`.
 
@@ -85,10 +94,14 @@ def reproduce(
     """
     import_extra("matplotlib", "plot", "drawing figures")  # now, not after hours
     names = PLANS if only is None else (only,) if isinstance(only, str) else tuple(only)
-    plans = [load_plan(name, quick) for name in names]
+    asked = [load_plan(name, quick, data_dir) for name in dict.fromkeys(names)]
+    earlier = record_plans(out_dir, asked)
     workers = {"n_jobs": n_jobs, "executor": executor}
-    outcome = run(plans, out_dir, data_dir=data_dir, callback=callback, seed=seed, **workers)
-    contents = make_contents(plans, load_results(out_dir), outcome.missing)
+    outcome = run(asked, out_dir, data_dir=data_dir, callback=callback, seed=seed, **workers)
+    frame = load_results(out_dir)
+    plans = with_earlier(asked, earlier, frame)
+    missing = all_missing(plans, frame, datasets.data_folder(data_dir), outcome.missing)
+    contents = make_contents(plans, frame, missing)
     write_outputs(out_dir, contents)
     return replace(outcome, claims=tuple(contents.claims))
 
@@ -111,26 +124,60 @@ def make_contents(
     Returns
     -------
     Contents
-        All claims are there; those without results cannot be told. Figures are not drawn yet.
+        All claims are there; those without a plan are not measured, those of a short form not
+        judged, and those without results cannot be told. Figures are not drawn yet.
     """
     known = {plan.name: plan for plan in plans}
     tables = [make_table(plan, frame) for plan in plans if plan.name in TABLES]
-    extra = [make(plan, frame) for plan in plans for make in _EXTRA_TABLES.get(plan.name, ())]
+    extra = [
+        make(plan, frame)
+        for plan in plans
+        for make in _EXTRA_TABLES.get(plan.name, ())
+        if not (plan.quick and make in _FITS)
+    ]
     sizes = kept_sizes(plans, frame)
     series = {
         name: figure.series(known[name], frame) if name in known else []
         for name, figure in FIGURES.items()
     }
-    claims = [judge(tables) for judge in _figure_ranks.JUDGES]
-    claims += [judge(series[n]) for n, figure in FIGURES.items() for judge in figure.judges]
-    claims.append(judge_sizes(sizes))
+    of_tables = [plan for plan in plans if plan.name in TABLES]
+    claims = [_judged(judge, tables, of_tables) for judge in _figure_ranks.JUDGES]
+    for name, figure in FIGURES.items():
+        mine = [plan for plan in plans if plan.name == name]
+        countable = _countable(series[name], mine) if figure.judges else ()
+        claims += [_judged(judge, countable, mine) for judge in figure.judges]
+    claims.append(_judged(judge_sizes, sizes, of_tables))
     pictures = _figure_ranks.all_rank_pictures(tables)
     for plan in plans:
         if plan.name in FIGURES:
             pictures += FIGURES[plan.name].pictures(plan, series[plan.name])
-    more = (distance_sheet(tables), kept_sheet(sizes), *extra)
-    sheets = [*map(accuracy_sheet, tables), *filter(None, more)]
+    whole = [table for table in tables if not table.is_short]
+    more = (distance_sheet(whole), kept_sheet(sizes), *extra)
+    sheets = [_numbered(s, known) for s in (*map(accuracy_sheet, tables), *more) if s]
     return Contents(plans, claims, tables, sheets, pictures, list(missing), _sources(plans, frame))
+
+
+def _numbered(sheet: Sheet, plans: Mapping[str, Plan]) -> Sheet:
+    """Return a table that says which one of the paper it repeats."""
+    told = plans[sheet.name].repeated() if sheet.name in plans else NOT_REPEATED
+    return replace(sheet, caption=f"{told} {sheet.caption}")
+
+
+def _judged(judge: Judge, evidence: Sequence[Any], plans: Sequence[Plan]) -> Claim:
+    """Judge a claim, unless there is only a short form of what it rests on."""
+    if not plans:
+        return replace(judge([]), verdict=NOT_MEASURED)
+    if any(plan.quick for plan in plans):
+        is_paper = all(row.role == "paper" for plan in plans for row in plan.rows)
+        return judge(evidence).unjudged(_SHORT if is_paper else _STAND_INS)
+    return judge(evidence)
+
+
+def _countable(series: Sequence[Any], plans: Sequence[Plan]) -> Sequence[Any]:
+    """Return the series that count for a verdict: not those of stand-ins in a whole plan."""
+    if any(plan.quick for plan in plans):
+        return series
+    return [item for item in series if not item.source.is_stand_in]
 
 
 def write_outputs(out_dir: str | os.PathLike[str], contents: Contents) -> list[Path]:

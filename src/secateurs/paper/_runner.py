@@ -16,7 +16,8 @@ from secateurs.exceptions import InputError
 from secateurs.paper import datasets
 from secateurs.paper._claims import Claim
 from secateurs.paper._measure import Measurer
-from secateurs.paper._plan import PLANS, TIMED_KINDS, Bag, Cell, Plan, load_plan
+from secateurs.paper._plan import PLANS, TIMED_KINDS, Bag, Cell, Plan
+from secateurs.paper._plan_files import load_plan
 from secateurs.paper._protocol import STRATIFIED, SYNTHETIC, cast_votes
 from secateurs.paper._results import SCHEMA
 
@@ -177,7 +178,7 @@ def run(
     (1, 0)
     """
     start = time.perf_counter()
-    chosen = [load_plan(plan, quick) if isinstance(plan, str) else plan for plan in plans]
+    chosen = [load_plan(plan, quick, data_dir) if isinstance(plan, str) else plan for plan in plans]
     place = Place.of(out_dir)
     folder = Path(place.folder)
     data_folder = datasets.data_folder(data_dir)
@@ -217,20 +218,26 @@ def find_sources(
         if source is not None:
             sources[name] = source
         else:
-            missing.append(_missing(name, plans, reason))
+            missing.append(missing_of(name, plans, reason))
+    return sources, missing + left_out(plans, data_dir)
+
+
+def left_out(plans: Iterable[Plan], data_dir: Path | None) -> list[Missing]:
+    """Return the data sets that only the whole plan of a short form needs and are not at hand."""
     whole = [load_plan(plan.name) for plan in plans if plan.quick and plan.name in PLANS]
-    for name in _names(whole):
-        if name in datasets.DATASETS and datasets.find(name, data_dir) in (None, "OpenML"):
-            reason = f"Left out of the short form. {datasets.how_to_get(name)}"
-            missing.append(_missing(name, whole, reason))
-    return sources, missing
+    return [
+        missing_of(name, whole, f"Left out of the short form. {datasets.how_to_get(name)}")
+        for name in _names(whole)
+        if name in datasets.DATASETS and datasets.find(name, data_dir) in (None, "OpenML")
+    ]
 
 
 def _names(plans: Iterable[Plan]) -> dict[str, None]:
     return dict.fromkeys(row.dataset for plan in plans for row in plan.rows)
 
 
-def _missing(name: str, plans: Iterable[Plan], reason: str) -> Missing:
+def missing_of(name: str, plans: Iterable[Plan], reason: str) -> Missing:
+    """Return a data set that is not available, with the rows and plans that need it."""
     users = [(r.paper_name, plan.name) for plan in plans for r in plan.rows if r.dataset == name]
     rows, wanted_by = (tuple(dict.fromkeys(part)) for part in zip(*users, strict=True))
     return Missing(name, rows, wanted_by, reason)
@@ -246,5 +253,5 @@ def _source(name: str, data_dir: Path | None) -> tuple[str | None, str]:
         try:
             datasets.load(name, data_dir)  # and keep it in scikit-learn's cache
         except InputError as error:
-            return None, str(error)
+            return None, datasets.as_reason(error)
     return source, ""

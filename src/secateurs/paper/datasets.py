@@ -181,15 +181,20 @@ def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | Non
 
 
 def how_to_get(name: str) -> str:
-    """Return what to do to get a data set."""
-    return str(_unavailable("", name)).lstrip()
+    """Return what to do to get a data set, for readers of the command line and of Python."""
+    return as_reason(_unavailable("", name)).lstrip()
+
+
+def as_reason(error: InputError) -> str:
+    """Return why a data set is not available, as a page says it to whoever reads it."""
+    return error.spelled(lambda name, _: f"--data (in Python, {name})")
 
 
 def _unavailable(what: str, name: str) -> InputError:
     if name == "ames":
         return InputError(f"{what} It is not publicly available.")
     return InputError(
-        f"{what} Put {name}.csv.gz into a folder and give that as {{data_dir}}, or as "
+        f"{what} Put {name}.csv.gz into a folder and give that as {{data_dir}} or as "
         f"{_FOLDER_VARIABLE}.",
         data_dir=...,
     )
