@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from made_up_results import claims_of, combinations, frame_of, row_of, small
+from made_up_results import claims_of, combinations, frame_of, pictures_of, plan_of, row_of, small
 from scipy import stats
 
 from secateurs.paper._figure_objective import correlations
@@ -69,3 +69,14 @@ def test_rows_chosen_on_and_new_rows_are_judged_apart():
     claims = claims_of("figure-objective", measure, rows=[row_of("Iono"), row_of("Liver")])
     assert claims["objective"].verdict == "holds"
     assert claims["objective-test"].verdict == "does not hold"
+
+
+def test_titles_name_the_reading_once():
+    rows = [row_of("Wave"), row_of("Wave", reading="multiclass"), row_of("Iono")]
+    plan = plan_of("figure-objective", rows, keep=(3,), folds=(0,))
+    titles = [picture.title for picture in pictures_of(plan, frame_of(plan, combinations))]
+    assert titles == [
+        "Objective against accuracy: Wave, two classes",
+        "Objective against accuracy: Wave, all classes",
+        "Objective against accuracy: Iono, two classes",
+    ]

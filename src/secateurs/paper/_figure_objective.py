@@ -14,7 +14,7 @@ from secateurs.benchmarking import _drawing as look
 from secateurs.benchmarking._table_text import number
 from secateurs.paper._claims import Finding, Statistic, claim, weigh
 from secateurs.paper._drawing import PaperFigure, RowSeries, by_row
-from secateurs.paper._plan import Plan
+from secateurs.paper._plan import PaperRow, Plan
 from secateurs.paper._printed import READING_NAMES
 from secateurs.paper._results import results_by_row, where
 from secateurs.statistics import format_p, mean_correlation
@@ -132,7 +132,7 @@ def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[look.Pi
         look.Picture(
             name,
             plan.name,
-            f"Objective against accuracy: {row}, {READING_NAMES[mine[0].source.reading]}",
+            f"Objective against accuracy: {_with_reading(row, mine[0].source)}",
             f"{plan.repeated(mine[0].source)} All combinations of {plan.n_members[0]} members, "
             "each fold with a colour, a marker and a regression line of its own. r is "
             "the correlation within folds. Combinations share members, so p is smaller than it "
@@ -144,6 +144,11 @@ def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[look.Pi
         )
         for row, name, mine in by_row("objective", found)
     ]
+
+
+def _with_reading(row: str, source: PaperRow) -> str:
+    reading = READING_NAMES[source.reading]
+    return row if row.endswith(reading) else f"{row}, {reading}"
 
 
 def _numbers(item: Correlation) -> tuple[Any, ...]:

@@ -234,8 +234,7 @@ def _accuracy(table: AccuracyTable, sheet: Sheet, with_legend: bool) -> list[Any
         for found in far
     ]
     shown += [piece("heading", "Beside the paper"), piece("paragraph", likeness)]
-    unlike = Table(headings, rows, "Rows not like the paper's")
-    shown += [piece("boxed", unlike, "stacked")] if far else []
+    shown += [Table(headings, rows, "Rows not like the paper's")] if far else []
     return [*shown, numbers]
 
 
