@@ -26,7 +26,9 @@ from secateurs.paper._printed import (
 
 FAR = 2.0  # standard errors of a single mean
 OFFSET = 1.5  # of the mean over all methods, if all lie on the same side
+CHANCE = 2**0.5  # root mean square of two runs that differ by chance alone
 NOT_FOUND = "not found"
+BY_CHANCE = "no more than chance"
 
 
 def beside_paper(row: AccuracyRow) -> AccuracyRow:
@@ -50,6 +52,15 @@ def errors_of(row: AccuracyRow) -> dict[str, float] | None:
         return None
     root = float(np.sqrt(N_PRINTED_FOLDS))
     return {method: row.deviations(method) * root for method in PAPER_METHODS}
+
+
+def can_tell(row: AccuracyRow) -> bool:
+    """Return whether distances of a row tell of settings: it is read as the paper did, and varies.
+
+    In errors that are printed as 0.00 any difference would be beyond measure.
+    """
+    deviations = [entry.paper.std for entry in row.entries.values() if entry.paper]
+    return row.source.established and all(deviations)
 
 
 def root_mean_square(values: Any) -> float:
@@ -83,9 +94,8 @@ class Fit:
 def setting_fits(plan: Plan, frame: pd.DataFrame) -> list[Fit]:
     """Return how well each setting of a plan fits the printed figures, the best first.
 
-    Settings are compared on the rows that all of them have; one without any is left out. So are
-    rows whose reading is not established or that are printed with a deviation of 0.00: in errors
-    of nothing, they would decide alone.
+    Settings are compared on the rows that all of them have and that can tell; one without any is
+    left out.
 
     Parameters
     ----------
@@ -104,8 +114,7 @@ def setting_fits(plan: Plan, frame: pd.DataFrame) -> list[Fit]:
         groups: dict[str, dict[str, float]] = {}
         for row in map(beside_paper, table.rows):
             found = errors_of(row)
-            deviations = [entry.paper.std for entry in row.entries.values() if entry.paper]
-            if found is not None and row.source.established and all(deviations):
+            if found is not None and can_tell(row):
                 learner = row.source.learner
                 stratified = ", stratified" if learner.endswith("-stratified") else ""
                 name = f"{setting.n_members}/{setting.keep}{stratified}"
@@ -185,8 +194,10 @@ class Distance:
         Methods that lie more than two standard errors away.
     is_offset : bool
         Whether all methods lie on the same side, by 1.5 standard errors on average.
+    can_tell : bool
+        Whether the row counts in the mean over rows.
     reason : str
-        Why, or "not found"; empty where nothing is far.
+        Why; or that it was not found, or that chance gives as much; empty where nothing is far.
     """
 
     table: str
@@ -196,6 +207,7 @@ class Distance:
     spread: float
     far: tuple[str, ...]
     is_offset: bool
+    can_tell: bool
     reason: str
 
 
@@ -215,10 +227,11 @@ def distances(table: AccuracyTable) -> list[Distance]:
         is_offset = one_sided and abs(offset) >= OFFSET
         far = [method for method, value in errors.items() if abs(value) > FAR]
         known = reason_for(table.name, row.source.paper_name, PAPER_METHODS if is_offset else far)
-        reason = (known or NOT_FOUND) if is_offset or far else ""
         names, spread = tuple(map(label, far)), root_mean_square(errors.values())
-        place = (table.name, row.source.paper_name)
-        found.append(Distance(*place, difference, offset, spread, names, is_offset, reason))
+        unknown = NOT_FOUND if is_offset or spread > CHANCE else BY_CHANCE
+        reason = (known or unknown) if is_offset or far else ""
+        place, numbers = (table.name, row.source.paper_name), (difference, offset, spread)
+        found.append(Distance(*place, *numbers, names, is_offset, can_tell(row), reason))
     return sorted(found, key=lambda item: -abs(item.offset))
 
 
@@ -251,14 +264,16 @@ def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
         )
         for item in found
     ]
-    over_all = root_mean_square(item.spread for item in found)
+    spreads = [item.spread for item in found if item.can_tell]
+    over_all = number(root_mean_square(spreads)) if spreads else "unknown"
     offsets = sum(item.is_offset for item in found)
     caption = (
         "Our means less the printed ones, in the paper's standard errors (a printed deviation "
-        f"divided by √5), the furthest first in each table. Over all {len(found)} rows the root "
-        f"mean square is {number(over_all)}; chance alone would give about 1.41. {offsets} rows "
-        "are off with all ten methods at once, by 1.5 errors or more on average: no matter of "
-        "methods, but of data, members or folds."
+        f"divided by √5), the furthest first in each table. Over the {len(spreads)} rows that are "
+        "read as in the paper and printed with deviations above 0.00, the root mean square is "
+        f"{over_all}; chance alone would give about 1.41. {offsets} rows are off with all ten "
+        "methods at once, by 1.5 errors or more on average: no matter of methods, but of data, "
+        "members or folds."
     )
     numbers = (
         (i.table, i.row, i.difference, i.offset, i.spread, i.is_offset, " ".join(i.far), i.reason)
