@@ -10,7 +10,7 @@ from secateurs.paper._accuracy_tables import AccuracyTable, all_scores, make_tab
 from secateurs.paper._plan import Plan, Setting
 from secateurs.paper._plan_files import load_plan
 from secateurs.paper._printed import PAPER_METHODS, TABLE_OF_LEARNER, TABLES, label
-from secateurs.paper._printed_fit import common_rows, setting_fits
+from secateurs.paper._printed_fit import setting_fits
 
 _USUAL = "100/20"  # members and how many are kept, in our tables
 
@@ -31,7 +31,7 @@ def fit_ranks_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
         None where fewer than two settings have a printed row in common.
     """
     fits = setting_fits(plan, frame)
-    if len(fits) < 2 or not common_rows(fits):
+    if not fits:
         return None
     best = fits[0].name
     sides = {

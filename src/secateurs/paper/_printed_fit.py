@@ -95,7 +95,7 @@ def setting_fits(plan: Plan, frame: pd.DataFrame) -> list[Fit]:
     """Return how well each setting of a plan fits the printed figures, the best first.
 
     Settings are compared on the rows that all of them have and that can tell; one without any is
-    left out.
+    left out. Empty where fewer than two settings have such a row in common.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def setting_fits(plan: Plan, frame: pd.DataFrame) -> list[Fit]:
                 groups.setdefault(name, {})[place] = root_mean_square(found.values())
         fits += [Fit(name, setting, rows) for name, rows in groups.items()]
     rows = common_rows(fits)
-    return sorted(fits, key=lambda fit: fit.over(rows)) if rows else fits
+    return sorted(fits, key=lambda fit: fit.over(rows)) if rows and len(fits) > 1 else []
 
 
 def common_rows(fits: Sequence[Fit]) -> list[str]:
@@ -147,9 +147,9 @@ def fit_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
         None where fewer than two settings have a printed row in common.
     """
     fits = setting_fits(plan, frame)
-    rows = common_rows(fits)
-    if len(fits) < 2 or not rows:
+    if not fits:
         return None
+    rows = common_rows(fits)
     lines = [(row, *(fit.by_row[row] for fit in fits)) for row in rows]
     total = ("All rows", *(fit.over(rows) for fit in fits))
     shown = [[_best_marked(line) for line in block] for block in (lines, [total])]
