@@ -17,7 +17,7 @@ from secateurs.comparison import SINGLE, WHOLE, Comparison, on_front
 from secateurs.evaluation._auto import advised
 from secateurs.exceptions import InputError
 from secateurs.outputs._folds import folds
-from secateurs.pruners._base import label_of
+from secateurs.pruners._label import label_of
 
 X, CODES = make_classification(
     900, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.2, random_state=2

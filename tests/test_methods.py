@@ -15,7 +15,7 @@ from secateurs.evaluation._alternatives import evaluate_around
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.pruners._base import label_of
+from secateurs.pruners._label import label_of
 from secateurs.search import Choice
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(no distributions|chance would)")

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import naive
 import naive_orderings
-from cases import cases_with_keep, plain
+from cases import cases_with_keep, make, plain
 from checks import broken_checks
 from naive_pareto import pareto_comep
 from secateurs import COMEP, DOMEP, EPFD, KLDivergencePruner, Votes, all_pruners, make_pruner, prune
@@ -167,6 +167,23 @@ def test_criteria_are_accuracy_objective_or_your_own():
     assert sum(own.member_indices_) == min(sum(members) for members in own.candidates_)
     with pytest.raises(ValueError, match="needs a pruner with an objective_"):
         EPFD(make_pruner("best", keep=3), 2, "objective").fit(votes)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_only_the_final_choice_is_warned_of_and_its_members_by_their_own_numbers(n_jobs):
+    case = make(0, 100, 2, ["wrong"] * 9)
+    with pytest.warns(UserWarning, match="2 of the 2 chosen members agree with y") as caught:
+        pruner = DOMEP(keep=2, n_groups=3, n_jobs=n_jobs, random_state=0).fit(*case)
+    low, high = sorted(pruner.member_indices_)
+    (warning,) = caught
+    assert f"(members {low}, {high})" in str(warning.message)
+    assert warning.filename == __file__
+
+
+def test_a_warning_that_concerns_all_groups_comes_once():
+    with pytest.warns(UserWarning, match="no distributions") as caught:
+        EPFD(KLDivergencePruner(keep=2), n_groups=5, random_state=0).fit(*plain(n_members=5))
+    assert len(caught) == 1
 
 
 def test_frameworks_can_be_nested():

@@ -21,7 +21,7 @@ from secateurs.evaluation._alternatives import SINGLE, WHOLE, Methods, listed_me
 from secateurs.exceptions import InputError, SecateursError, cause_of, import_extra, reading
 from secateurs.outputs._checks import as_numbers
 from secateurs.pruners import BasePruner, make_pruner
-from secateurs.pruners._base import label_of
+from secateurs.pruners._label import label_of
 from secateurs.pruners._selector import SelectorPruner, as_method
 
 _TABLES = (".csv", ".csv.gz", ".parquet")

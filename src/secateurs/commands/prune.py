@@ -197,7 +197,7 @@ def _held(figure: Any, tolerance: float, scoring: Any) -> str:
 
 
 def _label(pruning: Any) -> str:
-    from secateurs.pruners._base import label_of
+    from secateurs.pruners._label import label_of
 
     return label_of(pruning.pruner)
 

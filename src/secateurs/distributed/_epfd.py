@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from operator import attrgetter
 from typing import Any, Literal, Self
@@ -105,6 +105,9 @@ class GroupedPruner(SpreadPruner):
                 results += rounds.prune([job("union", union, seeds[-1])])
         finished.clear()
         return self._take_best(groups, results, np.array([compete(result) for result in results]))
+
+    def _advice(self, votes: Any, members: Indices) -> Iterator[str]:
+        return self.inner._advice(votes, members)
 
     def _take_best(
         self, groups: list[Indices], results: list[Result], scores: NDArray[np.float64]

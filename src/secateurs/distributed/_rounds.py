@@ -165,6 +165,7 @@ def _prune(votes: Any, job: Job) -> Result:
     pruner = job.pruner.with_keep(None if job.n_keep is None else min(job.n_keep, votes.n_members))
     if job.seed is not None:
         pruner.seed(job.seed)
+    pruner._is_silent = True
     pruner.fit(votes)
     chosen, weights = pruner.member_indices_, getattr(pruner, "weights_", None)
     accuracy = _accuracy(votes, chosen, weights) if job.asks_accuracy else None

@@ -26,7 +26,7 @@ from secateurs.objectives import TDAS
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import COMEP, BasePruner, make_pruner
-from secateurs.pruners._base import label_of
+from secateurs.pruners._label import label_of
 from secateurs.pruners._parameters import check_option, is_number
 from secateurs.pruners._random_search import resolve_iterations
 from secateurs.pruners._selector import SelectorPruner, as_method

@@ -23,7 +23,8 @@ from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.outputs._votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
-from secateurs.pruners._base import SpreadPruner, label_of
+from secateurs.pruners._base import SpreadPruner
+from secateurs.pruners._label import label_of
 from secateurs.pruners._parameters import resolve_keep
 from secateurs.pruners._selector import as_pruner
 

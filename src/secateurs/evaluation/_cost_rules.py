@@ -15,7 +15,7 @@ from secateurs.objectives import JointError
 from secateurs.outputs._scores import Scores
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.pruners._base import label_of
+from secateurs.pruners._label import label_of
 from secateurs.pruners._selector import fit_pruner
 from secateurs.search import TIE, best_member, levels
 

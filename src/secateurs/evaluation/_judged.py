@@ -9,7 +9,7 @@ from secateurs.evaluation._curves import on_weights, whole_vote
 from secateurs.evaluation._value_per_cost import CostChoice
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.pruners._base import label_of
+from secateurs.pruners._label import label_of
 
 _TURNS = "chosen on four fifths, judged on the fifth, in turn"
 

@@ -1,10 +1,10 @@
-"""Base classes of pruners, and checks of their parameters."""
+"""Base classes of pruners."""
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from secateurs._labels import Array
 from secateurs._methods import method_of, methods_for_numbers, short_name
 from secateurs._progress import Callback, stage, watched
-from secateurs._text import listed, one_line
+from secateurs._text import listed
 from secateurs.ensembles import CORRECTS
 from secateurs.exceptions import InputError
 from secateurs.outputs._checks import has_fractions
@@ -28,10 +28,9 @@ from secateurs.outputs._score_store import ScoreStore
 from secateurs.outputs._scores import Scores
 from secateurs.outputs._store_base import Store, in_memory
 from secateurs.outputs._votes import Votes
-from secateurs.pruners._parameters import is_number, is_whole, resolve_keep
+from secateurs.pruners._parameters import is_whole, resolve_keep
 from secateurs.search import Choice
 
-_UNLABELLED = ("keep", "random_state", "n_jobs")  # parameters that labels leave out
 DOC_PAGE = "https://secateurs.github.io/secateurs/api/secateurs.{estimator_name}.html"
 
 
@@ -94,6 +93,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
     _keeps_first = False  # so that rounds of boosting, each made for those before, can be kept
     _takes_store = False  # _select gets the store itself, not its votes in memory
     _seconds = 0.0  # that the last fit took to choose, without compiling
+    _is_silent = False  # for a group of members, which are numbered otherwise than the user's
     _seed: int | None = None  # for fits to repeat where no random state is given; no parameter
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -147,6 +147,11 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
     def _check_parameters(self, votes: Any) -> None:
         """Check the method's own parameters before any work."""
+
+    def _advice(self, votes: Any, members: NDArray[np.intp]) -> Iterator[str]:
+        """Yield what to warn of in a choice of members."""
+        if votes.n_members == 1:
+            yield "The ensemble has 1 member: there is nothing to prune."
 
     def fit(
         self, votes: Any, y: ArrayLike | None = None, *, callback: Callback | None = None
@@ -256,8 +261,6 @@ class BasePruner(SelectorMixin, BaseEstimator):
                 f"Member {int(np.argmin(votes.n_voted))} has no vote at all: every one is masked. "
                 "Leave that member out."
             )
-        if votes.n_members == 1:
-            warnings.warn("The ensemble has 1 member: there is nothing to prune.", stacklevel=3)
         with stage(f"choosing by {short_name(self) or type(self).__name__}") as steps:
             elapsed = stopwatch()
             choice = self._select(votes, n_keep, rng, *options)
@@ -270,6 +273,8 @@ class BasePruner(SelectorMixin, BaseEstimator):
         self.scores_ = np.asarray(choice.scores, dtype=float)
         self.support_ = np.zeros(votes.n_members, dtype=bool)
         self.support_[self.member_indices_] = True
+        for text in () if self._is_silent else self._advice(votes, self.member_indices_):
+            warnings.warn(text, stacklevel=3)
         return self
 
     def _encode(self, votes: Any, y: ArrayLike | None, reset: bool) -> Any:
@@ -364,31 +369,6 @@ class SpreadPruner(BasePruner):
         """
         with watched(callback):
             return self._choose(self._encode(votes, y, reset=True), executor)
-
-
-def label_of(pruner: BasePruner) -> str:
-    """Return a short label: name, λ and non-default parameters.
-
-    Examples
-    --------
-    >>> from secateurs import COMEP, EPFD, ReducedErrorPruner
-    >>> from secateurs.pruners._base import label_of
-    >>> label_of(COMEP(keep=3)), label_of(EPFD(ReducedErrorPruner(backfit=True), n_groups=2))
-    ('comep λ=0.5', 'EPFD n_groups=2 pruner=re backfit=True')
-    """
-    if hasattr(pruner, "selector"):  # what it wraps says more
-        shown: Any = type(pruner.selector).__repr__
-        unnamed = shown is object.__repr__
-        return type(pruner.selector).__name__ if unnamed else one_line(repr(pruner.selector))
-    parameters = inspect.signature(type(pruner)).parameters
-    words = [short_name(pruner) or type(pruner).__name__]
-    for name, value in pruner.get_params(deep=False).items():
-        if name == "diversity_weight":
-            words.append(f"λ={value:g}" if is_number(value) else f"λ={value}")
-        elif name not in _UNLABELLED and repr(value) != repr(parameters[name].default):
-            text = label_of(value) if isinstance(value, BasePruner) else value
-            words += f"{name}={text}".split()
-    return " ".join(words)
 
 
 def _frame(votes: Any) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -175,8 +174,6 @@ class COMEP(SpreadPruner):
         if weight == "auto":
             with stage("choosing the weight of diversity"):
                 weight = self._best_weight(in_memory(votes), n_keep, rng)
-        if weight < 1:
-            warn_of_one_class(votes)
         with objective_for(ShardedTDAS, votes, weight, executor, self.shard) as objective:
             members, scores = self.grow(objective, n_keep, rng)
             if self.refine:
@@ -188,8 +185,13 @@ class COMEP(SpreadPruner):
         self.__dict__.pop("_upper_bound", None)
         self.relevance_ = objective.relevance
         self.objective_ = float(scores[-1])
-        warn_of_poor_members(objective.truth_counts, members)
         return Choice(members, scores)
+
+    def _advice(self, votes: Votes | VoteStore, members: NDArray[np.intp]) -> Iterator[str]:
+        yield from super()._advice(votes, members)
+        if self.diversity_weight != 1:
+            yield from one_class_advice(votes)
+        yield from poor_member_advice(votes, members)
 
     def _best_weight(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> float:
         """Return the weight whose choice votes best on rows held out."""
@@ -255,27 +257,24 @@ def _from_every_start(objective: TDAS, n_keep: int) -> Choice:
     return Choice(members[:, best].tolist(), scores[:, best])
 
 
-def warn_of_one_class(votes: Votes | VoteStore) -> None:
-    """Warn, at the caller of ``fit``, if the true labels say nothing about members."""
+def one_class_advice(votes: Votes | VoteStore) -> Iterator[str]:
+    """Yield a warning if the true labels say nothing about members."""
     if np.count_nonzero(np.bincount(votes.truth)) == 1:
-        warnings.warn(
+        yield (
             f"y has one class only ({votes.classes[votes.truth[0]]}), so that no member is "
-            "relevant: diversity alone decides. Give rows of all classes.",
-            stacklevel=5,
+            "relevant: diversity alone decides. Give rows of all classes."
         )
 
 
-def warn_of_poor_members(truth_counts: NDArray[np.int64], members: Any) -> None:
-    """Warn, at the caller of ``fit``, of members that agree with y less than chance would."""
-    tables = truth_counts[np.sort(members)]
-    poor = np.sort(members)[kappa.of_counts(labels=tables) < 0]
+def poor_member_advice(votes: Votes | VoteStore, members: NDArray[np.intp]) -> Iterator[str]:
+    """Yield a warning if chosen members agree with y less than chance would."""
+    chosen = np.sort(members)
+    poor = chosen[kappa.of_counts(labels=votes.take(chosen).truth_counts) < 0]
     if len(poor):
         named = ", ".join(map(str, poor[:5])) + (", …" if len(poor) > 5 else "")
         verb, noun = ("agrees", "member") if len(poor) == 1 else ("agree", "members")
-        warnings.warn(
+        yield (
             f"{len(poor)} of the {len(members)} chosen members {verb} with y less than chance "
-            "would "
-            f"({noun} {named}): mutual information rewards a member that is reliably wrong. "
-            f"Look at {'it, or leave it' if len(poor) == 1 else 'them, or leave them'} out.",
-            stacklevel=5,
+            f"would ({noun} {named}): mutual information rewards a member that is reliably wrong. "
+            f"Look at {'it, or leave it' if len(poor) == 1 else 'them, or leave them'} out."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -97,18 +97,20 @@ class KLDivergencePruner(BasePruner):
             )
 
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
-        if self.distributions is None:
-            warnings.warn(
-                "KLDivergencePruner got no distributions and compares how often members give each "
-                "label, which says little. Give distributions, such as boosting weights, if there "
-                "are any.",
-                stacklevel=4,
-            )
         weights = votes.sizes if self.distributions is None else self.distributions
         objective = _Divergence(weights, self.symmetric)
         choice = greedy_forward(objective, n_keep, [0])
         self.objective_ = float(choice.scores[-1])
         return choice
+
+    def _advice(self, votes: Votes, members: NDArray[np.intp]) -> Iterator[str]:
+        yield from super()._advice(votes, members)
+        if self.distributions is None:
+            yield (
+                "KLDivergencePruner got no distributions and compares how often members give each "
+                "label, which says little. Give distributions, such as boosting weights, if there "
+                "are any."
+            )
 
 
 class _Divergence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -16,7 +17,7 @@ from secateurs.objectives import TDAS
 from secateurs.outputs._folds import held_out_accuracy, split_votes
 from secateurs.outputs._votes import Votes
 from secateurs.pruners._base import BasePruner
-from secateurs.pruners._comep import COMEP, warn_of_one_class, warn_of_poor_members
+from secateurs.pruners._comep import COMEP, one_class_advice, poor_member_advice
 from secateurs.search import TIE, Choice, best_member, check, levels, swap_search
 
 Sets = NDArray[np.intp]  # sets of members, one a row, each sorted
@@ -99,14 +100,17 @@ class ParetoCOMEP(BasePruner):
         self.random_state = random_state
 
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
-        warn_of_one_class(votes)
         front = _front(votes, n_keep)
         self.trade_off_ = _best_trade_off(votes, n_keep, rng) if len(front) > 1 else 0.0
         self.pareto_front_ = front
         self.front_index_ = _place(front, self.trade_off_)
         members = front["members"][self.front_index_]
-        warn_of_poor_members(votes.truth_counts, members)
         return Choice(members, nmi.of_counts(labels=votes.truth_counts[members]))
+
+    def _advice(self, votes: Votes, members: NDArray[np.intp]) -> Iterator[str]:
+        yield from super()._advice(votes, members)
+        yield from one_class_advice(votes)
+        yield from poor_member_advice(votes, members)
 
 
 def _best_trade_off(votes: Votes, n_keep: int, rng: np.random.RandomState) -> float:
