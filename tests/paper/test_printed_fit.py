@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from made_up_results import PRINTED_RANKS, as_printed, frame_of, plan_of, row_of
 
-from secateurs.paper._accuracy_tables import make_table
+from secateurs.paper._accuracy_tables import make_table, make_tables
 from secateurs.paper._fit_ranks import fit_ranks_sheet
 from secateurs.paper._printed import PAPER_METHODS, TABLE_OF_LEARNER, printed
 from secateurs.paper._printed_fit import distance_sheet, distances, fit_sheet, setting_fits
@@ -38,12 +38,12 @@ def test_the_setting_nearest_to_the_printed_figures_comes_first():
     plan = plan_of("settings", ROWS, n_members=(17, 31), keep=(5, 7))
     frame = frame_of(plan, lifted({5: 0.5, 7: -2.0}))
     part = frame[~((frame["n_members"] == 31) & (frame["keep"] == 5))]
-    fits = setting_fits(plan, part)
+    fits = setting_fits(make_tables(plan, part))
     assert [fit.name for fit in fits] == ["17/5", "17/7", "31/7"]
     for fit, expected in zip(fits, (0.5, 2.0, 2.0), strict=True):
         assert set(fit.by_row) == {"Iono (DT)", "Ecoli (DT)", "Sonar (KNN)"}
         assert list(fit.by_row.values()) == pytest.approx([expected] * 3)
-    sheet = fit_sheet(plan, part)
+    sheet = fit_sheet(make_tables(plan, part))
     lines = list(csv.DictReader(io.StringIO(sheet.csv)))
     assert [float(lines[-1][fit.name]) for fit in fits] == pytest.approx([0.5, 2.0, 2.0])
     assert "17/5 fits best" in sheet.caption
@@ -56,15 +56,15 @@ def test_bags_drawn_class_by_class_are_a_setting_of_their_own():
     frame = pd.concat(
         [plain[plain["learner"] == "dt"], stratified[stratified["learner"] == "dt-stratified"]]
     )
-    fits = setting_fits(plan, frame)
+    fits = setting_fits(make_tables(plan, frame))
     assert [fit.name for fit in fits] == ["17/5, stratified", "17/5"]
     assert [fit.over(["Iono (DT)"]) for fit in fits] == pytest.approx([0.25, 1.0])
 
 
 def test_one_setting_is_not_compared():
     plan = plan_of("settings", ROWS, n_members=(17,), keep=(5,))
-    assert fit_sheet(plan, frame_of(plan, lifted({5: 1.0}))) is None
-    assert fit_sheet(plan, frame_of(plan, lambda _: None)) is None
+    assert fit_sheet(make_tables(plan, frame_of(plan, lifted({5: 1.0})))) is None
+    assert fit_sheet(make_tables(plan, frame_of(plan, lambda _: None))) is None
 
 
 def test_offsets_over_all_methods_are_named():
@@ -103,7 +103,7 @@ def test_ranks_under_the_best_setting_stand_beside_the_papers():
             return paper[cell.method].mean / 100
         return 0.5 + 0.01 * PAPER_METHODS.index(cell.method)  # the last is always first
 
-    sheet = fit_ranks_sheet(plan, frame_of(plan, measure))
+    sheet = fit_ranks_sheet(make_tables(plan, frame_of(plan, measure)))
     assert "17/5 fits the printed accuracies best" in sheet.caption
     lines = list(csv.DictReader(io.StringIO(sheet.csv)))
     sides = [line["side"] for line in lines]

@@ -1,6 +1,6 @@
 """Tables: test accuracy of the methods as in the paper, ours and theirs, with ranks and W/T/L."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import cast
@@ -27,7 +27,7 @@ from secateurs.paper._printed import (
     printed,
     reason_for,
 )
-from secateurs.paper._results import results_by_row, where
+from secateurs.paper._results import RowResults, results_by_row, where
 from secateurs.statistics import WinTieLoss
 
 _TOLERATED = 2.0  # of the paper's standard deviations
@@ -193,8 +193,8 @@ class AccuracyTable(ScoreTable):
         return [note for row in self.rows if (note := _missing(self, row))]
 
 
-def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) -> AccuracyTable:
-    """Return a table of the paper as measured.
+def make_table(plan: Plan, frame: pd.DataFrame) -> AccuracyTable:
+    """Return a table of the paper as measured, at the first setting of its plan.
 
     Parameters
     ----------
@@ -202,22 +202,28 @@ def make_table(plan: Plan, frame: pd.DataFrame, setting: Setting | None = None) 
         Which rows, methods and folds the table has.
     frame : DataFrame
         Results, one row per cell, in any order; what the plan does not ask for is ignored.
-    setting : Setting, optional
-        Which setting of the plan; by default the first.
 
     Returns
     -------
     AccuracyTable
         Missing cells leave their entries empty or with fewer folds.
     """
-    chosen = setting or plan.settings[0]
+    return _table(plan, plan.settings[0], results_by_row(plan, frame))
+
+
+def make_tables(plan: Plan, frame: pd.DataFrame) -> dict[Setting, AccuracyTable]:
+    """Return a table for each setting of a plan, as `make_table` does for the first."""
+    results = list(results_by_row(plan, frame))
+    return {setting: _table(plan, setting, results) for setting in plan.settings}
+
+
+def _table(plan: Plan, setting: Setting, results: Iterable[RowResults]) -> AccuracyTable:
     rows = tuple(
-        _row(plan, name, source, where(mine, **asdict(chosen)))
-        for name, source, mine in results_by_row(plan, frame)
+        _row(plan, name, source, where(mine, **asdict(setting))) for name, source, mine in results
     )
     caption = (
         f"Test accuracy in per cent, mean ± standard deviation over {len(plan.folds)} folds; "
-        f"ensembles of {chosen}."
+        f"ensembles of {setting}."
     )
     columns = _columns(plan)
     labels = {column: label(column) for column in columns}

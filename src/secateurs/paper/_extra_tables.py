@@ -11,7 +11,7 @@ from secateurs.benchmarking._table_text import Grid, Sheet, csv_text, distance, 
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable, make_table
 from secateurs.paper._figure_ranks import judge_best_ranks, judge_not_worse
-from secateurs.paper._plan import Plan
+from secateurs.paper._plan import Plan, Setting
 from secateurs.paper._printed import (
     CONTROL,
     PAPER_METHODS,
@@ -25,22 +25,19 @@ _AUTHORS_HEADINGS = (
 )
 
 
-def settings_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+def settings_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     """Show how ranks and verdicts depend on the number of members and the rate.
 
     Parameters
     ----------
-    plan : Plan
-        One with several settings.
-    frame : DataFrame
-        Results, one row per cell.
+    tables : mapping of Setting to AccuracyTable
+        Those of a plan with several settings.
 
     Returns
     -------
     Sheet or None
         None where no data set has results of all ten methods at any setting.
     """
-    tables = {setting: make_table(plan, frame, setting) for setting in plan.settings}
     lines = [
         (setting.n_members, setting.keep, len(table.scores), *_summary(table))
         for setting, table in tables.items()
@@ -57,13 +54,15 @@ def settings_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
         "Average ranks of the ten methods, and DOMEP's wins, ties and losses against the nine "
         "others by t-test."
     )
-    if not plan.quick:
+    any_table = next(iter(tables.values()))
+    if not any_table.is_short:
         headings += ("Not worse", "Best ranks")
         caption += (
             " Beside them, whether two claims hold: DOMEP is not significantly worse than the "
             "others; COMEP and DOMEP have the best ranks."
         )
-    return Sheet(plan.name, plan.title, caption, Grid(headings, shown), csv_text(headings, lines))
+    names, grid = (any_table.name, any_table.title), Grid(headings, shown)
+    return Sheet(*names, caption, grid, csv_text(headings, lines))
 
 
 def _summary(table: AccuracyTable) -> tuple[Any, ...]:
@@ -75,22 +74,20 @@ def _summary(table: AccuracyTable) -> tuple[Any, ...]:
     return (*ranks, "/".join(map(str, totals)), *verdicts)
 
 
-def measured_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+def measured_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     """Show the accuracies of a plan that is not a table of the paper, at its first setting.
 
     Parameters
     ----------
-    plan : Plan
-        Such as one of learners that the paper names and prints nothing of.
-    frame : DataFrame
-        Results, one row per cell.
+    tables : mapping of Setting to AccuracyTable
+        Such as those of learners that the paper names and prints nothing of.
 
     Returns
     -------
     Sheet or None
         None where nothing was measured.
     """
-    table = make_table(plan, frame)
+    table = next(iter(tables.values()))
     is_measured = any(entry.folds for row in table.rows for entry in row.entries.values())
     return accuracy_sheet(table) if is_measured else None
 

@@ -1,52 +1,49 @@
 """Ranks of the paper's tables under the setting that fits its printed figures best."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
-
 from secateurs.benchmarking._table_text import Grid, Sheet, csv_text, number
-from secateurs.paper._accuracy_tables import AccuracyTable, all_scores, make_table
-from secateurs.paper._plan import Plan, Setting
+from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
+from secateurs.paper._plan import Setting
 from secateurs.paper._plan_files import load_plan
 from secateurs.paper._printed import PAPER_METHODS, TABLE_OF_LEARNER, TABLES, label
-from secateurs.paper._printed_fit import setting_fits
+from secateurs.paper._printed_fit import beside_paper, setting_fits
 
 _USUAL = "100/20"  # members and how many are kept, in our tables
 
 
-def fit_ranks_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+def fit_ranks_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     """Show the ranks of the paper's tables, the paper's and ours under the best-fitting setting.
 
     Parameters
     ----------
-    plan : Plan
-        One with several settings and the rows of the paper's tables.
-    frame : DataFrame
-        Results, one row per cell.
+    tables : mapping of Setting to AccuracyTable
+        Those of a plan with several settings and the rows of the paper's tables.
 
     Returns
     -------
     Sheet or None
         None where fewer than two settings have a printed row in common.
     """
-    fits = setting_fits(plan, frame)
+    fits = setting_fits(tables)
     if not fits:
         return None
     best = fits[0].name
     sides = {
-        f"ours, {fit.name}": _paper_tables(plan, frame, fit.setting)
+        f"ours, {fit.name}": _paper_tables(tables[fit.setting])
         for fit in fits
         if fit.name in (best, _USUAL)
     }
     ours = sides[f"ours, {best}"]
     blocks = {
         table.title: {"paper": table.paper_scores}
-        | {side: tables[place].scores for side, tables in sides.items()}
+        | {side: split[place].scores for side, split in sides.items()}
         for place, table in enumerate(ours)
     }
     blocks["All tables"] = {"paper": all_scores(ours, paper=True)} | {
-        side: all_scores(tables) for side, tables in sides.items()
+        side: all_scores(split) for side, split in sides.items()
     }
     lines: list[list[tuple[Any, ...]]] = [
         [
@@ -66,18 +63,19 @@ def fit_ranks_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
     text = csv_text(
         ("table", "side", "data_sets", *PAPER_METHODS), [line for block in lines for line in block]
     )
-    return Sheet(f"{plan.name}-ranks", title, caption, Grid.of_blocks(headings, shown), text)
+    name = tables[fits[0].setting].name
+    return Sheet(f"{name}-ranks", title, caption, Grid.of_blocks(headings, shown), text)
 
 
 def _shown(first: bool, title: str, side: str, count: int, *ranks: float) -> tuple[str, ...]:
     return (title if first else "", side, str(count), *map(number, ranks))
 
 
-def _paper_tables(plan: Plan, frame: pd.DataFrame, setting: Setting) -> list[AccuracyTable]:
-    """Return the paper's tables as measured at a setting."""
-    tables = []
+def _paper_tables(table: AccuracyTable) -> list[AccuracyTable]:
+    """Return the paper's tables out of one that has the rows of all."""
+    found = []
     for name in TABLES:
-        rows = tuple(row for row in plan.rows if TABLE_OF_LEARNER.get(row.learner) == name)
-        part = replace(plan, name=name, title=load_plan(name).title, rows=rows)
-        tables.append(make_table(part, frame, setting))
-    return tables
+        rows = (row for row in table.rows if TABLE_OF_LEARNER.get(row.source.learner) == name)
+        beside = tuple(map(beside_paper, rows))
+        found.append(replace(table, name=name, title=load_plan(name).title, rows=beside))
+    return found

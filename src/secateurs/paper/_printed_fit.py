@@ -5,16 +5,15 @@ are 4.5 errors. Where our runs and the paper's are draws of the same, with like 
 has a root mean square of √2 = 1.41.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from secateurs.benchmarking._table_text import BOLD, PLAIN, Grid, Sheet, csv_text, number
-from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable, make_table
-from secateurs.paper._plan import Plan, Setting
+from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable
+from secateurs.paper._plan import Setting
 from secateurs.paper._printed import (
     N_PRINTED_FOLDS,
     PAPER_METHODS,
@@ -91,7 +90,7 @@ class Fit:
         return root_mean_square(self.by_row[row] for row in rows)
 
 
-def setting_fits(plan: Plan, frame: pd.DataFrame) -> list[Fit]:
+def setting_fits(tables: Mapping[Setting, AccuracyTable]) -> list[Fit]:
     """Return how well each setting of a plan fits the printed figures, the best first.
 
     Settings are compared on the rows that all of them have and that can tell; one without any is
@@ -99,18 +98,15 @@ def setting_fits(plan: Plan, frame: pd.DataFrame) -> list[Fit]:
 
     Parameters
     ----------
-    plan : Plan
-        One with several settings, or several ways to bag.
-    frame : DataFrame
-        Results, one row per cell.
+    tables : mapping of Setting to AccuracyTable
+        Those of a plan with several settings, or several ways to bag.
 
     Returns
     -------
     list of Fit
     """
     fits = []
-    for setting in plan.settings:
-        table = make_table(plan, frame, setting)
+    for setting, table in tables.items():
         groups: dict[str, dict[str, float]] = {}
         for row in map(beside_paper, table.rows):
             found = errors_of(row)
@@ -131,22 +127,20 @@ def common_rows(fits: Sequence[Fit]) -> list[str]:
     return [row for row in (fits[0].by_row if fits else ()) if all(row in f.by_row for f in fits)]
 
 
-def fit_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+def fit_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     """Show which setting fits the printed figures best, row by row.
 
     Parameters
     ----------
-    plan : Plan
-        One with several settings, or several ways to bag.
-    frame : DataFrame
-        Results, one row per cell.
+    tables : mapping of Setting to AccuracyTable
+        Those of a plan with several settings, or several ways to bag.
 
     Returns
     -------
     Sheet or None
         None where fewer than two settings have a printed row in common.
     """
-    fits = setting_fits(plan, frame)
+    fits = setting_fits(tables)
     if not fits:
         return None
     rows = common_rows(fits)
@@ -160,9 +154,10 @@ def fit_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
         f"all {len(rows)} rows. Two runs that differ by chance alone would come to about 1.41. "
         "Rows whose reading is not established, or printed with a deviation of 0.00, are left out."
     )
-    title = f"{plan.title}: which fits the printed figures"
+    any_table = tables[fits[0].setting]
+    title = f"{any_table.title}: which fits the printed figures"
     text = csv_text(headings, [*lines, total])
-    return Sheet(f"{plan.name}-fit", title, caption, Grid.of_blocks(headings, shown), text)
+    return Sheet(f"{any_table.name}-fit", title, caption, Grid.of_blocks(headings, shown), text)
 
 
 def _best_marked(line: Sequence[Any]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from secateurs.paper import (
     datasets,
 )
 from secateurs.paper._accuracy_sheets import accuracy_sheet
-from secateurs.paper._accuracy_tables import make_table
+from secateurs.paper._accuracy_tables import make_table, make_tables
 from secateurs.paper._claims import NOT_MEASURED, Claim, Judge
 from secateurs.paper._earlier import all_missing, record_plans, with_earlier
 from secateurs.paper._extra_tables import authors_sheet, measured_sheet, settings_sheet
@@ -56,7 +56,6 @@ _EXTRA_TABLES = {
     "settings": (fit_ranks_sheet, fit_sheet, settings_sheet),
     "bootstrap": (measured_sheet, fit_sheet),
     "learners": (measured_sheet,),
-    "authors": (authors_sheet,),
 }
 
 
@@ -129,12 +128,7 @@ def make_contents(
     """
     known = {plan.name: plan for plan in plans}
     tables = [make_table(plan, frame) for plan in plans if plan.name in TABLES]
-    extra = [
-        make(plan, frame)
-        for plan in plans
-        for make in _EXTRA_TABLES.get(plan.name, ())
-        if not (plan.quick and make in _FITS)
-    ]
+    extra = [sheet for plan in plans for sheet in _extra_sheets(plan, frame)]
     sizes = kept_sizes(plans, frame)
     series = {
         name: figure.series(known[name], frame) if name in known else []
@@ -155,6 +149,15 @@ def make_contents(
     more = (distance_sheet(whole), kept_sheet(sizes), *extra)
     sheets = [_numbered(s, known) for s in (*map(accuracy_sheet, tables), *more) if s]
     return Contents(plans, claims, tables, sheets, pictures, list(missing), _sources(plans, frame))
+
+
+def _extra_sheets(plan: Plan, frame: pd.DataFrame) -> list[Sheet | None]:
+    """Return the tables of a plan that the paper lacks."""
+    if plan.name == "authors":
+        return [authors_sheet(plan, frame)]
+    makers = [m for m in _EXTRA_TABLES.get(plan.name, ()) if not (plan.quick and m in _FITS)]
+    tables = make_tables(plan, frame) if makers else {}
+    return [make(tables) for make in makers]
 
 
 def _numbered(sheet: Sheet, plans: Mapping[str, Plan]) -> Sheet:

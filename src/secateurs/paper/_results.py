@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pandas as pd
 from secateurs.benchmarking._results import RESULTS, Result, Schema, framed, stored_results
 from secateurs.paper._plan import CELL_FIELDS, Cell, PaperRow, Plan
 
+RowResults = tuple[str, PaperRow, pd.DataFrame]  # name, source and results of a row
 _COLUMNS = (
     *(*CELL_FIELDS, "accuracy", "validation_accuracy", "n_kept", "members", "objective"),
     *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
@@ -79,13 +81,12 @@ def as_frame(results: Iterable[Result]) -> pd.DataFrame:
 def results_of(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the results that a plan asks for, of any seed, in a fixed order."""
     names = [name for name in CELL_FIELDS if name != "seed"]
-    wanted = {tuple(getattr(cell, name) for name in names) for cell in plan.cells()}
-    keys = frame[names].itertuples(index=False, name=None)
-    chosen = frame[np.array([key in wanted for key in keys], dtype=bool)]
+    wanted = pd.DataFrame(set(map(attrgetter(*names), plan.cells())), columns=names)
+    chosen = frame.merge(wanted, on=names)
     return chosen.sort_values(list(CELL_FIELDS), kind="stable", ignore_index=True)
 
 
-def results_by_row(plan: Plan, frame: pd.DataFrame) -> Iterator[tuple[str, PaperRow, pd.DataFrame]]:
+def results_by_row(plan: Plan, frame: pd.DataFrame) -> Iterator[RowResults]:
     """Yield the name, the source and the results of each row of a plan, also where none exist."""
     wanted = results_of(plan, frame)
     for name, row in zip(plan.row_names, plan.rows, strict=True):
