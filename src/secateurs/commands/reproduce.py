@@ -1,5 +1,6 @@
 """``secateurs reproduce``: the experiments of the paper."""
 
+from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -114,11 +115,9 @@ def _text(facts: dict[str, Any], claims: Sequence[Any]) -> str:
     others = (UNKNOWN, NOT_JUDGED, NOT_MEASURED)
     verdicts = [(claim.verdict, claim.claim) for claim in claims if claim.verdict not in others]
     for verdict in others:
-        mine = [claim for claim in claims if claim.verdict == verdict]
-        if mine:
-            why = dict.fromkeys(claim.weighed for claim in mine if verdict == NOT_JUDGED)
-            told = " ".join((f"{counted(len(mine), 'claim')} of the paper.", *why))
-            verdicts.append((verdict, told))
+        mine = [c.weighed if verdict == NOT_JUDGED else "" for c in claims if c.verdict == verdict]
+        for why, count in Counter(mine).items():
+            verdicts.append((verdict, f"{counted(count, 'claim')} of the paper. {why}".rstrip()))
     lines = [("measurements", f"{facts['cells']:,}, {facts['measured_now']:,} of them new")]
     for kind in ("tables", "figures"):
         count = len({Path(name).stem for name in facts[kind]})

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from secateurs import __version__
+from secateurs._progress import stage
 from secateurs.benchmarking._page import picture_files, sheet_files, write_all
 from secateurs.benchmarking._results import write_json
 from secateurs.benchmarking._runner import Callback
@@ -49,8 +50,12 @@ FIGURES = {
         *(_figure_lambda, _figure_size, _figure_scale),
     )
 }
-_STAND_INS = "Stand-in data."
-_SHORT = "The paper's data, but fewer members and folds than a verdict needs."
+# Why a short form judges nothing, by whether rows are the paper's: all of them, none, or some.
+_SHORT = {
+    (True,): "The paper's data, but fewer members and folds than a verdict needs.",
+    (False,): "Stand-in data.",
+    (False, True): "Stand-in data in part, and fewer members and folds than a verdict needs.",
+}
 _FITS = (fit_ranks_sheet, fit_sheet)  # nothing for a short form
 _EXTRA_TABLES = {
     "settings": (fit_ranks_sheet, fit_sheet, settings_sheet),
@@ -97,11 +102,12 @@ def reproduce(
     earlier = record_plans(out_dir, asked)
     workers = {"n_jobs": n_jobs, "executor": executor}
     outcome = run(asked, out_dir, data_dir=data_dir, callback=callback, seed=seed, **workers)
-    frame = load_results(out_dir)
-    plans = with_earlier(asked, earlier, frame)
-    missing = all_missing(plans, frame, datasets.data_folder(data_dir), outcome.missing)
-    contents = make_contents(plans, frame, missing)
-    write_outputs(out_dir, contents)
+    with stage("making tables and figures"):
+        frame = load_results(out_dir)
+        plans = with_earlier(asked, earlier, frame)
+        missing = all_missing(plans, frame, datasets.data_folder(data_dir), outcome.missing)
+        contents = make_contents(plans, frame, missing)
+        write_outputs(out_dir, contents)
     return replace(outcome, claims=tuple(contents.claims))
 
 
@@ -171,8 +177,8 @@ def _judged(judge: Judge, evidence: Sequence[Any], plans: Sequence[Plan]) -> Cla
     if not plans:
         return replace(judge([]), verdict=NOT_MEASURED)
     if any(plan.quick for plan in plans):
-        is_paper = all(row.role == "paper" for plan in plans for row in plan.rows)
-        return judge(evidence).unjudged(_SHORT if is_paper else _STAND_INS)
+        roles = {row.role == "paper" for plan in plans for row in plan.rows}
+        return judge(evidence).unjudged(_SHORT[tuple(sorted(roles))])
     return judge(evidence)
 
 
