@@ -182,9 +182,9 @@ class Distance:
     difference : float
         Our mean less the printed one, mean over ten methods, in points.
     offset : float
-        The same in standard errors: those of the mean printed deviation.
+        The same in standard errors: those of the mean printed deviation. NaN if that is 0.00.
     spread : float
-        Root mean square distance of the ten methods.
+        Root mean square distance of the ten methods; NaN likewise.
     far : tuple of str
         Methods that lie more than two standard errors away.
     is_offset : bool
@@ -216,8 +216,8 @@ def distances(table: AccuracyTable) -> list[Distance]:
         entries = [row.entries[method] for method in PAPER_METHODS]
         difference = float(np.mean([entry.difference for entry in entries]))
         deviation = float(np.mean([entry.paper.std for entry in entries if entry.paper]))
-        deviation = deviation or 100 / (N_PRINTED_FOLDS * row.n_test)
-        offset = difference / deviation * float(np.sqrt(N_PRINTED_FOLDS))
+        smallest = 100 / (N_PRINTED_FOLDS * row.n_test)
+        offset = difference / (deviation or smallest) * float(np.sqrt(N_PRINTED_FOLDS))
         one_sided = len({np.sign(round(value, 9)) for value in errors.values()}) == 1
         is_offset = one_sided and abs(offset) >= OFFSET
         far = [method for method, value in errors.items() if abs(value) > FAR]
@@ -225,9 +225,11 @@ def distances(table: AccuracyTable) -> list[Distance]:
         names, spread = tuple(map(label, far)), root_mean_square(errors.values())
         unknown = NOT_FOUND if is_offset or spread > CHANCE else BY_CHANCE
         reason = (known or unknown) if is_offset or far else ""
-        place, numbers = (table.name, row.source.paper_name), (difference, offset, spread)
-        found.append(Distance(*place, *numbers, names, is_offset, can_tell(row), reason))
-    return sorted(found, key=lambda item: -abs(item.offset))
+        in_errors = (offset, spread) if deviation else (np.nan, np.nan)
+        place = (table.name, row.source.paper_name, difference)
+        item = Distance(*place, *in_errors, names, is_offset, can_tell(row), reason)
+        found.append((abs(offset), item))
+    return [item for _, item in sorted(found, key=lambda pair: -pair[0])]
 
 
 def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
@@ -264,11 +266,11 @@ def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
     offsets = sum(item.is_offset for item in found)
     caption = (
         "Our means less the printed ones, in the paper's standard errors (a printed deviation "
-        f"divided by √5), the furthest first in each table. Over the {len(spreads)} rows that are "
-        "read as in the paper and printed with deviations above 0.00, the root mean square is "
-        f"{over_all}; chance alone would give about 1.41. {offsets} rows are off with all ten "
-        "methods at once, by 1.5 errors or more on average: no matter of methods, but of data, "
-        "members or folds."
+        "divided by √5; – where all are 0.00), the furthest first in each table. Over the "
+        f"{len(spreads)} rows that are read as in the paper and printed with deviations above "
+        f"0.00, the root mean square is {over_all}; chance alone would give about 1.41. {offsets} "
+        "rows are off with all ten methods at once, by 1.5 errors or more on average: no matter "
+        "of methods, but of data, members or folds."
     )
     numbers = (
         (i.table, i.row, i.difference, i.offset, i.spread, i.is_offset, " ".join(i.far), i.reason)
