@@ -76,6 +76,16 @@ def test_methods_choose_as_they_do_by_themselves(tested, forest):
     assert comep.objective_ <= comep.upper_bound_ + 1e-12
 
 
+def test_the_first_word_names_a_line_unless_two_have_it(forest):
+    methods = [COMEP(diversity_weight=0.2), COMEP(diversity_weight=0.8), DREP(rho=0.2)]
+    found = compare(forest, X[CHOOSE], Y[CHOOSE], methods, keep=3, random_state=0)
+    in_full = found.members("drep rho=0.2", 3)
+    assert found.members("drep", 3) == in_full
+    assert found.pruning("drep", 3).member_indices.tolist() == in_full
+    with pytest.raises(InputError, match=r"method='comep'.*comep λ=0\.2.*comep λ=0\.8"):
+        found.pruning("comep", 3)
+
+
 def test_change_and_interval_are_of_paired_rows(tested, forest):
     board = tested.leaderboard()
     before = forest.predict(X[TEST]) == Y[TEST]

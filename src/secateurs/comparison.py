@@ -238,15 +238,14 @@ class Comparison(Evaluation):
         Parameters
         ----------
         method, keep : str and int, optional
-            A method and a size from the leaderboard; by default, those of `best`.
+            Method (or its first word, if only one has it) and size; by default, those of `best`.
 
         Returns
         -------
         Pruning
         """
         best = self.best if method is None or keep is None else ("", 0)
-        method, keep = method or best[0], keep or best[1]
-        check_option("method", method, self.curves)
+        method, keep = self._label(method or best[0]), keep or best[1]
         selection = self.curves[method].selection
         n_ordered = len(selection.order or ())
         if keep not in selection.sizes and not 0 < keep <= n_ordered:
@@ -254,14 +253,20 @@ class Comparison(Evaluation):
             raise InputError(
                 f"{{keep}} was not compared for {method}. Give one of: {known}.", keep=keep
             )
-        pruner = _cut(selection, keep)
-        return Pruning.of(self.problem, pruner)
+        return Pruning.of(self.problem, _cut(selection, keep))
 
     def members(self, method: str, keep: int) -> list[int]:
         """Return the members of a line of the leaderboard, in the order of choice."""
         if method == WHOLE:
             return list(range(self.problem.n_members))
-        return list(self.curves[method].selection.members(keep))
+        return list(self.curves[self._label(method)].selection.members(keep))
+
+    def _label(self, method: str) -> str:
+        """Return the label of a method that may be given by its first word."""
+        alike = [label for label in self.curves if label.split()[0] == method]
+        if len(alike) != 1:
+            check_option("method", method, self.curves)
+        return method if method in self.curves else alike[0]
 
     def report(self, path: str | Path, *, force: bool = False) -> Path:
         """Write an HTML report of all lines, `best` in front: one file that needs nothing else.
