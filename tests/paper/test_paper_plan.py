@@ -202,6 +202,14 @@ def test_a_plan_may_have_the_rows_of_others(tmp_path):
     assert [r.paper_name for r in read_plan(tmp_path / "mine.toml", quick=True).rows] == ["Wine"]
 
 
+def test_a_plan_may_repeat_its_rows_with_stratified_bags():
+    plan = load_plan("bootstrap")
+    plain = [*load_plan("table-dt").rows, *load_plan("table-knn").rows]
+    assert list(plan.rows[: len(plain)]) == plain
+    repeated = [(row.dataset, row.reading, row.learner) for row in plan.rows[len(plain) :]]
+    assert repeated == [(r.dataset, r.reading, f"{r.learner}-stratified") for r in plain]
+
+
 def test_no_two_cells_of_all_plans_share_a_key():
     cells = {
         cell for name in PLANS for quick in (False, True) for cell in load_plan(name, quick).cells()

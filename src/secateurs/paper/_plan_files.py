@@ -19,7 +19,7 @@ from secateurs.exceptions import InputError, reading
 from secateurs.paper import datasets
 from secateurs.paper._plan import KINDS, PLANS, VARIANTS, WORKERS, PaperRow, Plan
 from secateurs.paper._printed import LEARNER_NAMES, READING_NAMES
-from secateurs.paper._protocol import SYNTHETIC
+from secateurs.paper._protocol import STRATIFIED, SYNTHETIC
 from secateurs.pruners import all_pruners
 
 
@@ -64,7 +64,7 @@ def read_plan(
     ----------
     path : Path
         The file; its name becomes that of the plan. Besides what a `Plan` has, ``rows_of`` names
-        plans whose rows it has too.
+        plans whose rows it has too, and ``stratified_too`` repeats all rows with stratified bags.
     quick : bool, default=False
         Let what stands under ``[quick]`` replace what stands above. There, ``datasets`` names those
         of the rows above to take if their data is at hand without a download; ``rows`` are added
@@ -101,11 +101,14 @@ def _read(path: Path | Traversable, quick: bool, find: Callable[[str], str | Non
         short = content.pop("quick", {})
         others = (load_plan(other).rows for other in content.pop("rows_of", ()))
         rows = (*itertools.chain.from_iterable(others), *_rows(content))
+        if content.pop("stratified_too", False):
+            rows += tuple(replace(row, learner=row.learner + STRATIFIED) for row in rows)
         content.setdefault("paper_item", _numbers([row.paper_item for row in rows]))
         if quick:
             rows = _short_rows(rows, short.pop("datasets", None), _rows(short), find)
             content |= short
-        known = {item.name for item in fields(Plan)} - {"name", "quick"} | {"rows_of"}
+        known = {item.name for item in fields(Plan)} - {"name", "quick"}
+        known |= {"rows_of", "stratified_too"}
         if unknown := set(content) - known:
             raise InputError(f"has unknown settings {_sorted(unknown)}. Known: {_sorted(known)}.")
         name = path.name.removesuffix(".toml")
