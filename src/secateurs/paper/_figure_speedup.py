@@ -245,6 +245,7 @@ def _draw(races: Sequence[SpeedUp], names: Sequence[str], figure: Any) -> None:
     for panel, name in zip(panels, ("speed-up", "efficiency"), strict=True):
         panel.axvline(1, color="black", linewidth=0.7)
         panel.set_xscale("log")
+        panel.margins(x=0.1)  # room for whole markers
         panel.set_xlabel(name)
         look.log_ticks(panel.xaxis)
     look.legend_below(figure, panels[0], 2)
