@@ -53,9 +53,9 @@ def judge_not_worse(tables: Sequence[AccuracyTable]) -> Finding:
         f"Of {lost.total} t-tests DOMEP wins {wins}, ties {ties} and loses {losses}: "
         f"{100 * lost.share:.1f} % ({100 * lost.low:.1f} to {100 * lost.high:.1f}), by chance 2.5 "
         f"({stats.format_p(lost.more)} of as many or more). "
-        f"Wilcoxon–Holm over {len(scores)} data sets: better than DOMEP {listed(better)}; worse "
-        f"{listed(worse)}. Mean accuracy of DOMEP less that of others: {signed(ahead[least], 2)} "
-        f"({least}) to {signed(ahead[most], 2)} points ({most})."
+        f"Wilcoxon–Holm over {len(scores)} data sets finds {listed(better)} better than DOMEP, "
+        f"and {listed(worse)} worse. Mean accuracy of DOMEP less that of others: "
+        f"{signed(ahead[least], 2)} ({least}) to {signed(ahead[most], 2)} points ({most})."
     )
     numbers = {
         "data_sets": len(scores),
