@@ -17,6 +17,7 @@ from secateurs.benchmarking._score_tables import (
     mean_folds,
 )
 from secateurs.benchmarking._table_text import distance, number
+from secateurs.paper._data_registry import DATASETS
 from secateurs.paper._plan import PaperRow, Plan, Setting
 from secateurs.paper._printed import (
     CONTROL,
@@ -190,7 +191,7 @@ class AccuracyTable(ScoreTable):
 
     def notes(self) -> list[str]:
         """Return what is missing, row by row."""
-        return [note for row in self.rows if (note := _missing(self, row))]
+        return [note for row in self.rows if (note := _missing(row))]
 
 
 def make_table(plan: Plan, frame: pd.DataFrame) -> AccuracyTable:
@@ -262,10 +263,11 @@ def _row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> Accura
     return cast(AccuracyRow, row.with_best())
 
 
-def _missing(table: AccuracyTable, row: AccuracyRow) -> str:
+def _missing(row: AccuracyRow) -> str:
     counts = {column: len(entry.folds) for column, entry in row.entries.items()}
     if not any(counts.values()):
-        reason = reason_for(table.name, row.source.paper_name, PAPER_METHODS)
+        known = DATASETS.get(row.source.dataset)
+        reason = known.note if known and known.n_rows is None else ""  # such data cannot be had
         return f"{row.name}: no results. {reason}".strip()
     gaps = [column for column, count in counts.items() if count < row.n_folds]
     if not gaps:
