@@ -263,7 +263,7 @@ class Comparison(Evaluation):
 
     def _label(self, method: str) -> str:
         """Return the label of a method that may be given by its first word."""
-        alike = [label for label in self.curves if label.split()[0] == method]
+        alike = [label for label in self.curves if label.partition(" ")[0] == method]
         if len(alike) != 1:
             check_option("method", method, self.curves)
         return method if method in self.curves else alike[0]

@@ -22,6 +22,7 @@ from secateurs.paper._plan import PaperRow, Plan, Setting
 from secateurs.paper._printed import (
     CONTROL,
     FLOORS,
+    N_PRINTED_FOLDS,
     PAPER_METHODS,
     Printed,
     label,
@@ -82,13 +83,17 @@ class AccuracyRow(TableRow[PaperEntry]):
     def deviations(self, method: str) -> float:
         """Return our mean minus the paper's, in the paper's standard deviations.
 
-        A deviation printed as 0.00 counts as the smallest step that a mean can make: one more right
-        answer in five test parts. NaN where there is nothing to compare.
+        A deviation printed as 0.00 counts as `smallest_step`. NaN where nothing can be compared.
         """
         entry = self.entries[method]
         if entry.paper is None or not self.n_test:
             return float("nan")
-        return (entry.mean - entry.paper.mean) / (entry.paper.std or 100 / (5 * self.n_test))
+        return (entry.mean - entry.paper.mean) / (entry.paper.std or self.smallest_step)
+
+    @property
+    def smallest_step(self) -> float:
+        """What one more right answer in all test parts adds to a printed mean."""
+        return 100 / (N_PRINTED_FOLDS * self.n_test)
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def setting_fits(tables: Mapping[Setting, AccuracyTable]) -> list[Fit]:
     """Return how well each setting of a plan fits the printed figures, the best first.
 
     Settings are compared on the rows that all of them have and that can tell; one without any is
-    left out. Empty where fewer than two settings have such a row in common.
+    left out. Empty where fewer than two settings have such a row in common, and for a short form.
 
     Parameters
     ----------
@@ -107,6 +107,8 @@ def setting_fits(tables: Mapping[Setting, AccuracyTable]) -> list[Fit]:
     """
     fits = []
     for setting, table in tables.items():
+        if table.is_short:
+            continue
         groups: dict[str, dict[str, float]] = {}
         for row in map(beside_paper, table.rows):
             found = errors_of(row)
@@ -216,8 +218,7 @@ def distances(table: AccuracyTable) -> list[Distance]:
         entries = [row.entries[method] for method in PAPER_METHODS]
         difference = float(np.mean([entry.difference for entry in entries]))
         deviation = float(np.mean([entry.paper.std for entry in entries if entry.paper]))
-        smallest = 100 / (N_PRINTED_FOLDS * row.n_test)
-        offset = difference / (deviation or smallest) * float(np.sqrt(N_PRINTED_FOLDS))
+        offset = difference / (deviation or row.smallest_step) * float(np.sqrt(N_PRINTED_FOLDS))
         one_sided = len({np.sign(round(value, 9)) for value in errors.values()}) == 1
         is_offset = one_sided and abs(offset) >= OFFSET
         far = [method for method, value in errors.items() if abs(value) > FAR]

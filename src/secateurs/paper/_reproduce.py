@@ -56,7 +56,6 @@ _SHORT = {
     (False,): "Stand-in data.",
     (False, True): "Stand-in data in part, and fewer members and folds than a verdict needs.",
 }
-_FITS = (fit_ranks_sheet, fit_sheet)  # nothing for a short form
 _EXTRA_TABLES = {
     "settings": (fit_ranks_sheet, fit_sheet, settings_sheet),
     "bootstrap": (measured_sheet, fit_sheet),
@@ -161,9 +160,10 @@ def _extra_sheets(plan: Plan, frame: pd.DataFrame) -> list[Sheet | None]:
     """Return the tables of a plan that the paper lacks."""
     if plan.name == "authors":
         return [authors_sheet(plan, frame)]
-    makers = [m for m in _EXTRA_TABLES.get(plan.name, ()) if not (plan.quick and m in _FITS)]
-    tables = make_tables(plan, frame) if makers else {}
-    return [make(tables) for make in makers]
+    if plan.name not in _EXTRA_TABLES:
+        return []
+    tables = make_tables(plan, frame)
+    return [make(tables) for make in _EXTRA_TABLES[plan.name]]
 
 
 def _numbered(sheet: Sheet, plans: Mapping[str, Plan]) -> Sheet:
