@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+import signal
 
 if os.name == "nt":  # these kill and fork processes, and fill up disks
     collect_ignore = ["engines/test_faults.py", "outputs/test_store_faults.py"]
@@ -14,6 +15,9 @@ from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 from boosted_models import LIBRARIES
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as under `nohup make test &`
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests interrupt processes
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(

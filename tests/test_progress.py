@@ -249,8 +249,9 @@ def test_a_notebook_has_a_bar_that_leaves_nothing(notebook, monkeypatch):
 # In terminals -------------------------------------------------------------------------
 
 _RUN = """
-import sys, time
+import logging, sys, time
 import numpy as np
+logging.getLogger("secateurs").setLevel("ERROR")  # no note on compiling, in a fresh clone
 from secateurs import SEP, _progress
 _progress.SHOWN_AFTER, _progress._EVERY = float(sys.argv[1]), 0.001
 rng = np.random.RandomState(0)

@@ -119,6 +119,16 @@ _watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
 _stage: ContextVar[Stage | None] = ContextVar("stage", default=None)
 
 
+def _forget_stages() -> None:
+    """Report nothing from a forked child: the parent's display and locks are not its own."""
+    _watch.set(None)
+    _stage.set(None)
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_forget_stages)
+
+
 @contextmanager
 def watched(
     callback: Callback | None = None, display: Display | None = None, label: str | None = None

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from cases import plain
 from processes import with_path
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner
 from secateurs.exceptions import InputError
-from secateurs.outputs._store_files import writing_tile
+from secateurs.outputs._store_files import checked_rows, forget_checks, writing_tile
 
 CASE = plain(11, 200, 3)
 LAST = 3  # number of the last tile, of two members; the others have three
@@ -478,3 +479,23 @@ try:
 except InputError as error:
     print(error)
 """
+
+
+def test_threads_may_check_and_forget_tiles_at_the_same_time(tmp_path):
+    files = [tmp_path / f"tile-{number}" for number in range(16)]
+    for file in files:
+        file.touch()
+
+    def work(thread):
+        for _ in range(300):
+            for file in (files[thread], files[thread - 1]):
+                assert checked_rows(file, 3).shape == (3,)
+                forget_checks(file)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            assert list(pool.map(work, range(16))) == [None] * 16
+    finally:
+        sys.setswitchinterval(before)

@@ -306,6 +306,17 @@ def _made(recipe: _Recipe) -> Any:
         return _held[key]
 
 
+def _forget_held_values() -> None:
+    """Start afresh in a forked child: another thread of the parent may have held the lock."""
+    global _held_lock  # noqa: PLW0603
+    _held_lock = threading.Lock()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_forget_held_values)
+
+
 class _Inline(Executor):
     """Run each task in the calling thread as it is submitted."""
 

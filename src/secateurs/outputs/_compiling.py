@@ -5,6 +5,7 @@ What a person should know of it is logged by the logger "secateurs", once in a p
 
 import logging
 import multiprocessing
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from numba import njit
 from numba.core import event
 from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 
 _LONG = 1.0  # seconds of compiling that are worth a line
 _TAKES_TIME = (
@@ -66,6 +68,15 @@ class _Listener(event.Listener):
 
 _LISTENER = _Listener()
 event.register("numba:compile", _LISTENER)
+
+# A child that is forked while another thread compiles would inherit numba's lock in the locked
+# state and wait for it forever at its first kernel. So a fork waits until the compilation is over.
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 class _Cache(FunctionCache):

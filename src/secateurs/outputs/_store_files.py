@@ -200,6 +200,7 @@ def writing(folder: Path, state: Callable[[], str] = lambda: "nothing is") -> It
 
 
 _checked: dict[tuple[Path, int, int], NDArray[np.bool_]] = {}
+_checked_lock = threading.Lock()
 
 
 def checked_rows(file: Path, n_rows: int) -> NDArray[np.bool_]:
@@ -209,12 +210,29 @@ def checked_rows(file: Path, n_rows: int) -> NDArray[np.bool_]:
     """
     state = file.stat()
     key = (file, state.st_mtime_ns, state.st_size)
-    if key not in _checked:
-        forget_checks(file)
-    return _checked.setdefault(key, np.zeros(n_rows, dtype=bool))
+    with _checked_lock:
+        if key not in _checked:
+            _forget(file)
+            _checked[key] = np.zeros(n_rows, dtype=bool)
+        return _checked[key]
 
 
 def forget_checks(file: Path) -> None:
     """Make sure that a tile is checked again when it is next read."""
+    with _checked_lock:
+        _forget(file)
+
+
+def _forget(file: Path) -> None:
     for key in [key for key in _checked if key[0] == file]:
         del _checked[key]
+
+
+def _renew_locks() -> None:
+    """Replace the locks in a forked child: another thread of the parent may have held them."""
+    global _thread_lock, _checked_lock
+    _thread_lock, _checked_lock = threading.Lock(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_renew_locks)
