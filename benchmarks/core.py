@@ -18,12 +18,12 @@ from secateurs import (
     OEP,
     PEP,
     EnsembleSelection,
+    Predictions,
     ReducedErrorPruner,
-    Scores,
     Votes,
     measures,
 )
-from secateurs.outputs import _packing
+from secateurs.outputs import vote_packing
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 import naive
@@ -99,15 +99,15 @@ def _one_row(n_classes, n_members, n_samples):
     table, _ = votes_of(n_members, n_samples, n_classes)
     votes = Votes.encode(table)
     codes = np.ascontiguousarray(table.T).astype(np.uint8)
-    bytewise = _packing.Codes(codes, n_classes)
-    planes = _packing.Planes(
-        _packing.bits_of(codes[:, None, :] == np.arange(n_classes - 1)[:, None]), n_samples
+    bytewise = vote_packing.CodeMatrix(codes, n_classes)
+    planes = vote_packing.BitPlanes(
+        vote_packing.pack_bits(codes[:, None, :] == np.arange(n_classes - 1)[:, None]), n_samples
     )
     first = [0]
     ways = {
         "ours": lambda: votes.joint_counts(first),
-        "planes": lambda: planes.take(slice(0, 1)).joint_counts(planes),
-        "bytes": lambda: bytewise.take(slice(0, 1)).joint_counts(bytewise),
+        "planes": lambda: planes.select_members(slice(0, 1)).joint_counts(planes),
+        "bytes": lambda: bytewise.select_members(slice(0, 1)).joint_counts(bytewise),
     }
     if n_classes <= 20:
         one_hot = (codes[:, None, :] == np.arange(n_classes)[:, None]).astype(np.float32)
@@ -220,7 +220,7 @@ def selection() -> Iterator[Row]:
         raised = rng.normal(size=(n_members, n_samples, n_classes))
         raised[:, rows, y] += rng.normal(1, 0.4, size=(n_members, n_samples))
         parts = np.exp(raised)
-        scores = Scores.encode((parts / parts.sum(axis=2, keepdims=True)).swapaxes(0, 1), y)
+        scores = Predictions.encode((parts / parts.sum(axis=2, keepdims=True)).swapaxes(0, 1), y)
         tables = [scores.values(member) for member in range(n_members)]  # in the same steps
         pruner = EnsembleSelection(scoring="neg_log_loss", max_models=n_steps)
         pruner.fit(scores)
@@ -279,7 +279,7 @@ for first in range(0, len(votes), 1000):
     block[:] = (rng.random(block.shape, dtype=np.float32) < 0.7) == y[first:first + 1000, None]
 before = peak()
 pruner = COMEP(keep=50).fit(votes, y)
-print(before, peak(), pruner._votes.nbytes)
+print(before, peak(), pruner._predictions.nbytes)
 """
 
 

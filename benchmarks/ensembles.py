@@ -14,7 +14,7 @@ from benchmarks.core import _python
 from benchmarks.report import Row, pretty, seconds, side_by_side
 from secateurs import COMEP, prune
 from secateurs.ensembles import as_ensemble
-from secateurs.outputs._collect import collect_codes, votes_of
+from secateurs.outputs.collect import collect_encoded_votes, collect_vote_codes
 
 
 def data(n_rows):
@@ -28,8 +28,8 @@ def collecting() -> Iterator[Row]:
     known, rows = as_ensemble(forest), X[10_000:]
     ways = {
         "one by one": lambda: np.stack([tree.predict(rows) for tree in forest.estimators_]),
-        "one thread": lambda: collect_codes(known, rows, 1),
-        "two threads": lambda: collect_codes(known, rows, 2),
+        "one thread": lambda: collect_vote_codes(known, rows, 1),
+        "two threads": lambda: collect_vote_codes(known, rows, 2),
     }
     assert (ways["one by one"]() == ways["one thread"]()).all()
     best = side_by_side(ways, repeats=3)
@@ -54,7 +54,7 @@ def end_to_end() -> Iterator[Row]:
     whole, parts = float("inf"), float("inf")
     for _ in range(5):
         whole = min(whole, seconds(lambda: prune(forest, rows, truth, keep=20)))
-        parts = min(parts, seconds(lambda: votes_of(known, rows, truth)))
+        parts = min(parts, seconds(lambda: collect_encoded_votes(known, rows, truth)))
     yield Row(
         "share of prune(forest, keep=20) that is collecting votes, one thread",
         f"{pretty(parts)} of {pretty(whole)}",
@@ -125,8 +125,10 @@ def other_members() -> Iterator[Row]:
     for base in (LogisticRegression(), GaussianNB(), KNeighborsClassifier()):
         bagging = BaggingClassifier(base, 50, random_state=0, n_jobs=2).fit(X[:4000], y[:4000])
         known, rows = as_ensemble(bagging), X[4000:]
-        took = seconds(lambda k=known, r=rows: collect_codes(k, r, 1), repeats=3)
-        chosen = seconds(lambda k=known, r=rows: COMEP(keep=5).fit(votes_of(k, r, y[4000:])))
+        took = seconds(lambda k=known, r=rows: collect_vote_codes(k, r, 1), repeats=3)
+        chosen = seconds(
+            lambda k=known, r=rows: COMEP(keep=5).fit(collect_encoded_votes(k, r, y[4000:]))
+        )
         yield Row(
             f"50 bagged {type(base).__name__}, 5000 rows, one thread",
             f"{pretty(took)} for the votes, {pretty(chosen)} with packing and COMEP",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from secateurs import COMEP, DOMEP
 from secateurs.paper import datasets
+from secateurs.paper._bagging_protocol import cast_votes
 from secateurs.paper._plan import Bag
-from secateurs.paper._protocol import cast_votes
 
 
 def losses(name: str, folder: Path, n_members: int, n_keep: int, n_seeds: int) -> list[float]:

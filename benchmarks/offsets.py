@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from secateurs.benchmarking._protocol import N_FOLDS, split
+from secateurs.benchmarking.splits_and_seeds import N_FOLDS, split_samples
 from secateurs.paper import datasets
-from secateurs.paper._printed import printed
+from secateurs.paper._printed_tables import printed_accuracies
 
 TREE, NEIGHBOURS = DecisionTreeClassifier(), KNeighborsClassifier(weights="distance")
 SCALED = make_pipeline(StandardScaler(), KNeighborsClassifier(weights="distance"))
@@ -50,7 +50,7 @@ def accuracy(data, learner, n_members: int, more_rows: bool, seed: int) -> float
     """Test accuracy of whole ensembles in per cent, mean over five folds."""
     scores = []
     for fold in range(N_FOLDS):
-        parts = split(data.y, fold, np.random.default_rng(seed))
+        parts = split_samples(data.y, fold, np.random.default_rng(seed))
         rows = np.concatenate([parts.train, parts.validation]) if more_rows else parts.train
         model = BaggingClassifier(learner, n_members, random_state=N_FOLDS * seed + fold)
         model.fit(data.X[rows], data.y[rows])
@@ -64,7 +64,7 @@ def main() -> None:
     folder = parser.parse_args().data
     print("| row | printed | tried | mean | from seed to seed |\n|---|---|---|---|---|")
     for table, row, name, n_seeds, tried in LOOKED_AT:
-        paper = np.mean([entry.mean for entry in printed(table)[row].values()])
+        paper = np.mean([entry.mean for entry in printed_accuracies(table)[row].values()])
         data = datasets.load(name, folder, "binary")
         for what, settings in tried.items():
             found = [accuracy(data, *settings, seed) for seed in range(n_seeds)]

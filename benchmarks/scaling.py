@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.distributed import dask_workers, made_votes
 from benchmarks.report import seconds
 from secateurs.objectives import TDAS
-from secateurs.outputs._votes import Votes
+from secateurs.outputs.votes import Votes
 
 K = 100
 SPREAD_ROWS = 32  # of the spread start
@@ -69,7 +69,7 @@ _objectives: dict[int, TDAS] = {}
 
 def _row(votes: Votes) -> Any:
     objective = _objectives.setdefault(id(votes), TDAS(votes, 0.5))
-    return objective.rows([0])
+    return objective.matrix_rows([0])
 
 
 def costs(n: int, d: int, n_classes: int, given: Constants, on: Machines) -> list[list[str]]:

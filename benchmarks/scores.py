@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.core import _python
 from benchmarks.report import Row, pretty, side_by_side
-from secateurs import JointErrorPruner, Scores
+from secateurs import JointErrorPruner, Predictions
 
 
 def probabilities(n_members, n_samples):
@@ -20,7 +20,7 @@ def probabilities(n_members, n_samples):
     for row in cells:
         logit = (2 * y - 1) * rng.normal(0.6, 0.3) + ease + rng.normal(size=n_samples)
         row[0] = np.rint((1 << 14) / (1 + np.exp(-logit)))
-    return Scores(cells, np.array([0, 1]), y)
+    return Predictions(cells, np.array([0, 1]), y)
 
 
 def joint_error() -> Iterator[Row]:
@@ -51,7 +51,7 @@ def joint_error() -> Iterator[Row]:
     kinds = {
         "complete": complete,
         "gaps": replace(complete, cells=cells, has_missing=True),
-        "numbers": Scores.encode(complete.cells[:, 0].T / 3.0, scores.y),
+        "numbers": Predictions.encode(complete.cells[:, 0].T / 3.0, scores.y),
     }
 
     def fit_some(some):
@@ -71,7 +71,7 @@ import sys
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from secateurs.ensembles import as_ensemble
-from secateurs.outputs._collect import scores_of
+from secateurs.outputs.collect import scores_of
 
 def peak():
     with open("/proc/self/status") as lines:

@@ -1,4 +1,4 @@
-"""How the documentation is built: ``make docs``."""
+"""Sphinx configuration; ``make docs`` builds the documentation."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ import secateurs
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples run two at a time
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # two examples run in parallel
 
 SITE = "https://secateurs.github.io/secateurs/"
 HOME = "https://github.com/secateurs/secateurs"
@@ -33,16 +33,16 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "_extensions"]
-suppress_warnings = ["myst.header"]  # tables of the paper's runs begin with a second-level heading
+suppress_warnings = ["myst.header"]  # pages of the paper's tables start at level 2
 highlight_language = "text"
 default_role = "py:obj"
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-autodoc_typehints = "none"  # docstrings name the types
+autodoc_typehints = "none"  # types are documented in docstrings
 autodoc_member_order = "groupwise"
-numpydoc_show_class_members = False  # the pages of classes list them
+numpydoc_show_class_members = False  # class pages list the members
 python_display_short_literal_types = True
 maximum_signature_line_length = 88
 
@@ -76,7 +76,7 @@ html_css_files = ["secateurs.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"index": [], "start": []}
-html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
+html_context = {"default_mode": "auto"}  # follow the reader's system setting
 html_theme_options = {
     "logo": {
         "text": "secateurs",
@@ -96,7 +96,7 @@ html_theme_options = {
 
 
 def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
-    """Return the address of the source of a name, if it has one."""
+    """Return the URL of the source code of a name, or None if unknown."""
     from api_pages import source
 
     found = source(info["module"], info["fullname"]) if domain == "py" else None

@@ -153,7 +153,7 @@ def in_every_way(rng, pruner, votes, y, folder):
 def processes():
     """Return a pool of processes, started once."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["secateurs", "secateurs.engines._shards"])
+    context.set_forkserver_preload(["secateurs", "secateurs.engines.sharding"])
     return ProcessPoolExecutor(2, mp_context=context)
 
 
@@ -175,7 +175,7 @@ def try_one(seed, folder):
     name = str(rng.choice(list(METHODS)))
     method = METHODS[name]
     mask = None
-    if method.facts.takes_missing and rng.random() < 0.3:
+    if method.traits.takes_missing and rng.random() < 0.3:
         mask = rng.random((n_samples, n_members)) < rng.choice([0.1, 0.5])
         mask[rng.integers(n_samples, size=n_members), np.arange(n_members)] = False
         mask = mask if mask.any() else None

@@ -20,12 +20,12 @@ from sklearn.tree import DecisionTreeRegressor
 
 import naive_scores
 from score_cases import make_scores
-from secateurs import collect_scores, make_pruner, prune
+from secateurs import collect_predictions, make_pruner, prune
 from secateurs._methods import METHODS
 from secateurs.exceptions import UnsupportedEnsembleError
 
 SIZES = (1, 2, 3, 7, 8, 9, 63, 64, 65)
-NAMES = [name for name in METHODS if set(METHODS[name].facts.outputs) - {"labels"}]
+NAMES = [name for name in METHODS if set(METHODS[name].traits.outputs) - {"labels"}]
 TWINS = {
     "joint": lambda case, pruner, keep: naive_scores.joint_error(
         case.outputs, case.truth, keep, Fraction(pruner.shrink), pruner.refine
@@ -36,7 +36,7 @@ TWINS = {
 def differing(rng):
     """Return what is wrong with a method of scores, or None."""
     name = str(rng.choice(NAMES))
-    kinds = [kind for kind in METHODS[name].facts.outputs if kind != "labels"]
+    kinds = [kind for kind in METHODS[name].traits.outputs if kind != "labels"]
     kind, n_members = str(rng.choice(kinds)), int(rng.integers(1, 7))
     case = make_scores(
         int(rng.integers(2**32)),
@@ -44,7 +44,7 @@ def differing(rng):
         n_members,
         int(rng.choice(SIZES[kind == "numbers" :])),  # R² needs two samples
         int(rng.choice([2, 3, 5])),
-        share_missing=float(rng.choice([0, 0.3])) if METHODS[name].facts.takes_missing else 0.0,
+        share_missing=float(rng.choice([0, 0.3])) if METHODS[name].traits.takes_missing else 0.0,
     )
     keep = int(rng.integers(1, n_members + 1))
     pruner = make_pruner(name, keep=keep)
@@ -102,7 +102,7 @@ def regressors_differing(rng):
     said = [member.predict(X if features is None else X[:, features[t]]) for t, member in members]
     expected = np.stack(said, axis=1)
     try:
-        found = collect_scores(model, X)
+        found = collect_predictions(model, X)
     except UnsupportedEnsembleError:
         return None if isinstance(model, AdaBoostRegressor) else f"{model} is refused"
     most = np.abs(expected).max() * 2.0**-29

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from secateurs import Scores, Votes
+from secateurs import Predictions, Votes
 
 KINDS = ("labels", "probabilities", "numbers")
 
@@ -15,7 +15,7 @@ class ScoreCase(NamedTuple):
     kind: str
     outputs: list  # samples, members, components of fractions; None where missing
     truth: list  # vectors
-    given: object  # Votes or Scores, with the truth
+    given: object  # Votes or Predictions, with the truth
     table: object  # the same as an array, masked where values are missing
     y: list
 
@@ -65,7 +65,7 @@ def make_scores(seed, kind, n_members, n_samples, n_classes=2, *, share_missing=
     elif kind == "probabilities":
         mask = np.repeat(mask[..., None], n_classes, axis=2)
     masked = np.ma.array(table, mask=mask) if mask.any() else table
-    given = (Votes if kind == "labels" else Scores).encode(masked, y)
+    given = (Votes if kind == "labels" else Predictions).encode(masked, y)
     return ScoreCase(kind, outputs, vectors, given, masked, y)
 
 

@@ -110,7 +110,7 @@ def test_keep_that_is_none_is_refused(name, keep, message):
 @pytest.mark.parametrize("name", all_pruners())
 def test_keep_none_is_for_methods_that_decide(name):
     pruner = make_pruner(name, keep=None)
-    if METHODS[name].decides is not None:
+    if METHODS[name].size_rule is not None:
         pruner.fit(VOTES, Y)
     else:
         refuses("keep=None is not a valid count or fraction", pruner.fit, VOTES, Y)

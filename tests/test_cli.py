@@ -192,7 +192,7 @@ def said_by(process):
     ("module", "twice", "as_json"),
     [
         ("click.core", False, False),
-        ("secateurs.commands._options", False, True),
+        ("secateurs.commands.shared_options", False, True),
         ("secateurs.commands.compare", True, False),
         ("numpy.linalg", False, False),
         ("scipy.sparse", True, True),

@@ -41,7 +41,7 @@ def declared(**facts):
     names = [
         name
         for name, method in METHODS.items()
-        if all(getattr(method.facts, fact) == value for fact, value in facts.items())
+        if all(getattr(method.traits, fact) == value for fact, value in facts.items())
     ]
     return pytest.mark.parametrize("name", names)
 
@@ -78,7 +78,7 @@ def test_keep_is_a_count_or_a_fraction(name, keep):
     case = plain(20, 60)
     pruner = quick(name, keep=keep).fit(case.votes, case.y)
     n_kept = naive.n_kept(keep.item() if isinstance(keep, np.generic) else keep, 20)
-    if METHODS[name].facts.may_keep_fewer:
+    if METHODS[name].traits.may_keep_fewer:
         assert 1 <= len(members(pruner)) <= n_kept
     else:
         assert len(members(pruner)) == n_kept
@@ -271,15 +271,17 @@ def test_short_names_are_those_of_the_paper():
 
 
 def test_sizes_are_fixed_unless_the_method_decides(name):
-    assert quick(name).keep == (0.1 if METHODS[name].decides is None else None)
+    assert quick(name).keep == (0.1 if METHODS[name].size_rule is None else None)
 
 
 def test_classes_are_as_the_registry_declares_them(name):
     method, pruner = METHODS[name], quick(name)
-    assert type(pruner).__name__ == method.pruner
-    assert {fact: getattr(pruner, fact) for fact in method.declared} == method.declared
-    assert hasattr(pruner, "diversity_weight") == method.weighted
-    assert hasattr(pruner, "n_iterations") == (method.facts.most_rounds is not None)
+    assert type(pruner).__name__ == method.class_name
+    assert {
+        fact: getattr(pruner, fact) for fact in method.class_attributes
+    } == method.class_attributes
+    assert hasattr(pruner, "diversity_weight") == method.has_diversity_weight
+    assert hasattr(pruner, "n_iterations") == (method.traits.most_rounds is not None)
 
 
 def with_weights(pruner, n_members=None):
@@ -294,7 +296,7 @@ def test_members_for_a_smaller_keep_are_a_prefix_where_declared(name):
     for case in drawn:
         *smaller, whole = (quick(name, keep=keep).fit(*case) for keep in range(1, 15))
         same += [with_weights(one) == with_weights(whole, len(members(one))) for one in smaller]
-    assert all(same) == METHODS[name].facts.is_nested
+    assert all(same) == METHODS[name].traits.is_nested
 
 
 def gapped(seed):
@@ -307,7 +309,7 @@ def gapped(seed):
 
 
 def test_missing_votes_are_no_evidence_or_refused(name, monkeypatch):
-    if not METHODS[name].facts.takes_missing:
+    if not METHODS[name].traits.takes_missing:
         with pytest.raises(ValueError, match="cannot work with missing votes"):
             quick(name).fit(*gapped(0)[0])
         monkeypatch.setattr(METHODS[name].load(), "takes_missing", True)
@@ -317,13 +319,13 @@ def test_missing_votes_are_no_evidence_or_refused(name, monkeypatch):
         same.append(
             members(quick(name, keep=4).fit(*first)) == members(quick(name, keep=4).fit(*second))
         )
-    assert all(same) == METHODS[name].facts.takes_missing
+    assert all(same) == METHODS[name].traits.takes_missing
 
 
 def test_the_objective_has_the_direction_that_is_declared(name):
-    direction = METHODS[name].facts.larger_is_better
+    direction = METHODS[name].traits.larger_is_better
     assert hasattr(quick(name).fit(*plain(8, 40)), "objective_") == (direction is not None)
-    pruner = quick(name, keep=5 if METHODS[name].decides is None else None)
+    pruner = quick(name, keep=5 if METHODS[name].size_rule is None else None)
     gains = []
     for seed in range(8) if direction is not None else ():
         case = plain(24, 90, 2, seed)
@@ -339,8 +341,8 @@ def test_the_number_kept_is_the_one_declared(name):
     method = METHODS[name]
     case = make(0, 60, 2, ["noisy"] * 19 + ["perfect"])
     kept = members(quick(name, keep=1.0).fit(*case))
-    assert (len(kept) < 20) == method.facts.may_keep_fewer
-    if method.decides is None:
+    assert (len(kept) < 20) == method.traits.may_keep_fewer
+    if method.size_rule is None:
         with pytest.raises(ValueError, match="keep=None"):
             quick(name, keep=None).fit(*case)
     else:

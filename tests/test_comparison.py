@@ -12,12 +12,12 @@ from sklearn.tree import DecisionTreeClassifier
 import cases
 import naive
 from secateurs import COMEP, DREP, PEP, ReducedErrorPruner, all_pruners, compare, make_pruner, prune
-from secateurs._methods import floors
-from secateurs.comparison import SINGLE, WHOLE, Comparison, on_front
-from secateurs.evaluation._auto import advised
+from secateurs._methods import baseline_methods
+from secateurs.comparison import FULL_ENSEMBLE, SINGLE_BEST, Comparison, pareto_mask
+from secateurs.evaluation.auto_method import advised_method
 from secateurs.exceptions import InputError
-from secateurs.outputs._folds import folds
-from secateurs.pruners._label import label_of
+from secateurs.outputs.stratified_folds import stratified_fold_indices
+from secateurs.pruners.pruner_label import pruner_label
 
 X, CODES = make_classification(
     900, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.2, random_state=2
@@ -45,7 +45,7 @@ def line_of(board, method, keep):
 
 def test_every_method_at_every_size_is_as_accurate_as_the_model_it_makes(tested, forest):
     board = tested.leaderboard()
-    names = [name for name in tested.curves if name != SINGLE]
+    names = [name for name in tested.curves if name != SINGLE_BEST]
     assert len(names) == len(all_pruners())
     assert len(board) == 2 + 3 * len(names)
     for name in names:
@@ -54,16 +54,16 @@ def test_every_method_at_every_size_is_as_accurate_as_the_model_it_makes(tested,
             line = line_of(board, name, keep)
             assert line["members"] == model.n_estimators <= keep
             assert line["accuracy"] == pytest.approx(model.score(X[TEST], Y[TEST]), abs=1e-12)
-    whole = line_of(board, WHOLE, 20)
+    whole = line_of(board, FULL_ENSEMBLE, 20)
     assert whole["accuracy"] == pytest.approx(forest.score(X[TEST], Y[TEST]), abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:KLDivergencePruner got no distributions")
 def test_methods_choose_as_they_do_by_themselves(tested, forest):
     for name, curve in tested.curves.items():
-        for keep in (1, 3, 8) if name != SINGLE else (1,):
-            fresh = next(iter(curve.selection.fitted.values())).with_keep(keep)
-            alone = fresh.fit(tested.problem.outputs_for(fresh))
+        for keep in (1, 3, 8) if name != SINGLE_BEST else (1,):
+            fresh = next(iter(curve.selection.fitted_pruners.values())).with_keep(keep)
+            alone = fresh.fit(tested.problem.predictions_for(fresh))
             pruning = tested.pruning(name, keep)
             assert pruning.member_indices.tolist() == alone.member_indices_.tolist()
             assert pruning.pruner.scores_ == pytest.approx(alone.scores_)
@@ -89,7 +89,7 @@ def test_the_first_word_names_a_line_unless_two_have_it(forest):
 def test_change_and_interval_are_of_paired_rows(tested, forest):
     board = tested.leaderboard()
     before = forest.predict(X[TEST]) == Y[TEST]
-    for name in ("re", "best", *floors()):
+    for name in ("re", "best", *baseline_methods()):
         after = tested.pruning(name, 3).estimator.predict(X[TEST]) == Y[TEST]
         differences = after.astype(float) - before
         error = differences.std() / math.sqrt(len(differences))
@@ -104,7 +104,7 @@ def test_costs_grow_with_the_members(tested, forest):
     board = tested.leaderboard()
     sizes = [line_of(board, "re", keep)["bytes"] for keep in (1, 3, 8)]
     assert sizes == sorted(sizes)
-    assert sizes[-1] < line_of(board, WHOLE, 20)["bytes"]
+    assert sizes[-1] < line_of(board, FULL_ENSEMBLE, 20)["bytes"]
     assert (board["ms"] > 0).all()
     assert (board["seconds"] >= 0).all()
 
@@ -112,14 +112,14 @@ def test_costs_grow_with_the_members(tested, forest):
 def test_methods_that_order_members_are_followed_through_all_sizes_by_one_fit(tested, forest):
     for name, curve in tested.curves.items():
         selection = curve.selection
-        pruner = next(iter(selection.fitted.values()))
-        if pruner.is_nested and name != SINGLE:
+        pruner = next(iter(selection.fitted_pruners.values()))
+        if pruner.is_nested and name != SINGLE_BEST:
             assert selection.sizes.tolist() == list(range(1, 21))
-            assert len(selection.fitted) == 1
-            assert curve.own.right[-1] == (forest.predict(X[TEST]) == Y[TEST]).sum()
+            assert len(selection.fitted_pruners) == 1
+            assert curve.by_own_vote.n_right[-1] == (forest.predict(X[TEST]) == Y[TEST]).sum()
             assert tested.pruning(name, 13).estimator.n_estimators == 13
         else:
-            assert selection.sizes.tolist() == ([1] if name == SINGLE else [1, 3, 8])
+            assert selection.sizes.tolist() == ([1] if name == SINGLE_BEST else [1, 3, 8])
 
 
 def test_milliseconds_lie_on_one_line_by_the_number_of_members(tested):
@@ -131,8 +131,8 @@ def test_milliseconds_lie_on_one_line_by_the_number_of_members(tested):
 
 
 def test_orders_that_would_take_too_long_are_cut_and_said_to_be(monkeypatch, forest):
-    monkeypatch.setattr("secateurs.evaluation._selections._LEAST_SIZES", 4)
-    monkeypatch.setattr("secateurs.evaluation._selections._MOST_WORK", 20 * 200 * 7)
+    monkeypatch.setattr("secateurs.evaluation.selections._LEAST_SIZES", 4)
+    monkeypatch.setattr("secateurs.evaluation.selections._MOST_WORK", 20 * 200 * 7)
     given = {"X_test": X[TEST], "y_test": Y[TEST], "random_state": 0}
     found = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], [3], **given)
     assert found.curves["re"].selection.sizes.tolist() == list(range(1, 8))
@@ -142,15 +142,15 @@ def test_orders_that_would_take_too_long_are_cut_and_said_to_be(monkeypatch, for
 
 
 def test_a_score_that_counts_no_rows_is_computed_for_some_sizes(monkeypatch, forest):
-    monkeypatch.setattr("secateurs.evaluation._selections._MOST_SCORED", 6)
+    monkeypatch.setattr("secateurs.evaluation.selections._MOST_SCORED", 6)
     given = {"X_test": X[TEST], "y_test": Y[TEST], "random_state": 0}
     found = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], [5], scoring="neg_log_loss", **given)
     curve = found.curves["re"]
     assert curve.selection.sizes.tolist() == [1, 2, 3, 5, 6, 11, 20]
-    whole = line_of(found.leaderboard(), WHOLE, 20)
-    assert curve.scored.values[-1] == pytest.approx(whole["neg_log_loss"])
+    whole = line_of(found.leaderboard(), FULL_ENSEMBLE, 20)
+    assert curve.main_score.values[-1] == pytest.approx(whole["neg_log_loss"])
     line = line_of(found.leaderboard(), "re", 5)
-    assert line["neg_log_loss"] == curve.scored.values[3]
+    assert line["neg_log_loss"] == curve.main_score.values[3]
     assert found.pruning("re", 7).estimator.n_estimators == 7
 
 
@@ -188,17 +188,20 @@ def test_the_front_has_what_nothing_else_beats(tested):
 
 def test_a_front_by_hand():
     cost, accuracy = [1, 1, 2, 3, 3, 4], [0.5, 0.6, 0.6, 0.9, 0.9, 0.8]
-    assert on_front(cost, accuracy) == [False, True, False, True, True, False]
+    assert pareto_mask(cost, accuracy) == [False, True, False, True, True, False]
 
 
 def test_the_best_is_the_smallest_within_the_tolerance_or_else_the_best_of_what_auto_takes(tested):
     board = tested.leaderboard()
     method, keep = tested.best
-    assert method not in {WHOLE, SINGLE, *floors()}
+    assert method not in {FULL_ENSEMBLE, SINGLE_BEST, *baseline_methods()}
     own = line_of(board, method, keep)
     if own["change"] >= -0.005 - 1e-12:
         smaller = [size for size in tested.sizes if size < keep]
-        taken = [advised(tested, [n for n in tested.curves if n != SINGLE], s) for s in smaller]
+        taken = [
+            advised_method(tested, [n for n in tested.curves if n != SINGLE_BEST], s)
+            for s in smaller
+        ]
         for name, size in zip(taken, smaller):
             assert line_of(board, name, size)["change"] < -0.005
     assert tested.pruning().pruner.get_params()["keep"] == keep
@@ -216,8 +219,8 @@ def test_advice_says_what_to_take_in_one_line(tested):
 
 def test_what_every_method_must_beat_is_always_there(forest):
     found = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], keep=4, random_state=0).leaderboard()
-    assert set(found["method"]) == {"re", SINGLE, WHOLE, *floors()}
-    (members,) = found[found["method"] == SINGLE]["members"]
+    assert set(found["method"]) == {"re", SINGLE_BEST, FULL_ENSEMBLE, *baseline_methods()}
+    (members,) = found[found["method"] == SINGLE_BEST]["members"]
     assert members == 1
 
 
@@ -227,7 +230,7 @@ def test_cross_fitting_chooses_on_four_fifths_and_judges_on_the_fifth(forest):
     X_choose, y = X[CHOOSE], Y[CHOOSE]
     shares = np.stack([tree.predict_proba(X_choose) for tree in forest.estimators_])
     votes = np.array(["ant", "bee", "cat"])[shares.argmax(axis=2)].T
-    parts = list(folds(CODES[CHOOSE], np.random.RandomState(found.split.seed)))
+    parts = list(stratified_fold_indices(CODES[CHOOSE], np.random.RandomState(found.split.seed)))
     assert sorted(np.concatenate([held_out for _, held_out in parts])) == list(range(200))
     for pruner in pruners:
         for keep in (2, 5):
@@ -236,10 +239,10 @@ def test_cross_fitting_chooses_on_four_fifths_and_judges_on_the_fifth(forest):
                 members = pruner.with_keep(keep).fit(votes[chosen_on], y[chosen_on]).member_indices_
                 winner = shares[members][:, held_out].sum(axis=0).argmax(axis=1)
                 right.append(winner == CODES[CHOOSE][held_out])
-            line = line_of(found.leaderboard(), label_of(pruner), keep)
+            line = line_of(found.leaderboard(), pruner_label(pruner), keep)
             assert line["accuracy"] == pytest.approx(np.concatenate(right).mean())
     assert "cross-fitting on 200 rows" in found.judged_on
-    whole = line_of(found.leaderboard(), WHOLE, 20)
+    whole = line_of(found.leaderboard(), FULL_ENSEMBLE, 20)
     assert whole["accuracy"] == pytest.approx(forest.score(X_choose, y))
 
 
@@ -315,11 +318,20 @@ def test_progress_is_told_after_each_choice():
 def test_long_searches_are_cut_short_and_said_to_be():
     votes, y = cases.plain(12, 60)
     found = compare(votes, None, y, ["pep", PEP(n_iterations=7)], 3, random_state=0)
-    assert list(found.curves) == ["pep n_iterations=50", "pep n_iterations=7", *floors(), SINGLE]
+    assert list(found.curves) == [
+        "pep n_iterations=50",
+        "pep n_iterations=7",
+        *baseline_methods(),
+        SINGLE_BEST,
+    ]
     rounds = naive.auto_iterations(12)
     assert any(f"pep made 50 rounds of the {rounds}" in note for note in found.notes)
     few, y = cases.plain(3, 60)  # 3² ln 3 is 10 rounds
-    assert list(compare(few, None, y, ["pep"], 2).curves) == ["pep", *floors(), SINGLE]
+    assert list(compare(few, None, y, ["pep"], 2).curves) == [
+        "pep",
+        *baseline_methods(),
+        SINGLE_BEST,
+    ]
 
 
 def test_methods_that_cannot_do_with_missing_votes_are_left_out_of_all(forest):
@@ -341,7 +353,7 @@ def test_out_of_bag_votes_are_judged_by_out_of_bag_votes():
         unseen = np.setdiff1d(np.arange(300), rows)
         tally[unseen] += tree.predict_proba(X[FIT][unseen])
     expected = (tally.argmax(axis=1) == CODES[FIT]).mean()
-    whole = line_of(found.leaderboard(), WHOLE, 12)
+    whole = line_of(found.leaderboard(), FULL_ENSEMBLE, 12)
     assert whole["accuracy"] == pytest.approx(expected)
 
 
@@ -357,15 +369,21 @@ def test_the_weight_of_diversity_goes_to_those_that_have_one(forest):
     found = compare(
         forest, X[CHOOSE], Y[CHOOSE], ["comep", "domep", "re"], 3, diversity_weight=0.25
     )
-    assert list(found.curves) == ["comep λ=0.25", "domep λ=0.25", "re", *floors(), SINGLE]
+    assert list(found.curves) == [
+        "comep λ=0.25",
+        "domep λ=0.25",
+        "re",
+        *baseline_methods(),
+        SINGLE_BEST,
+    ]
     assert found.pruning("comep λ=0.25", 3).pruner.diversity_weight_ == 0.25
 
 
 def test_labels_say_what_is_not_as_usual():
-    assert label_of(make_pruner("kp", keep=3)) == "kp"
-    assert label_of(COMEP(diversity_weight="auto", random_state=3)) == "comep λ=auto"
-    assert label_of(DREP(rho=0.2, stop="strict")) == "drep rho=0.2 stop=strict"
-    assert label_of(Counting(backfit=True)) == "Counting backfit=True"
+    assert pruner_label(make_pruner("kp", keep=3)) == "kp"
+    assert pruner_label(COMEP(diversity_weight="auto", random_state=3)) == "comep λ=auto"
+    assert pruner_label(DREP(rho=0.2, stop="strict")) == "drep rho=0.2 stop=strict"
+    assert pruner_label(Counting(backfit=True)) == "Counting backfit=True"
 
 
 def test_the_page_in_a_notebook_escapes_names():

@@ -519,8 +519,8 @@ def test_slices_are_loaded_where_secateurs_is_not_installed(tmp_path):
 def test_shares_add_up_to_the_vote_of_the_model(name, n_classes, labels):
     model, X = fitted(name, n_classes, labels), data(n_classes, labels)[2]
     ensemble = as_ensemble(model)
-    prepared = ensemble.prepare(X)
-    shares = [ensemble.contribution(prepared, member) for member in range(ensemble.n_members)]
+    prepared = ensemble.prepare_input(X)
+    shares = [ensemble.vote_contribution(prepared, member) for member in range(ensemble.n_members)]
     weighted = weights_of(model)[:, None, None] * member_shares(model, X)
     assert np.allclose(shares, weighted, rtol=0, atol=1e-12)
     everybody = list(range(ensemble.n_members))
@@ -532,9 +532,9 @@ def test_shares_add_up_to_the_vote_of_the_model(name, n_classes, labels):
 def test_an_ensemble_knows_its_members_and_how_they_vote(name):
     model = fitted(name)
     ensemble = as_ensemble(model)
-    assert ensemble.n_members == len(members_of(model)) == len(ensemble.names)
+    assert ensemble.n_members == len(members_of(model)) == len(ensemble.member_names)
     assert ensemble.classes.tolist() == LABELS["text"]
-    assert ensemble.soft == adds_probabilities(model)
+    assert ensemble.is_soft == adds_probabilities(model)
     weights = np.ones(ensemble.n_members) if ensemble.weights is None else ensemble.weights
     assert (weights == weights_of(model)).all()
 
@@ -551,7 +551,7 @@ def test_an_ensemble_knows_its_members_and_how_they_vote(name):
     ],
 )
 def test_members_have_names(name, names):
-    assert as_ensemble(fitted(name)).names == names
+    assert as_ensemble(fitted(name)).member_names == names
 
 
 def fitted_on_rows(model):

@@ -12,7 +12,7 @@ from secateurs.exceptions import (
     SecateursError,
     SecateursWarning,
     UntrustedFileError,
-    reading,
+    reading_file,
 )
 
 EXIT_CODES = {
@@ -48,7 +48,7 @@ def test_every_error_has_its_exit_code_and_its_family(name):
     ],
 )
 def test_errors_while_reading_become_one_line_that_names_the_file(raised, expected, text):
-    with pytest.raises(expected) as caught, reading(Path("a.skops")):
+    with pytest.raises(expected) as caught, reading_file(Path("a.skops")):
         raise raised
     assert type(caught.value) is expected
     assert str(caught.value).startswith(text)

@@ -10,7 +10,7 @@ import secateurs
 
 PACKAGE = Path(secateurs.__file__).parent
 FLOW = (
-    *("_text", "_progress", "exceptions", "_units", "_methods", "_labels"),
+    *("typing", "text_format", "progress", "exceptions", "units", "_methods", "labels"),
     *("persistence", "statistics"),
     *("ensembles", "outputs", "measures", "objectives", "search", "engines", "pruners"),
     *(

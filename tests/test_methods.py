@@ -10,12 +10,12 @@ import pytest
 import secateurs
 from cases import plain
 from secateurs import COMEP, EPFD, ReducedErrorPruner, all_pruners, make_pruner, pruners
-from secateurs._methods import METHODS, floors, method_of, short_name, shown_beside
-from secateurs.evaluation._alternatives import evaluate_around
+from secateurs._methods import METHODS, baseline_methods, find_method, report_methods, short_name
+from secateurs.evaluation.alternatives import evaluate_with_alternatives
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.pruners._label import label_of
+from secateurs.pruners.pruner_label import pruner_label
 from secateurs.search import Choice
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(no distributions|chance would)")
@@ -44,18 +44,18 @@ def test_every_method_has_its_class_and_its_public_name():
     assert list(all_pruners()) == list(METHODS)
     for name, kind in all_pruners().items():
         method = METHODS[name]
-        assert (kind.__module__, kind.__name__) == (method.home, method.pruner)
-        assert getattr(secateurs, method.pruner) is kind
-        assert method_of(kind) is method_of(kind()) is method
+        assert (kind.__module__, kind.__name__) == (method.module_name, method.class_name)
+        assert getattr(secateurs, method.class_name) is kind
+        assert find_method(kind) is find_method(kind()) is method
         if method.path.startswith("pruners."):
-            assert getattr(pruners, method.pruner) is kind
-            assert method.pruner in dir(pruners)
+            assert getattr(pruners, method.class_name) is kind
+            assert method.class_name in dir(pruners)
     with pytest.raises(AttributeError, match="no attribute 'DOMEP'"):
         _ = pruners.DOMEP
 
 
 def test_a_class_of_your_own_declares_by_itself():
-    assert method_of(First()) is short_name(First) is None
+    assert find_method(First()) is short_name(First) is None
     assert len(First(keep=None).fit([[0, 1], [1, 1]]).member_indices_) == 1
     assert short_name(Careless()) is None
     assert (Careless.larger_is_better, Careless().is_nested) == (False, True)
@@ -68,24 +68,35 @@ def test_an_objective_without_a_direction_is_not_compared():
 
 
 def test_reports_show_every_method_but_those_that_decline(monkeypatch):
-    monkeypatch.setitem(METHODS, "new", replace(METHODS["re"], name="new", beside=8))
-    shown = shown_beside()
-    assert set(METHODS) - set(shown) == {n for n, m in METHODS.items() if m.beside is None}
-    in_order = ["comep", "domep", "re", "oep", "drep", "oo", "kp", "new", "best", floors()[-1]]
+    monkeypatch.setitem(METHODS, "new", replace(METHODS["re"], name="new", report_rank=8))
+    shown = report_methods()
+    assert set(METHODS) - set(shown) == {n for n, m in METHODS.items() if m.report_rank is None}
+    in_order = [
+        "comep",
+        "domep",
+        "re",
+        "oep",
+        "drep",
+        "oo",
+        "kp",
+        "new",
+        "best",
+        baseline_methods()[-1],
+    ]
     assert [name for name in shown if name in in_order] == in_order
 
 
 def test_names_for_editors_are_those_of_the_registry():
     text = Path(pruners.__file__).read_text("utf-8")
     named = re.findall(r"from secateurs\.(\S+) import (?:\(\s+)?(\w+) as \2", text)
-    own = {"pruners._base.BasePruner", "pruners._selector.SelectorPruner"}
+    own = {"pruners.base.BasePruner", "pruners.selector.SelectorPruner"}
     assert set(map(".".join, named)) - own <= {method.path for method in METHODS.values()}
 
 
 def test_a_method_unknown_to_reports_stands_beside_the_one_that_pruned(monkeypatch):
-    monkeypatch.setitem(METHODS, "kl", replace(METHODS["kl"], beside=8))
+    monkeypatch.setitem(METHODS, "kl", replace(METHODS["kl"], report_rank=8))
     votes, y = plain(12, 80)
-    problem = Problem.of(np.array(votes), None, y)
-    curves = evaluate_around(problem, COMEP(keep=3).fit(problem.votes)).curves
-    assert list(curves) == [label_of(make_pruner(name)) for name in shown_beside()]
+    problem = Problem.from_input(np.array(votes), None, y)
+    curves = evaluate_with_alternatives(problem, COMEP(keep=3).fit(problem.predictions)).curves
+    assert list(curves) == [pruner_label(make_pruner(name)) for name in report_methods()]
     assert "kl" in curves

@@ -79,11 +79,11 @@ def test_bad_predictions_are_refused():
 
 
 def test_a_problem_is_made_once_and_used_by_all(forest):
-    problem = Problem.of(forest, X[CHOOSE], Y[CHOOSE], X_test=X[TEST], y_test=Y[TEST])
+    problem = Problem.from_input(forest, X[CHOOSE], Y[CHOOSE], X_test=X[TEST], y_test=Y[TEST])
     alone = prune(forest, X[CHOOSE], Y[CHOOSE], "re", tolerance=0.02, random_state=0)
     pruning = prune(problem, pruner="re", tolerance=0.02, random_state=0)
     assert pruning.member_indices.tolist() == alone.member_indices.tolist()
-    assert pruning.votes is problem.votes
+    assert pruning.votes is problem.predictions
     given = {"methods": ["re"], "keep": 3, "random_state": 0}
     columns = ["method", "accuracy", "low", "bytes"]
     found = compare(problem, **given).leaderboard()
@@ -105,13 +105,15 @@ def test_a_pruning_keeps_votes_and_hashes_but_no_rows(forest):
 
 
 def test_test_votes_are_collected_once(forest):
-    problem = Problem.of(forest, X[CHOOSE], Y[CHOOSE], X_test=X[TEST], y_test=Y[TEST].tolist())
-    assert problem.test_votes is problem.test_votes
-    assert (problem.test_votes.vote([0]) == collect_votes(forest, X[TEST])[:, 0]).all()
-    assert problem.n_reused == 0
-    assert problem.with_test(X[400:600], Y[400:600]).n_reused == 100
-    assert problem.with_test(None, None) is problem
-    assert not problem.without_rows().has_test
+    problem = Problem.from_input(
+        forest, X[CHOOSE], Y[CHOOSE], X_test=X[TEST], y_test=Y[TEST].tolist()
+    )
+    assert problem.test_predictions is problem.test_predictions
+    assert (problem.test_predictions.vote([0]) == collect_votes(forest, X[TEST])[:, 0]).all()
+    assert problem.n_reused_samples == 0
+    assert problem.with_test_set(X[400:600], Y[400:600]).n_reused_samples == 100
+    assert problem.with_test_set(None, None) is problem
+    assert not problem.without_samples().has_test_set
 
 
 @pytest.mark.parametrize("kind", [str, object])
@@ -140,15 +142,15 @@ def test_a_class_that_the_model_never_saw_is_told_once_with_its_rows(forest, kin
 def test_what_is_missing_or_does_not_fit_is_refused(forest, given, message):
     arguments = {"X": X[CHOOSE], "y": Y[CHOOSE]} | given
     with pytest.raises(InputError, match=message) as caught:
-        Problem.of(forest, **arguments)
+        Problem.from_input(forest, **arguments)
     assert set(given) & {caught.value.parameter, *caught.value.parameters}
 
 
 def test_rows_to_choose_on_can_be_given_again(forest):
-    problem = Problem.of(forest, X[CHOOSE], Y[CHOOSE]).without_rows()
-    assert problem.with_rows(X[CHOOSE]).X is not None
+    problem = Problem.from_input(forest, X[CHOOSE], Y[CHOOSE]).without_samples()
+    assert problem.with_validation_set(X[CHOOSE]).X is not None
     with pytest.raises(InputError, match="X has 3 rows, but the members were chosen on 200"):
-        problem.with_rows(X[:3])
+        problem.with_validation_set(X[:3])
 
 
 def test_tables_of_numbers_are_recognised_in_every_form():

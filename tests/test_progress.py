@@ -14,9 +14,23 @@ from sklearn.ensemble import GradientBoostingClassifier
 
 import cases
 from fitted_models import CHOOSE, FIT, X, Y
-from secateurs import PEP, all_pruners, collect_scores, collect_votes, compare, make_pruner, prune
-from secateurs import _progress as progress
-from secateurs._progress import State, Watch, stage, tell, watched
+from secateurs import (
+    PEP,
+    all_pruners,
+    collect_predictions,
+    collect_votes,
+    compare,
+    make_pruner,
+    prune,
+)
+from secateurs import progress as progress
+from secateurs.progress import (
+    ProgressState,
+    ProgressWatch,
+    open_stage,
+    report_progress,
+    watch_progress,
+)
 
 # What callbacks are told ---------------------------------------------------------------
 
@@ -39,7 +53,7 @@ class Told(list):
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize("collect", [collect_votes, collect_scores])
+@pytest.mark.parametrize("collect", [collect_votes, collect_predictions])
 def test_collecting_tells_of_every_member(forest, tmp_path, collect, n_jobs):
     told = Told()
     collect(forest, X[CHOOSE], n_jobs=n_jobs, callback=told)
@@ -101,10 +115,10 @@ def test_what_a_callback_raises_ends_the_run(forest):
 
 def test_a_stage_inside_another_is_silent():
     told = Told()
-    with watched(told), stage("outer", 2) as outer:
-        with stage("inner", 9) as inner:
+    with watch_progress(told), open_stage("outer", 2) as outer:
+        with open_stage("inner", 9) as inner:
             inner.step()
-            tell(5, 9)
+            report_progress(5, 9)
         outer.step()
     assert told == [(1, 2, None)]
 
@@ -127,19 +141,19 @@ class Shown:
 
 def test_nothing_is_shown_before_two_seconds():
     shown, now = Shown(), [100.0]
-    watch = Watch(display=shown, label="choosing", clock=lambda: now[0])
-    watch.tell(1, 8)
+    watch = ProgressWatch(display=shown, label="choosing", clock=lambda: now[0])
+    watch.report_progress(1, 8)
     for now[0] in (100.0, 101.0, 101.999):
-        watch.look()
+        watch.refresh_display()
     assert shown.states == []
     now[0] = 102.0
-    watch.look()
-    assert shown.states == [State("choosing", 1, 8, 2.0)]
+    watch.refresh_display()
+    assert shown.states == [ProgressState("choosing", 1, 8, 2.0)]
 
 
 def test_the_display_is_taken_away_whatever_happens():
     shown = Shown()
-    with pytest.raises(KeyboardInterrupt), watched(display=shown, label="choosing"):
+    with pytest.raises(KeyboardInterrupt), watch_progress(display=shown, label="choosing"):
         raise KeyboardInterrupt
     assert shown.closed
 
@@ -147,12 +161,12 @@ def test_the_display_is_taken_away_whatever_happens():
 def test_what_is_shown_follows_the_stages(monkeypatch):
     monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
     shown = Shown()
-    with watched(display=shown, label="pruning") as watch:
-        watch.look()
-        with stage("collecting votes", 3) as steps:
+    with watch_progress(display=shown, label="pruning") as watch:
+        watch.refresh_display()
+        with open_stage("collecting votes", 3) as steps:
             steps.step()
-            watch.look()
-        watch.look()
+            watch.refresh_display()
+        watch.refresh_display()
     labels = [(state.label, str(state)) for state in shown.states]
     assert ("pruning", "") in labels
     assert ("collecting votes", "1 of 3") in labels
@@ -169,26 +183,26 @@ def person(monkeypatch):
 
 
 def test_a_bar_is_for_a_person_who_looks(person, monkeypatch):
-    with watched() as watch:
+    with watch_progress() as watch:
         assert isinstance(watch.display, progress.TerminalBar)
-        with watched() as inner:
+        with watch_progress() as inner:
             assert inner is watch
-    with watched(Told()) as watch:  # whose own it is to show
+    with watch_progress(Told()) as watch:  # whose own it is to show
         assert watch.display is None
     for name, value in (("CI", "true"), ("SECATEURS_PROGRESS", "Off")):
         with monkeypatch.context() as context:
             context.setenv(name, value)
-            with watched() as watch:
+            with watch_progress() as watch:
                 assert watch.display is None
     monkeypatch.setattr(progress, "is_terminal", lambda: False)
-    with watched() as watch:
+    with watch_progress() as watch:
         assert watch.display is None
 
 
 def test_nothing_is_shown_in_tests(monkeypatch):
     monkeypatch.setattr(progress, "is_terminal", lambda: True)
     monkeypatch.delenv("CI", raising=False)
-    with watched() as watch:
+    with watch_progress() as watch:
         assert watch.display is None
 
 
@@ -196,7 +210,7 @@ def test_workers_show_nothing(person):
     found = []
 
     def work():
-        with watched() as watch:
+        with watch_progress() as watch:
             found.append(watch.display)
 
     thread = threading.Thread(target=work)
@@ -236,10 +250,10 @@ def notebook(person, monkeypatch):
 
 def test_a_notebook_has_a_bar_that_leaves_nothing(notebook, monkeypatch):
     monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
-    with watched() as watch, stage("choosing by <re>", 1200) as steps:
+    with watch_progress() as watch, open_stage("choosing by <re>", 1200) as steps:
         assert isinstance(watch.display, progress.NotebookBar)
-        steps.tell(30, 1200)
-        watch.look()
+        steps.report_progress(30, 1200)
+        watch.refresh_display()
     (drawn,) = notebook
     expected = '<progress value="30" max="1200"></progress> choosing by &lt;re&gt; 30 of 1,200, 0 s'
     assert expected in drawn
@@ -263,12 +277,12 @@ def showing(self, state):
     seen.append(state)
 _progress.TerminalBar.show = showing
 from secateurs.pruners import _sep
-tell = _sep.tell
+tell = _sep.report_progress
 def waiting(*told):  # until it is shown, if it is to be
     tell(*told)
     while sys.argv[1] == "0" and sys.stderr.isatty() and len(seen) < 3:
         time.sleep(0.001)
-_sep.tell = waiting
+_sep.report_progress = waiting
 print("before", file=sys.stderr)
 SEP(n_iterations=5000, random_state=0).fit(votes, y)
 print("after", file=sys.stderr)

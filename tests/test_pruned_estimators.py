@@ -27,7 +27,7 @@ from secateurs import (
     BestMembersPruner,
     PrunedClassifier,
     PrunedRegressor,
-    collect_scores,
+    collect_predictions,
     collect_votes,
     make_pruner,
 )
@@ -64,7 +64,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_rows_are_held_out_of_every_class_in_proportion():
     pruned = PrunedClassifier(FOREST, validation=0.2, random_state=0)
     for seed in range(20):
-        fit, held_out = pruned._split(Y, np.random.RandomState(seed))
+        fit, held_out = pruned._split_samples(Y, np.random.RandomState(seed))
         assert sorted([*fit, *held_out]) == list(range(150))
         assert len(held_out) == pytest.approx(30, abs=1)
         assert np.bincount(Y[held_out]) == pytest.approx([10, 10, 10], abs=1)
@@ -73,7 +73,7 @@ def test_rows_are_held_out_of_every_class_in_proportion():
 def test_a_class_of_one_row_is_there_to_fit_on():
     labels = np.array([0] * 20 + [1] * 20 + [2])
     for seed in range(20):
-        fit, _ = PrunedClassifier(FOREST)._split(labels, np.random.RandomState(seed))
+        fit, _ = PrunedClassifier(FOREST)._split_samples(labels, np.random.RandomState(seed))
         assert 2 in labels[fit]
 
 
@@ -145,7 +145,7 @@ def test_rows_for_regressors_are_held_out_at_random():
     pruned = PrunedRegressor(REGRESSION_FOREST, validation=0.25)
     seen = set()
     for seed in range(10):
-        fit, held_out = pruned._split(NUMBERS, np.random.RandomState(seed))
+        fit, held_out = pruned._split_samples(NUMBERS, np.random.RandomState(seed))
         assert sorted([*fit, *held_out]) == list(range(len(NUMBERS)))
         assert len(held_out) == len(NUMBERS) // 4
         seen.add(tuple(held_out))
@@ -164,7 +164,7 @@ def test_the_pruned_regressor_is_a_plain_one():
 def test_out_of_bag_predictions_of_regressors():
     pruned = PrunedRegressor(REGRESSION_FOREST, BestMembersPruner(keep=4), validation="oob")
     kept = pruned.fit(ROWS, NUMBERS).pruning_.member_indices.tolist()
-    off = collect_scores(clone(REGRESSION_FOREST).fit(ROWS, NUMBERS), ROWS, oob=True)
+    off = collect_predictions(clone(REGRESSION_FOREST).fit(ROWS, NUMBERS), ROWS, oob=True)
     errors = ((off - NUMBERS[:, None]) ** 2).mean(axis=0)
     assert kept == np.argsort(errors, kind="stable")[:4].tolist()
 
@@ -212,7 +212,9 @@ def test_weights_are_used_in_fitting_and_on_rows_held_out():
     predicted = pruned.fit(ROWS, NUMBERS, sample_weight=weights).predict(ROWS)
     assert predicted.min() > np.median(NUMBERS)  # the forest never heard of the others
     problem = pruned.pruning_.problem
-    assert problem.sample_weight.tolist() == (problem.votes.truth > np.median(NUMBERS)).tolist()
+    assert (
+        problem.sample_weight.tolist() == (problem.predictions.truth > np.median(NUMBERS)).tolist()
+    )
 
 
 def test_the_score_asked_for_is_that_of_the_figures():

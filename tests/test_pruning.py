@@ -13,7 +13,7 @@ import naive
 from fitted_models import CHOOSE, CODES, FIT, MODELS, TEST, X, Y
 from secateurs import COMEP, Votes, collect_votes, compare, make_pruner, prune
 from secateurs.exceptions import InputError
-from secateurs.outputs._folds import folds
+from secateurs.outputs.stratified_folds import stratified_fold_indices
 from secateurs.report import render, report_data
 
 
@@ -101,10 +101,12 @@ def test_a_comparison_shows_no_seed_that_it_drew(forest):
     found = compare(forest, X[CHOOSE], Y[CHOOSE], ["random"], 5)
     assert found.pruning("random", 5).pruner.random_state is None
     again = found.pruning("random", 5).pruner
-    expected = make_pruner("random", keep=5, random_state=again._seed).fit(found.problem.votes)
+    expected = make_pruner("random", keep=5, random_state=again._drawn_seed).fit(
+        found.problem.predictions
+    )
     assert expected.member_indices_.tolist() == found.members("random", 5)
     given = compare(forest, X[CHOOSE], Y[CHOOSE], ["random"], 5, random_state=4)
-    expected = make_pruner("random", keep=5, random_state=4).fit(found.problem.votes)
+    expected = make_pruner("random", keep=5, random_state=4).fit(found.problem.predictions)
     assert expected.member_indices_.tolist() == given.members("random", 5)
 
 
@@ -114,7 +116,7 @@ def test_a_comparison_shows_no_seed_that_it_drew(forest):
 def test_the_automatic_weight_is_the_best_on_rows_held_out(forest):
     votes = collect_votes(forest, X[CHOOSE])
     pruner = COMEP(keep=5, diversity_weight="auto", random_state=0).fit(votes, Y[CHOOSE])
-    splits = list(folds(CODES[CHOOSE], np.random.RandomState(0)))
+    splits = list(stratified_fold_indices(CODES[CHOOSE], np.random.RandomState(0)))
     right = {}
     for weight in np.arange(11) / 10:
         right[weight] = 0

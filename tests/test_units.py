@@ -6,8 +6,8 @@ import pytest
 
 from fitted_models import CHOOSE, FIT, X, Y
 from secateurs import COMEP, PrunedClassifier, compare, prune
-from secateurs._units import LATENCY, LOSS, SIZE, read_keep
 from secateurs.exceptions import InputError
+from secateurs.units import LATENCY, LOSS, SIZE, read_keep
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def write_prior(records: list[dict[str, Any]], path: Path) -> None:
-    """Write how far methods were ahead, for `secateurs.evaluation._auto`."""
+    """Write how far methods were ahead, for `secateurs.evaluation.auto_method`."""
     n_sets = len({record["data"] for record in records})
     content = {
         "made by": "python -m benchmarks.kept --data DIR --prior FILE",

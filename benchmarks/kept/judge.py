@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from secateurs.evaluation._auto import N_CANDIDATES, decide, kind_by, ranked
-from secateurs.evaluation._trial import Trial
+from secateurs.evaluation._method_scores import MethodScores
+from secateurs.evaluation.auto_method import (
+    N_CANDIDATES,
+    decide_method,
+    kind_from_spread,
+    rank_candidates,
+)
 
 Record = dict[str, Any]
 SCORES = {"accuracy": "labels", "neg_log_loss": "probabilities", "r2": "numbers"}
@@ -88,7 +93,7 @@ def kind_of(record: Record) -> str:
     """Return the kind of ensemble, as "auto" sees it."""
     numbers = "r2" in record["whole"]
     boosted = record["situation"] == "AdaBoost"
-    return kind_by(record["features"]["spread"], numbers, boosted)
+    return kind_from_spread(record["features"]["spread"], numbers, boosted)
 
 
 def taken(records: Sequence[Record]) -> dict[tuple[Any, ...], str]:
@@ -102,13 +107,13 @@ def taken(records: Sequence[Record]) -> dict[tuple[Any, ...], str]:
     for record in with_trials(records):
         for score in record["whole"]:
             before = priors[record["family"]][kind_of(record)][SCORES[score]]
-            names = [n for n in ranked(before) if n in record["tried"]][:N_CANDIDATES]
+            names = [n for n in rank_candidates(before) if n in record["tried"]][:N_CANDIDATES]
             places = [record["tried"].index(name) for name in names]
-            trial = Trial(
+            trial = MethodScores(
                 np.array(record[score]["values"])[places],
                 np.array(record[score]["errors"])[np.ix_(places, places)],
             )
-            place, _ = decide(names, trial, before)
+            place, _ = decide_method(names, trial, before)
             key = (record["data"], record["split"], record["situation"], score)
             found[key] = names[place]
     return found

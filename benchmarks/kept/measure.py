@@ -11,14 +11,14 @@ from benchmarks.kept import data
 from benchmarks.kept.situations import SITUATIONS, Situation
 from secateurs import make_pruner
 from secateurs._methods import METHODS
-from secateurs.evaluation._alternatives import is_able
-from secateurs.evaluation._score_curve import answers
-from secateurs.evaluation._trial import Trial, tried
-from secateurs.measures._scoring import Scoring
-from secateurs.outputs._scores import true_values
+from secateurs.evaluation._method_scores import MethodScores, cross_validate_methods
+from secateurs.evaluation.alternatives import is_applicable
+from secateurs.evaluation.score_curve import group_predictions
+from secateurs.measures.scoring import Scoring
+from secateurs.outputs.predictions import true_values
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.refitting._refit import RefitRows, refitted
+from secateurs.refitting.refit import RefitSamples, refit_ensemble
 
 VARIANTS: dict[str, dict[str, Any]] = {
     **{name: {} for name in METHODS},
@@ -85,7 +85,7 @@ def problem_of(situation: Situation, ensemble: Any, table: data.Table, rows: dat
     some = rows.train if situation.oob else rows.choose
     X, y = table.X[some], table.y[some]
     test = {"X_test": table.X[rows.test], "y_test": table.y[rows.test]}
-    return Problem.of(ensemble, X, y, oob=situation.oob, **test)
+    return Problem.from_input(ensemble, X, y, oob=situation.oob, **test)
 
 
 def figures(problem: Problem, size: int, trials: bool, slow: bool) -> dict[str, Any]:
@@ -97,11 +97,11 @@ def figures(problem: Problem, size: int, trials: bool, slow: bool) -> dict[str, 
     for name in able:
         start = time.process_time()
         fitted = method(name, size)
-        fitted.fit(problem.outputs_for(fitted))
+        fitted.fit(problem.predictions_for(fitted))
         seconds = time.process_time() - start
         found[name] = scores(problem, fitted) | {"seconds": seconds}
-    found["single best"] = scores(problem, method("single best", 1).fit(problem.votes))
-    everybody = make_pruner("es", keep=problem.n_members).fit(problem.votes)
+    found["single best"] = scores(problem, method("single best", 1).fit(problem.predictions))
+    everybody = make_pruner("es", keep=problem.n_members).fit(problem.predictions)
     record = {"methods": found, "whole": scores(problem, everybody)}
     if not trials:
         return record
@@ -109,7 +109,7 @@ def figures(problem: Problem, size: int, trials: bool, slow: bool) -> dict[str, 
     methods = [method(name, size) for name in names]
     start = time.process_time()
     for score in scores_of(problem):
-        record |= {score: shown(tried(on_score(problem, score), methods, _rng()))}
+        record |= {score: shown(cross_validate_methods(on_score(problem, score), methods, _rng()))}
     seconds = time.process_time() - start
     return record | {"features": features(problem), "tried": names, "trial seconds": seconds}
 
@@ -122,12 +122,12 @@ def _is_able(name: str, problem: Problem, size: int) -> bool:
     pruner = method(name, size)
     if name == "caruana log loss" and not problem.is_soft:
         return False
-    return is_able(pruner, problem)
+    return is_applicable(pruner, problem)
 
 
 def on_score(problem: Problem, score: str) -> Problem:
     """Return the problem with another score that matters."""
-    return replace(problem, scoring=Scoring.of(score, problem.votes.classes))
+    return replace(problem, scoring=Scoring.from_scorer(score, problem.predictions.classes))
 
 
 def scores_of(problem: Problem) -> list[str]:
@@ -140,29 +140,29 @@ def scores_of(problem: Problem) -> list[str]:
 def scores(problem: Problem, fitted: BasePruner) -> dict[str, float]:
     """Return the scores on test rows of what a fitted pruner keeps, with its weights if any."""
     members = fitted.member_indices_.tolist()
-    weights = problem.weights_of(fitted)
+    weights = problem.weights_for_pruner(fitted)
     inside = {} if weights is None else {0: weights}
-    outputs = problem.outputs_scored(test=True)
+    outputs = problem.scored_predictions(test=True)
     truth = true_values(outputs)
     found = {}
     for name in scores_of(problem):
-        scoring = Scoring.of(name, outputs.classes)
+        scoring = Scoring.from_scorer(name, outputs.classes)
         own = problem.ensemble.weights
-        (answer,) = answers(outputs, [members], scoring.needs, own, inside)
+        (answer,) = group_predictions(outputs, [members], scoring.needs, own, inside)
         found[name] = scoring(answer, truth, None)
     return found
 
 
 def features(problem: Problem) -> dict[str, float]:
     """Return what members are like on the rows to choose on."""
-    from secateurs.evaluation._auto import likeness
+    from secateurs.evaluation.auto_method import member_similarity
 
-    return likeness(problem)
+    return member_similarity(problem)
 
 
-def shown(trial: Trial) -> dict[str, Any]:
+def shown(trial: MethodScores) -> dict[str, Any]:
     """Return a trial in plain values."""
-    return {"values": trial.values.tolist(), "errors": trial.errors.tolist()}
+    return {"values": trial.values.tolist(), "errors": trial.difference_errors.tolist()}
 
 
 def refitted_records(
@@ -182,7 +182,7 @@ def refitted_records(
         problem = problem_of(situation, built[situation.build], table, rows)
         for size in situation.sizes:
             pruner = method(chosen[situation.name], size)
-            members = pruner.fit(problem.outputs_for(pruner)).member_indices_.tolist()
+            members = pruner.fit(problem.predictions_for(pruner)).member_indices_.tolist()
             start = time.process_time()
             trained_on = None if situation.oob else table.X[rows.train]
             found = refit_scores(problem, sorted(members), trained_on)
@@ -192,12 +192,12 @@ def refitted_records(
 
 def refit_scores(problem: Problem, members: list[int], trained_on: Any) -> dict[str, float]:
     """Return the scores on test rows of members that were refitted."""
-    rows = RefitRows(problem.X, problem.votes, problem.oob, trained_on)
-    model = refitted(problem.ensemble, members, rows, 0).slice(members)
-    classes = problem.outputs_scored(test=True).classes  # test rows may show further ones
+    rows = RefitSamples(problem.X, problem.predictions, problem.oob, trained_on)
+    model = refit_ensemble(problem.ensemble, members, rows, 0).slice(members)
+    classes = problem.scored_predictions(test=True).classes  # test rows may show further ones
     found = {}
     for name in scores_of(problem):
-        scoring = Scoring.of(name, classes)
+        scoring = Scoring.from_scorer(name, classes)
         if scoring.needs == "probabilities":
             answer = np.zeros((len(model.predict(problem.X_test)), len(classes)))
             answer[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(

@@ -1,7 +1,7 @@
-"""The reference, written from the public names of the package: a page for each, and nothing else.
+"""Generate the API reference: one page for each public name, and an index.
 
-A name is public if it is in ``secateurs.__all__`` or in ``__all__`` of a public module. New ones
-appear by themselves: in the section of their room, or in one of their own at the end.
+A name is public if it is in ``secateurs.__all__`` or in ``__all__`` of a public module. New names
+are added automatically to the section of their subpackage, or to a new section at the end.
 """
 
 import inspect
@@ -16,15 +16,15 @@ import secateurs
 from secateurs._methods import METHODS
 from secateurs.pruners import BasePruner
 
-SECTIONS = {  # rooms in the order of the page
+SECTIONS = {  # titles of the subpackages, in the order of the page
     "pruning": "Prune",
     "pruned_estimators": "Fit and prune in one estimator",
     "comparison": "Compare",
     "benchmarking": "Benchmark",
     "methods": "Methods",
-    "pruners": "Methods by name, and of your own",
-    "distributed": "In groups of members",
-    "outputs": "What members say",
+    "pruners": "Methods by name, and custom methods",
+    "distributed": "Pruning in groups of members",
+    "outputs": "Predictions of members",
     "persistence": "Model files",
     "measures": "Measures of diversity",
     "displays": "Figures",
@@ -37,12 +37,12 @@ SECTIONS = {  # rooms in the order of the page
     "exceptions": "Errors and warnings",
     "engines": "Versions",
 }
-VARIABLES = {  # what has no docstring of its own
+VARIABLES = {  # descriptions of variables, which have no docstring
     "secateurs.datasets.DATASETS": "Data sets of the paper by name, each a "
     ":py:obj:`~secateurs.datasets.Dataset`.",
     "secateurs.distributed.limits": "The :py:obj:`~secateurs.distributed.Limits` of this process; "
     "set its attributes.",
-    "secateurs.paper.PLANS": "Names of the experiments that come with the package.",
+    "secateurs.paper.PLANS": "Names of the experiments included in the package.",
 }
 VALUES = (property, cached_property)
 CALLED = {"fit", "partial_fit", "predict", "score"}
@@ -50,7 +50,7 @@ BASES = {"secateurs.pruners.BasePruner", "secateurs.pruners.SelectorPruner"}
 
 
 def public_modules():
-    """Return the modules with ``__all__``, by the name that a user writes."""
+    """Return a mapping of full names to public modules that have ``__all__``."""
     names = [name for name in secateurs.__all__ if inspect.ismodule(getattr(secateurs, name))]
     found = {f"secateurs.{name}": getattr(secateurs, name) for name in names}
     for info in pkgutil.walk_packages(secateurs.__path__, "secateurs."):
@@ -62,7 +62,7 @@ def public_modules():
 
 
 def public_names():
-    """Return what is documented: full name to object, each object once."""
+    """Return a mapping of full names to documented objects, with each object once."""
     found = {f"secateurs.{name}": getattr(secateurs, name) for name in secateurs.__all__}
     found = {name: thing for name, thing in found.items() if not inspect.ismodule(thing)}
     for module_name, module in public_modules().items():
@@ -74,34 +74,34 @@ def public_names():
 
 
 def resolve(name):
-    """Return the object of a full name."""
+    """Return the object with the given full name."""
     thing = secateurs
     for part in name.split(".")[1:]:
         thing = getattr(thing, part)
     return thing
 
 
-def room_of(name):
-    """Return the section that a full name belongs to."""
+def section_of(name):
+    """Return the key of the section that a full name belongs to."""
     path = name.split(".")[1:]
     if len(path) > 1:
         return path[0]
-    if path[0] in {method.pruner for method in METHODS.values()}:
+    if path[0] in {method.class_name for method in METHODS.values()}:
         return "methods"
     return secateurs._HOMES[path[0]].split(".")[1]
 
 
 def source(module, name):
-    """Return where a name is defined: file and line, inside of ``src``."""
+    """Return the file (relative to ``src``) and line where a name is defined, or None."""
     try:
         thing = resolve(f"{module}.{name}")
         thing = inspect.unwrap(getattr(thing, "fget", thing))
         path = Path(inspect.getsourcefile(thing))
         line = inspect.getsourcelines(thing)[1]
-        inside = path.relative_to(Path(secateurs.__file__).parents[1])
+        relative_path = path.relative_to(Path(secateurs.__file__).parents[1])
     except (AttributeError, TypeError, OSError, ValueError):
-        return None  # what only an instance has, or a method of scikit-learn
-    return f"{inside.as_posix()}#L{line}"
+        return None  # an instance attribute, or a method inherited from scikit-learn
+    return f"{relative_path.as_posix()}#L{line}"
 
 
 def _summary(name, thing):
@@ -110,9 +110,9 @@ def _summary(name, thing):
 
 
 def _members(thing):
-    """Return the members of a class: ours, those of scikit-learn, and those for authors.
+    """Return the names of a class: its own, those of scikit-learn, and those for method authors.
 
-    The last are what `BasePruner` has beside what a user of a pruner calls.
+    Names for method authors are the public names of `BasePruner` that are not in ``CALLED``.
     """
     homes = {}
     for base in reversed(thing.__mro__[:-1]):
@@ -142,10 +142,10 @@ def _page(name, thing):
             is_value = isinstance(inspect.getattr_static(thing, member), VALUES)
             lines += [f"   .. auto{'property' if is_value else 'method'}:: {member}"]
         if others:
-            lines += ["", ".. rubric:: As in scikit-learn", ""]
+            lines += ["", ".. rubric:: Inherited from scikit-learn", ""]
             lines += [", ".join(f"``{member}``" for member in others)]
         if authors:
-            lines += ["", ".. rubric:: For authors of methods", ""]
+            lines += ["", ".. rubric:: For method authors", ""]
             names = ", ".join(f"``{member}``" for member in authors)
             lines += [f"{names}: see :py:obj:`~secateurs.pruners.BasePruner`."]
     elif callable(thing):
@@ -158,29 +158,31 @@ def _page(name, thing):
 
 
 def _index(names):
-    rooms = {room: [] for room in SECTIONS}
+    sections = {section: [] for section in SECTIONS}
     for name in names:
-        rooms.setdefault(room_of(name), []).append(name)
+        sections.setdefault(section_of(name), []).append(name)
     lines = ["API reference", "=============", ""]
     lines += [".. currentmodule:: secateurs", ""]
-    lines += ["All public names. Those of the first sections are in ``secateurs`` itself, "]
-    lines += ["others in the module that is named with them.", ""]
-    for room, inside in ((room, inside) for room, inside in rooms.items() if inside):
-        title = SECTIONS.get(room, room.capitalize())
+    lines += ["This page lists all public names. Names in the first sections are in ``secateurs`` "]
+    lines += ["itself, all others in the module named with them.", ""]
+    for section, section_names in sections.items():
+        if not section_names:
+            continue
+        title = SECTIONS.get(section, section.capitalize())
         lines += [title, "-" * len(title), ""]
-        module = public_modules().get(f"secateurs.{room}")
-        if isinstance(module, ModuleType) and any(name.count(".") > 1 for name in inside):
+        module = public_modules().get(f"secateurs.{section}")
+        if isinstance(module, ModuleType) and any(name.count(".") > 1 for name in section_names):
             lines += [inspect.getdoc(module) or "", ""]
         lines += [".. list-table::", "   :class: api", "   :widths: auto", ""]
-        for name in inside:
+        for name in section_names:
             lines += [f"   * - :py:obj:`~{name}`", f"     - {_summary(name, names[name])}"]
         lines += ["", ".. toctree::", "   :hidden:", f"   :caption: {title}", ""]
-        lines += [f"   {name.removeprefix('secateurs.')} <{name}>" for name in inside] + [""]
+        lines += [f"   {name.removeprefix('secateurs.')} <{name}>" for name in section_names] + [""]
     return "\n".join(lines)
 
 
 def write_pages(app):
-    """Write the pages that changed, and remove those of names that are gone."""
+    """Write all pages that changed, and delete pages of names that no longer exist."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     names = public_names()
@@ -196,6 +198,6 @@ def write_pages(app):
 
 
 def setup(app):
-    """Write the pages before Sphinx looks for sources."""
+    """Connect `write_pages` to the event before Sphinx reads the sources."""
     app.connect("builder-inited", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Maths as MathML, which browsers draw by themselves: nothing is loaded, and no program is run."""
+"""Render formulas as MathML, which browsers display without scripts or external programs."""
 
 from docutils.utils.math.latex2mathml import tex2mathml
 

@@ -1,7 +1,8 @@
-"""What pages of methods show from elsewhere: the registry, papers, pictures, and measured points.
+"""Directives for the pages of methods, which show the registry, papers, figures and benchmarks.
 
-``{method-facts} comep`` is a table of facts, ``{picture} comep`` what ``methods/pictures.py`` draws
-under that name, with the text below it, and ``{kept} comep`` the lines of ``kept.md`` on it.
+``{method-facts} comep`` is the table of the method's properties, ``{picture} comep`` the figure
+drawn by the function of that name in ``methods/pictures.py``, with a caption, and ``{kept} comep``
+the method's benchmark results from ``kept.md``.
 """
 
 import re
@@ -14,21 +15,22 @@ from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 from secateurs._methods import METHODS
-from secateurs.commands.cite import references
+from secateurs.commands.cite import read_references
 
 ACCENTS = {r"{\'i}": "í", r"{\'a}": "á", r"{\~n}": "ñ"}
 SITUATIONS = {"forest", "bagged trees", "AdaBoost", "library"}
 CAPTION = (
-    "Points of accuracy won or lost against all members, for the number kept that stands in the "
-    "heading, and ranks among all methods: means over many data sets. [All numbers](/kept.md)."
+    "Change of accuracy against the full ensemble, in percentage points, for the number of members "
+    "in the heading, and the average rank among all methods. Values are means over many data sets. "
+    "[All results](/kept.md)."
 )
 NARROW = "\N{NO-BREAK SPACE}"
-BESIDE = ("joint", "random")  # the best fixed method, and the floor
+REFERENCE_METHODS = ("joint", "random")  # the best fixed method, and the baseline
 
 
 def paper(key):
-    """Return a reference as text."""
-    entry = references()[key]
+    """Return the formatted reference with the given key."""
+    entry = read_references()[key]
     fields = dict(re.findall(r"(\w+) = \{(.*)\}", entry))
     for code, letter in ACCENTS.items():
         fields = {name: text.replace(code, letter) for name, text in fields.items()}
@@ -40,23 +42,23 @@ def paper(key):
 
 
 def facts(name):
-    """Return the registry's entry of a method as a table in Markdown."""
+    """Return the properties of a method in the registry as a Markdown table."""
     method = METHODS[name]
     lines = {
-        "Class": f"{{py:obj}}`secateurs.{method.pruner}`",
+        "Class": f"{{py:obj}}`secateurs.{method.class_name}`",
         "Name": f"`{name}`",
-        "Looks at": method.criterion,
-        "Keeps": method.keeps,
-        "Works with": ", ".join(method.facts.outputs),
-        "Has to count": method.cost,
-        "Paper": paper(method.citation) if method.citation else "none: what people do by hand",
+        "Criterion": method.criterion,
+        "Keeps": method.size_description,
+        "Works with": ", ".join(method.traits.outputs),
+        "Cost": method.cost,
+        "Paper": paper(method.citation) if method.citation else "none (common practice)",
     }
     rows = [f"| {title.replace(' ', NARROW)} | {text} |" for title, text in lines.items()]
     return "\n".join([rows[0], "| --- | --- |", *rows[1:]])
 
 
 def table(text, heading):
-    """Return a table of the page of measurements: its columns, and its lines by method."""
+    """Parse a table of ``kept.md``; return its column names and its rows by method."""
     part = text.split(f"## {heading}\n")[1].split("\n## ")[0]
     head, _, *rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -67,30 +69,30 @@ def table(text, heading):
 
 
 def kept(name, text):
-    """Return what was measured of a method, and of others beside it, as a table in Markdown."""
+    """Return the benchmark results of a method and two reference methods as a Markdown table."""
     columns, points = table(text, "Points of accuracy")
     _, ranks = table(text, "Average ranks")
-    sizes = [column.rpartition(", ")[0] for column in columns]  # the smallest of each comes first
+    situations = [column.rpartition(", ")[0] for column in columns]  # the smallest size comes first
     shown = [
         column
-        for place, column in enumerate(columns)
-        if column.partition(",")[0] in SITUATIONS and sizes[place] not in sizes[:place]
+        for index, column in enumerate(columns)
+        if column.partition(",")[0] in SITUATIONS and situations[index] not in situations[:index]
     ]
     head = [*shown, "average rank"]
     rows = [
         [f"**{one}**" if one == name else one]
         + [points[one][column] or "–" for column in shown]
         + [ranks[one]["all"] if one in ranks else "–"]
-        for one in dict.fromkeys((name, *BESIDE))
+        for one in dict.fromkeys((name, *REFERENCE_METHODS))
         if one in points
     ]
     lines = [["method", *head], ["---"] * (len(head) + 1), *rows]
-    made = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{made}\n\n{CAPTION}\n"
+    markdown = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{markdown}\n\n{CAPTION}\n"
 
 
 class Facts(SphinxDirective):
-    """What the registry knows of a method."""
+    """The table of a method's properties."""
 
     required_arguments = 1
 
@@ -100,7 +102,7 @@ class Facts(SphinxDirective):
 
 
 class Picture(SphinxDirective):
-    """What a method looks at, drawn when the page is read, and words on it."""
+    """The illustration of a method, drawn when the page is read, with a caption."""
 
     required_arguments = 1
     has_content = True
@@ -119,7 +121,7 @@ class Picture(SphinxDirective):
             self.env.note_dependency(str(folder / f"{module}.py"))
         path = folder / "drawn" / f"{name}.svg"
         path.parent.mkdir(exist_ok=True)
-        with mpl.rc_context({"svg.hashsalt": name}):  # the same file every time
+        with mpl.rc_context({"svg.hashsalt": name}):  # makes the file reproducible
             getattr(pictures, name)()
             pyplot.savefig(path, metadata={"Date": None})
         pyplot.close("all")
@@ -128,7 +130,7 @@ class Picture(SphinxDirective):
 
 
 class Kept(SphinxDirective):
-    """What was measured of a method."""
+    """The table of a method's benchmark results."""
 
     required_arguments = 1
 

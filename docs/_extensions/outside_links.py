@@ -1,6 +1,7 @@
-"""Links that lead out of this folder, as they work on GitHub, work here as well.
+"""Rewrite links to files outside ``docs``, which work on GitHub, so that they work here as well.
 
-``../SECURITY.md`` is the page that includes it, and what has no page is shown by GitHub.
+A link to ``../SECURITY.md`` leads to the page that includes this file. Links to files without a
+page lead to GitHub.
 """
 
 import posixpath
@@ -26,6 +27,6 @@ def _rewrite(app, docname, source):
 
 
 def setup(app):
-    """Rewrite the text of pages when they are read."""
+    """Rewrite the links of each page when it is read."""
     app.connect("source-read", _rewrite)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,20 +1,22 @@
 """
-No rows to spare: choose out of bag
+Pruning with out-of-bag predictions
 ===================================
 
-Rows to choose on are rows that the ensemble could have been trained on. A
-forest needs none: each tree has left out about a third of the training rows,
-and its votes on those are as honest as votes on new ones. This example
-compares the two ways on the same data, several times.
+A validation set consists of samples that could have been used for training. A
+forest does not need one: each tree is trained without about a third of the
+training samples, and its votes on these out-of-bag samples are as unbiased as
+votes on new samples. This example compares the two approaches on the same
+data, several times.
 """
 
 # %%
-# Two ways to use the same rows
+# Two ways to use the same data
 # -----------------------------
 #
-# *Held out* trains on three quarters of the rows and chooses on the last one.
-# *Out of bag* trains on all of them, and chooses by the votes of each tree on
-# the rows that it did not see.
+# *Held-out* validation trains the forest on three quarters of the samples and
+# selects trees on the remaining quarter. *Out-of-bag* validation trains on all
+# samples, and selects trees by the votes of each tree on the samples that it
+# was not trained on.
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
@@ -22,49 +24,59 @@ from sklearn.model_selection import train_test_split
 from secateurs import prune
 
 X, y = load_digits(return_X_y=True)
-n_keep, found = (
-    15,
-    {"out of bag": [], "held out": [], "the first": [], "all": []},
-)
+n_keep = 15
+scores = {
+    "out of bag": [],
+    "held out": [],
+    "first trees": [],
+    "full forest": [],
+}
 for seed in range(4):
-    X_given, X_test, y_given, y_test = train_test_split(
+    X_available, X_test, y_available, y_test = train_test_split(
         X, y, train_size=600, random_state=seed
     )
     forest = RandomForestClassifier(100, random_state=seed).fit(
-        X_given, y_given
+        X_available, y_available
     )
-    chosen = prune(forest, X_given, y_given, "joint", keep=n_keep, oob=True)
-    first = prune(forest, X_given, y_given, "es", keep=n_keep, oob=True)
-
-    X_fit, X_choose, y_fit, y_choose = train_test_split(
-        X_given, y_given, test_size=0.25, random_state=seed
+    out_of_bag = prune(
+        forest, X_available, y_available, "joint", keep=n_keep, oob=True
     )
-    smaller = RandomForestClassifier(100, random_state=seed).fit(X_fit, y_fit)
-    held_out = prune(smaller, X_choose, y_choose, "joint", keep=n_keep)
+    first = prune(
+        forest, X_available, y_available, "es", keep=n_keep, oob=True
+    )
 
-    found["all"].append(forest.score(X_test, y_test))
-    found["out of bag"].append(chosen.estimator.score(X_test, y_test))
-    found["the first"].append(first.estimator.score(X_test, y_test))
-    found["held out"].append(held_out.estimator.score(X_test, y_test))
+    X_train, X_val, y_train, y_val = train_test_split(
+        X_available, y_available, test_size=0.25, random_state=seed
+    )
+    smaller_forest = RandomForestClassifier(100, random_state=seed).fit(
+        X_train, y_train
+    )
+    held_out = prune(smaller_forest, X_val, y_val, "joint", keep=n_keep)
+
+    scores["full forest"].append(forest.score(X_test, y_test))
+    scores["out of bag"].append(out_of_bag.estimator.score(X_test, y_test))
+    scores["first trees"].append(first.estimator.score(X_test, y_test))
+    scores["held out"].append(held_out.estimator.score(X_test, y_test))
 
 # %%
-# Over all splits
-# ---------------
+# Results over all splits
+# -----------------------
 import pandas as pd
 
-table = pd.DataFrame(found)
+table = pd.DataFrame(scores)
 table.agg(["mean", "min", "max"]).round(4)
 
 # %%
-# Every split is a line, so that a difference can be told from luck: what
-# counts is whether lines go up or down together.
-lead = table["out of bag"] - table["held out"]
-print(f"out of bag is better on {(lead > 0).sum()} of {len(lead)} splits,")
-print(f"on average by {100 * lead.mean():.2f} points")
+# The figure below shows each split as a line. A difference is convincing if
+# all lines go up or down together.
+difference = table["out of bag"] - table["held out"]
+n_better = (difference > 0).sum()
+print(f"out of bag is better on {n_better} of {len(difference)} splits")
+print(f"mean difference: {100 * difference.mean():.2f} percentage points")
 
 # %%
-# In one estimator
-# ----------------
+# Fitting and pruning in one estimator
+# ------------------------------------
 #
 # ``PrunedClassifier`` fits and prunes in one step, for pipelines and
 # cross-validation.
@@ -74,14 +86,14 @@ pruned = PrunedClassifier(
     RandomForestClassifier(100, random_state=3),
     JointErrorPruner(n_keep),
     validation="oob",
-).fit(X_given, y_given)
-print(f"fitted and pruned at once: {pruned.score(X_test, y_test):.4f}")
+).fit(X_available, y_available)
+print(f"fitted and pruned in one step: {pruned.score(X_test, y_test):.4f}")
 
 # %%
 import matplotlib.pyplot as plt
 
 _, ax = plt.subplots(layout="constrained")
-columns = ["the first", "held out", "out of bag", "all"]
+columns = ["first trees", "held out", "out of bag", "full forest"]
 ax.plot(columns, table[columns].T, "o-", color="#0072b2", alpha=0.35)
 ax.plot(
     columns,
@@ -91,7 +103,7 @@ ax.plot(
     label="mean",
     zorder=3,
 )
-ax.set(ylabel="accuracy on test rows")
-ax.set_title(f"{n_keep} of 100 trees, and all of them; a line is a split")
+ax.set(ylabel="accuracy on the test set")
+ax.set_title(f"{n_keep} of 100 trees, and the full forest; one line per split")
 ax.legend(loc="lower right")
 plt.show()

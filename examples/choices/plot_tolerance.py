@@ -1,10 +1,10 @@
 """
-How many members are enough
+How many members are needed
 ===========================
 
-Nobody knows beforehand how many members an ensemble needs. What one does know
-is how much accuracy one is ready to give up. This example says that, and shows
-what it costs and what it saves.
+The number of members that an ensemble needs is rarely known beforehand. It is
+easier to decide how much accuracy may be lost. This example sets such a
+tolerance, and shows what it costs and what it saves.
 """
 
 # %%
@@ -15,41 +15,42 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import train_test_split
 
 X, y = load_digits(return_X_y=True)
-X_fit, X_rest, y_fit, y_rest = train_test_split(
+X_train, X_rest, y_train, y_rest = train_test_split(
     X, y, test_size=0.6, random_state=0
 )
-X_choose, X_test, y_choose, y_test = train_test_split(
+X_val, X_test, y_val, y_test = train_test_split(
     X_rest, y_rest, test_size=0.5, random_state=0
 )
-trees = ExtraTreesClassifier(150, random_state=0).fit(X_fit, y_fit)
+trees = ExtraTreesClassifier(150, random_state=0).fit(X_train, y_train)
 
 # %%
 # Four tolerances
 # ---------------
 #
-# A ``tolerance`` of 0.01 asks for the fewest trees whose accuracy is at most
-# one point below that of all. It is judged on rows held out: trees are chosen
-# on four fifths of the rows given and scored on the fifth, five times. A size
-# counts only if nearly all larger ones are within the tolerance as well, so
-# that no size is taken by luck.
+# A ``tolerance`` of 0.01 keeps the fewest trees whose accuracy is at most one
+# percentage point below that of the full forest. The accuracy is
+# cross-validated: trees are selected on four fifths of the validation samples
+# and scored on the remaining fifth, five times. A size qualifies only if
+# nearly all larger sizes are within the tolerance as well, so that a single
+# lucky size is not selected.
 import pandas as pd
 
 from secateurs import prune
 
 prunings = {
     tolerance: prune(
-        trees, X_choose, y_choose, "joint", tolerance=tolerance, random_state=0
+        trees, X_val, y_val, "joint", tolerance=tolerance, random_state=0
     )
     for tolerance in (0.005, 0.01, 0.02, 0.05)
 }
-whole = trees.score(X_test, y_test)
+full_accuracy = trees.score(X_test, y_test)
 pd.DataFrame(
     {
         "trees": [
             len(pruning.member_indices) for pruning in prunings.values()
         ],
-        "change on test rows": [
-            pruning.estimator.score(X_test, y_test) - whole
+        "change on the test set": [
+            pruning.estimator.score(X_test, y_test) - full_accuracy
             for pruning in prunings.values()
         ],
     },
@@ -57,14 +58,15 @@ pd.DataFrame(
 ).round(4)
 
 # %%
-# Test rows need not agree to the last row with those that decided. The more
-# rows there are to choose on, the closer they do.
+# The change on the test set may exceed the tolerance, which was met on the
+# validation set. The larger the validation set, the closer the two agree.
 #
-# The picture
-# -----------
+# Accuracy by number of trees
+# ---------------------------
 #
-# Accuracy rises steeply at first, and then every further point takes many
-# times the trees. Each orange line is one of the tolerances above.
+# Accuracy rises steeply at first; later each further percentage point needs
+# many times the number of trees. Each orange line is one of the tolerances
+# above.
 import matplotlib.pyplot as plt
 
 from secateurs.displays import AccuracySizeDisplay
@@ -80,6 +82,6 @@ for tolerance, pruning in prunings.items():
     display.ax_.text(
         size, 0.878, f"{tolerance:g}", ha="center", color="#d55e00"
     )
-display.ax_.set_title("Sizes taken for four tolerances (orange)")
+display.ax_.set_title("Sizes for four tolerances (orange)")
 display.ax_.legend(loc="center right")
 plt.show()

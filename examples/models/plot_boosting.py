@@ -1,19 +1,19 @@
 """
-Cut a boosted model to its first rounds
-=======================================
+Truncating a boosted model to its first rounds
+==============================================
 
-In gradient boosting each tree corrects the ones before it, so that no tree in
-the middle can be left out. What can be left out are the last ones: the
-shortest start that is good enough is kept. This example cuts models of
-scikit-learn and, where they are installed, of XGBoost and LightGBM.
+In gradient boosting each tree corrects the previous ones, so no tree in the
+middle can be removed. Only the last trees can: pruning keeps the shortest
+prefix of rounds that is good enough. This example prunes models of
+scikit-learn and, if installed, of XGBoost and LightGBM.
 """
 
 # %%
 # One call for every library
 # --------------------------
 #
-# The models are trained with more rounds than they need, as happens when early
-# stopping was not asked for.
+# The models are trained with more rounds than they need, as happens without
+# early stopping.
 from importlib.util import find_spec
 
 from sklearn.datasets import make_classification
@@ -26,10 +26,10 @@ from sklearn.model_selection import train_test_split
 X, y = make_classification(
     2400, n_informative=8, class_sep=0.7, flip_y=0, random_state=0
 )
-X_fit, X_rest, y_fit, y_rest = train_test_split(
+X_train, X_rest, y_train, y_rest = train_test_split(
     X, y, test_size=0.5, random_state=0
 )
-X_choose, X_test, y_choose, y_test = train_test_split(
+X_val, X_test, y_val, y_test = train_test_split(
     X_rest, y_rest, test_size=0.5, random_state=0
 )
 
@@ -58,21 +58,19 @@ if find_spec("lightgbm"):
         verbosity=-1,
     )
 for model in models.values():
-    model.fit(X_fit, y_fit)
+    model.fit(X_train, y_train)
 
 # %%
-# The score is log loss, since probabilities are what suffers first from too
-# many rounds. The smallest number of rounds is kept from which on the score on
-# the rows given stays within 0.005 of that of all rounds. What comes out is a
+# The score is log loss, since too many rounds affect the probabilities first.
+# ``prune`` keeps the smallest number of rounds from which on the score on the
+# validation set stays within 0.005 of the score of all rounds. The result is a
 # model of the same class.
 from sklearn.metrics import log_loss
 
 from secateurs import prune
 
 prunings = {
-    name: prune(
-        model, X_choose, y_choose, tolerance=0.005, scoring="neg_log_loss"
-    )
+    name: prune(model, X_val, y_val, tolerance=0.005, scoring="neg_log_loss")
     for name, model in models.items()
 }
 for name, pruning in prunings.items():
@@ -85,55 +83,55 @@ for name, pruning in prunings.items():
 print(next(iter(prunings.values())).reason)
 
 # %%
-# As good as all, or the best
-# ---------------------------
+# Within the tolerance, or the best
+# ---------------------------------
 #
-# The tolerance is measured from the whole model. Where that has come to
-# overfit, an early round is as good as the last one, and a later one may be
-# better than both. With ``keep`` it is taken instead.
+# The tolerance refers to the score of the full model. If the full model
+# overfits, an early round is as good as the last one, and a later round may be
+# better than both. The best round can be kept with ``keep``.
 import numpy as np
 
 name = "HistGradientBoosting"
 losses = {
     label: [
-        log_loss(truth, p) for p in models[name].staged_predict_proba(rows)
+        log_loss(labels, probabilities)
+        for probabilities in models[name].staged_predict_proba(samples)
     ]
-    for label, rows, truth in (
-        ("rows chosen on", X_choose, y_choose),
-        ("test rows", X_test, y_test),
+    for label, samples, labels in (
+        ("validation set", X_val, y_val),
+        ("test set", X_test, y_test),
     )
 }
 best = prune(
     models[name],
-    X_choose,
-    y_choose,
-    keep=int(np.argmin(losses["rows chosen on"])) + 1,
+    X_val,
+    y_val,
+    keep=int(np.argmin(losses["validation set"])) + 1,
 )
 loss = log_loss(y_test, best.estimator.predict_proba(X_test))
 n_rounds = len(best.member_indices)
-print(
-    f"best on the rows given: {n_rounds} rounds, log loss {loss:.3f} on others"
-)
+print(f"best on the validation set: {n_rounds} rounds", end=", ")
+print(f"log loss {loss:.3f} on the test set")
 
 # %%
-# Both decisions looked at the dashed line; the solid one comes from rows that
-# had no part in them.
+# Both numbers of rounds were selected on the dashed line; the solid line shows
+# the test set, which was not used for either.
 import matplotlib.pyplot as plt
 
 _, ax = plt.subplots(layout="constrained")
 rounds = np.arange(1, 151)
 ax.plot(
     rounds,
-    losses["rows chosen on"],
+    losses["validation set"],
     "--",
     color="#0072b2",
-    label="rows chosen on",
+    label="validation set",
 )
-ax.plot(rounds, losses["test rows"], color="#0072b2", label="test rows")
+ax.plot(rounds, losses["test set"], color="#0072b2", label="test set")
 kept = len(prunings[name].member_indices)
-ax.axvline(kept, color="0.3", linestyle=":", label="as good as all rounds")
+ax.axvline(kept, color="0.3", linestyle=":", label="within the tolerance")
 ax.axvline(
-    len(best.member_indices), color="#d55e00", linestyle="-.", label="the best"
+    len(best.member_indices), color="#d55e00", linestyle="-.", label="best"
 )
 ax.set(xlabel="rounds", ylabel="log loss", title=f"{name}, round by round")
 ax.legend()

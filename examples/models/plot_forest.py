@@ -1,97 +1,99 @@
 """
-A forest in one call
-====================
+Pruning a forest with the default settings
+==========================================
 
-A random forest of 200 trees is accurate, and larger and slower than it needs
-to be. This example prunes it with the plain call, in which everything is left
-to the library, and looks at what was won and lost on rows that played no part
-in it.
+A random forest of 200 trees is accurate, but larger and slower than necessary.
+This example prunes it with the default settings, and measures the result on
+samples that were not used for pruning.
 """
 
 # %%
-# Three sets of rows
-# ------------------
+# Training, validation and test set
+# ---------------------------------
 #
-# One part of the rows trains the forest, one part chooses trees, and one part
-# tells how good the result is. Rows that did the choosing cannot do the
-# telling: the trees kept are those that did well on them.
+# The forest is trained on the training set, trees are selected on the
+# validation set, and the result is evaluated on the test set. The validation
+# set cannot be used for the evaluation, since the kept trees were selected
+# because they perform well on it.
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 X, y = load_digits(return_X_y=True)
-X_fit, X_rest, y_fit, y_rest = train_test_split(
+X_train, X_rest, y_train, y_rest = train_test_split(
     X, y, test_size=0.5, random_state=0
 )
-X_choose, X_test, y_choose, y_test = train_test_split(
+X_val, X_test, y_val, y_test = train_test_split(
     X_rest, y_rest, test_size=0.5, random_state=0
 )
-forest = RandomForestClassifier(200, random_state=0).fit(X_fit, y_fit)
+forest = RandomForestClassifier(200, random_state=0).fit(X_train, y_train)
 
 # %%
-# The plain call
-# --------------
+# The default call
+# ----------------
 #
-# Neither a method nor a size is given. The method is the one that did best on
-# many other data sets with such ensembles, unless the rows given speak clearly
-# against it; the size is the smallest whose accuracy on rows held out is
-# within 0.005 of that of the whole forest.
+# Neither a method nor a size is given. The method is the one that performed
+# best in our benchmark on ensembles of this kind, unless the validation data
+# clearly contradict it. The size is the smallest whose cross-validated
+# accuracy is within 0.005 of that of the full forest.
 import secateurs
 
-pruning = secateurs.prune(forest, X_choose, y_choose, random_state=0)
+pruning = secateurs.prune(forest, X_val, y_val, random_state=0)
 print(pruning.reason)
 print(f"{len(pruning.member_indices)} of {len(forest)} trees are kept")
 
 # %%
-# What comes out is a plain forest: the same class, the same methods, fewer
-# trees. It loads where secateurs is not installed. The forest that went in is
-# not changed.
+# The result is a plain scikit-learn forest of the same class with fewer trees.
+# It can be loaded without secateurs. The original forest is not changed.
 pruning.estimator
 
 # %%
-# Before and after
-# ----------------
+# Comparison with the full forest
+# -------------------------------
 #
-# The interval of a change (``low`` to ``high``) comes from the same test rows
-# for both forests. If it includes 0, these rows cannot tell the two apart. The
-# tolerance was met on rows held out of those chosen on; the first line says
-# whether these test rows agree.
+# The interval of a change (``low`` to ``high``) is computed from the
+# predictions of both forests on the same test samples. If it includes 0, the
+# test set shows no significant difference. The tolerance was met in
+# cross-validation on the validation set; the first line shows whether the test
+# set agrees.
 summary = pruning.summary(X_test, y_test)
 summary.round(4)
 
 # %%
-# A size of your own
-# ------------------
+# Setting the size
+# ----------------
 #
-# Where memory or time decide, say how many trees there may be. The smaller the
-# forest, the more it matters which trees stay: beside those chosen here are
-# the first ones, which is what training a smaller forest would have given.
+# If memory or time is limited, set the number of trees. The smaller the
+# forest, the more the selection matters. For comparison, the first trees are
+# shown as well: they are what training a smaller forest would have given.
 n_keep = 20
-small = secateurs.prune(
-    forest, X_choose, y_choose, keep=n_keep, random_state=0
-)
-first = secateurs.prune(forest, X_choose, y_choose, "es", keep=n_keep)
+small = secateurs.prune(forest, X_val, y_val, keep=n_keep, random_state=0)
+first = secateurs.prune(forest, X_val, y_val, "es", keep=n_keep)
 for name, model in {
-    "all trees": forest,
-    f"{n_keep} chosen trees": small.estimator,
+    "full forest": forest,
+    f"{n_keep} selected trees": small.estimator,
     f"the first {n_keep} trees": first.estimator,
 }.items():
     print(f"{name:>20}: {model.score(X_test, y_test):.4f}")
 
 # %%
-# Every size at once
-# ------------------
+# Accuracy by number of trees
+# ---------------------------
 #
-# The display follows the order in which trees were chosen: accuracy on the
-# test rows with its interval, and, dashed, on the rows chosen on, which
-# flatter the choice. A dotted line marks the size that the plain call took.
+# The display follows the order in which trees were selected. It shows the
+# accuracy on the test set with its interval, and, as a dashed line, the
+# accuracy on the validation set, which is optimistic. A dotted line marks the
+# size selected by the default call.
 import matplotlib.pyplot as plt
 
 from secateurs.displays import AccuracySizeDisplay
 
 display = AccuracySizeDisplay.from_result(pruning, X_test, y_test)
 display.ax_.axvline(
-    len(pruning.member_indices), color="0.4", linestyle=":", label="plain call"
+    len(pruning.member_indices),
+    color="0.4",
+    linestyle=":",
+    label="default call",
 )
 display.ax_.set_ylim(0.85, 1)
 display.ax_.legend(loc="lower right")

@@ -1,127 +1,149 @@
 """
-Which language models to ask, within a budget
-=============================================
+Selecting language models within a budget
+=========================================
 
-A pruner needs no models, only what they answered. Here many language models
-answer the same multiple-choice questions, each at a price, and their answers
-are put to the vote. Which of them to ask is a question of pruning with costs:
-a model is worth its price if it is right where the others are wrong.
+A pruner does not need the models, only their predictions. Here many language
+models answer the same multiple-choice questions, each at a price, and their
+answers are combined by a vote. Selecting the models is pruning with costs: a
+model is worth its price if it is right where the others are wrong.
 
-The answers are *simulated*, with made-up names, skills and prices, so that the
-example runs without any service. With your own table of answers, everything
-below the first block stays the same.
+The answers are *simulated*, with fictitious names, skills and prices, so that
+the example runs without any service. With your own table of answers,
+everything after the first block stays the same.
 """
 
 # %%
-# A table of answers
-# ------------------
+# A table of predictions
+# ----------------------
 #
-# Sixteen models of four families. Larger ones are better and cost more, and
-# models of a family tend to fall for the same wrong answer.
+# There are sixteen models of four families. Larger models are better and cost
+# more, and models of the same family tend to give the same wrong answers.
 import numpy as np
 import pandas as pd
 
 rng = np.random.default_rng(0)
 n_questions, choices = 900, np.array(list("ABCD"))
-truth = rng.choice(choices, n_questions)
+labels = rng.choice(choices, n_questions)
 difficulty = rng.normal(size=n_questions)
 answers, price = {}, {}
 for family in ("acacia", "birch", "cedar", "dogwood"):
     own_difficulty = difficulty + rng.normal(scale=0.8, size=n_questions)
-    lure = rng.choice(choices, n_questions)  # the family's favourite mistake
+    lure = rng.choice(choices, n_questions)  # the family's typical mistake
     for billions in (2, 8, 30, 120):
         skill = 0.45 * np.log(billions) - 0.6 + rng.normal(scale=0.1)
-        right = rng.random(n_questions) < 1 / (
+        is_correct = rng.random(n_questions) < 1 / (
             1 + np.exp(own_difficulty - skill)
         )
-        other = np.where(
+        fallback = np.where(
             rng.random(n_questions) < 0.6,
             lure,
             rng.choice(choices, n_questions),
         )
-        answers[f"{family}-{billions}b"] = np.where(right, truth, other)
-        price[f"{family}-{billions}b"] = (
-            0.02 * billions**0.9
-        )  # cents a question
-table, price = pd.DataFrame(answers), pd.Series(price)
-known, other = (
-    slice(0, 400),
-    slice(400, None),
-)  # questions to choose on, and to test on
-alone = table[other].eq(truth[other], axis=0).mean()
-pd.DataFrame({"cents": price, "accuracy": alone}).round(3)
+        answers[f"{family}-{billions}b"] = np.where(
+            is_correct, labels, fallback
+        )
+        # In cents per question.
+        price[f"{family}-{billions}b"] = 0.02 * billions**0.9
+predictions, price = pd.DataFrame(answers), pd.Series(price)
+# The first 400 questions are the validation set, the others the test set.
+validation, test = slice(0, 400), slice(400, None)
+single_accuracy = predictions[test].eq(labels[test], axis=0).mean()
+pd.DataFrame({"cents": price, "accuracy": single_accuracy}).round(3)
 
 # %%
-# Who to ask for a budget
-# -----------------------
+# Selecting models for a budget
+# -----------------------------
 #
-# ``cost`` has a price for each model, and ``max_cost`` is what a question may
-# cost. Models are chosen by what they add to the vote for their price, by what
-# they add alone, or in the order of the method, whichever does best on
-# questions held out.
+# ``cost`` is the price of each model, and ``max_cost`` is the budget per
+# question. Three rules are compared by cross-validation: selecting models by
+# their contribution to the vote relative to their price, by their contribution
+# alone, or in the order of the method.
 from secateurs import prune
 
 pruning = prune(
-    table[known],
-    y=truth[known],
+    predictions[validation],
+    y=labels[validation],
     pruner="re",
     cost=price,
     max_cost=1.0,
     random_state=0,
 )
-print("ask", ", ".join(pruning.member_names))
+print("selected:", ", ".join(pruning.member_names))
 print(pruning.by_cost.remark)
 
 # %%
-# For a range of budgets, next to the best model that can be paid alone:
-found = []
+# The same for a range of budgets, compared with the best single model within
+# each budget:
+results = []
 for budget in (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0):
-    team = prune(
-        table[known],
-        y=truth[known],
+    pruned = prune(
+        predictions[validation],
+        y=labels[validation],
         pruner="re",
         cost=price,
         max_cost=budget,
         random_state=0,
     )
     affordable = price[price <= budget].index
-    single = table[known][affordable].eq(truth[known], axis=0).mean().idxmax()
-    found.append(
+    single = (
+        predictions[validation][affordable]
+        .eq(labels[validation], axis=0)
+        .mean()
+        .idxmax()
+    )
+    results.append(
         {
             "budget": budget,
-            "models": len(team.member_names),
-            "spent": price[team.member_names].sum(),
-            "team": (team.pruner.predict(table[other]) == truth[other]).mean(),
-            "best single": alone[single],
+            "models": len(pruned.member_names),
+            "spent": price[pruned.member_names].sum(),
+            "pruned ensemble": (
+                pruned.pruner.predict(predictions[test]) == labels[test]
+            ).mean(),
+            "best single model": single_accuracy[single],
         }
     )
-found = pd.DataFrame(found).set_index("budget")
-found.round(3)
+results = pd.DataFrame(results).set_index("budget")
+results.round(3)
 
 # %%
-# The vote of all sixteen costs the sum of all prices. Budgets are on a
-# logarithmic axis.
+# The vote of all sixteen models costs the sum of all prices. The axis of
+# budgets is logarithmic.
 import matplotlib.pyplot as plt
 
-everybody = prune(table[known], y=truth[known], pruner="es", keep=len(price))
-all_right = (everybody.pruner.predict(table[other]) == truth[other]).mean()
+full = prune(
+    predictions[validation], y=labels[validation], pruner="es", keep=len(price)
+)
+full_accuracy = (full.pruner.predict(predictions[test]) == labels[test]).mean()
 _, ax = plt.subplots(layout="constrained")
-ax.plot(price, alone, ".", color="0.6", markersize=9, label="models alone")
 ax.plot(
-    found.index,
-    found["best single"],
+    price,
+    single_accuracy,
+    ".",
+    color="0.6",
+    markersize=9,
+    label="single models",
+)
+ax.plot(
+    results.index,
+    results["best single model"],
     "s--",
     color="#d55e00",
-    label="best single",
+    label="best single model",
 )
-ax.plot(found.index, found["team"], "o-", color="#0072b2", label="team")
-ax.plot(price.sum(), all_right, "D", color="0.2", label="all sixteen")
+ax.plot(
+    results.index,
+    results["pruned ensemble"],
+    "o-",
+    color="#0072b2",
+    label="pruned ensemble",
+)
+ax.plot(price.sum(), full_accuracy, "D", color="0.2", label="full ensemble")
 ax.set(
     xscale="log",
-    xlabel="cents for a question",
-    ylabel="accuracy on other questions",
+    xlabel="cents per question",
+    ylabel="accuracy on test questions",
 )
 ax.xaxis.set_major_formatter("{x:g}")
-ax.set_title("Simulated answers: what a budget buys")
+ax.set_title("Simulated answers: accuracy by budget")
 ax.legend(loc="lower right")
 plt.show()

@@ -1,25 +1,25 @@
 """
-A pipeline with categories and missing values
-=============================================
+Pruning a pipeline with categories and missing values
+=====================================================
 
-Real tables have columns of text and holes. They go through a pipeline, and
-what is pruned sits at its end. This example prunes such a pipeline after it
-was fitted, and then lets grid search decide how many trees a pruned pipeline
-should have.
+Real tables have text columns and missing values. A pipeline handles them, and
+the ensemble is its last step. This example prunes such a pipeline after
+fitting, and then uses a grid search to select the number of trees of a pruned
+pipeline.
 """
 
 # %%
-# A table with text and holes
-# ---------------------------
+# A table with text and missing values
+# ------------------------------------
 #
-# Made from numbers: three columns are cut into words, and one entry in ten is
-# removed.
+# The table is generated: three numeric columns are cut into categories, and
+# one entry in ten is removed.
 import numpy as np
 import pandas as pd
 from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 
-numbers, y = make_classification(
+features, y = make_classification(
     1500,
     n_features=10,
     n_informative=6,
@@ -27,20 +27,21 @@ numbers, y = make_classification(
     class_sep=0.8,
     random_state=0,
 )
-table = pd.DataFrame(numbers, columns=[f"x{column}" for column in range(10)])
-words = ["low", "middle", "high"]
+table = pd.DataFrame(features, columns=[f"x{column}" for column in range(10)])
+categories = ["low", "middle", "high"]
 for column in ("x0", "x3", "x6"):
-    table[column] = pd.qcut(table[column], 3, labels=words).astype(object)
+    table[column] = pd.qcut(table[column], 3, labels=categories).astype(object)
 rng = np.random.default_rng(0)
 table = table.mask(rng.random(table.shape) < 0.1)
 table.head()
 
 # %%
-# Prune the fitted pipeline
-# -------------------------
+# Pruning the fitted pipeline
+# ---------------------------
 #
-# ``prune`` takes the pipeline as it is, and the table as it is. What comes out
-# is a pipeline with the same steps in front and fewer trees at its end.
+# ``prune`` accepts the pipeline and the table without any preparation. The
+# result is a pipeline with the same preprocessing steps and fewer trees in the
+# last step.
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -49,10 +50,10 @@ from sklearn.preprocessing import OneHotEncoder
 
 from secateurs import prune
 
-X_fit, X_rest, y_fit, y_rest = train_test_split(
+X_train, X_rest, y_train, y_rest = train_test_split(
     table, y, test_size=0.5, random_state=0
 )
-X_choose, X_test, y_choose, y_test = train_test_split(
+X_val, X_test, y_val, y_test = train_test_split(
     X_rest, y_rest, test_size=0.5, random_state=0
 )
 columns = make_column_transformer(
@@ -64,19 +65,19 @@ columns = make_column_transformer(
 )
 pipeline = make_pipeline(
     columns, RandomForestClassifier(100, random_state=0)
-).fit(X_fit, y_fit)
-pruning = prune(pipeline, X_choose, y_choose, "joint", keep=30)
+).fit(X_train, y_train)
+pruning = prune(pipeline, X_val, y_val, "joint", keep=30)
 print(f"100 trees: {pipeline.score(X_test, y_test):.4f}")
 print(f" 30 trees: {pruning.estimator.score(X_test, y_test):.4f}")
 pruning.estimator
 
 # %%
-# Prune inside the pipeline
-# -------------------------
+# Pruning inside the pipeline
+# ---------------------------
 #
 # ``PrunedClassifier`` fits a forest and prunes it in one step, here by
-# out-of-bag votes, so that no rows are set aside. Its parameters can be
-# searched like any others.
+# out-of-bag votes, so that no validation set is needed. Its parameters can be
+# searched like those of any estimator.
 from sklearn.model_selection import GridSearchCV
 
 from secateurs import JointErrorPruner, PrunedClassifier
@@ -90,13 +91,13 @@ search = GridSearchCV(
     make_pipeline(columns, pruned),
     {"prunedclassifier__pruner__keep": [2, 5, 12, 30]},
     cv=3,
-).fit(pd.concat([X_fit, X_choose]), np.concatenate([y_fit, y_choose]))
-print(f"best by cross-validation: {search.best_params_}")
-print(f"accuracy on test rows: {search.score(X_test, y_test):.4f}")
+).fit(pd.concat([X_train, X_val]), np.concatenate([y_train, y_val]))
+print(f"best parameters in cross-validation: {search.best_params_}")
+print(f"accuracy on the test set: {search.score(X_test, y_test):.4f}")
 
 # %%
-# The standard error over the folds tells which sizes cross-validation can tell
-# apart.
+# The standard error over the folds shows which sizes cross-validation can
+# distinguish.
 import matplotlib.pyplot as plt
 
 results = pd.DataFrame(search.cv_results_)
@@ -111,19 +112,24 @@ ax.errorbar(
     fmt="o-",
     color="#0072b2",
     capsize=3,
-    label="three folds, with standard error",
+    label="mean of three folds, with standard error",
 )
-taken = search.best_params_["prunedclassifier__pruner__keep"]
+best_size = search.best_params_["prunedclassifier__pruner__keep"]
 ax.plot(
-    taken, search.best_score_, "D", color="#d55e00", label="taken", zorder=3
+    best_size,
+    search.best_score_,
+    "D",
+    color="#d55e00",
+    label="selected",
+    zorder=3,
 )
 ax.set(
     xscale="log",
     xlabel="trees kept of 50",
-    ylabel="accuracy by cross-validation",
+    ylabel="cross-validated accuracy",
 )
 ax.set_xticks(sizes, labels=sizes)
 ax.minorticks_off()
-ax.set_title("Grid search over the size of a pruned pipeline")
+ax.set_title("Grid search for the size of a pruned pipeline")
 ax.legend(loc="lower right")
 plt.show()

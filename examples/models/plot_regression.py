@@ -1,12 +1,11 @@
 """
-Prune a forest of regressors
-============================
+Pruning a regression forest
+===========================
 
-What an average of numbers is worth can be computed exactly from pairs of
-members: its squared error is the mean of the products of their errors, each
-pair once. Members that err in the same direction pay for it, members whose
-errors cancel are rewarded. This example prunes a forest by that rule and by
-simpler ones.
+The squared error of an average can be computed exactly from pairs of members:
+it is the mean of the products of their errors over all pairs. Members that err
+in the same direction increase it, and members whose errors cancel decrease it.
+This example prunes a forest by this criterion and by simpler ones.
 """
 
 # %%
@@ -17,30 +16,30 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import train_test_split
 
 X, y = make_friedman1(1200, noise=1.0, random_state=0)
-X_fit, X_rest, y_fit, y_rest = train_test_split(
+X_train, X_rest, y_train, y_rest = train_test_split(
     X, y, test_size=0.5, random_state=0
 )
-X_choose, X_test, y_choose, y_test = train_test_split(
+X_val, X_test, y_val, y_test = train_test_split(
     X_rest, y_rest, test_size=0.5, random_state=0
 )
 forest = RandomForestRegressor(200, max_features=0.5, random_state=0).fit(
-    X_fit, y_fit
+    X_train, y_train
 )
 
 # %%
-# Methods side by side
-# --------------------
+# Comparing methods
+# -----------------
 #
-# ``compare`` chooses on one set of rows and judges on another. Random members
-# and the first ones are always there: a method that does not beat them is not
-# worth its time. Of methods that count labels none can be asked here;
-# ``joint`` follows the squared error of the average, and ``best`` looks at
-# each tree alone.
+# ``compare`` selects members on the validation set and scores them on the test
+# set. Random members and the first members are always included: a method that
+# does not beat them is not worth its cost. Methods that count labels do not
+# support regression; ``joint`` minimises the squared error of the average, and
+# ``best`` scores each tree individually.
 from secateurs import compare
 
 sizes = [5, 10, 20, 40, 80]
 comparison = compare(
-    *(forest, X_choose, y_choose, ["joint", "best"]),
+    *(forest, X_val, y_val, ["joint", "best"]),
     keep=sizes,
     X_test=X_test,
     y_test=y_test,
@@ -52,22 +51,22 @@ board[["method", "members", "r2", "change", "low", "high", "bytes"]].round(
 ).head(8)
 
 # %%
-# The leaderboard ends in advice: the fewest members within 0.005 of the score
-# of all.
+# The comparison also recommends a size: the fewest members whose score is
+# within 0.005 of the score of the full ensemble.
 print(comparison.advice)
 
 # %%
 # Another score
 # -------------
 #
-# Any scorer of scikit-learn for numbers may decide how many trees are enough.
-# Here it is the mean absolute error, and what is tolerated is in its unit.
+# Any scikit-learn regression scorer can determine how many trees are enough.
+# Here it is the mean absolute error, and the tolerance is in its unit.
 from sklearn.metrics import mean_absolute_error
 
 from secateurs import prune
 
 pruning = prune(
-    *(forest, X_choose, y_choose, "joint"),
+    *(forest, X_val, y_val, "joint"),
     scoring="neg_mean_absolute_error",
     tolerance=0.02,
     random_state=0,
@@ -78,7 +77,7 @@ print(f"{len(pruning.member_indices)} trees are enough")
 print(f"mean absolute error {before:.3f} -> {after:.3f}")
 
 # %%
-# R² on test rows, for all sizes that were compared:
+# R² on the test set for all sizes that were compared:
 import matplotlib.pyplot as plt
 
 from secateurs.displays import AccuracySizeDisplay

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from secateurs.comparison import compare as compare
     from secateurs.distributed import DOMEP as DOMEP
     from secateurs.distributed import EPFD as EPFD
-    from secateurs.engines._environment import show_versions as show_versions
-    from secateurs.outputs._collect import collect_scores as collect_scores
-    from secateurs.outputs._collect import collect_votes as collect_votes
-    from secateurs.outputs._score_store import ScoreStore as ScoreStore
-    from secateurs.outputs._scores import Scores as Scores
-    from secateurs.outputs._store import VoteStore as VoteStore
-    from secateurs.outputs._votes import Votes as Votes
+    from secateurs.engines.environment import show_versions as show_versions
+    from secateurs.outputs.collect import collect_predictions as collect_predictions
+    from secateurs.outputs.collect import collect_votes as collect_votes
+    from secateurs.outputs.prediction_store import PredictionStore as PredictionStore
+    from secateurs.outputs.predictions import Predictions as Predictions
+    from secateurs.outputs.vote_store import VoteStore as VoteStore
+    from secateurs.outputs.votes import Votes as Votes
     from secateurs.paper import datasets as datasets
-    from secateurs.persistence._export import export as export
-    from secateurs.persistence._models import load as load
-    from secateurs.persistence._models import save as save
+    from secateurs.persistence.model_export import export as export
+    from secateurs.persistence.model_files import load as load
+    from secateurs.persistence.model_files import save as save
     from secateurs.pruned_estimators import PrunedClassifier as PrunedClassifier
     from secateurs.pruned_estimators import PrunedRegressor as PrunedRegressor
     from secateurs.pruners import *  # noqa: F403
@@ -39,14 +39,14 @@ def _homes() -> dict[str, str]:
     from secateurs._methods import METHODS
 
     return {
-        "collect_votes": "secateurs.outputs._collect",
-        "collect_scores": "secateurs.outputs._collect",
-        "Votes": "secateurs.outputs._votes",
-        "Scores": "secateurs.outputs._scores",
-        "VoteStore": "secateurs.outputs._store",
-        "ScoreStore": "secateurs.outputs._score_store",
+        "collect_votes": "secateurs.outputs.collect",
+        "collect_predictions": "secateurs.outputs.collect",
+        "Votes": "secateurs.outputs.votes",
+        "Predictions": "secateurs.outputs.predictions",
+        "VoteStore": "secateurs.outputs.vote_store",
+        "PredictionStore": "secateurs.outputs.prediction_store",
         "measures": "secateurs.measures",
-        **{method.pruner: method.home for method in METHODS.values() if method.path},
+        **{method.class_name: method.module_name for method in METHODS.values() if method.path},
         "EPFD": "secateurs.distributed",
         "all_pruners": "secateurs.pruners",
         "make_pruner": "secateurs.pruners",
@@ -63,10 +63,10 @@ def _homes() -> dict[str, str]:
         "Benchmark": "secateurs.benchmarking",
         "statistics": "secateurs.statistics",
         "datasets": "secateurs.paper.datasets",
-        "save": "secateurs.persistence._models",
-        "load": "secateurs.persistence._models",
-        "export": "secateurs.persistence._export",
-        "show_versions": "secateurs.engines._environment",
+        "save": "secateurs.persistence.model_files",
+        "load": "secateurs.persistence.model_files",
+        "export": "secateurs.persistence.model_export",
+        "show_versions": "secateurs.engines.environment",
     }
 
 

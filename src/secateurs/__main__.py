@@ -12,7 +12,7 @@ _JSON = (
 )
 
 
-def end_at_once(*_: object) -> NoReturn:
+def exit_as_interrupted(*_: object) -> NoReturn:
     """Say in one line that the command was interrupted, and end the process."""
     os.write(2, f"{_JSON if '--json' in sys.argv else _TEXT}\n".encode())
     os._exit(130)
@@ -21,7 +21,7 @@ def end_at_once(*_: object) -> NoReturn:
 def main() -> NoReturn:
     """Run the command line."""
     # Until there is something to clean up, and whenever an interrupt comes a second time.
-    signal.signal(signal.SIGINT, end_at_once)
+    signal.signal(signal.SIGINT, exit_as_interrupted)
     from secateurs import cli
 
     cli.main()

@@ -14,7 +14,7 @@ class Style(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Facts:
+class MethodTraits:
     """What a method's class declares, see `secateurs.pruners.BasePruner`."""
 
     outputs: tuple[str, ...] = ("labels",)
@@ -36,64 +36,64 @@ class Method:
     summary: str  # what it does
     criterion: str  # what it looks at
     cost: str  # what it has to count, for n members, k to keep and d rows
-    facts: Facts
-    decides: str | None = None  # what it keeps with ``keep=None``; None where that is not allowed
-    weighted: bool = False  # whether it has a ``diversity_weight``
-    beside: int | None = 8  # place beside the one that pruned in a report; None: not shown
-    is_floor: bool = False  # whether it is what every other method must beat
+    traits: MethodTraits
+    size_rule: str | None = None  # what it keeps with ``keep=None``; None where that is not allowed
+    has_diversity_weight: bool = False  # whether it has a ``diversity_weight``
+    report_rank: int | None = 8  # place beside the one that pruned in a report; None: not shown
+    is_baseline: bool = False  # whether it is what every other method must beat
     heading: str | None = None  # in tables and figures; None for the short name in capitals
     style: Style | None = None  # in figures; None derives one from its place in the registry
 
     @property
-    def home(self) -> str:
+    def module_name(self) -> str:
         """The full name of its module."""
         return f"secateurs.{self.path}".rpartition(".")[0]
 
     @property
-    def pruner(self) -> str:
+    def class_name(self) -> str:
         """The name of its class."""
         return self.path.rpartition(".")[2]
 
     @property
-    def keeps(self) -> str:
+    def size_description(self) -> str:
         """What it keeps, in words."""
-        exactly = "at most `keep`" if self.facts.may_keep_fewer else "`keep`"
-        return exactly if self.decides is None else f"{exactly}, or {self.decides}"
+        exactly = "at most `keep`" if self.traits.may_keep_fewer else "`keep`"
+        return exactly if self.size_rule is None else f"{exactly}, or {self.size_rule}"
 
     @property
-    def label(self) -> str:
+    def display_name(self) -> str:
         """Its name in tables and figures."""
         return self.heading or self.name.upper()
 
     @property
-    def declared(self) -> dict[str, Any]:
+    def class_attributes(self) -> dict[str, Any]:
         """The class attributes of its class, by name."""
-        return asdict(self.facts) | {"may_decide_size": self.decides is not None}
+        return asdict(self.traits) | {"may_decide_size": self.size_rule is not None}
 
     def load(self) -> Any:
         """Import its class."""
-        return getattr(import_module(self.home), self.pruner)
+        return getattr(import_module(self.module_name), self.class_name)
 
 
 @dataclass(frozen=True)
-class OwnMethod(Method):
+class UserMethod(Method):
     """A method of the user's, see `secateurs.register`: its class is there already."""
 
-    kind: Any = None
+    pruner_class: Any = None
 
     @property
-    def home(self) -> str:
+    def module_name(self) -> str:
         """The full name of its module."""
-        return str(self.kind.__module__)
+        return str(self.pruner_class.__module__)
 
     @property
-    def pruner(self) -> str:
+    def class_name(self) -> str:
         """The name of its class."""
-        return str(self.kind.__qualname__)
+        return str(self.pruner_class.__qualname__)
 
     def load(self) -> Any:
         """Return its class."""
-        return self.kind
+        return self.pruner_class
 
 
 AUTO = "auto"  # the default: the method that is likely best
@@ -112,19 +112,19 @@ METHODS = {
             "Add the member farthest from those chosen, by diversity and relevance",
             "diversity and relevance, by information",
             f"n·k {_PAIRS}",
-            Facts(is_nested=True, larger_is_better=True),
-            weighted=True,
-            beside=1,
+            MethodTraits(is_nested=True, larger_is_better=True),
+            has_diversity_weight=True,
+            report_rank=1,
             style=Style("blue", (), "o"),
         ),
         Method(
-            *("domep", "distributed._epfd.DOMEP", "bian2020"),
+            *("domep", "distributed.epfd.DOMEP", "bian2020"),
             "COMEP in random groups, then among their choices",
             "diversity and relevance, in random groups",
             f"n·k/m {_PAIRS}, for each of m groups at once; then m·k²",
-            Facts(larger_is_better=True),
-            weighted=True,
-            beside=2,
+            MethodTraits(larger_is_better=True),
+            has_diversity_weight=True,
+            report_rank=2,
             style=Style("orange", (), "*"),
         ),
         Method(
@@ -132,8 +132,8 @@ METHODS = {
             "Add the member whose distribution diverges most from those chosen",
             "how members' distributions diverge",
             "n·k pairs of distributions",
-            Facts(needs_y=False, is_nested=True, larger_is_better=True),
-            beside=None,
+            MethodTraits(needs_y=False, is_nested=True, larger_is_better=True),
+            report_rank=None,
             style=Style("sky", (4, 1.5), "v"),
         ),
         Method(
@@ -141,8 +141,8 @@ METHODS = {
             "Take the pairs of members that agree least",
             "agreement of pairs (Cohen's κ)",
             f"n²/2 {_PAIRS}",
-            Facts(needs_y=False, is_nested=True),
-            beside=7,
+            MethodTraits(needs_y=False, is_nested=True),
+            report_rank=7,
             style=Style("purple", (1, 1), "^"),
         ),
         Method(
@@ -150,9 +150,9 @@ METHODS = {
             "Order members by their angle to what the ensemble gets wrong",
             "where the ensemble falls short",
             "n members over d rows",
-            Facts(takes_missing=False, is_nested=True),
-            decides="all that point the right way",
-            beside=6,
+            MethodTraits(takes_missing=False, is_nested=True),
+            size_rule="all that point the right way",
+            report_rank=6,
             style=Style("green", (6, 1, 1, 1), "s"),
         ),
         Method(
@@ -160,8 +160,8 @@ METHODS = {
             "Add the member that most improves the vote",
             "errors of the vote",
             "n·k votes over d rows",
-            Facts(is_nested=True, larger_is_better=False),
-            beside=3,
+            MethodTraits(is_nested=True, larger_is_better=False),
+            report_rank=3,
             style=Style("amber", (5, 1), "D"),
         ),
         Method(
@@ -169,9 +169,9 @@ METHODS = {
             "Add the member that most improves the vote, of those that differ most",
             "errors of the vote among the most different",
             f"n·k {_PAIRS}, and votes over d rows for a share of them",
-            Facts(is_nested=True, larger_is_better=False),
-            decides="the best prefix",
-            beside=5,
+            MethodTraits(is_nested=True, larger_is_better=False),
+            size_rule="the best prefix",
+            report_rank=5,
             style=Style("grey", (3, 1, 1, 1, 1, 1), "P"),
         ),
         Method(
@@ -179,9 +179,9 @@ METHODS = {
             "Flip random members in and out, and stay with what is no worse",
             "errors of the vote, by random search",
             f"{_ROUNDS}of one vote over d rows each",
-            Facts(may_keep_fewer=True, larger_is_better=False, most_rounds=2000),
-            decides="what it finds",
-            beside=None,
+            MethodTraits(may_keep_fewer=True, larger_is_better=False, most_rounds=2000),
+            size_rule="what it finds",
+            report_rank=None,
             style=Style("sky", (1, 2), "X"),
         ),
         Method(
@@ -189,9 +189,9 @@ METHODS = {
             "Order members by the vote, and cut where it has the fewest errors",
             "errors of the vote, by ordering",
             "n·k votes over d rows",
-            Facts(is_nested=True, larger_is_better=False),
-            decides="the best prefix",
-            beside=4,
+            MethodTraits(is_nested=True, larger_is_better=False),
+            size_rule="the best prefix",
+            report_rank=4,
             style=Style("purple", (8, 2), "<"),
         ),
         Method(
@@ -199,9 +199,9 @@ METHODS = {
             "Search at random for few errors and few members at once",
             "errors and size at once",
             f"{_ROUNDS}some of n² votes over d rows",
-            Facts(may_keep_fewer=True, larger_is_better=False, most_rounds=50),
-            decides="what it finds",
-            beside=None,
+            MethodTraits(may_keep_fewer=True, larger_is_better=False, most_rounds=50),
+            size_rule="what it finds",
+            report_rank=None,
             style=Style("green", (2, 1), ">"),
         ),
         Method(
@@ -209,82 +209,82 @@ METHODS = {
             "Add the member that keeps the squared error of the average smallest",
             "squared error of the average",
             f"n·k {_PAIRS}",
-            Facts(outputs=_ALL_OUTPUTS, is_nested=True, larger_is_better=False),
+            MethodTraits(outputs=_ALL_OUTPUTS, is_nested=True, larger_is_better=False),
         ),
         Method(
             *("boost", "pruners._boosting.BoostingPruner", "martinez2007"),
             "Add the member with the fewest errors on samples weighted as by boosting",
             "errors where the last member was wrong",
             "n·k members over d rows",
-            Facts(is_nested=True),
+            MethodTraits(is_nested=True),
         ),
         Method(
             *("cluster", "pruners._cluster.ClusterPruner", "giacinto2000"),
             "Cluster members that are alike, and keep one of each cluster",
             "clusters of members that fail together",
             f"n²/2 {_PAIRS}",
-            Facts(),
-            decides="as many as vote best",
+            MethodTraits(),
+            size_rule="as many as vote best",
         ),
         Method(
             *("pcomep", "pruners._pareto_comep.ParetoCOMEP", "bian2020"),
             "Find the front of diversity against relevance, and keep the set that votes best",
             "diversity and relevance, without a weight",
             f"n²/2 {_PAIRS}, and up to a million swaps; six times",
-            Facts(),
-            beside=None,
+            MethodTraits(),
+            report_rank=None,
         ),
         Method(
             *("mdm", "pruners._margin_distance.MarginDistancePruner", "martinez2009"),
             "Add the member that brings the margins closest to a small target",
             "margins of the vote, all close to a small target",
             f"n·k {_PAIRS}",
-            Facts(is_nested=True),
+            MethodTraits(is_nested=True),
         ),
         Method(
             *("comp", "pruners._complementarity.ComplementarityPruner", "martinez2004"),
             "Add the member that is right most often where the vote is wrong",
             "samples that the vote gets wrong",
             "n·k members over d rows",
-            Facts(is_nested=True, larger_is_better=False),
-            beside=None,
+            MethodTraits(is_nested=True, larger_is_better=False),
+            report_rank=None,
         ),
         Method(
             *("uwa", "pruners._uncertainty_weighted.UncertaintyWeightedPruner", "partalas2010"),
             "Add the member that is right where those chosen are split",
             "samples on which the chosen members are split",
             "n·k members over d rows",
-            Facts(is_nested=True, larger_is_better=False),
-            beside=None,
+            MethodTraits(is_nested=True, larger_is_better=False),
+            report_rank=None,
         ),
         Method(
             *("epic", "pruners._contribution.ContributionPruner", "lu2010"),
             "Order members by what their votes contribute to that of the ensemble",
             "contributions to the vote of the ensemble",
             "n members over d rows",
-            Facts(is_nested=True),
-            beside=None,
+            MethodTraits(is_nested=True),
+            report_rank=None,
         ),
         Method(
             *("caruana", "pruners._ensemble_selection.EnsembleSelection", "caruana2004"),
             "Add members, also again, with which the mean of those chosen scores best",
             "any score of the mean, weights included",
             "50·n means over d rows",
-            Facts(
+            MethodTraits(
                 outputs=("labels", "probabilities", "numbers"),
                 may_keep_fewer=True,
                 larger_is_better=True,
             ),
-            decides="the best prefix",
+            size_rule="the best prefix",
         ),
         Method(
             *("es", "pruners._early_stopping.EarlyStoppingPruner", "margineantu1997"),
             "Keep the members trained first",
             "the order of training",
             "nothing",
-            Facts(outputs=_LABELS_OR_NUMBERS, needs_y=False, is_nested=True),
-            beside=11,
-            is_floor=True,
+            MethodTraits(outputs=_LABELS_OR_NUMBERS, needs_y=False, is_nested=True),
+            report_rank=11,
+            is_baseline=True,
             style=Style("amber", (1, 4), "p"),
         ),
         Method(
@@ -292,9 +292,9 @@ METHODS = {
             "Keep random members, which every other method must beat",
             "nothing: the floor",
             "nothing",
-            Facts(outputs=_LABELS_OR_NUMBERS, needs_y=False, is_nested=True),
-            beside=10,
-            is_floor=True,
+            MethodTraits(outputs=_LABELS_OR_NUMBERS, needs_y=False, is_nested=True),
+            report_rank=10,
+            is_baseline=True,
             heading="Random",
             style=Style("black", (1, 3), "x"),
         ),
@@ -303,8 +303,8 @@ METHODS = {
             "Keep the most accurate members",
             "accuracy of each member alone",
             "n members over d rows",
-            Facts(outputs=_LABELS_OR_NUMBERS, is_nested=True),
-            beside=9,
+            MethodTraits(outputs=_LABELS_OR_NUMBERS, is_nested=True),
+            report_rank=9,
             heading="Best",
             style=Style("black", (4, 4), "+"),
         ),
@@ -312,30 +312,30 @@ METHODS = {
 }
 
 
-def method_of(pruner: Any) -> Method | None:
+def find_method(pruner: Any) -> Method | None:
     """Return the entry of a pruner or of its class; None for a class that is not registered."""
     kind = pruner if isinstance(pruner, type) else type(pruner)
     known = (kind.__module__, kind.__qualname__)
-    return next((m for m in METHODS.values() if (m.home, m.pruner) == known), None)
+    return next((m for m in METHODS.values() if (m.module_name, m.class_name) == known), None)
 
 
 def short_name(pruner: Any) -> str | None:
     """Return the name by which `make_pruner` knows a pruner or class; None if it does not."""
-    method = method_of(pruner)
+    method = find_method(pruner)
     return None if method is None else method.name
 
 
-def methods_for_numbers() -> list[str]:
+def regression_methods() -> list[str]:
     """Return the short names of the methods that work with numbers, of regressors."""
-    return [name for name, method in METHODS.items() if "numbers" in method.facts.outputs]
+    return [name for name, method in METHODS.items() if "numbers" in method.traits.outputs]
 
 
-def floors() -> list[str]:
+def baseline_methods() -> list[str]:
     """Return the names of the methods that every other one must beat: they look at nothing."""
-    return [method.name for method in METHODS.values() if method.is_floor]
+    return [method.name for method in METHODS.values() if method.is_baseline]
 
 
-def shown_beside() -> list[str]:
+def report_methods() -> list[str]:
     """Return the methods that a report shows beside the one that pruned, in order."""
-    shown = [(method.beside, method.name) for method in METHODS.values() if method.beside]
+    shown = [(method.report_rank, method.name) for method in METHODS.values() if method.report_rank]
     return [name for _, name in sorted(shown, key=lambda pair: pair[0])]

@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 import click
 
 from secateurs import __version__
-from secateurs.commands._errors import failure
-from secateurs.commands._options import suggest
-from secateurs.commands._output import print_failure
-from secateurs.exceptions import ExecutorError, cause_of
+from secateurs.commands.command_errors import failure_from_error
+from secateurs.commands.console_output import print_failure
+from secateurs.commands.shared_options import suggest_names
+from secateurs.exceptions import ExecutorError, describe_error
 
 COMMANDS = (
     *("prune", "compare", "report", "inspect", "convert", "export"),
@@ -33,7 +33,7 @@ _READER_GONE = 141
 _STREAMS = ("stdout", "stderr")
 
 
-class Secateurs(click.Group):
+class SecateursGroup(click.Group):
     """A group that imports a command when it is used, and exits with the documented codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -50,30 +50,32 @@ class Secateurs(click.Group):
         """Return the command, or suggest similar ones."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"{name!r} is not a command.{suggest(name, COMMANDS)}", ctx)
+            raise click.UsageError(
+                f"{name!r} is not a command.{suggest_names(name, COMMANDS)}", ctx
+            )
         return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         """Read the options before the command."""
-        with _ending():
+        with _convert_exceptions():
             return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        with _ending():
+        with _convert_exceptions():
             return super().invoke(ctx)
 
     def main(self, args: Sequence[str] | None = None, **settings: Any) -> NoReturn:  # type: ignore[override]
         """Run the command, and exit with its code."""
         given = list(sys.argv[1:] if args is None else args)
-        _never_fail_to_print()
+        _replace_unprintable_characters()
         settings["standalone_mode"] = False
         try:
             code = super().main(args=given, **settings)
         except Exception as error:
             if "--debug" in given:
                 traceback.print_exception(error)
-            found = failure(click.Abort() if _interrupts else error)
+            found = failure_from_error(click.Abort() if _interrupts else error)
             with suppress(OSError):
                 print_failure(found, "--json" in given)
             sys.exit(found.exit_code)
@@ -81,8 +83,8 @@ class Secateurs(click.Group):
 
 
 @contextmanager
-def _ending() -> Iterator[None]:
-    """Turn interrupts and outputs that cannot be written into what `Secateurs.main` handles.
+def _convert_exceptions() -> Iterator[None]:
+    """Turn interrupts and outputs that cannot be written into what `SecateursGroup.main` handles.
 
     Left to itself, click prints an empty line for an interrupt, and exits with 1 if the reader of
     the output went away.
@@ -94,10 +96,12 @@ def _ending() -> Iterator[None]:
     except BrokenPipeError as error:
         if error.filename in _STREAMS:
             raise click.exceptions.Exit(_READER_GONE) from error
-        raise ExecutorError(f"A connection was lost ({cause_of(error)}). Run again.") from error
+        raise ExecutorError(
+            f"A connection was lost ({describe_error(error)}). Run again."
+        ) from error
 
 
-class _Stream(io.FileIO):
+class _OutputStream(io.FileIO):
     """An output that errors name; once it has failed, what is still to be written is dropped."""
 
     def __init__(self, number: int) -> None:
@@ -116,14 +120,14 @@ class _Stream(io.FileIO):
 _interrupts: list[int] = []  # that have come
 
 
-def _raise_once() -> None:
+def _handle_interrupts() -> None:
     """Let the first interrupt stop work and clean up, and the second end the process as before.
 
     While a module is imported there is nothing to clean up, and some modules swallow exceptions.
     """
     before = signal.getsignal(signal.SIGINT)
 
-    def interrupt(number: int, frame: Any) -> NoReturn:
+    def raise_first_interrupt(number: int, frame: Any) -> NoReturn:
         _interrupts.append(number)
         signal.signal(signal.SIGINT, before)
         while frame is not None:
@@ -132,29 +136,31 @@ def _raise_once() -> None:
             frame = frame.f_back
         raise KeyboardInterrupt
 
-    def lost(unraisable: Any) -> None:
+    def resend_lost_interrupt(unraisable: Any) -> None:
         if isinstance(unraisable.exc_value, KeyboardInterrupt):  # raised where nothing can be
             os.kill(os.getpid(), signal.SIGINT)
         else:
             sys.__unraisablehook__(unraisable)
 
-    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGINT, raise_first_interrupt)
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # runs last; little is left then
-    sys.unraisablehook = lost
+    sys.unraisablehook = resend_lost_interrupt
 
 
-def _never_fail_to_print() -> None:
+def _replace_unprintable_characters() -> None:
     """Print question marks for characters that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
-def _keep_stdout() -> None:
+def _reserve_stdout() -> None:
     """Leave stdout to results: what libraries and worker processes print goes to stderr."""
     with suppress(AttributeError, OSError):  # closed, or not a file
         out, err = (
-            io.TextIOWrapper(io.BufferedWriter(_Stream(number)), encoding, line_buffering=True)
+            io.TextIOWrapper(
+                io.BufferedWriter(_OutputStream(number)), encoding, line_buffering=True
+            )
             for number, encoding in ((1, sys.stdout.encoding), (2, sys.stderr.encoding))
         )
         os.dup2(2, 1)
@@ -162,7 +168,7 @@ def _keep_stdout() -> None:
 
 
 @click.group(
-    cls=Secateurs,
+    cls=SecateursGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=_EPILOG,
     invoke_without_command=True,
@@ -180,8 +186,8 @@ def main() -> NoReturn:
     """Run the command line."""
     # Numba writes a line about every thread layer it cannot load; nobody asked.
     os.environ.setdefault("NUMBA_WARNINGS", "0")
-    _raise_once()
-    _keep_stdout()
+    _handle_interrupts()
+    _reserve_stdout()
     try:
         secateurs.main(prog_name="secateurs")
     except SystemExit as end:  # all is said: an interrupt that comes now ends the process as it is

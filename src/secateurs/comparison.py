@@ -13,24 +13,35 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from secateurs._methods import floors
-from secateurs._progress import Callback, watched
-from secateurs._text import counted, listed, plain
+from secateurs._methods import baseline_methods
 from secateurs.ensembles import CORRECTS
-from secateurs.evaluation._alternatives import SINGLE, WHOLE, Featured, Methods, named_pruners
-from secateurs.evaluation._auto import best_of, in_words
-from secateurs.evaluation._before_after import held_out_score
-from secateurs.evaluation._budget import n_bytes, own_latency, weighted
-from secateurs.evaluation._curves import Evaluation, Score, SizeCurve, evaluate
-from secateurs.evaluation._latency import Latency
-from secateurs.evaluation._rows import Split
-from secateurs.evaluation._score_curve import ScoreCurve
-from secateurs.evaluation._selections import Selection, choose, longest_order, with_members
+from secateurs.evaluation.alternatives import (
+    FULL_ENSEMBLE,
+    SINGLE_BEST,
+    Methods,
+    ReportSubject,
+    named_pruners,
+)
+from secateurs.evaluation.auto_method import best_method_size, describe_advice
+from secateurs.evaluation.before_after import main_held_out_score
+from secateurs.evaluation.budget import full_ensemble_latency, pickle_bytes, with_member_weights
+from secateurs.evaluation.evaluation_plan import EvaluationPlan
+from secateurs.evaluation.latency import Latency
+from secateurs.evaluation.score_curve import ScoreCurve
+from secateurs.evaluation.selections import (
+    Selection,
+    copy_with_members,
+    longest_order,
+    select_for_sizes,
+)
+from secateurs.evaluation.size_curves import AccuracyCounts, Evaluation, SizeCurve, evaluate_methods
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
+from secateurs.progress import ProgressCallback, watch_progress
 from secateurs.pruners import BasePruner, make_pruner
-from secateurs.pruners._parameters import check_option, is_number, resolve_keep
+from secateurs.pruners.parameters import check_option, is_number, resolve_keep
 from secateurs.pruning import Pruning
+from secateurs.text_format import format_count, format_list, to_json_value
 
 
 def compare(
@@ -51,7 +62,7 @@ def compare(
     names: Sequence[str] | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    callback: Callback | None = None,
+    callback: ProgressCallback | None = None,
 ) -> Comparison:
     """Prune with several methods to several sizes, and judge each result on rows held out.
 
@@ -122,8 +133,8 @@ def compare(
     """
     rng = check_random_state(random_state)
     seed, seed_of_folds = (int(drawn) for drawn in rng.randint(2**31, size=2))
-    with watched(callback):
-        problem = Problem.of(
+    with watch_progress(callback):
+        problem = Problem.from_input(
             ensemble,
             X,
             y,
@@ -137,7 +148,7 @@ def compare(
             sample_weight=sample_weight,
             sample_weight_test=sample_weight_test,
         )
-        if problem.ensemble.staged:
+        if problem.ensemble.is_sequential:
             raise InputError(
                 f"There is nothing to compare: of {type(problem.ensemble.model).__name__} only the "
                 f"first rounds can be kept, as {CORRECTS}. Use prune."
@@ -149,13 +160,14 @@ def compare(
                 "{keep} asks for no size at all. Give a count, a fraction, or several.", keep=keep
             )
         pruners, notes = named_pruners(methods, problem, diversity_weight, random_state, seed)
-        split = Split(problem, seed_of_folds)
+        split = EvaluationPlan(problem, seed_of_folds)
         largest, cut = longest_order(problem, sizes)
         choosers = {
-            name: partial(choose, pruner, sizes, largest) for name, pruner in pruners.items()
+            name: partial(select_for_sizes, pruner, sizes, largest)
+            for name, pruner in pruners.items()
         }
-        choosers[SINGLE] = partial(choose, make_pruner("best", keep=1), [1], None)
-        curves = evaluate(split, choosers, [*sizes, 1])
+        choosers[SINGLE_BEST] = partial(select_for_sizes, make_pruner("best", keep=1), [1], None)
+        curves = evaluate_methods(split, choosers, [*sizes, 1])
         return Comparison(split, curves, sizes, asides=(*cut, *notes))
 
 
@@ -196,17 +208,17 @@ class Comparison(Evaluation):
         --------
         pareto : The lines that no other line beats.
         """
-        return self._leaderboard.copy()
+        return self._leaderboard_table.copy()
 
     def pareto(self) -> pd.DataFrame:
         """Return the lines of the leaderboard that no other line beats, the cheapest first."""
-        front = self._leaderboard[self._leaderboard["pareto"]]
+        front = self._leaderboard_table[self._leaderboard_table["pareto"]]
         return front.sort_values([self.cost, self.score]).reset_index(drop=True)
 
     @property
     def cost(self) -> str:
         """The column of the leaderboard that measures cost."""
-        return "members" if self.problem.is_predictions else "bytes"
+        return "members" if self.problem.has_only_predictions else "bytes"
 
     @property
     def score(self) -> str:
@@ -220,17 +232,19 @@ class Comparison(Evaluation):
         For each size the method that ``pruner="auto"`` would take of those compared. If no size is
         that good, the one with the best score.
         """
-        return self._best
+        return self._best_method_size
 
     @cached_property
-    def _best(self) -> tuple[str, int]:
-        names = [name for name in self.curves if name not in {*floors(), SINGLE}]
-        return best_of(self, names or [name for name in self.curves if name != SINGLE])
+    def _best_method_size(self) -> tuple[str, int]:
+        names = [name for name in self.curves if name not in {*baseline_methods(), SINGLE_BEST}]
+        return best_method_size(
+            self, names or [name for name in self.curves if name != SINGLE_BEST]
+        )
 
     @property
     def advice(self) -> str:
         """What to take, in one line."""
-        return in_words(self, *self.best)
+        return describe_advice(self, *self.best)
 
     def pruning(self, method: str | None = None, keep: int | None = None) -> Pruning:
         """Return the pruning of a line, chosen on all rows to choose on.
@@ -245,23 +259,23 @@ class Comparison(Evaluation):
         Pruning
         """
         best = self.best if method is None or keep is None else ("", 0)
-        method, keep = self._label(method or best[0]), keep or best[1]
+        method, keep = self._full_label(method or best[0]), keep or best[1]
         selection = self.curves[method].selection
         n_ordered = len(selection.order or ())
         if keep not in selection.sizes and not 0 < keep <= n_ordered:
-            known = f"1 to {n_ordered}" if n_ordered else listed(selection.sizes)
+            known = f"1 to {n_ordered}" if n_ordered else format_list(selection.sizes)
             raise InputError(
                 f"{{keep}} was not compared for {method}. Give one of: {known}.", keep=keep
             )
-        return Pruning.of(self.problem, _cut(selection, keep))
+        return Pruning.of(self.problem, _pruner_at_size(selection, keep))
 
     def members(self, method: str, keep: int) -> list[int]:
         """Return the members of a line of the leaderboard, in the order of choice."""
-        if method == WHOLE:
+        if method == FULL_ENSEMBLE:
             return list(range(self.problem.n_members))
-        return list(self.curves[self._label(method)].selection.members(keep))
+        return list(self.curves[self._full_label(method)].selection.members_at(keep))
 
-    def _label(self, method: str) -> str:
+    def _full_label(self, method: str) -> str:
         """Return the label of a method that may be given by its first word."""
         alike = [label for label in self.curves if label.partition(" ")[0] == method]
         if len(alike) != 1:
@@ -287,13 +301,13 @@ class Comparison(Evaluation):
         --------
         leaderboard : The figures alone, as a DataFrame.
         """
-        from secateurs.persistence._files import refuse_existing
+        from secateurs.persistence.atomic_files import check_writable
         from secateurs.report import report_data, write_report
 
-        refuse_existing([Path(path)], force)  # before any work
+        check_writable([Path(path)], force)  # before any work
         return write_report(report_data(self), path, force=force)
 
-    def featured(self, *rows: Any, **more: Any) -> Featured:
+    def featured(self, *rows: Any, **more: Any) -> ReportSubject:
         """Return the `best` line among all; used by reports."""
         if any(given is not None for given in (*rows, *more.values())):
             raise InputError(
@@ -301,89 +315,103 @@ class Comparison(Evaluation):
                 X_test=...,
                 y_test=...,
             )
-        lines = board_lines(self._leaderboard)
-        return Featured(self, self.pruning().pruner, *self.best, lines, self._latency)
+        lines = leaderboard_rows(self._leaderboard_table)
+        return ReportSubject(self, self.pruning().pruner, *self.best, lines, self._ensemble_latency)
 
     @cached_property
-    def _latency(self) -> Latency | None:
-        return own_latency(self.problem)
+    def _ensemble_latency(self) -> Latency | None:
+        return full_ensemble_latency(self.problem)
 
     @cached_property
-    def _leaderboard(self) -> pd.DataFrame:
-        lines = [self._line(WHOLE, self._whole(), self.problem.n_members)]
+    def _leaderboard_table(self) -> pd.DataFrame:
+        lines = [
+            self._leaderboard_row(
+                FULL_ENSEMBLE, self._full_ensemble_curve(), self.problem.n_members
+            )
+        ]
         for name, curve in self.curves.items():
-            sizes = [1] if name == SINGLE else self.sizes
-            lines += [self._line(name, curve, size) for size in sizes]
+            sizes = [1] if name == SINGLE_BEST else self.sizes
+            lines += [self._leaderboard_row(name, curve, size) for size in sizes]
         board = pd.DataFrame(lines)
-        board["pareto"] = on_front(board[self.cost], board[self.score])
+        board["pareto"] = pareto_mask(board[self.cost], board[self.score])
         order = [self.score, self.cost, "method"]
         return board.sort_values(order, ascending=[False, True, True], ignore_index=True)
 
-    def _whole(self) -> SizeCurve:
+    def _full_ensemble_curve(self) -> SizeCurve:
         """Return a curve of one size: all members."""
         n_members, known = self.problem.n_members, next(iter(self.curves.values()))
         everybody = list(range(n_members))
         whole = SizeCurve(Selection(np.array([n_members]), everybody, seconds={n_members: 0.0}))
         if not self.problem.is_regression:
-            own, none = known.own, np.zeros(1, dtype=np.int64)
-            whole.own = Score(own.n_rows, own.whole, none + own.whole, none, none)
+            own, none = known.by_own_vote, np.zeros(1, dtype=np.int64)
+            whole.by_own_vote = AccuracyCounts(
+                own.n_samples, own.n_right_full, none + own.n_right_full, none, none
+            )
             right = known.accuracy
-            whole.accuracy = right.of_whole() if isinstance(right, ScoreCurve) else whole.own
-        scored = known.scored
-        whole.scored = scored.of_whole() if isinstance(scored, ScoreCurve) else whole.own
+            whole.accuracy = (
+                right.full_ensemble_curve() if isinstance(right, ScoreCurve) else whole.by_own_vote
+            )
+        scored = known.main_score
+        whole.main_score = (
+            scored.full_ensemble_curve() if isinstance(scored, ScoreCurve) else whole.by_own_vote
+        )
         return whole
 
-    def _line(self, name: str, curve: SizeCurve, size: int) -> dict[str, Any]:
-        selection, found = curve.selection, held_out_score(curve, size)
-        members, place = selection.members(size), selection.place(size)
+    def _leaderboard_row(self, name: str, curve: SizeCurve, size: int) -> dict[str, Any]:
+        selection, found = curve.selection, main_held_out_score(curve, size)
+        members, place = selection.members_at(size), selection.size_index(size)
         line: dict[str, Any] = {
             "method": name,
             "keep": size,
             "members": len(members),
             self.score: found.after,
-            "standard_error": float(curve.scored.standard_error[place]),
-            "change": float(curve.scored.change[place]),
+            "standard_error": float(curve.main_score.standard_error[place]),
+            "change": float(curve.main_score.change[place]),
             "low": found.low,
             "high": found.high,
         }
         if self.score != "accuracy" and not self.problem.is_regression:
             line["accuracy"] = float(curve.accuracy.values[place])
         seconds = selection.seconds[max(selection.seconds) if selection.order else size]
-        return line | self._costs(members, selection.weights.get(size)) | {"seconds": seconds}
+        return line | self._model_costs(members, selection.weights.get(size)) | {"seconds": seconds}
 
-    def _costs(self, members: Sequence[int], weights: Any = None) -> dict[str, float]:
+    def _model_costs(self, members: Sequence[int], weights: Any = None) -> dict[str, float]:
         """Return the bytes and milliseconds of a sub-ensemble."""
-        ensemble = weighted(self.problem.ensemble, members, weights)
-        if self.problem.is_predictions:
+        ensemble = with_member_weights(self.problem.ensemble, members, weights)
+        if self.problem.has_only_predictions:
             return {"bytes": np.nan, "ms": np.nan}
-        seconds = np.nan if self._latency is None else self._latency.of(len(members))
-        return {"bytes": n_bytes(ensemble, members), "ms": 1e3 * seconds}
+        seconds = (
+            np.nan
+            if self._ensemble_latency is None
+            else self._ensemble_latency.seconds_for(len(members))
+        )
+        return {"bytes": pickle_bytes(ensemble, members), "ms": 1e3 * seconds}
 
     def __repr__(self) -> str:
         model = type(self.problem.ensemble.model).__name__
         sizes = " or ".join(map(str, self.sizes))
         return (
-            f"Comparison({model} of {counted(self.problem.n_members, 'member')}: "
-            f"{', '.join(name for name in self.curves if name != SINGLE)}; {sizes} kept)"
+            f"Comparison({model} of {format_count(self.problem.n_members, 'member')}: "
+            f"{', '.join(name for name in self.curves if name != SINGLE_BEST)}; {sizes} kept)"
         )
 
     def _repr_html_(self) -> str:
-        from secateurs.report._templates import notes_list
-        from secateurs.report.sections import _leaderboard
+        from secateurs.report.html_templates import notes_list
+        from secateurs.report.sections import leaderboard
 
-        scoring, lines = self.problem.scoring, board_lines(self._leaderboard)
-        shown = [_leaderboard.named(line, scoring) for line in lines]
-        table = _leaderboard.table(shown, scoring.label, scoring.larger_is_better)
+        scoring, lines = self.problem.scoring, leaderboard_rows(self._leaderboard_table)
+        shown = [leaderboard.leaderboard_line(line, scoring) for line in lines]
+        table = leaderboard.leaderboard_table(shown, scoring.label, scoring.larger_is_better)
         return table.__html__() + str(notes_list(self.notes))
 
 
-def board_lines(board: pd.DataFrame) -> list[dict[str, Any]]:
+def leaderboard_rows(board: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the lines of a leaderboard in plain values, None for missing ones."""
-    lines: list[dict[str, Any]] = plain(board.to_dict("records"))
+    lines: list[dict[str, Any]] = to_json_value(board.to_dict("records"))
     return lines
 
 
-def on_front(cost: Any, accuracy: Any) -> list[bool]:
+def pareto_mask(cost: Any, accuracy: Any) -> list[bool]:
     """Mark the pairs that no other pair beats: as accurate and as cheap, and better in one."""
     pairs = list(zip(cost, accuracy, strict=True))
     return [
@@ -392,9 +420,9 @@ def on_front(cost: Any, accuracy: Any) -> list[bool]:
     ]
 
 
-def _cut(selection: Selection, size: int) -> BasePruner:
+def _pruner_at_size(selection: Selection, size: int) -> BasePruner:
     """Return the pruner fitted for a size; of a nested method, cut from that of the largest."""
-    if size in selection.fitted:
-        return selection.fitted[size]
-    (pruner,) = selection.fitted.values()
-    return with_members(pruner, pruner.member_indices_[:size].tolist())
+    if size in selection.fitted_pruners:
+        return selection.fitted_pruners[size]
+    (pruner,) = selection.fitted_pruners.values()
+    return copy_with_members(pruner, pruner.member_indices_[:size].tolist())

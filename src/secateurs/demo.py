@@ -6,8 +6,8 @@ Run it with ``make demo`` or ``secateurs demo``.
 from pathlib import Path
 from typing import Any
 
-from secateurs._progress import Callback
 from secateurs.exceptions import InputError
+from secateurs.progress import ProgressCallback
 
 SIZES, SEED = (10, 30), 0
 TARGET = "digit"
@@ -19,10 +19,10 @@ FILES = (
 )
 
 
-def run(
+def run_demo(
     folder: Path,
     n_trees: int = 300,
-    callback: Callback | None = None,
+    callback: ProgressCallback | None = None,
 ) -> tuple[Any, Any]:
     """Train a forest, compare all methods, and write the best result and a report: all of `FILES`.
 
@@ -50,10 +50,10 @@ def run(
     from secateurs import COMEP, all_pruners
     from secateurs.comparison import compare
     from secateurs.persistence import save
-    from secateurs.persistence._files import write_file
+    from secateurs.persistence.atomic_files import write_file
     from secateurs.report import report_data, write_report
 
-    _take(folder)
+    _claim_folder(folder)
     X, y = load_digits(return_X_y=True, as_frame=True)
     X_train, X_rest, y_train, y_rest = train_test_split(X, y, test_size=0.5, random_state=SEED)
     halves = train_test_split(X_rest, y_rest, test_size=0.5, random_state=SEED)
@@ -76,18 +76,18 @@ def run(
         table = rows.assign(**{TARGET: labels}).to_csv(index=False, lineterminator="\n")
         write_file(folder / f"{name}.csv", table.encode())
     pruning.save(folder / "small.skops", force=True)
-    data = report_data(comparison, command=command_of(folder), source="forest.skops")
+    data = report_data(comparison, command=prune_command(folder), source="forest.skops")
     write_report(data, folder / "report.html", force=True)
     return comparison, pruning
 
 
-def command_of(folder: Path) -> list[str]:
+def prune_command(folder: Path) -> list[str]:
     """Return the start of a command that prunes the same forest on the same rows."""
     files = [str(folder / name) for name in ("forest.skops", "choose.csv", "test.csv")]
     return ["secateurs", "prune", *files[:2], "--target", TARGET, "--test", files[2]]
 
 
-def _take(folder: Path) -> None:
+def _claim_folder(folder: Path) -> None:
     """Create the folder; refuse one with files that are not from a demo."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is not a folder. Give another one.")

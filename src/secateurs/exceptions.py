@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from secateurs._text import encodable, printable
+from secateurs.text_format import replace_surrogates, replace_unprintable
 
 __all__ = [
     "BudgetError",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-class _Message(Exception):  # noqa: N818
+class _ParameterMessage(Exception):  # noqa: N818
     """A message that names parameters by placeholders, to be spelled for whoever reads it."""
 
     def __init__(self, message: str, **parameters: Any) -> None:
@@ -36,22 +36,22 @@ class _Message(Exception):  # noqa: N818
         text = self.message
         for name, value in self.parameters.items():
             text = text.replace(f"{{{name}}}", spell(name, value))
-        return encodable(text)
+        return replace_surrogates(text)
 
     def prepend(self, text: str) -> None:
         """Put text in front of the message: most often the name of a file."""
-        self.message = printable(f"{text}{self.message}")
+        self.message = replace_unprintable(f"{text}{self.message}")
         self.args = (self.spelled(_as_python),)
 
     def __reduce__(self) -> tuple[Any, ...]:  # exceptions of workers travel between processes
-        return _restore, (type(self), self.message, self.parameters, self.__dict__)
+        return _restore_message, (type(self), self.message, self.parameters, self.__dict__)
 
 
-class SecateursWarning(_Message, UserWarning):
+class SecateursWarning(_ParameterMessage, UserWarning):
     """A warning that names parameters; its message is spelled as that of `SecateursError`."""
 
 
-class SecateursError(_Message):
+class SecateursError(_ParameterMessage):
     """Base class of all exceptions raised by secateurs.
 
     A message names parameters by placeholders, and is spelled for whoever reads it: ``keep=40`` in
@@ -143,15 +143,15 @@ def import_extra(module: str, extra: str, doing: str) -> Any:
         raise MissingExtraError(f'{doing} needs: pip install "secateurs[{extra}]"') from error
 
 
-def unknown_name(parameter: str, value: Any, names: Iterable[str]) -> InputError:
+def unknown_name_error(parameter: str, value: Any, names: Iterable[str]) -> InputError:
     """Return the error for a parameter that is none of some names; it suggests close ones."""
     known = list(names)
     allowed = f"Give one of: {', '.join(known)}."
-    hint = similar(str(value), known)
+    hint = suggest_similar(str(value), known)
     return InputError(f"{{{parameter}}} is unknown.{hint} {allowed}", **{parameter: value})
 
 
-def similar(word: str, names: Iterable[str]) -> str:
+def suggest_similar(word: str, names: Iterable[str]) -> str:
     """Return a question after the names that a word is close to, with a space before it, if any."""
     near = difflib.get_close_matches(word.lower(), list(names), n=3)
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
@@ -161,18 +161,18 @@ def similar(word: str, names: Iterable[str]) -> str:
 STATE_ERRORS = (TypeError, LookupError, AttributeError, ArithmeticError)
 
 
-def cause_of(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return in a few words what went wrong inside another library; the caller names the file."""
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         known = f"[Errno {error.errno}] {error.strerror}"
         text = known if error.strerror else " ".join(map(str, error.args))
     lines = text.strip().splitlines() or [""]
-    return printable(f"{type(error).__name__}: {lines[0][:200]}").rstrip(" :.")
+    return replace_unprintable(f"{type(error).__name__}: {lines[0][:200]}").rstrip(" :.")
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading_file(path: Path) -> Iterator[None]:
     """Turn whatever goes wrong while a file is read into one line of ours that names the file."""
     try:
         yield
@@ -185,7 +185,7 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(f"{path} needs more memory than there is.") from error
     except Exception as error:
         raise InputError(
-            f"{path} cannot be read: {cause_of(error)}. It is damaged, or was written by another "
+            f"{path} cannot be read: {describe_error(error)}. It is damaged, or was written by another "
             "program or version."
         ) from error
 
@@ -194,10 +194,10 @@ def _as_python(name: str, value: Any) -> str:
     return name if value is ... else f"{name}={value!r}"
 
 
-def _restore(
-    kind: type[_Message], message: str, parameters: dict[str, Any], state: dict[str, Any]
-) -> _Message:
+def _restore_message(
+    kind: type[_ParameterMessage], message: str, parameters: dict[str, Any], state: dict[str, Any]
+) -> _ParameterMessage:
     error = kind.__new__(kind)
-    _Message.__init__(error, message, **parameters)
+    _ParameterMessage.__init__(error, message, **parameters)
     error.__dict__.update(state)
     return error

@@ -12,20 +12,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
-from secateurs._labels import Array, MemberIndices, as_labels
-from secateurs._text import counted
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
-from secateurs.measures._scoring import Scoring, are_numbers
-from secateurs.outputs._checks import as_numbers, check_weights
-from secateurs.outputs._collect import looks_trained_on, scores_of, votes_of, warn_unseen
-from secateurs.outputs._predictions import Predictions
-from secateurs.outputs._scores import Scores, true_values
-from secateurs.outputs._tables import column_types, is_table
-from secateurs.outputs._training_rows import doubt_order, row_hashes
-from secateurs.outputs._votes import Votes
+from secateurs.labels import as_labels
+from secateurs.measures.scoring import Scoring, is_regression_task
+from secateurs.outputs.collect import (
+    collect_encoded_predictions,
+    collect_encoded_votes,
+    is_likely_training_set,
+    warn_unseen_labels,
+)
+from secateurs.outputs.input_checks import as_target_values, check_sample_weights
+from secateurs.outputs.prediction_arrays import column_types, is_prediction_data
+from secateurs.outputs.prediction_table import PredictionTable
+from secateurs.outputs.predictions import Predictions, true_values
+from secateurs.outputs.training_samples import row_hashes, training_order_warning
+from secateurs.outputs.votes import Votes
 from secateurs.pruners import BasePruner
-from secateurs.pruners._weights import fitted_weights
+from secateurs.pruners.member_weights import fit_member_weights
+from secateurs.text_format import format_count
+from secateurs.typing import Array, MemberIndices
 
 _NO_ROWS: dict[str, Any] = {"X": None, "X_test": None, "y_test": None, "sample_weight_test": None}
 
@@ -34,19 +40,19 @@ _NO_ROWS: dict[str, Any] = {"X": None, "X_test": None, "y_test": None, "sample_w
 class Problem:
     """An ensemble, rows to choose members on, and rows to test on.
 
-    Create it with `Problem.of`, which checks the input and collects the votes.
+    Create it with `Problem.from_input`, which checks the input and collects the votes.
 
     Attributes
     ----------
     ensemble : Ensemble
-        The ensemble, or `Predictions` where only its predictions are known.
-    votes : Votes or Scores
+        The ensemble, or `PredictionTable` where only its predictions are known.
+    predictions : Votes or Predictions
         The members' votes on the rows to choose on, with the true labels; masked where a member
         was trained on the row, if ``oob``. Of regressors, the numbers that they predict.
     X : object
         The rows to choose on; None for predictions, and where the rows are not kept.
     X_test : object
-        The rows to test on, `Predictions` if the ensemble is; None without test rows.
+        The rows to test on, `PredictionTable` if the ensemble is; None without test rows.
     y_test : ndarray of shape (n_test,) or None
         Their true labels.
     oob : bool
@@ -65,38 +71,40 @@ class Problem:
         Types of the columns of a data frame to choose on.
     weighing : bool or None
         Whether kept members get weights; None for those of a method that gives them.
-    weights : ndarray of shape (n_members,) or None
+    member_weights : ndarray of shape (n_members,) or None
         Weights of the kept members, with a sum of 1, and 0 for the others; None where they count
         the same.
 
     Examples
     --------
     >>> from secateurs.problem import Problem
-    >>> problem = Problem.of([["cat", "dog"], ["cat", "cat"]], y=["cat", "cat"])
-    >>> problem.ensemble.n_members, problem.votes.n_right.tolist()
+    >>> problem = Problem.from_input([["cat", "dog"], ["cat", "cat"]], y=["cat", "cat"])
+    >>> problem.ensemble.n_members, problem.predictions.n_right.tolist()
     (2, [2, 1])
     """
 
     ensemble: Ensemble
-    votes: Any
+    predictions: Any
     X: Any = None
     X_test: Any = None
     y_test: Array | None = None
     oob: bool = False
     n_jobs: int | None = None
     row_hashes: NDArray[np.uint64] | None = None
-    scoring: Scoring = field(default_factory=lambda: Scoring.of(None, [0, 1]))
+    scoring: Scoring = field(default_factory=lambda: Scoring.from_scorer(None, [0, 1]))
     sample_weight: NDArray[np.float64] | None = None
     sample_weight_test: NDArray[np.float64] | None = None
     refitted: Ensemble | None = None
     columns: dict[str, str] = field(default_factory=dict, repr=False)
     weighing: bool | None = None
-    weights: NDArray[np.float64] | None = None
-    known_scores: Scores | None = field(default=None, repr=False)  # collected before
-    whole: tuple[Problem, NDArray[np.intp]] | None = field(default=None, repr=False)  # see `on`
+    member_weights: NDArray[np.float64] | None = None
+    known_soft_predictions: Predictions | None = field(default=None, repr=False)  # collected before
+    parent_and_samples: tuple[Problem, NDArray[np.intp]] | None = field(
+        default=None, repr=False
+    )  # see `on_samples`
 
     @classmethod
-    def of(
+    def from_input(
         cls,
         ensemble: Any,
         X: Any = None,
@@ -117,27 +125,29 @@ class Problem:
         A problem is returned as it is, but for other test rows.
         """
         if isinstance(ensemble, Problem):
-            return ensemble.with_test(X_test, y_test, sample_weight_test)
+            return ensemble.with_test_set(X_test, y_test, sample_weight_test)
         if not isinstance(ensemble, Ensemble):
-            ensemble = _recognised(ensemble, y, classes, names, scoring)
+            ensemble = _recognise_ensemble(ensemble, y, classes, names, scoring)
         if y is None:
             raise InputError(
                 "{y} is missing. Give the true labels of the rows to choose on.", y=...
             )
-        if X is None and not isinstance(ensemble, Predictions):
+        if X is None and not isinstance(ensemble, PredictionTable):
             raise InputError(
                 "{X} is missing. Give the rows to choose on; only predictions do without.", X=...
             )
-        test = _check_test(ensemble, X_test, y_test)
-        if isinstance(ensemble, Predictions):
-            ensemble.prepare(X)  # refuses any X
-            votes: Votes | Scores = ensemble.with_labels(y)
+        test = _check_test_set(ensemble, X_test, y_test)
+        if isinstance(ensemble, PredictionTable):
+            ensemble.prepare_input(X)  # refuses any X
+            votes: Votes | Predictions = ensemble.with_labels(y)
         else:
-            collect = scores_of if ensemble.is_regression else votes_of
+            collect = (
+                collect_encoded_predictions if ensemble.is_regression else collect_encoded_votes
+            )
             votes = collect(ensemble, X, y, oob, n_jobs)
             if isinstance(votes, Votes):
-                warn_unseen(ensemble, true_values(votes), "y")
-            if not oob and looks_trained_on(ensemble, votes):
+                warn_unseen_labels(ensemble, true_values(votes), "y")
+            if not oob and is_likely_training_set(ensemble, votes):
                 warnings.warn(
                     SecateursWarning(
                         "These look like the rows the ensemble was trained on, on which nearly "
@@ -147,9 +157,9 @@ class Problem:
                     ),
                     stacklevel=3,
                 )
-        if oob and not isinstance(ensemble, Predictions):
+        if oob and not isinstance(ensemble, PredictionTable):
             labels = true_values(votes) if isinstance(votes, Votes) else None
-            if doubt := doubt_order(ensemble, X, labels):
+            if doubt := training_order_warning(ensemble, X, labels):
                 warnings.warn(doubt, stacklevel=3)
         n_test = 0 if test[1] is None else len(test[1])
         problem = cls(
@@ -160,54 +170,54 @@ class Problem:
             oob,
             n_jobs,
             row_hashes(X),
-            Scoring.of(scoring, votes.classes),
-            check_weights(sample_weight, votes.n_samples, "sample_weight"),
-            check_weights(sample_weight_test, n_test, "sample_weight_test"),
+            Scoring.from_scorer(scoring, votes.classes),
+            check_sample_weights(sample_weight, votes.n_samples, "sample_weight"),
+            check_sample_weights(sample_weight_test, n_test, "sample_weight_test"),
             columns=column_types(X),
         )
         problem.check_scoring()
         return problem
 
-    def with_test(
+    def with_test_set(
         self, X_test: Any, y_test: ArrayLike | None, sample_weight: ArrayLike | None = None
     ) -> Problem:
         """Return the problem with these rows to test on; with neither, as it is."""
         if X_test is None and y_test is None:
             return self
-        X_test, truth = _check_test(self.ensemble, X_test, y_test)
-        weight = check_weights(sample_weight, _num_samples(truth), "sample_weight")
+        X_test, truth = _check_test_set(self.ensemble, X_test, y_test)
+        weight = check_sample_weights(sample_weight, _num_samples(truth), "sample_weight")
         return replace(self, X_test=X_test, y_test=truth, sample_weight_test=weight)
 
-    def with_rows(self, X: Any) -> Problem:
+    def with_validation_set(self, X: Any) -> Problem:
         """Return the problem with the rows to choose on, if they are given."""
         if X is None:
             return self
-        if _num_samples(X) != self.votes.n_samples:
+        if _num_samples(X) != self.predictions.n_samples:
             raise InputError(
-                f"{{X}} has {counted(_num_samples(X), 'row')}, but the members were chosen on "
-                f"{self.votes.n_samples}. Give those rows.",
+                f"{{X}} has {format_count(_num_samples(X), 'row')}, but the members were chosen on "
+                f"{self.predictions.n_samples}. Give those rows.",
                 X=...,
             )
         return replace(self, X=X)
 
-    def without_rows(self) -> Problem:
+    def without_samples(self) -> Problem:
         """Return the problem without any rows: votes, scores if collected, and hashes remain."""
-        known = self.__dict__.get("scores", self.known_scores)
-        if known is None and not self.counts_rows and self.is_soft and self.X is not None:
-            known = self.scores  # later figures need them
-        return replace(self, known_scores=known, **_NO_ROWS)
+        known = self.__dict__.get("soft_predictions", self.known_soft_predictions)
+        if known is None and not self.is_plain_accuracy and self.is_soft and self.X is not None:
+            known = self.soft_predictions  # later figures need them
+        return replace(self, known_soft_predictions=known, **_NO_ROWS)
 
-    def on(self, rows: NDArray[np.intp]) -> Problem:
+    def on_samples(self, rows: NDArray[np.intp]) -> Problem:
         """Return the problem of choosing on some of the rows, without test rows."""
         weights = None if self.sample_weight is None else self.sample_weight[rows]
-        votes, whole = self.votes.rows(rows), (self, rows)
+        votes, whole = self.predictions.rows(rows), (self, rows)
         return replace(
             self,
-            votes=votes,
+            predictions=votes,
             sample_weight=weights,
             row_hashes=None,
-            known_scores=None,
-            whole=whole,
+            known_soft_predictions=None,
+            parent_and_samples=whole,
             **_NO_ROWS,
         )
 
@@ -217,127 +227,135 @@ class Problem:
         return self.ensemble.n_members
 
     @property
-    def served(self) -> Ensemble:
+    def served_ensemble(self) -> Ensemble:
         """The ensemble that kept members are taken from: refitted or weighted, if they were."""
         ensemble = self.ensemble if self.refitted is None else self.refitted
-        return ensemble if self.weights is None else ensemble.weighted(self.weights)
+        return (
+            ensemble
+            if self.member_weights is None
+            else ensemble.with_member_weights(self.member_weights)
+        )
 
     def with_weighing(self, weighing: bool | None) -> Problem:
         """Return the problem of choosing members with weights, without, or as methods do."""
         return self if weighing is self.weighing else replace(self, weighing=weighing)
 
-    def own_weights(self, pruner: BasePruner) -> NDArray[np.float64] | None:
+    def weights_from_pruner(self, pruner: BasePruner) -> NDArray[np.float64] | None:
         """Return weights that a method gives its members, in order, as they can be served."""
         weights = None if self.weighing is False else getattr(pruner, "weights_", None)
-        return None if weights is None else self._servable(pruner.member_indices_, weights)
+        return None if weights is None else self._servable_weights(pruner.member_indices_, weights)
 
-    def found_weights(self, members: MemberIndices) -> NDArray[np.float64] | None:
+    def optimised_weights(self, members: MemberIndices) -> NDArray[np.float64] | None:
         """Return weights found for members, in order, as they can be served; None if not asked."""
         if not self.weighing:
             return None
-        found = fitted_weights(self.outputs_scored(), members, self.scoring, self.sample_weight)
-        return self._servable(members, found)
+        found = fit_member_weights(
+            self.scored_predictions(), members, self.scoring, self.sample_weight
+        )
+        return self._servable_weights(members, found)
 
-    def weights_of(self, pruner: BasePruner) -> NDArray[np.float64] | None:
+    def weights_for_pruner(self, pruner: BasePruner) -> NDArray[np.float64] | None:
         """Return weights of a fitted pruner's members: its own, or those found if asked."""
-        own = self.own_weights(pruner)
-        return self.found_weights(pruner.member_indices_) if own is None else own
+        own = self.weights_from_pruner(pruner)
+        return self.optimised_weights(pruner.member_indices_) if own is None else own
 
-    def _servable(self, members: MemberIndices, weights: Array) -> NDArray[np.float64]:
+    def _servable_weights(self, members: MemberIndices, weights: Array) -> NDArray[np.float64]:
         everybody = np.zeros(self.n_members)
         everybody[members] = weights
-        return self.ensemble.servable(everybody)[members]
+        return self.ensemble.attainable_weights(everybody)[members]
 
-    def serving(self, pruner: BasePruner) -> Problem:
+    def with_pruner_weights(self, pruner: BasePruner) -> Problem:
         """Return the problem with the weights of a pruner's members, if they have any."""
-        known = self.weights is not None or self.refitted is not None
-        own = None if known else self.weights_of(pruner)
+        known = self.member_weights is not None or self.refitted is not None
+        own = None if known else self.weights_for_pruner(pruner)
         if own is None:
             return self
         weights = np.zeros(self.n_members)
         weights[pruner.member_indices_] = own
-        scores = self.__dict__.get("scores", self.known_scores)
-        return replace(self, weights=weights, known_scores=scores)
+        scores = self.__dict__.get("soft_predictions", self.known_soft_predictions)
+        return replace(self, member_weights=weights, known_soft_predictions=scores)
 
     @property
     def is_regression(self) -> bool:
         """Whether members predict numbers rather than labels."""
-        return isinstance(self.votes, Scores)
+        return isinstance(self.predictions, Predictions)
 
     @property
-    def is_predictions(self) -> bool:
+    def has_only_predictions(self) -> bool:
         """Whether only predictions are known, and no models."""
-        return isinstance(self.ensemble, Predictions)
+        return isinstance(self.ensemble, PredictionTable)
 
     @property
-    def has_test(self) -> bool:
+    def has_test_set(self) -> bool:
         """Whether there are rows to test on."""
         return self.y_test is not None
 
     @cached_property
-    def test_votes(self) -> Any:
+    def test_predictions(self) -> Any:
         """The members' votes, or numbers, on the rows to test on, with the truth."""
         assert self.y_test is not None
-        if isinstance(self.X_test, Predictions):
+        if isinstance(self.X_test, PredictionTable):
             return self.X_test.with_labels(self.y_test)
         if self.is_regression:
-            return self.test_scores
-        return votes_of(self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs)
+            return self.soft_test_predictions
+        return collect_encoded_votes(self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs)
 
     @cached_property
-    def scores(self) -> Scores:
+    def soft_predictions(self) -> Predictions:
         """The members' probabilities, or numbers, on the rows to choose on, with the truth."""
-        if isinstance(self.votes, Scores):
-            return self.votes
-        if self.known_scores is not None:
-            return self.known_scores
-        if self.whole is not None:
-            problem, rows = self.whole
-            return problem.scores.rows(rows)
-        if self.X is None and not self.is_predictions:
+        if isinstance(self.predictions, Predictions):
+            return self.predictions
+        if self.known_soft_predictions is not None:
+            return self.known_soft_predictions
+        if self.parent_and_samples is not None:
+            problem, rows = self.parent_and_samples
+            return problem.soft_predictions.rows(rows)
+        if self.X is None and not self.has_only_predictions:
             raise InputError(
                 "The rows chosen on are not kept, and probabilities are needed. Give them: {X}.",
                 X=...,
             )
-        y = true_values(self.votes)
-        if isinstance(self.ensemble, Predictions):
-            return self.ensemble.scores.with_labels(y)
-        return scores_of(self.ensemble, self.X, y, self.oob, self.n_jobs)
+        y = true_values(self.predictions)
+        if isinstance(self.ensemble, PredictionTable):
+            return self.ensemble.numeric_predictions.with_labels(y)
+        return collect_encoded_predictions(self.ensemble, self.X, y, self.oob, self.n_jobs)
 
     @cached_property
-    def test_scores(self) -> Scores:
+    def soft_test_predictions(self) -> Predictions:
         """The members' probabilities, or numbers, on the rows to test on, with the truth."""
         assert self.y_test is not None
-        if isinstance(self.X_test, Predictions):
-            return self.X_test.scores.with_labels(self.y_test)
-        return scores_of(self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs)
+        if isinstance(self.X_test, PredictionTable):
+            return self.X_test.numeric_predictions.with_labels(self.y_test)
+        return collect_encoded_predictions(
+            self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs
+        )
 
-    def outputs_for(self, pruner: BasePruner) -> Votes | Scores:
+    def predictions_for(self, pruner: BasePruner) -> Votes | Predictions:
         """Return what a method chooses by: scores where it and the ensemble's own vote use them."""
         uses_scores = "probabilities" in pruner.outputs and self.is_soft
-        return self.scores if uses_scores else self.votes
+        return self.soft_predictions if uses_scores else self.predictions
 
     @property
     def is_soft(self) -> bool:
         """Whether probabilities are known to the ensemble's own vote."""
-        return not self.is_regression and self.ensemble.soft
+        return not self.is_regression and self.ensemble.is_soft
 
     @property
-    def knows_scores(self) -> bool:
+    def has_soft_predictions(self) -> bool:
         """Whether scores can be had: they are collected, or the rows are there to ask about."""
-        known = self.known_scores is not None or "scores" in self.__dict__
-        return known or self.X is not None or self.is_predictions
+        known = self.known_soft_predictions is not None or "soft_predictions" in self.__dict__
+        return known or self.X is not None or self.has_only_predictions
 
     @property
-    def counts_rows(self) -> bool:
+    def is_plain_accuracy(self) -> bool:
         """Whether the score is the fraction of rows that are right, each counting the same."""
         return self.scoring.name == "accuracy" and self.sample_weight is None
 
-    def outputs_scored(self, test: bool = False) -> Votes | Scores:
+    def scored_predictions(self, test: bool = False) -> Votes | Predictions:
         """Return what the score is computed from, on the rows to choose on or to test on."""
         if self.is_soft:
-            return self.test_scores if test else self.scores
-        return self.test_votes if test else self.votes
+            return self.soft_test_predictions if test else self.soft_predictions
+        return self.test_predictions if test else self.predictions
 
     def check_scoring(self) -> None:
         """Refuse a score that the ensemble's own vote cannot have."""
@@ -350,14 +368,14 @@ class Problem:
             )
 
     @property
-    def n_reused(self) -> int:
+    def n_reused_samples(self) -> int:
         """Number of test rows that are among the rows to choose on."""
         known = self.row_hashes
         hashes = None if known is None else row_hashes(self.X_test)
         return 0 if known is None or hashes is None else int(np.isin(hashes, known).sum())
 
 
-def _check_test(
+def _check_test_set(
     ensemble: Ensemble, X_test: Any, y_test: ArrayLike | None
 ) -> tuple[Any, Array | None]:
     """Return test rows and their labels, checked; None and None without any."""
@@ -368,31 +386,31 @@ def _check_test(
             "{X_test} and {y_test} go together. Give both, or none.", X_test=..., y_test=...
         )
     if ensemble.is_regression:
-        labels = as_numbers(y_test, _num_samples(y_test))
+        labels = as_target_values(y_test, _num_samples(y_test))
     else:
         labels = as_labels(y_test, "y_test").ravel()
     rows: Any = X_test
-    if isinstance(ensemble, Predictions):
-        rows = ensemble.on(X_test, len(labels))
-    n_rows = rows.votes.n_samples if isinstance(rows, Predictions) else _num_samples(rows)
+    if isinstance(ensemble, PredictionTable):
+        rows = ensemble.as_test_table(X_test, len(labels))
+    n_rows = rows.predictions.n_samples if isinstance(rows, PredictionTable) else _num_samples(rows)
     if n_rows != len(labels):
         raise InputError(
-            f"{{X_test}} has {counted(n_rows, 'row')} but {{y_test}} has {len(labels)} "
+            f"{{X_test}} has {format_count(n_rows, 'row')} but {{y_test}} has {len(labels)} "
             f"{'numbers' if ensemble.is_regression else 'labels'}. Give one true value for each "
             "row.",
             X_test=...,
             y_test=...,
         )
-    if not ensemble.is_regression and not isinstance(ensemble, Predictions):
-        warn_unseen(ensemble, labels, "y_test")
+    if not ensemble.is_regression and not isinstance(ensemble, PredictionTable):
+        warn_unseen_labels(ensemble, labels, "y_test")
     return rows, labels
 
 
-def _recognised(model: Any, y: Any, classes: Any, names: Any, scoring: Any) -> Ensemble:
+def _recognise_ensemble(model: Any, y: Any, classes: Any, names: Any, scoring: Any) -> Ensemble:
     """Return models or predictions as an ensemble."""
-    if is_table(model):
+    if is_prediction_data(model):
         n_labels = None if np.ndim(y) == 0 else _num_samples(y)
-        return Predictions(model, classes, names, n_labels, are_numbers(y, scoring))
+        return PredictionTable(model, classes, names, n_labels, is_regression_task(y, scoring))
     for name, value in (("classes", classes), ("names", names)):
         if value is not None:
             text = f"{{{name}}} is for predictions; models have their own. Leave it out."

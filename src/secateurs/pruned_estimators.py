@@ -28,14 +28,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from secateurs._labels import Array
 from secateurs._methods import AUTO
-from secateurs._text import counted
 from secateurs.exceptions import InputError
-from secateurs.outputs._folds import shuffled_by_class
-from secateurs.pruners._base import DOC_PAGE
-from secateurs.pruners._parameters import is_number
+from secateurs.outputs.stratified_folds import shuffled_by_class
+from secateurs.pruners.base import DOC_PAGE
+from secateurs.pruners.parameters import is_number
 from secateurs.pruning import prune
+from secateurs.text_format import format_count
+from secateurs.typing import Array
 
 
 class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
@@ -91,7 +91,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         self._check_truth(truth)
         validate_data(self, X, skip_check_array=True)
         rng = check_random_state(self.random_state)
-        fit_rows, prune_rows = self._split(truth, rng)
+        fit_rows, prune_rows = self._split_samples(truth, rng)
         ensemble = clone(self.estimator)
         if not isinstance(self.estimator, FrozenEstimator):
             params = _check_method_params(X, fit_params, indices=fit_rows)
@@ -131,7 +131,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
     def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
         """Return rows in an order, and a mask of those to hold out."""
 
-    def _split(self, y: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
+    def _split_samples(self, y: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
         """Split rows into those to fit on and those to prune on."""
         everything = np.arange(_num_samples(y))
         if isinstance(self.estimator, FrozenEstimator) or self.validation == "oob":
@@ -145,7 +145,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         order, held_out = self._hold_out(y, rng)
         if not held_out.any():
             kinds = (
-                f" in {counted(len(np.unique(y)), 'class')}"
+                f" in {format_count(len(np.unique(y)), 'class')}"
                 if isinstance(self, ClassifierMixin)
                 else ""
             )

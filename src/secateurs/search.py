@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._labels import Array
-from secateurs._progress import tell
 from secateurs.objectives import MeanScore, Objective, PairObjective, VoteError
+from secateurs.progress import report_progress
+from secateurs.typing import Array
 
 __all__ = ["Choice", "best_member", "best_prefix", "greedy_forward", "greedy_repeated", "ranking"]
 
@@ -45,7 +45,7 @@ def best_member(scores: Array, free: Mask | None = None) -> int:
     return int(members[np.argmax(tied_best(scores[members]))])
 
 
-def levels(scores: Array) -> NDArray[np.intp]:
+def score_levels(scores: Array) -> NDArray[np.intp]:
     """Number the distinct scores from the smallest on; scores that tie have the same number."""
     order = np.argsort(scores, kind="stable")
     ordered = scores[order]
@@ -58,7 +58,7 @@ def levels(scores: Array) -> NDArray[np.intp]:
 
 def ranking(scores: Array) -> NDArray[np.intp]:
     """Return members from the largest score to the smallest, ties by index."""
-    return np.argsort(-levels(scores), kind="stable")
+    return np.argsort(-score_levels(scores), kind="stable")
 
 
 def greedy_forward(
@@ -97,7 +97,7 @@ def greedy_forward(
     free = np.ones(objective.n_members, dtype=bool)
     first = list(start)
     while len(chosen) < n_keep:
-        check()
+        raise_if_stopped()
         if len(chosen) < len(first):
             member = first[len(chosen)]
         else:
@@ -109,7 +109,7 @@ def greedy_forward(
         free[:] = True
         free[chosen] = False
         values.append(objective.value)
-        tell(len(chosen), n_keep, None if worth is None else worth(chosen))
+        report_progress(len(chosen), n_keep, None if worth is None else worth(chosen))
     return Choice(chosen, values)
 
 
@@ -148,7 +148,7 @@ def greedy_repeated(
     values: list[float] = []
     free = np.ones(objective.n_members, dtype=bool)
     while len(chosen) < n_steps:
-        check()
+        raise_if_stopped()
         if len(chosen) < len(start):
             member = start[len(chosen)]
         else:
@@ -164,7 +164,9 @@ def greedy_repeated(
         free[member] = replacement
         if progress is not None:
             progress(objective.value)
-        is_perfect = objective.perfect is not None and objective.value >= objective.perfect - TIE
+        is_perfect = (
+            objective.perfect_value is not None and objective.value >= objective.perfect_value - TIE
+        )
         if is_perfect and len(chosen) >= len(start):
             break
     return Choice(chosen, values)
@@ -180,7 +182,7 @@ def backfit(objective: VoteError, chosen: list[int]) -> None:
     if len(chosen) < 2:
         return
     for _ in range(_BACKFIT_ROUNDS):
-        check()
+        raise_if_stopped()
         before = list(chosen)
         for place, member in enumerate(before):
             objective.remove(member)
@@ -198,9 +200,9 @@ def backfit(objective: VoteError, chosen: list[int]) -> None:
 def swap_search(objective: PairObjective, members: Sequence[int]) -> list[int]:
     """Make the best swap of one member for another until none raises the objective."""
     chosen = list(members)
-    rows, own = objective.rows(chosen), objective.own
+    rows, own = objective.matrix_rows(chosen), objective.member_values
     while True:
-        check()
+        raise_if_stopped()
         sums = rows.sum(axis=0)
         total = sums[chosen].sum() / 2 + own[chosen].sum()
         # The one that leaves takes its sum along; the one that enters adds its own to the rest.
@@ -212,28 +214,28 @@ def swap_search(objective: PairObjective, members: Sequence[int]) -> list[int]:
         if not rise[place, entering] > TIE * max(1.0, abs(total)):
             return chosen
         chosen[place] = entering
-        rows[place] = objective.rows([entering])[0]
+        rows[place] = objective.matrix_rows([entering])[0]
 
 
-_unwanted: ContextVar[Callable[[], bool] | None] = ContextVar("unwanted", default=None)
+_stop_condition: ContextVar[Callable[[], bool] | None] = ContextVar("unwanted", default=None)
 
 
 class Stopped(Exception):  # noqa: N818
     """The result of this work is no longer wanted."""
 
 
-def check() -> None:
+def raise_if_stopped() -> None:
     """Raise `Stopped` if the result is no longer wanted."""
-    unwanted = _unwanted.get()
+    unwanted = _stop_condition.get()
     if unwanted is not None and unwanted():
         raise Stopped
 
 
 @contextmanager
-def interruptible(unwanted: Callable[[], bool]) -> Iterator[None]:
-    """Let `check` call this function to learn whether to stop."""
-    token = _unwanted.set(unwanted)
+def stop_when(unwanted: Callable[[], bool]) -> Iterator[None]:
+    """Let `raise_if_stopped` call this function to learn whether to stop."""
+    token = _stop_condition.set(unwanted)
     try:
         yield
     finally:
-        _unwanted.reset(token)
+        _stop_condition.reset(token)

@@ -16,14 +16,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateurs
 from secateurs import COMEP, DREP, OEP, SEP, KLDivergencePruner, Votes, benchmark, make_pruner
-from secateurs._progress import watched
-from secateurs.benchmarking._protocol import seed_sequence, small_seed, split
-from secateurs.benchmarking._table_text import Sheet, as_latex
+from secateurs.benchmarking.splits_and_seeds import seed_sequence, small_seed, split_samples
+from secateurs.benchmarking.table_text import Sheet, as_latex
 from secateurs.exceptions import InputError
 from secateurs.paper import PaperRow, Plan, load_results, run
-from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._printed import PAPER_METHODS, label
+from secateurs.paper._accuracy_tables import make_accuracy_table
+from secateurs.paper._printed_tables import PAPER_METHODS, method_label
 from secateurs.paper.datasets import Loader
+from secateurs.progress import watch_progress
 from secateurs.statistics import nemenyi, wilcoxon_holm
 
 SETS = {"iris": load_iris, "wine": load_wine, "some cancer": load_breast_cancer}
@@ -87,13 +87,13 @@ def test_the_papers_tables_come_out_to_the_byte(tmp_path):
         *("table-dt", "Trees", "", "prune", rows, PAPER_METHODS), folds=tuple(range(5)), **sizes
     )
     run([plan], tmp_path)
-    paper = make_table(plan, load_results(tmp_path))
+    paper = make_accuracy_table(plan, load_results(tmp_path))
     free = {"kl": kl, "drep": DREP(keep=None), "sep": SEP(keep=None), "oep": OEP(keep=None)}
     free |= {name: make_pruner(name, keep=None) for name in ("oo", "pep")}
     found = benchmark(
         {"Iris": Loader("iris"), "Wine": Loader("wine")},
         {"dt": BaggingClassifier(DecisionTreeClassifier(), n_estimators=12)},
-        {label(method): free.get(method, method) for method in PAPER_METHODS},
+        {method_label(method): free.get(method, method) for method in PAPER_METHODS},
         keep=0.25,
         voting="labels",
         control="DOMEP",
@@ -105,13 +105,16 @@ def test_the_papers_tables_come_out_to_the_byte(tmp_path):
     theirs = load_results(tmp_path)
     for _, line in theirs.iterrows():
         mine = found.frame.set_index(["dataset", "method", "fold"])["members"]
-        assert mine[line["dataset"].title(), label(line["method"]), line["fold"]] == line["members"]
+        assert (
+            mine[line["dataset"].title(), method_label(line["method"]), line["fold"]]
+            == line["members"]
+        )
 
 
 def test_a_score_is_that_of_the_pruned_model_on_rows_held_out(found):
     X, y = load_wine(return_X_y=True)
     rng = np.random.default_rng(seed_sequence(0, "wine", "folds"))
-    train, choose, test = split(y, 1, rng, 3)
+    train, choose, test = split_samples(y, 1, rng, 3)
     assert sorted([*train, *choose, *test]) == list(range(len(y)))
     model = RandomForestClassifier(12, random_state=small_seed(0, "wine", "forest", 1, "train"))
     model.fit(X[train], y[train])
@@ -269,7 +272,7 @@ def test_what_cannot_be_sent_to_other_processes_is_named():
 
 def test_progress_is_in_measurements_and_not_in_steps_of_methods():
     calls = []
-    with watched(lambda *call: calls.append(call[:2])):
+    with watch_progress(lambda *call: calls.append(call[:2])):
         benchmark({"iris": load_iris}, forest(), ["re"], 3, folds=3)
     assert calls == [(0, 15), (5, 15), (10, 15), (15, 15)]
 
@@ -280,7 +283,7 @@ def test_regressors_are_split_as_they_are_and_scored_by_r2():
     assert found.scoring.name == "r2"
     X, y = load_diabetes(return_X_y=True)
     rng = np.random.default_rng(seed_sequence(0, "diabetes", "folds"))
-    train, _, test = split(y, 0, rng, 3, by_class=False)
+    train, _, test = split_samples(y, 0, rng, 3, by_class=False)
     assert {len(train), len(test)} == {148, 147}
     seed = small_seed(0, "diabetes", "RandomForestRegressor", 0, "train")
     model = RandomForestRegressor(8, random_state=seed).fit(X[train], y[train])
@@ -295,7 +298,7 @@ def test_any_score_of_scikit_learn_is_taken():
     )
     X, y = load_iris(return_X_y=True)
     rng = np.random.default_rng(seed_sequence(0, "iris", "folds"))
-    train, _, test = split(y, 2, rng, 3)
+    train, _, test = split_samples(y, 2, rng, 3)
     seed = small_seed(0, "iris", "RandomForestClassifier", 2, "train")
     model = RandomForestClassifier(12, random_state=seed).fit(X[train], y[train])
     mine = found.frame.query("method == 'all members' and fold == 2")["score"].item()

@@ -26,7 +26,7 @@ def test_tables_of_a_folder_are_data_sets(tmp_path):
     frame.to_parquet(tmp_path / "other.parquet")
     (tmp_path / "notes.txt").write_text("nothing")
     found = benchmark(tmp_path, forest(), ["re"], 3, folds=3, target="kind")
-    assert list(found.study.facts) == ["iris", "other", "packed"]
+    assert list(found.study.dataset_summaries) == ["iris", "other", "packed"]
     given = benchmark({"iris": load_iris}, forest(), ["re"], 3, folds=3)
     mine = untimed(found).query("dataset == 'iris'")
     pd.testing.assert_frame_equal(mine, untimed(given))

@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from secateurs import save
-from secateurs.commands._errors import failure
+from secateurs.commands.command_errors import failure_from_error
 
 PRUNE = ("prune", "forest.skops", "val.csv", "--target", TARGET)
 
@@ -635,7 +635,7 @@ def test_a_name_of_any_length_leaves_the_line_short(desk):
 
 
 def test_a_fault_of_ours_is_told_as_such():
-    found = failure(KeyError("\x1b[2J\nlost"))
+    found = failure_from_error(KeyError("\x1b[2J\nlost"))
     assert (found.exit_code, found.code) == (1, "internal")
     assert "internal error (KeyError: " in found.text
     assert "--debug" in found.text

@@ -14,7 +14,7 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 
 from processes import with_path
 from secateurs import save
-from secateurs.commands._errors import failure
+from secateurs.commands.command_errors import failure_from_error
 from secateurs.paper.datasets import fetch
 
 WORDS = ("val.csv", "--target", TARGET, "-k", "3", "--json")
@@ -62,7 +62,7 @@ def test_what_is_printed_in_this_process_does_not_mix_either(place):
 def test_a_worker_of_any_library_that_is_killed_has_its_exit_code():
     with joblib.externals.loky.ProcessPoolExecutor(1) as pool:
         killed = pool.submit(os._exit, 9).exception()
-    found = failure(killed)
+    found = failure_from_error(killed)
     assert (found.exit_code, found.code) == (8, "workers.failed")
     assert "most likely because memory ran out. Run again" in found.text
 

@@ -16,10 +16,10 @@ from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from secateurs import load, prune, save
-from secateurs.commands._columns import ColumnTypes
-from secateurs.commands._errors import Refusal
-from secateurs.commands._rows import as_classes, read_rows
-from secateurs.commands._tables import kind_of, read_table
+from secateurs.commands._column_types import ColumnTypes
+from secateurs.commands._labelled_samples import parse_classes, read_samples
+from secateurs.commands._table_files import file_format, read_table
+from secateurs.commands.command_errors import Refusal
 from secateurs.ensembles import as_ensemble
 
 
@@ -37,7 +37,7 @@ def test_the_form_of_the_table_does_not_matter(desk, known, name):
     frame.to_csv("val.csv.gz", index=False)
     frame[sorted(frame.columns)].to_csv("shuffled.csv", index=False)
     frame.to_csv("bom.csv", index=False, encoding="utf-8-sig")
-    found_X, found_y = read_rows(desk / name, known, TARGET)
+    found_X, found_y = read_samples(desk / name, known, TARGET)
     assert found_X.columns.tolist() == FEATURES
     assert found_X.to_numpy().tolist() == X.to_numpy().tolist()
     assert found_y.tolist() == y.tolist()
@@ -49,8 +49,8 @@ def test_columns_that_are_no_features_can_be_left_out(desk, known):
     with pytest.raises(
         Refusal, match=r"unknown to the model: id\. Leave them out with: --ignore id"
     ):
-        read_rows(desk / "with-id.csv", known, TARGET)
-    found, _ = read_rows(desk / "with-id.csv", known, TARGET, ["id"])
+        read_samples(desk / "with-id.csv", known, TARGET)
+    found, _ = read_samples(desk / "with-id.csv", known, TARGET, ["id"])
     assert found.columns.tolist() == FEATURES
 
 
@@ -59,7 +59,7 @@ def test_a_class_may_be_called_as_gaps_are(desk):
     named = np.select([y == "left", y == "stays"], ["NA", "None"], "nan")
     model = RandomForestClassifier(3, random_state=0).fit(X, named)
     X.assign(y=named).to_csv("rows.csv", index=False)
-    _, found = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    _, found = read_samples(desk / "rows.csv", as_ensemble(model), "y")
     assert found.tolist() == named.tolist()
 
 
@@ -74,7 +74,7 @@ def test_a_class_may_be_called_as_gaps_are(desk):
     ],
 )
 def test_labels_are_read_as_the_model_knows_them(classes, texts, expected):
-    found = as_classes(texts, np.array(classes), "here")
+    found = parse_classes(texts, np.array(classes), "here")
     assert found.tolist() == expected
     assert found.dtype == np.array(classes).dtype
 
@@ -90,14 +90,14 @@ def test_labels_are_read_as_the_model_knows_them(classes, texts, expected):
 )
 def test_labels_that_the_model_never_saw_are_refused(classes, texts, message):
     with pytest.raises(Refusal, match=message):
-        as_classes(texts, np.array(classes), "here")
+        parse_classes(texts, np.array(classes), "here")
 
 
 def test_a_model_without_names_takes_columns_in_their_order(desk):
     X, y = make_rows(60, 0)
     model = BaggingClassifier(n_estimators=3, random_state=0).fit(X.to_numpy(), y)
     X.assign(y=y).to_csv("rows.csv", index=False)
-    found, _ = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    found, _ = read_samples(desk / "rows.csv", as_ensemble(model), "y")
     assert isinstance(found, np.ndarray)
     assert found.tolist() == X.to_numpy().tolist()
 
@@ -107,16 +107,16 @@ def test_gaps_reach_a_model_that_takes_them(desk):
     X.loc[::7, "age"] = np.nan
     model = RandomForestClassifier(3, random_state=0).fit(X, y)
     X.assign(y=y).to_csv("rows.csv", index=False)
-    found, _ = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    found, _ = read_samples(desk / "rows.csv", as_ensemble(model), "y")
     assert found["age"].isna().tolist() == X["age"].isna().tolist()
 
 
 def test_the_first_bytes_tell_the_format(desk):
     names = {"val.csv": "csv", "val.parquet": "parquet", "val-votes.npz": "zip"}
     for name, kind in names.items():
-        assert kind_of(desk / name) == kind
+        assert file_format(desk / name) == kind
     (desk / "odd.data").write_bytes((desk / "val.parquet").read_bytes())
-    assert kind_of(desk / "odd.data") == "parquet"
+    assert file_format(desk / "odd.data") == "parquet"
     assert read_table(desk / "odd.data").shape == (120, 5)
 
 
@@ -160,7 +160,7 @@ def test_a_name_that_lies_is_refused(desk, suffix):
     path = desk / f"table{suffix}"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(Refusal, match="contains csv"):
-        kind_of(path)
+        file_format(path)
 
 
 def test_a_frame_index_is_no_feature(desk):
@@ -202,7 +202,7 @@ def test_digits_are_text_where_the_encoder_knows_text(desk, encoder, suffix):
     model = make_pipeline(table, FOREST).fit(X, y)
     rows = X.assign(y=y)
     rows.to_csv("rows.csv", index=False) if suffix == "csv" else rows.to_parquet("rows.parquet")
-    found, _ = read_rows(desk / f"rows.{suffix}", as_ensemble(model), "y")
+    found, _ = read_samples(desk / f"rows.{suffix}", as_ensemble(model), "y")
     there = X["postcode"].notna()
     assert found["postcode"][there].tolist() == X["postcode"][there].tolist()
     assert found["postcode"].isna().tolist() == (~there).tolist()
@@ -231,7 +231,7 @@ def test_what_is_text_is_found_wherever_the_encoder_is(desk, kind):
         "union": lambda: make_pipeline(make_union(encode), FOREST).fit(X, y),
     }[kind]()
     X.assign(y=y).fillna("none").to_csv("rows.csv", index=False)
-    found, _ = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    found, _ = read_samples(desk / "rows.csv", as_ensemble(model), "y")
     assert {*POSTCODES, "none"} == set(found["postcode"])
 
 
@@ -241,7 +241,7 @@ def test_columns_of_numbers_stay_numbers(desk):
     table = ColumnTransformer([("code", OneHotEncoder(), ["rooms"])], remainder="drop")
     model = make_pipeline(table, FOREST).fit(X, y)
     X.assign(y=y).to_csv("rows.csv", index=False)
-    found, _ = read_rows(desk / "rows.csv", as_ensemble(model), "y")
+    found, _ = read_samples(desk / "rows.csv", as_ensemble(model), "y")
     assert found["rooms"].tolist() == X["rooms"].tolist()
 
 
@@ -262,14 +262,14 @@ def test_types_can_be_given_and_are_noted_for_the_next_time(desk):
     model = make_pipeline(Upper(), FOREST).fit(X, y)
     X.assign(y=y).to_csv("rows.csv", index=False)
     known = as_ensemble(model)
-    guessed, _ = read_rows(desk / "rows.csv", known, "y")
+    guessed, _ = read_samples(desk / "rows.csv", known, "y")
     assert guessed["postcode"].dtype.kind == "i"
-    given = ColumnTypes.of(known, None, [("postcode", "str")])
-    found, _ = read_rows(desk / "rows.csv", known, "y", types=given)
+    given = ColumnTypes.from_ensemble(known, None, [("postcode", "str")])
+    found, _ = read_samples(desk / "rows.csv", known, "y", types=given)
     assert found["postcode"].tolist() == X["postcode"].tolist()
     prune(model, X, y, "re", keep=2).save("small.skops")
-    noted = ColumnTypes.of(known, desk / "small.skops", [])
-    again, _ = read_rows(desk / "rows.csv", known, "y", types=noted)
+    noted = ColumnTypes.from_ensemble(known, desk / "small.skops", [])
+    again, _ = read_samples(desk / "rows.csv", known, "y", types=noted)
     assert again["postcode"].tolist() == X["postcode"].tolist()
 
 
@@ -277,7 +277,7 @@ def test_dtype_overrules_what_a_column_looks_like(desk):
     frame = pd.DataFrame({"a": [1, 0, 1], "b": [1.5, 2.0, 3.0], "c": ["7", "x", "8"]})
     frame.to_csv("rows.csv", index=False)
     types = {"a": "bool", "b": "str", "c": "category"}
-    found = read_table(desk / "rows.csv", types_of=ColumnTypes(given=types))
+    found = read_table(desk / "rows.csv", types_of=ColumnTypes(given_types=types))
     assert found["a"].tolist() == [True, False, True]
     assert found["b"].tolist() == ["1.5", "2.0", "3.0"]
     assert found["c"].cat.categories.tolist() == ["7", "8", "x"]
@@ -289,7 +289,7 @@ def test_dtype_overrules_what_a_column_looks_like(desk):
     }
     for (name, kind), told in wrong.items():
         with pytest.raises(Refusal, match=told):
-            read_table(desk / "rows.csv", types_of=ColumnTypes(given={name: kind}))
+            read_table(desk / "rows.csv", types_of=ColumnTypes(given_types={name: kind}))
 
 
 def test_dtype_is_an_option_of_every_command_that_reads_rows(desk):

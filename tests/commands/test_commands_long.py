@@ -9,7 +9,7 @@ import pytest
 from command_line import examples, refused, tree_of, type_in
 
 from secateurs import load
-from secateurs.commands.reproduce import _text
+from secateurs.commands.reproduce import _format_outcome
 from secateurs.paper import Claim, load_plan
 
 VERDICTS = (("a", "holds"), ("b", "does not hold"), ("c", "cannot be told"))
@@ -102,7 +102,7 @@ def test_verdicts_are_printed_first_and_claims_not_judged_with_the_reason():
     facts |= {"tables": [], "figures": ["a.png", "a.svg"], "page": "out/index.html"}
     claims = [Claim(name, f"Claim {name}.", verdict, "", "", {}) for name, verdict in VERDICTS]
     claims += [claims[0].unjudged("Stand-in data."), claims[1].unjudged("Stand-in data.")]
-    assert _text(facts, claims).splitlines() == [
+    assert _format_outcome(facts, claims).splitlines() == [
         "holds           Claim a.",
         "does not hold   Claim b.",
         "cannot be told  1 claim of the paper.",

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from secateurs import COMEP, all_pruners, load
 from secateurs._methods import METHODS
-from secateurs.commands.cite import references
+from secateurs.commands.cite import read_references
 from secateurs.paper.datasets import DATASETS
 
 ROWS = ("forest.skops", "val.csv", "--target", TARGET)
@@ -233,7 +233,7 @@ def test_methods_are_told_with_their_parameters(desk):
 
 
 def test_every_paper_can_be_cited(desk):
-    known = references()
+    known = read_references()
     for name, method in METHODS.items():
         if method.citation is None:
             assert "does not come from a paper" in refused(3, "cite", name)
@@ -249,7 +249,7 @@ def test_every_paper_can_be_cited(desk):
 
 def test_citations_agree_with_the_docstrings():
     """The year and the first author stand in both."""
-    known = references()
+    known = read_references()
     for name, pruner in all_pruners().items():
         key = METHODS[name].citation
         if key is not None:

@@ -10,17 +10,17 @@ import click
 import numpy as np
 import pytest
 
-from secateurs import _progress
-from secateurs._text import columns, signed
-from secateurs.commands import _output
-from secateurs.commands._errors import Refusal, as_option, spelling_options
-from secateurs.commands._options import KEEP, LATENCY, SIZE, WEIGHT
-from secateurs.commands._output import Output, to_json
+from secateurs import progress
+from secateurs.commands import console_output
+from secateurs.commands.command_errors import Refusal, format_option, name_options_in_errors
 from secateurs.commands.compare import compare
+from secateurs.commands.console_output import Output, to_json
 from secateurs.commands.export import export
 from secateurs.commands.prune import prune
 from secateurs.commands.reproduce import reproduce
+from secateurs.commands.shared_options import KEEP, LATENCY, SIZE, WEIGHT
 from secateurs.exceptions import SecateursWarning
+from secateurs.text_format import format_columns, format_signed
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_values_that_are_none_are_refused(kind, text):
 
 
 def test_tables_line_up():
-    text = columns(("name", "n"), [("one", "1"), ("a longer one", "1,000")])
+    text = format_columns(("name", "n"), [("one", "1"), ("a longer one", "1,000")])
     assert text.splitlines() == [
         "name              n",
         "one               1",
         "a longer one  1,000",
     ]
-    assert columns(("", ""), [("a", "b\x1b[2J\nc")], left=2) == "a  b?[2J c"
+    assert format_columns(("", ""), [("a", "b\x1b[2J\nc")], left=2) == "a  b?[2J c"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_tables_line_up():
     [(0.5, 2, "+0.50"), (-0.5, 1, "−0.5"), (-0.00001, 4, "0.0000"), (0.0, 0, "0")],
 )
 def test_changes_have_their_sign(value, digits, text):
-    assert signed(value, digits) == text
+    assert format_signed(value, digits) == text
 
 
 def test_json_holds_plain_values_only():
@@ -98,7 +98,7 @@ def test_json_holds_plain_values_only():
 
 def test_warnings_become_lines(capsys):
     out = Output()
-    with out.catching_warnings():
+    with out.print_library_warnings():
         warnings.warn(SecateursWarning("Give {oob}\nto this.", oob=True), stacklevel=1)
         warnings.warn(SecateursWarning("Give {oob}\nto this.", oob=True), stacklevel=1)
         warnings.warn("for programmers", DeprecationWarning, stacklevel=1)
@@ -110,8 +110,8 @@ def test_warnings_become_lines(capsys):
 def test_json_takes_warnings_in(capsys):
     out = Output(as_json=True)
     out.warn("careful")
-    out.note("unsaid")
-    out.result({"a": 1}, "text")
+    out.print_note("unsaid")
+    out.print_result({"a": 1}, "text")
     said = capsys.readouterr()
     assert json.loads(said.out) == {"a": 1, "warnings": ["careful"]}
     assert said.err == ""
@@ -142,14 +142,14 @@ def test_json_takes_warnings_in(capsys):
 )
 def test_parameters_are_spelled_as_options_of_the_command(command, parameters, spelled):
     (name,) = parameters
-    with pytest.raises(Refusal) as caught, click.Context(command), spelling_options():
+    with pytest.raises(Refusal) as caught, click.Context(command), name_options_in_errors():
         raise Refusal("bad", f"x. Give {{{name}}}.", **parameters)
     assert str(caught.value) == f"x. Give {spelled}."
 
 
 def test_outside_of_a_command_options_follow_from_the_names():
-    assert as_option("max_bytes", 10) == "--max-bytes 10"
-    assert as_option("force", True) == "--force"
+    assert format_option("max_bytes", 10) == "--max-bytes 10"
+    assert format_option("force", True) == "--force"
 
 
 class Lines(io.StringIO):
@@ -169,9 +169,9 @@ class Lines(io.StringIO):
 def test_where_there_is_no_terminal_a_line_comes_now_and_then(monkeypatch):
     lines = Lines()
     monkeypatch.setattr("sys.stderr", lines)
-    monkeypatch.setattr(_output, "_EVERY", 0.001)
-    monkeypatch.setattr(_progress, "SHOWN_AFTER", 0.0)
-    with Output().progress("choosing") as report:
+    monkeypatch.setattr(console_output, "_EVERY", 0.001)
+    monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
+    with Output().show_progress("choosing") as report:
         report(3, 12, 240.0)
         lines.written.clear()
         assert lines.written.wait(60)
@@ -182,7 +182,7 @@ def test_where_there_is_no_terminal_a_line_comes_now_and_then(monkeypatch):
 def test_quiet_commands_show_no_progress(monkeypatch, out):
     lines = Lines()
     monkeypatch.setattr("sys.stderr", lines)
-    monkeypatch.setattr(_output, "_EVERY", 0.001)
+    monkeypatch.setattr(console_output, "_EVERY", 0.001)
     with out.progress("choosing") as report:
         report(1, 2)
         threading.Event().wait(0.02)
@@ -205,8 +205,8 @@ def test_on_a_terminal_there_is_a_bar_that_goes_away(monkeypatch):
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr(_progress, "SHOWN_AFTER", 0.0)
-    with Output().progress("choosing") as report:
+    monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
+    with Output().show_progress("choosing") as report:
         report(3, 12, 30)
         assert terminal.written.wait(60)
     said = terminal.getvalue()

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
 from secateurs import compare, prune
-from secateurs.outputs._folds import folds
+from secateurs.outputs.stratified_folds import stratified_fold_indices
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 member")
 
@@ -120,7 +120,10 @@ def test_prune_and_compare_choose_by_the_score(name, made):
 def smallest_tolerated(name, table, y, tolerance):
     """The first members within a tolerance of all on rows held out, as nine in ten larger sets."""
     sizes = range(1, table.shape[1] + 1)
-    parts = [off for _, off in folds(y if table.ndim == 3 else np.zeros(N_ROWS), seeded())]
+    parts = [
+        off
+        for _, off in stratified_fold_indices(y if table.ndim == 3 else np.zeros(N_ROWS), seeded())
+    ]
     values = [
         sum(score_of(name, table, range(k), y, off) * len(off) / N_ROWS for off in parts)
         for k in sizes

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from secateurs.displays._critical_difference import CriticalDifferenceDisplay
+from secateurs.displays.critical_difference import CriticalDifferenceDisplay
 from secateurs.exceptions import InputError, MissingExtraError
 from secateurs.statistics import nemenyi
 

@@ -11,14 +11,14 @@ from secateurs._methods import METHODS
 
 FOLDER = Path(__file__).parents[2] / "docs" / "methods"
 OTHERS = {"index", "auto", "epfd"}  # pages that are of no method of the registry
-PARTS = ("## What it looks at", "## Parameters", "## When to take it", "/gallery/")
+PARTS = ("## Illustration", "## Parameters", "## When to use it", "/gallery/")
 
 
 def test_the_page_of_methods_lists_them_all():
     text = (FOLDER / "index.md").read_text("utf-8")
     table = text.split("| name | class | keeps | looks at |\n|---|---|---|---|\n")[1]
     assert table.split("\n\n")[0].splitlines() == [
-        f"| [`{name}`]({name}.md) | `{method.pruner}` | {method.keeps} | {method.criterion} |"
+        f"| [`{name}`]({name}.md) | `{method.class_name}` | {method.size_description} | {method.criterion} |"
         for name, method in METHODS.items()
     ]
 
@@ -28,7 +28,7 @@ def test_the_page_is_built_with_all_of_them(built):
     rows = re.findall(r"<tr\b.*?</tr>", page, flags=re.DOTALL)
     texts = [html.unescape(re.sub(r"<[^>]+>", " ", row)) for row in rows]
     for name, method in METHODS.items():
-        assert any({name, method.pruner} <= set(text.split()) for text in texts), name
+        assert any({name, method.class_name} <= set(text.split()) for text in texts), name
 
 
 def test_every_method_has_a_page_and_every_page_a_method():

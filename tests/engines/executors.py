@@ -13,7 +13,7 @@ def processes(n_workers=2):
     if os.name == "nt":
         return ProcessPoolExecutor(n_workers)
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["secateurs", "secateurs.engines._shards"])
+    context.set_forkserver_preload(["secateurs", "secateurs.engines.sharding"])
     return ProcessPoolExecutor(n_workers, mp_context=context)
 
 

@@ -42,7 +42,10 @@ class GatedPruner(BestMembersPruner):
         if is_shut:
             (folder / f"running-{sign}").touch()
             try:
-                wait_for(lambda: search.check() or (folder / "go").exists(), "the gate to open")
+                wait_for(
+                    lambda: search.raise_if_stopped() or (folder / "go").exists(),
+                    "the gate to open",
+                )
             except search.Stopped:
                 (folder / f"running-{sign}").rename(folder / f"stopped-{sign}")
                 raise

@@ -5,7 +5,7 @@ import time
 from functools import wraps
 from pathlib import Path
 
-from secateurs.engines import _shards
+from secateurs.engines import sharding
 
 
 def stalling(function):
@@ -23,5 +23,5 @@ def stalling(function):
 
 
 def dask_setup(worker):
-    for name in ("_distances", "_pair_counts"):
-        setattr(_shards, name, stalling(getattr(_shards, name)))
+    for name in ("_shard_rows", "_shard_pair_counts"):
+        setattr(sharding, name, stalling(getattr(sharding, name)))

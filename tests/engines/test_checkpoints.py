@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from cases import plain
 from secateurs import COMEP, EPFD, ReducedErrorPruner, VoteStore
-from secateurs.engines._checkpoints import Checkpoints
+from secateurs.engines.checkpoints import Checkpoints
 
 CASE = plain(20, 150, 3)
 RUNS = {
@@ -77,19 +77,19 @@ def test_parts_of_another_shape_are_not_used(tmp_path):
     store = VoteStore.from_table(tmp_path / "votes", *CASE)
     stopped(COMEP(6, start=0), store, 3)
     kept = Checkpoints(store, "comep", 0.5, 0)
-    sums, steps = kept.get_array("sums"), kept.get("steps")
+    sums, steps = kept.read_array("sums"), kept.read_value("steps")
     assert len(steps) == sums[-1] == 3
-    kept.put_array("sums", sums[1:])
+    kept.write_array("sums", sums[1:])
     assert found(resumed(COMEP(6, start=0), store)) == found(COMEP(6, start=0).fit(*CASE))
 
 
 def test_a_part_reads_as_it_was_written_and_only_under_its_name(tmp_path):
     store = VoteStore.from_table(tmp_path / "votes", *CASE)
     kept = Checkpoints(store, "run")
-    kept.put("part", {"members": [1, 2]})
-    assert kept.get("part") == {"members": [1, 2]}
+    kept.write_value("part", {"members": [1, 2]})
+    assert kept.read_value("part") == {"members": [1, 2]}
     (file,) = (store.path / "runs").rglob("part.json")
     assert json.loads(file.read_bytes().partition(b"\n")[2]) == {"members": [1, 2]}
     shutil.copy(file, file.with_name("other.json"))
-    assert kept.get("other") is None
-    assert Checkpoints(store, "another run").get("part") is None
+    assert kept.read_value("other") is None
+    assert Checkpoints(store, "another run").read_value("part") is None

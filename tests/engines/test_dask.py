@@ -17,7 +17,7 @@ from secateurs import (
     DOMEP,
     EPFD,
     JointErrorPruner,
-    ScoreStore,
+    PredictionStore,
     Votes,
     VoteStore,
     all_pruners,
@@ -55,7 +55,7 @@ def store(tmp_path_factory):
 
 
 def made(name):
-    rounds = {"n_iterations": 5} if METHODS[name].facts.most_rounds else {}
+    rounds = {"n_iterations": 5} if METHODS[name].traits.most_rounds else {}
     return make_pruner(name, keep=4, **rounds)
 
 
@@ -103,7 +103,7 @@ def test_shards_give_the_numbers_of_this_process(client, store, way, shard):
 @pytest.mark.parametrize("way", [by_client, by_executor])
 def test_scores_give_the_numbers_of_this_process(client, tmp_path, way, kind):
     case = make_scores(0, kind, 25, 150, 3, share_missing=0.2)
-    store = ScoreStore.from_scores(tmp_path / "scores", case.given, tile_members=6)
+    store = PredictionStore.from_scores(tmp_path / "scores", case.given, tile_members=6)
     alone = JointErrorPruner(5).fit(case.given)
     grouped = EPFD(JointErrorPruner(5), 3, random_state=0)
     together = clone(grouped).fit(case.given)

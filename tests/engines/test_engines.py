@@ -44,7 +44,7 @@ CASE = plain(40, 150, 3)
 
 
 def made(name, keep=4):
-    rounds = {"n_iterations": 5} if METHODS[name].facts.most_rounds else {}
+    rounds = {"n_iterations": 5} if METHODS[name].traits.most_rounds else {}
     return make_pruner(name, keep=keep, **rounds)
 
 
@@ -121,7 +121,7 @@ def test_groups_that_are_fetched_ahead_are_the_same(monkeypatch, tmp_path):
     pruner = EPFD(EPFD(COMEP(3), 2), 4, random_state=0)
     alone = clone(pruner).fit(*CASE)
     threads = set(threading.enumerate())
-    monkeypatch.setattr("secateurs.distributed._rounds._QUICK_BYTES", 0)
+    monkeypatch.setattr("secateurs.distributed._group_runner._QUICK_BYTES", 0)
     for given_as in (Votes.encode(*CASE), store):
         assert found(clone(pruner).fit(given_as)) == found(alone)
         told = Told(2)
@@ -345,7 +345,7 @@ def test_an_interrupt_ends_all_work(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, m in METHODS.items() if m.facts.larger_is_better is not None]
+    "name", [n for n, m in METHODS.items() if m.traits.larger_is_better is not None]
 )
 def test_whoever_searches_asks_at_every_step_whether_that_is_wanted(name, monkeypatch):
     monkeypatch.setattr("secateurs.pruners._sep._MOST_AT_ONCE", 0)  # a round at a time
@@ -357,7 +357,7 @@ def test_whoever_searches_asks_at_every_step_whether_that_is_wanted(name, monkey
 
     for j in range(n_steps):
         asked.clear()
-        with pytest.raises(search.Stopped), search.interruptible(after(j)):
+        with pytest.raises(search.Stopped), search.stop_when(after(j)):
             made(name).fit(*CASE)
         assert len(asked) == j + 1
     made(name).fit(*CASE)  # nobody asks any more
@@ -367,7 +367,7 @@ def test_whoever_searches_asks_at_every_step_whether_that_is_wanted(name, monkey
 @pytest.mark.parametrize("options", [{"refine": True}, {"start": "relevance"}])
 def test_refinement_can_be_stopped(options):
     asked = []
-    with search.interruptible(lambda: bool(asked.append(None))):
+    with search.stop_when(lambda: bool(asked.append(None))):
         COMEP(4, **options).fit(*CASE)
     assert len(asked) > (4 if options.get("refine") else 3)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import secateurs
-from secateurs.engines import _environment
+from secateurs.engines import environment
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
@@ -48,7 +48,7 @@ def test_packages_that_are_not_installed_are_none(capsys, monkeypatch):
             raise PackageNotFoundError(package)
         return "2.0"
 
-    monkeypatch.setattr(_environment, "version", only_numpy)
+    monkeypatch.setattr(environment, "version", only_numpy)
     sections = shown(capsys)
     assert sections["Dependencies"]["numpy"] == "2.0"
     assert sections["Dependencies"]["scipy"] == "None"
@@ -68,5 +68,5 @@ def test_every_dependency_is_shown():
     def names(requirements):
         return sorted(re.match(r"[\w-]+", requirement)[0] for requirement in requirements)
 
-    assert sorted(_environment._DEPENDENCIES) == names(project["dependencies"])
-    assert sorted(_environment._EXTRAS) == names(extras)
+    assert sorted(environment._DEPENDENCIES) == names(project["dependencies"])
+    assert sorted(environment._EXTRAS) == names(extras)

@@ -21,8 +21,8 @@ from cases import plain
 from processes import with_path
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner
 from secateurs.distributed import limits
-from secateurs.engines import _shards
-from secateurs.engines._executors import engine_for
+from secateurs.engines import sharding
+from secateurs.engines.executors import engine_for
 from secateurs.exceptions import ExecutorError, InputError
 
 pytest.importorskip("distributed")
@@ -103,13 +103,13 @@ def background():
 def asked(monkeypatch):
     """Members whose distances to all were asked for, step by step."""
     steps = []
-    for kind in (_shards.MemberShards, _shards.RowShards):
+    for kind in (sharding.MemberShards, sharding.RowShards):
 
-        def rows(self, members, objective, whole=kind.rows):
+        def rows(self, members, objective, whole=kind.matrix_rows):
             steps.append(list(members))
             return whole(self, members, objective)
 
-        monkeypatch.setattr(kind, "rows", rows)
+        monkeypatch.setattr(kind, "matrix_rows", rows)
     return steps
 
 
@@ -378,11 +378,11 @@ def test_workers_that_have_only_just_gone_are_waited_for(site, monkeypatch):
     site.workers(0)
     monkeypatch.setattr(limits, "wait_seconds", 1)
     engine = engine_for(site.client)
-    engine.check(idle_seconds=1000)  # one long task, until just now
+    engine.check_workers(idle_seconds=1000)  # one long task, until just now
 
     def given_up():
         try:
-            engine.check(idle_seconds=1000)
+            engine.check_workers(idle_seconds=1000)
         except ExecutorError as error:
             return str(error)
 
@@ -396,9 +396,9 @@ def test_a_client_that_is_closed_has_lost_its_scheduler(site):
         engine = engine_for(client)
         client.sync(client._close)  # as it does itself when it has tried for long enough
         with pytest.raises(ExecutorError, match=r"scheduler is lost \(.*the client gave it up\)"):
-            engine.check(idle_seconds=0)
+            engine.check_workers(idle_seconds=0)
     with pytest.raises(ExecutorError, match="scheduler is lost"):
-        engine.check(idle_seconds=0)
+        engine.check_workers(idle_seconds=0)
     with pytest.raises(ExecutorError, match="scheduler is lost"):
         COMEP(3).fit(*CASE, executor=client)
 

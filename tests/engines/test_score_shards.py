@@ -15,12 +15,12 @@ from secateurs import (
     EPFD,
     BestMembersPruner,
     JointErrorPruner,
-    ScoreStore,
+    PredictionStore,
     VoteStore,
 )
 from secateurs.distributed import limits
-from secateurs.engines import _shards
-from secateurs.engines._executors import Engine
+from secateurs.engines import sharding
+from secateurs.engines.executors import Engine
 from secateurs.exceptions import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(1 member|chance would|one class)")
@@ -32,7 +32,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 def stored(case, folder, **options):
     if case.kind == "labels":
         return VoteStore.from_votes(folder, case.given, **options)
-    return ScoreStore.from_scores(folder, case.given, **options)
+    return PredictionStore.from_scores(folder, case.given, **options)
 
 
 @pytest.fixture(scope="module")
@@ -103,13 +103,13 @@ def test_a_store_too_large_for_memory_is_read_tile_by_tile(monkeypatch, tmp_path
 def asked(monkeypatch):
     """Members whose rows were asked for, step by step."""
     steps = []
-    for kind in (_shards.MemberShards, _shards.RowShards):
+    for kind in (sharding.MemberShards, sharding.RowShards):
 
-        def rows(self, members, objective, whole=kind.rows):
+        def rows(self, members, objective, whole=kind.matrix_rows):
             steps.append(list(members))
             return whole(self, members, objective)
 
-        monkeypatch.setattr(kind, "rows", rows)
+        monkeypatch.setattr(kind, "matrix_rows", rows)
     return steps
 
 
@@ -133,7 +133,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, asked, kind, shar
 
 def test_auto_takes_the_way_that_sends_less(monkeypatch):
     taken = []
-    for kind in (_shards.MemberShards, _shards.RowShards):
+    for kind in (sharding.MemberShards, sharding.RowShards):
 
         def begin(self, *args, kind=kind, whole=kind.__init__):
             taken.append(kind.__name__)
@@ -203,5 +203,8 @@ def test_groups_of_numbers_compete_by_their_squared_error():
 def test_scores_that_are_too_large_to_send_name_the_way_out(monkeypatch):
     case = make_scores(0, "probabilities", 10, 90)
     monkeypatch.setattr(limits, "sent_bytes", 100)
-    with Sender(2) as pool, pytest.raises(InputError, match=r"scores take .*ScoreStore\.from_sco"):
+    with (
+        Sender(2) as pool,
+        pytest.raises(InputError, match=r"scores take .*PredictionStore\.from_sco"),
+    ):
         JointErrorPruner(3).fit(case.given, executor=pool)

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-import secateurs.outputs._votes
+import secateurs.outputs.votes
 from cases import NAMED, cases_with_keep, make, plain
 from secateurs import COMEP, Votes, VoteStore
 from secateurs.distributed import limits
-from secateurs.engines import _shards
-from secateurs.engines._executors import Engine
+from secateurs.engines import sharding
+from secateurs.engines.executors import Engine
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(1 member|chance would|one class)")
 
@@ -154,7 +154,7 @@ def test_many_members_start_as_on_one_machine(pools, shard, options):
 def test_tables_counted_in_small_blocks_change_nothing(monkeypatch, shard, most_cells):
     case = plain(21, 130, 4)
     alone = COMEP(6).fit(*case)
-    monkeypatch.setattr(secateurs.outputs._votes, "_MOST_TABLE_CELLS", most_cells)
+    monkeypatch.setattr(secateurs.outputs.votes, "_MOST_TABLE_CELLS", most_cells)
     with ThreadPoolExecutor(3) as pool:
         spread = COMEP(6, shard=shard).fit(*case, executor=pool)
     assert spread.member_indices_.tolist() == alone.member_indices_.tolist()
@@ -180,19 +180,19 @@ def test_workers_with_several_threads_change_nothing(monkeypatch, tmp_path, shar
 def test_auto_takes_the_way_that_sends_less():
     taken = []
 
-    class Members(_shards.MemberShards):
+    class Members(sharding.MemberShards):
         def __init__(self, *args):
             taken.append("members")
             super().__init__(*args)
 
-    class Rows(_shards.RowShards):
+    class Rows(sharding.RowShards):
         def __init__(self, *args):
             taken.append("rows")
             super().__init__(*args)
 
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
-        patch.setattr(_shards, "MemberShards", Members)
-        patch.setattr(_shards, "RowShards", Rows)
+        patch.setattr(sharding, "MemberShards", Members)
+        patch.setattr(sharding, "RowShards", Rows)
         for case in (plain(50, 70), plain(3, 4000)):
             assert found(COMEP(2).fit(*case, executor=pool)) == found(COMEP(2).fit(*case))
         with ThreadPoolExecutor(1) as single:
@@ -232,13 +232,13 @@ def test_a_store_too_large_for_memory_is_read_tile_by_tile(tmp_path, start, shar
 def asked(monkeypatch):
     """Members whose distances to all were asked for, step by step."""
     steps = []
-    for kind in (_shards.MemberShards, _shards.RowShards):
+    for kind in (sharding.MemberShards, sharding.RowShards):
 
-        def rows(self, members, objective, kind=kind, whole=kind.rows):
+        def rows(self, members, objective, kind=kind, whole=kind.matrix_rows):
             steps.append(list(members))
             return whole(self, members, objective)
 
-        monkeypatch.setattr(kind, "rows", rows)
+        monkeypatch.setattr(kind, "matrix_rows", rows)
     return steps
 
 

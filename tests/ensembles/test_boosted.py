@@ -23,10 +23,10 @@ from boosted_models import (
     of_library,
     rows_for,
 )
-from secateurs import collect_scores, collect_votes
+from secateurs import collect_predictions, collect_votes
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
-from secateurs.outputs._collect import scores_of, votes_of
+from secateurs.outputs.collect import collect_encoded_predictions, collect_encoded_votes
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -47,8 +47,8 @@ def test_the_answers_of_every_round_are_those_of_the_library(library, task):
     model, X, y = fitted_boosted(library, task)
     ensemble = as_ensemble(model)
     assert ensemble.n_members == N_ROUNDS
-    scores = scores_of(ensemble, X[CHOOSE], y[CHOOSE])
-    votes = None if task == "numbers" else votes_of(ensemble, X[CHOOSE], y[CHOOSE])
+    scores = collect_encoded_predictions(ensemble, X[CHOOSE], y[CHOOSE])
+    votes = None if task == "numbers" else collect_encoded_votes(ensemble, X[CHOOSE], y[CHOOSE])
     for last in range(N_ROUNDS):
         answers = {
             method: np.asarray(TRUNCATED[library](model, X[CHOOSE], last + 1, method))
@@ -136,7 +136,7 @@ def test_a_model_that_stopped_early_has_the_rounds_that_it_predicts_with(library
     assert 8 < ensemble.n_members < 300
     whole = ensemble.slice(range(ensemble.n_members))
     assert np.array_equal(whole.predict_proba(X[TEST]), model.predict_proba(X[TEST]))
-    votes = votes_of(ensemble, X[TEST], y[TEST])
+    votes = collect_encoded_votes(ensemble, X[TEST], y[TEST])
     assert np.array_equal(votes.vote(), model.predict(X[TEST]).ravel())
     first = ensemble.slice(range(5))
     expected = TRUNCATED[library](model, X[TEST], 5, "predict_proba")
@@ -150,18 +150,18 @@ OBJECTIVES = ("poisson", "tweedie", "gamma", "huber", "quantile", "regression_l1
 def test_lightgbm_answers_by_its_objective(options):
     model, X, y = fitted_boosted("lightgbm", "numbers")
     model = clone(model).set_params(**options).fit(X[FIT], 1 + abs(y[FIT]))
-    scores = scores_of(as_ensemble(model), X[TEST], y[TEST])
+    scores = collect_encoded_predictions(as_ensemble(model), X[TEST], y[TEST])
     expected = model.predict(X[TEST], num_iteration=4)
     np.testing.assert_allclose(scores.average(range(4)), expected, rtol=1e-6)
 
 
 def test_lightgbm_answers_by_roots_and_steeper_sigmoids():
     model, X, y = fitted_boosted("lightgbm", "numbers", reg_sqrt=True)
-    scores = scores_of(as_ensemble(model), X[TEST], y[TEST])
+    scores = collect_encoded_predictions(as_ensemble(model), X[TEST], y[TEST])
     expected = model.predict(X[TEST], num_iteration=4)
     np.testing.assert_allclose(scores.average(range(4)), expected, rtol=1e-6)
     model, X, y = fitted_boosted("lightgbm", "two labels", sigmoid=2.5)
-    scores = scores_of(as_ensemble(model), X[TEST], y[TEST])
+    scores = collect_encoded_predictions(as_ensemble(model), X[TEST], y[TEST])
     expected = model.predict_proba(X[TEST], num_iteration=4)
     np.testing.assert_allclose(scores.average(range(4)), expected, atol=2**-14)
 
@@ -195,7 +195,7 @@ REFUSED = {
 def test_rounds_that_cannot_be_cut_are_refused(make, message):
     model, X, y = make()
     with pytest.raises(UnsupportedEnsembleError, match=message):
-        scores_of(as_ensemble(model), X[TEST], y[TEST])
+        collect_encoded_predictions(as_ensemble(model), X[TEST], y[TEST])
 
 
 def test_several_outputs_are_refused():
@@ -203,7 +203,7 @@ def test_several_outputs_are_refused():
     X, y = rows_for("xgboost", "numbers")
     model.fit(X[FIT], np.stack([y, -y], axis=1)[FIT])
     with pytest.raises(UnsupportedEnsembleError, match="2 values per row; pruning needs one"):
-        scores_of(as_ensemble(model), X[TEST], y[TEST])
+        collect_encoded_predictions(as_ensemble(model), X[TEST], y[TEST])
 
 
 def test_models_that_are_not_fitted_are_refused(library):
@@ -220,7 +220,7 @@ def test_other_rounds_than_the_first_cannot_be_kept(library):
 
 def test_rounds_have_no_votes_of_their_own():
     model, X, _ = fitted_boosted("scikit-learn", "two labels")
-    for collect in (collect_votes, collect_scores):
+    for collect in (collect_votes, collect_predictions):
         with pytest.raises(InputError, match="no answers of their own: each tree corrects"):
             collect(model, X)
 

@@ -13,7 +13,7 @@ from scipy.special import logit, softmax
 from threadpoolctl import threadpool_limits
 
 from boosted_models import CHOOSE, FIT, TASKS, TEST, of_library, rows_for
-from secateurs import collect_scores, collect_votes, compare, prune
+from secateurs import collect_predictions, collect_votes, compare, prune
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 
@@ -127,7 +127,7 @@ def test_weights_are_in_the_leaves(name, task):
     margins = margins_of(model, X[TEST])[KEPT]
     weights = np.zeros(N_TREES)
     weights[KEPT] = [0.1, 0.2, 0.3, 0.4]
-    sliced = as_ensemble(model).weighted(weights).slice(KEPT)
+    sliced = as_ensemble(model).with_member_weights(weights).slice(KEPT)
     mean = np.average(margins, axis=0, weights=weights[KEPT])
     if task == "numbers":
         np.testing.assert_allclose(sliced.predict(X[TEST]), mean.ravel(), rtol=1e-4, atol=1e-4)
@@ -139,7 +139,7 @@ def test_weights_are_in_the_leaves(name, task):
 def test_members_answer_as_their_trees(name, task):
     model, margins_of, X, _ = fitted_forest(name, task)
     margins = margins_of(model, X[TEST])
-    scores = collect_scores(model, X[TEST])
+    scores = collect_predictions(model, X[TEST])
     if task == "numbers":
         np.testing.assert_allclose(scores, margins[:, :, 0].T, rtol=1e-4, atol=1e-4)
         return
@@ -155,7 +155,7 @@ def test_the_scores_of_a_pruning_are_those_of_its_model(name, task):
     options = {} if task == "numbers" else {"scoring": "neg_log_loss"}
     pruning = prune(model, X[CHOOSE], y[CHOOSE], "joint", keep=5, **options)
     kept = sorted(pruning.member_indices.tolist())
-    outputs = pruning.problem.scores.average(kept)
+    outputs = pruning.problem.soft_predictions.average(kept)
     own = pruning.estimator.predict if task == "numbers" else pruning.estimator.predict_proba
     np.testing.assert_allclose(outputs, own(X[CHOOSE]), rtol=1e-4, atol=2e-3)
     assert as_ensemble(pruning.estimator).n_members == 5
@@ -220,7 +220,7 @@ def test_forests_that_do_not_average_their_trees_are_refused(make):
 def test_margins_are_not_stored(tmp_path):
     model, _, X, _ = fitted_forest("lightgbm", "two labels")
     with pytest.raises(InputError, match="averages margins, which stores do not hold"):
-        collect_scores(model, X, store=tmp_path / "scores")
+        collect_predictions(model, X, store=tmp_path / "scores")
     store = collect_votes(model, X[TEST], store=tmp_path / "votes")
     assert store.n_members == N_TREES
 

@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from secateurs import load, prune, save
-from secateurs.ensembles._voting import vote_of_labels
+from secateurs.ensembles._voting_models import hard_voting_classifier
 from secateurs.exceptions import UnsupportedEnsembleError
 
 X, CODES = make_classification(
@@ -189,6 +189,6 @@ def test_labels_in_a_table_of_one_column_are_refused():
 
 def test_one_class_is_a_vote_too():
     models = [DecisionTreeClassifier().fit(X[:20], ["only"] * 20) for _ in range(2)]
-    served = vote_of_labels([("a", models[0]), ("b", models[1])], None, np.array(["only"]))
+    served = hard_voting_classifier([("a", models[0]), ("b", models[1])], None, np.array(["only"]))
     assert isinstance(served, Pipeline)
     assert served.predict(X[:3]).tolist() == ["only"] * 3

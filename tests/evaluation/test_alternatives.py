@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import cases
 import naive
 from secateurs import COMEP, Votes
-from secateurs.evaluation._alternatives import weight_grid, weighted_choosers
+from secateurs.evaluation.alternatives import diversity_weight_grid, diversity_weight_selectors
 from secateurs.problem import Problem
 
 
@@ -18,7 +18,7 @@ def test_choices_from_known_distances_are_those_of_comep(case, weight):
         problem = Problem(None, Votes.encode(*case))
     for start in ("spread", "relevance", case.n_members - 1):
         pruner = COMEP(start=start)
-        chosen = weighted_choosers(pruner, [weight], case.n_members)[repr(weight)](problem)
+        chosen = diversity_weight_selectors(pruner, [weight], case.n_members)[repr(weight)](problem)
         assert chosen.order == naive.comep(case.votes, case.y, case.n_members, weight, start)
 
 
@@ -28,12 +28,12 @@ def test_choices_from_known_distances_are_those_of_comep(case, weight):
 def test_many_members_are_chosen_as_comep_does(n_members, start):
     votes = Votes.encode(*cases.make(5, 90, 4, ["noisy"] * (n_members - 8) + ["copy"] * 8))
     pruner = COMEP(start=start, random_state=3)
-    choosers = weighted_choosers(pruner, [0.1, 0.5], n_members)
+    choosers = diversity_weight_selectors(pruner, [0.1, 0.5], n_members)
     for weight in (0.1, 0.5):
         alone = COMEP(n_members, weight, start, random_state=3).fit(votes)
         assert choosers[repr(weight)](Problem(None, votes)).order == alone.member_indices_.tolist()
 
 
 def test_the_grid_has_twentieths_and_more():
-    assert weight_grid(0.37) == sorted([*(step / 20 for step in range(21)), 0.37])
-    assert weight_grid(0.5) == weight_grid()
+    assert diversity_weight_grid(0.37) == sorted([*(step / 20 for step in range(21)), 0.37])
+    assert diversity_weight_grid(0.5) == diversity_weight_grid()

@@ -12,10 +12,17 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from secateurs import make_pruner, prune
 from secateurs._methods import METHODS
-from secateurs.evaluation._auto import CANDIDATES, advise, decide, kind_of, prior, ranked
-from secateurs.evaluation._trial import Trial, tried
+from secateurs.evaluation._method_scores import MethodScores, cross_validate_methods
+from secateurs.evaluation.auto_method import (
+    CANDIDATES,
+    advise_method,
+    benchmark_prior,
+    decide_method,
+    ensemble_kind,
+    rank_candidates,
+)
 from secateurs.exceptions import SecateursWarning
-from secateurs.outputs._folds import folds
+from secateurs.outputs.stratified_folds import stratified_fold_indices
 from secateurs.problem import Problem
 
 RNG = np.random.default_rng(0)
@@ -31,29 +38,33 @@ def forest():
 
 def trial_of(values, error):
     n = len(values)
-    return Trial(np.array(values), np.where(np.eye(n, dtype=bool), 0.0, error))
+    return MethodScores(np.array(values), np.where(np.eye(n, dtype=bool), 0.0, error))
 
 
 def test_what_did_best_before_is_taken_unless_another_is_ahead_beyond_noise():
     before = {"a": 0.3, "b": 0.1, "c": 0.2}
     names = list("abc")
-    assert decide(names, trial_of([0.80, 0.82, 0.81], 0.01), before)[0] == 0
-    assert decide(names, trial_of([0.80, 0.84, 0.81], 0.01), before)[0] == 1
-    assert decide(names, trial_of([0.80, 0.84, 0.85], 0.01), before)[0] == 2
-    assert decide(names, trial_of([0.80, 0.99, 0.99], np.nan), before)[0] == 0  # nobody can tell
-    _, why = decide(names, trial_of([0.80, 0.84, 0.81], 0.01), before)
+    assert decide_method(names, trial_of([0.80, 0.82, 0.81], 0.01), before)[0] == 0
+    assert decide_method(names, trial_of([0.80, 0.84, 0.81], 0.01), before)[0] == 1
+    assert decide_method(names, trial_of([0.80, 0.84, 0.85], 0.01), before)[0] == 2
+    assert (
+        decide_method(names, trial_of([0.80, 0.99, 0.99], np.nan), before)[0] == 0
+    )  # nobody can tell
+    _, why = decide_method(names, trial_of([0.80, 0.84, 0.81], 0.01), before)
     assert "+0.0400 ahead of a" in why
 
 
 def test_what_was_learned_covers_every_kind_and_candidate():
-    for kind, scores in prior().items():
+    for kind, scores in benchmark_prior().items():
         for score, points in scores.items():
             assert all(np.isfinite(value) for value in points.values()), (kind, score)
-            assert ranked(points)[0] in CANDIDATES
+            assert rank_candidates(points)[0] in CANDIDATES
     for name, (method, parameters) in CANDIDATES.items():
         assert method in METHODS
         make_pruner(method, **parameters)
-        assert any(name in points for scores in prior().values() for points in scores.values())
+        assert any(
+            name in points for scores in benchmark_prior().values() for points in scores.values()
+        )
 
 
 def members_right(chances, seed):
@@ -67,38 +78,38 @@ def members_right(chances, seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_kinds_are_told_by_what_members_are_like(seed):
     votes, y = members_right([0.8] * 60, seed)
-    assert kind_of(Problem.of(votes, y=y)) == "alike"
+    assert ensemble_kind(Problem.from_input(votes, y=y)) == "alike"
     votes, y = members_right([0.9, 0.8, 0.6, 0.55] * 5, seed)
-    assert kind_of(Problem.of(votes, y=y)) == "mixed"
+    assert ensemble_kind(Problem.from_input(votes, y=y)) == "mixed"
 
 
 def test_weighted_votes_and_numbers_are_kinds_of_their_own():
     boosted = AdaBoostClassifier(n_estimators=6, random_state=0).fit(X[FIT], Y[FIT])
     numbers = RandomForestRegressor(5, random_state=0).fit(X[FIT, 1:], X[FIT, 0])
-    assert kind_of(Problem.of(boosted, X[CHOOSE], Y[CHOOSE])) == "weighted"
-    assert kind_of(Problem.of(numbers, X[CHOOSE, 1:], X[CHOOSE, 0])) == "numbers"
+    assert ensemble_kind(Problem.from_input(boosted, X[CHOOSE], Y[CHOOSE])) == "weighted"
+    assert ensemble_kind(Problem.from_input(numbers, X[CHOOSE, 1:], X[CHOOSE, 0])) == "numbers"
 
 
 @pytest.mark.parametrize("oob", [False, True])
 def test_a_trial_scores_what_was_chosen_without_the_rows(forest, oob):
     rows = (X[FIT], Y[FIT]) if oob else (X[CHOOSE], Y[CHOOSE])
-    problem = Problem.of(forest, *rows, oob=oob)
+    problem = Problem.from_input(forest, *rows, oob=oob)
     methods = [make_pruner("re", keep=5), make_pruner("best", keep=5), make_pruner("es", keep=5)]
-    found = tried(problem, methods, np.random.RandomState(3))
+    found = cross_validate_methods(problem, methods, np.random.RandomState(3))
     right = np.zeros((3, len(rows[1])))
     shares = np.stack([tree.predict_proba(rows[0]) for tree in forest.estimators_])
     if oob:
         for tree, drawn in enumerate(forest.estimators_samples_):
             shares[tree, drawn] = 0.0
-    for chosen_on, held_out in folds(rows[1], np.random.RandomState(3)):
+    for chosen_on, held_out in stratified_fold_indices(rows[1], np.random.RandomState(3)):
         for place, method in enumerate(methods):
-            members = method.fit(problem.votes.rows(chosen_on)).member_indices_
+            members = method.fit(problem.predictions.rows(chosen_on)).member_indices_
             voted = shares[members][:, held_out].sum(axis=0).argmax(axis=1)
             right[place, held_out] = voted == rows[1][held_out]
     assert found.values == pytest.approx(right.mean(axis=1), abs=0.011)  # ties of probabilities
     apart = (right[0] - right[1]).std() / np.sqrt(len(rows[1]))
-    assert found.errors[0, 1] == pytest.approx(apart, rel=0.5)
-    assert (found.errors == found.errors.T).all()
+    assert found.difference_errors[0, 1] == pytest.approx(apart, rel=0.5)
+    assert (found.difference_errors == found.difference_errors.T).all()
 
 
 def test_a_library_with_useless_models_keeps_none_of_them():
@@ -116,22 +127,26 @@ def test_what_needs_no_method_and_does_better_is_told():
     y = rng.randint(2, size=300)
     wrong = np.where(rng.rand(300, 9) < 0.45, 1 - y[:, None], y[:, None])
     votes = np.column_stack([y, wrong])
-    problem = Problem.of(votes, y=y)
+    problem = Problem.from_input(votes, y=y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # the best single member is among those chosen
-        assert advise(problem, 1, np.random.RandomState(0)).reason
+        assert advise_method(problem, 1, np.random.RandomState(0)).reason
     with pytest.warns(SecateursWarning, match="the best single member score"):
-        advise(problem, 9, np.random.RandomState(0))
+        advise_method(problem, 9, np.random.RandomState(0))
 
 
 def test_many_rows_are_sampled(forest, monkeypatch):
-    from secateurs.evaluation import _auto
+    from secateurs.evaluation import auto_method
 
-    monkeypatch.setattr(_auto, "_LEAST_ROWS", 50)
-    monkeypatch.setattr(_auto, "_MOST_VOTES", 1)
+    monkeypatch.setattr(auto_method, "_LEAST_ROWS", 50)
+    monkeypatch.setattr(auto_method, "_MOST_VOTES", 1)
     seen = []
     monkeypatch.setattr(
-        _auto, "tried", lambda problem, *more: seen.append(problem.votes) or tried(problem, *more)
+        auto_method,
+        "cross_validate_methods",
+        lambda problem, *more: (
+            seen.append(problem.predictions) or cross_validate_methods(problem, *more)
+        ),
     )
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=5, random_state=0)
     assert [votes.n_samples for votes in seen] == [50]

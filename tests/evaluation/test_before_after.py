@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from fitted_models import CHOOSE, FIT, MODELS, TEST, X, Y
 from secateurs import prune
-from secateurs.evaluation import _before_after
+from secateurs.evaluation import before_after
 from secateurs.exceptions import InputError, SecateursWarning
 
 _AUC = {False: "ROC AUC", True: "ROC AUC one-vs-rest"}
@@ -75,7 +75,7 @@ class Slow(GaussianNB):
 
 def test_more_members_take_longer(monkeypatch):
     monkeypatch.setattr(
-        "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: Slow.clock)
+        "secateurs.evaluation.budget.time", SimpleNamespace(perf_counter=lambda: Slow.clock)
     )
     models = [Slow().fit(X[rows], Y[rows]) for rows in (slice(0, 60), slice(60, 150), FIT)]
     table = prune(models, X[CHOOSE], Y[CHOOSE], "best", keep=1).summary(X[TEST], Y[TEST])
@@ -131,7 +131,7 @@ def test_lists_and_tables_are_summed_up_by_their_vote(fitted):
 
 
 def costs(pruning):
-    return _before_after.costs(pruning.problem, pruning.pruner)
+    return before_after.model_costs(pruning.problem, pruning.pruner)
 
 
 def test_ensembles_of_very_many_members_are_not_converted():

@@ -13,11 +13,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitted_models import CHOOSE, CODES, FIT, X, Y
 from secateurs import COMEP, collect_votes, make_pruner, prune
-from secateurs._units import shown_bytes
-from secateurs.evaluation._budget import timings
-from secateurs.evaluation._latency import Latency
+from secateurs.evaluation.budget import time_predictions
+from secateurs.evaluation.latency import Latency
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
-from secateurs.outputs._folds import folds
+from secateurs.outputs.stratified_folds import stratified_fold_indices
+from secateurs.units import format_bytes
 
 
 @pytest.mark.parametrize("pruner", ["comep", "re", "best", COMEP(refine=True)])
@@ -51,7 +51,7 @@ def test_tolerance_gives_the_smallest_set_within_it_on_rows_held_out(forest, vot
     one_hot = [(votes[:, [t]] == forest.classes_).astype(float) for t in range(25)]
     shares = probabilities if vote == "auto" else one_hot
     truth = Y[given]
-    for chosen_on, held_out in folds(CODES[given], rng):
+    for chosen_on, held_out in stratified_fold_indices(CODES[given], rng):
         right_on = (votes == truth[:, None]) & known
         means = right_on[chosen_on].sum(axis=0) / known[chosen_on].sum(axis=0)
         order = np.argsort(-means.round(12), kind="stable")
@@ -113,7 +113,7 @@ def test_a_first_member_that_is_too_large_is_told_from_a_smaller_one():
     [(71, "71 B"), (1000, "1 kB"), (1001, "1.01 kB"), (999_999, "1000 kB"), (2.5e9, "2.5 GB")],
 )
 def test_bytes_are_rounded_up_so_that_they_are_enough(value, shown):
-    assert shown_bytes(value) == shown
+    assert format_bytes(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_models_are_timed_in_turns_for_as_long_as_allowed(monkeypatch, whole, ke
     """
     clock = [0.0]
     monkeypatch.setattr(
-        "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: clock[0])
+        "secateurs.evaluation.budget.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
     turns = []
 
@@ -139,7 +139,7 @@ def test_models_are_timed_in_turns_for_as_long_as_allowed(monkeypatch, whole, ke
 
         return run
 
-    found = timings([predict("whole", whole), predict("kept", kept)], "rows", 0.3)
+    found = time_predictions([predict("whole", whole), predict("kept", kept)], "rows", 0.3)
     in_turn = n_warm * ["whole", "whole", "kept", "kept"] + n_cold * ["whole", "kept"]
     assert turns == [(name, "rows") for name in in_turn]
     counted = [4 * turn + run for turn in range(n_warm) for run in (2, 4)]
@@ -161,7 +161,7 @@ def timed(monkeypatch):
 
     monkeypatch.setattr(RandomForestClassifier, "predict", slow)
     monkeypatch.setattr(
-        "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: clock[0])
+        "secateurs.evaluation.budget.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
     return clock
 
@@ -221,25 +221,25 @@ def test_a_latency_that_leaves_a_single_member_is_told(wide, timed):
 
 
 def test_noise_never_makes_members_take_no_time():
-    noisy = Latency(np.array([1, 5, 25]), np.array([0.001, 0.001, 0.9]), 0.0, alike=True)
-    assert noisy.of(1) > 0
-    assert noisy.most(1e-9) == 0
+    noisy = Latency(np.array([1, 5, 25]), np.array([0.001, 0.001, 0.9]), 0.0, is_homogeneous=True)
+    assert noisy.seconds_for(1) > 0
+    assert noisy.max_members(1e-9) == 0
 
 
 def test_members_of_several_kinds_are_timed_as_they_are():
     sizes, seconds = np.array([1, 2, 3, 6]), np.array([1.0, 1.1, 9.0, 8.9])
-    mixed = Latency(sizes, seconds, 0.0, alike=False)
-    assert [mixed.most(limit) for limit in (0.9, 1.0, 8.9, 9.0)] == [0, 1, 2, 6]
+    mixed = Latency(sizes, seconds, 0.0, is_homogeneous=False)
+    assert [mixed.max_members(limit) for limit in (0.9, 1.0, 8.9, 9.0)] == [0, 1, 2, 6]
 
 
 def test_a_model_alone_runs_once_before_it_is_timed(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(
-        "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: clock[0])
+        "secateurs.evaluation.budget.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
 
     def predict(rows):
         clock[0] += 0.25 if clock[0] else 9.0  # the first run is slow
 
-    assert timings([predict], "rows", 1.2) == pytest.approx(np.full((1, 4), 0.25))
+    assert time_predictions([predict], "rows", 1.2) == pytest.approx(np.full((1, 4), 0.25))
     assert clock[0] == 9.0 + 4 * 0.25

@@ -7,32 +7,32 @@ from sklearn.ensemble import RandomForestClassifier
 
 import cases
 from secateurs import Votes, compare
-from secateurs.evaluation import _rows
-from secateurs.evaluation._curves import Score, score
-from secateurs.evaluation._rows import VotedRows
+from secateurs.evaluation import evaluation_plan
+from secateurs.evaluation.evaluation_plan import VotedSamples
+from secateurs.evaluation.size_curves import AccuracyCounts, count_correct
 
 
 def ballots_of(case):
-    (ballots,) = VotedRows(Votes.encode(*case)).ballots()
+    (ballots,) = VotedSamples(Votes.encode(*case)).vote_blocks()
     return ballots
 
 
 def test_scores_by_hand():
     case = cases.Case([[0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 0]], [0, 1, 0, 1])
-    counted, voted = score(ballots_of(case), [[0], [0, 1], [2]], own=False, wanted=[1])
-    assert (counted.n_rows, counted.whole) == (4, 2)  # all members: 1, 1, 0, 0
-    assert counted.right.tolist() == [4, 3, 1]
-    assert counted.lost.tolist() == [0, 0, 1]
-    assert counted.won.tolist() == [2, 1, 0]
+    counted, voted = count_correct(ballots_of(case), [[0], [0, 1], [2]], own=False, wanted=[1])
+    assert (counted.n_samples, counted.n_right_full) == (4, 2)  # all members: 1, 1, 0, 0
+    assert counted.n_right.tolist() == [4, 3, 1]
+    assert counted.n_lost.tolist() == [0, 0, 1]
+    assert counted.n_won.tolist() == [2, 1, 0]
     assert voted[1].tolist() == [0, 1, 0, 0]
     assert list(voted) == [1]
 
 
 def test_scores_add_up_and_have_the_interval_of_paired_rows():
-    first = Score(60, 50, np.array([48]), np.array([5]), np.array([3]))
-    both = first + Score(40, 30, np.array([33]), np.array([1]), np.array([4]))
+    first = AccuracyCounts(60, 50, np.array([48]), np.array([5]), np.array([3]))
+    both = first + AccuracyCounts(40, 30, np.array([33]), np.array([1]), np.array([4]))
     assert both.accuracy.tolist() == [0.81]
-    assert both.whole_accuracy == 0.8
+    assert both.full_accuracy == 0.8
     differences = np.array([-1] * 6 + [1] * 7 + [0] * 87)
     assert both.change == pytest.approx([differences.mean()])
     assert both.half_width == pytest.approx([1.959964 * differences.std() / 10])
@@ -45,12 +45,14 @@ def test_rows_are_taken_a_few_at_a_time_with_the_same_result(monkeypatch):
 
     def figures(**rows):
         found = compare(forest, X[150:250], y[150:250], **given, **rows)
-        return found.leaderboard().drop(columns=["ms", "seconds"]), found.curves["re"].predicted
+        return found.leaderboard().drop(columns=["ms", "seconds"]), found.curves[
+            "re"
+        ].predicted_codes
 
     for rows in ({}, {"X_test": X[250:], "y_test": y[250:]}):
         board, predicted = figures(**rows)
         with monkeypatch.context() as patched:
-            patched.setattr(_rows, "_MOST_NUMBERS", 8 * 3 * 7)  # seven rows at once
+            patched.setattr(evaluation_plan, "_MOST_NUMBERS", 8 * 3 * 7)  # seven rows at once
             again, predicted_again = figures(**rows)
         assert board.equals(again)
         assert all((predicted[size] == predicted_again[size]).all() for size in (2, 5))

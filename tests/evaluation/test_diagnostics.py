@@ -7,15 +7,15 @@ import pytest
 
 import cases
 import naive
-from secateurs import Scores, Votes
-from secateurs.evaluation import _diagnostics
+from secateurs import Predictions, Votes
+from secateurs.evaluation import member_diagnostics
 
 CASES = [cases.E1, cases.E2, cases.D1, cases.make(1, 70, 3, cases.KINDS * 2)]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_pairs_have_the_kappa_and_error_of_their_formulas(case):
-    pairs = _diagnostics.kappa_error(Votes.encode(*case))
+    pairs = member_diagnostics.kappa_error(Votes.encode(*case))
     expected = list(combinations(range(case.n_members), 2))
     assert list(zip(pairs.first.tolist(), pairs.second.tolist())) == expected
     columns = cases.transpose(case.votes)
@@ -26,9 +26,9 @@ def test_pairs_have_the_kappa_and_error_of_their_formulas(case):
 
 
 def test_the_front_has_pairs_that_no_other_beats():
-    pairs = _diagnostics.kappa_error(Votes.encode(*CASES[-1]))
+    pairs = member_diagnostics.kappa_error(Votes.encode(*CASES[-1]))
     points = list(zip(pairs.kappa.tolist(), pairs.error.tolist()))
-    for point, on_front in zip(points, pairs.front):
+    for point, on_front in zip(points, pairs.pareto_front):
         better = [p for p in points if p[0] <= point[0] and p[1] <= point[1] and p != point]
         if on_front:
             assert not better
@@ -37,14 +37,14 @@ def test_the_front_has_pairs_that_no_other_beats():
 
 
 def test_pairs_of_some_members_are_marked():
-    pairs = _diagnostics.kappa_error(Votes.encode(*cases.E2))
-    chosen = [(i, j) for i, j, among in zip(*pairs[:2], pairs.among([0, 2, 4])) if among]
+    pairs = member_diagnostics.kappa_error(Votes.encode(*cases.E2))
+    chosen = [(i, j) for i, j, among in zip(*pairs[:2], pairs.pairs_among([0, 2, 4])) if among]
     assert chosen == [(0, 2), (0, 4), (2, 4)]
 
 
 def test_distances_are_those_of_the_formula_and_near_members_neighbours():
     case = CASES[-1]
-    pairs = _diagnostics.pair_distances(Votes.encode(*case), [0])
+    pairs = member_diagnostics.pair_distances(Votes.encode(*case), [0])
     columns = cases.transpose(case.votes)
     n = case.n_members
     expected = [
@@ -57,15 +57,18 @@ def test_distances_are_those_of_the_formula_and_near_members_neighbours():
     blocks = np.array([0, 1, 0, 1, 0])
     apart = 1.0 - (blocks[:, None] == blocks) * 0.9
     np.fill_diagonal(apart, 0)
-    assert blocks[_diagnostics.cluster_order(apart)].tolist() in ([0, 0, 0, 1, 1], [1, 1, 0, 0, 0])
+    assert blocks[member_diagnostics.cluster_order(apart)].tolist() in (
+        [0, 0, 0, 1, 1],
+        [1, 1, 0, 0, 0],
+    )
 
 
 def test_of_very_many_members_the_kept_and_some_more_are_shown():
     rng = np.random.default_rng(0)
     votes = Votes.encode(rng.integers(2, size=(8, 600)), rng.integers(2, size=8))
     kept = [599, 5, 300]
-    pairs = _diagnostics.pair_distances(votes, kept)
-    assert len(pairs.members) == _diagnostics.MOST_IN_HEATMAP
+    pairs = member_diagnostics.pair_distances(votes, kept)
+    assert len(pairs.members) == member_diagnostics.MOST_IN_HEATMAP
     assert set(kept) <= set(pairs.members.tolist())
     assert (np.diff(pairs.members) > 0).all()
 
@@ -74,7 +77,7 @@ def test_of_very_many_members_the_kept_and_some_more_are_shown():
 def test_steps_are_what_the_formulas_say(case):
     order = list(range(case.n_members))[::-1]
     votes = Votes.encode(*case)
-    steps = _diagnostics.selection_steps(votes, order, [float(m) for m in order])
+    steps = member_diagnostics.selection_steps(votes, order, [float(m) for m in order])
     columns = cases.transpose(case.votes)
     for n, step in enumerate(steps):
         assert (step.member, step.score) == (order[n], order[n])
@@ -92,7 +95,7 @@ def test_errors_of_pairs_are_correlated_as_the_formula_says():
     table[:, 4] = y + 0.5  # always off by the same
     masked = np.ma.array(table, mask=rng.random(table.shape) < 0.3)
     for given in (table, masked):
-        pairs = _diagnostics.error_pairs(Scores.encode(given, y), [0])
+        pairs = member_diagnostics.error_correlations(Predictions.encode(given, y), [0])
         expected = list(combinations(range(5), 2))
         assert list(zip(pairs.first.tolist(), pairs.second.tolist())) == expected
         off = np.ma.asarray(given) - y[:, None]

@@ -12,17 +12,17 @@ from sklearn.metrics import balanced_accuracy_score, log_loss, r2_score
 import cases
 import naive
 from fitted_models import CHOOSE, CODES, FIT, X, Y
-from secateurs import EnsembleSelection, Scores, compare, prune
-from secateurs.evaluation import _judged
+from secateurs import EnsembleSelection, Predictions, compare, prune
+from secateurs.evaluation import cross_validated_scores
 from secateurs.exceptions import InputError
-from secateurs.outputs._folds import folds
+from secateurs.outputs.stratified_folds import stratified_fold_indices
 
 TURNS = "Cross-fitted: chosen on four fifths, judged on the fifth, in turn."
 
 
 def parts(truth):
     """The rows chosen on and those held out, as the package draws them."""
-    return list(folds(np.asarray(truth), np.random.RandomState(0)))
+    return list(stratified_fold_indices(np.asarray(truth), np.random.RandomState(0)))
 
 
 def majority(votes, members):
@@ -125,7 +125,7 @@ def test_weights_of_members_count_on_rows_held_out(forest, shares):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "caruana", 4, scoring="neg_log_loss")
     after = np.empty_like(shares[0])
     for chosen_on, held_out in parts(CODES[CHOOSE]):
-        some = Scores.encode(shares[:, chosen_on].transpose(1, 0, 2), CODES[CHOOSE][chosen_on])
+        some = Predictions.encode(shares[:, chosen_on].transpose(1, 0, 2), CODES[CHOOSE][chosen_on])
         chosen = EnsembleSelection(4, scoring="neg_log_loss").fit(some)
         picked = shares[chosen.member_indices_][:, held_out]
         after[held_out] = np.einsum("mnc,m->nc", picked, chosen.weights_)
@@ -152,9 +152,11 @@ def test_figures_of_refitted_trees_say_what_they_are_of(forest):
 
 def test_the_notebook_shows_what_the_summary_says_and_works_it_out_once(forest, monkeypatch):
     asked = []
-    judge = _judged.evaluate_around
+    judge = cross_validated_scores.evaluate_with_alternatives
     monkeypatch.setattr(
-        _judged, "evaluate_around", lambda *a, **k: asked.append(a) or judge(*a, **k)
+        cross_validated_scores,
+        "evaluate_with_alternatives",
+        lambda *a, **k: asked.append(a) or judge(*a, **k),
     )
     pruning = prune(forest, X[FIT], Y[FIT], "comep", 4, oob=True)
     shown = [pruning._repr_html_() for _ in range(3)]
@@ -172,7 +174,7 @@ def test_the_notebook_shows_what_the_summary_says_and_works_it_out_once(forest, 
 
 def test_a_notebook_does_not_wait_for_slow_methods(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", 4)
-    pruning.pruner._seconds = 60.0
+    pruning.pruner._selection_seconds = 60.0
     assert "pruning.summary() judges it" in pruning._repr_html_()
     pruning.summary()
     assert "cross-fitted: chosen on" in pruning._repr_html_()

@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from secateurs import EnsembleSelection, compare, prune
 from secateurs.exceptions import InputError
-from secateurs.outputs._folds import folds
+from secateurs.outputs.stratified_folds import stratified_fold_indices
 from secateurs.problem import Problem
 from secateurs.report import report_data
 
@@ -109,8 +109,8 @@ def test_weights_of_rows_enter_the_choice_of_methods_that_look_at_them(rare):
     line = found.leaderboard().set_index("method").loc["caruana"]
     assert line["accuracy"] == pytest.approx(table.loc["accuracy", "after"])
     # Chosen on each four fifths by the weights of these rows.
-    scores, right = Problem.of(forest, *rows_on).scores, np.zeros(len(weight))
-    for on, off in folds(scores.truth, np.random.RandomState(0)):
+    scores, right = Problem.from_input(forest, *rows_on).soft_predictions, np.zeros(len(weight))
+    for on, off in stratified_fold_indices(scores.truth, np.random.RandomState(0)):
         chosen = EnsembleSelection(5).fit(scores.rows(on), sample_weight=weight[on])
         right[off] = chosen.predict(scores.rows(off)) == rows_on[1][off]
     assert table.loc["accuracy", "after"] == pytest.approx(np.average(right, weights=weight))
@@ -209,7 +209,7 @@ def test_auto_takes_what_scores_best_by_the_score_asked_for(rare):
 def test_what_cannot_be_scored_is_refused(rare, given, told):
     forest, X, y = rare
     with pytest.raises(InputError, match=told):
-        Problem.of(forest, *rows(X, y), **given)
+        Problem.from_input(forest, *rows(X, y), **given)
 
 
 def test_a_score_of_probabilities_needs_a_soft_vote(rare):

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitted_models import CHOOSE, TEST, X, Y
-from secateurs import Scores, make_pruner, prune
+from secateurs import Predictions, make_pruner, prune
 from secateurs.evaluation._cost_rules import PER_COST, CostRules
-from secateurs.evaluation._selections import with_members
+from secateurs.evaluation.selections import copy_with_members
 from secateurs.exceptions import BudgetError, InputError
 from secateurs.problem import Problem
 
@@ -107,9 +107,9 @@ def naive_greedy(votes, y, cost, limit, per_cost):
 @given(priced(), st.booleans())
 def test_gains_follow_from_the_formula(drawn, per_cost):
     votes, y, cost, limit = drawn
-    problem = Problem.of(votes, y=y)
+    problem = Problem.from_input(votes, y=y)
     rules = CostRules(problem, make_pruner("best"), np.array(cost, dtype=float))
-    found = rules.rules[PER_COST if per_cost else "gain"](limit)
+    found = rules.rules_by_name[PER_COST if per_cost else "gain"](limit)
     assert found == naive_greedy(votes, y, cost, limit, per_cost)
 
 
@@ -132,9 +132,11 @@ def test_members_free_of_charge_go_first_if_they_help():
     good, bad = y.copy(), 1 - y
     good[:8] ^= 1
     votes = np.stack([good, bad, y], axis=1)
-    rules = CostRules(Problem.of(votes, y=y), make_pruner("best"), np.array([0.0, 0.0, 5.0]))
-    assert rules.rules[PER_COST](5) == [0, 2, 1]  # the bad one last, although it is free
-    assert rules.rules[PER_COST](0) == [0, 1]
+    rules = CostRules(
+        Problem.from_input(votes, y=y), make_pruner("best"), np.array([0.0, 0.0, 5.0])
+    )
+    assert rules.rules_by_name[PER_COST](5) == [0, 2, 1]  # the bad one last, although it is free
+    assert rules.rules_by_name[PER_COST](0) == [0, 1]
     kept = prune(votes, y=y, cost=[0, 0, 5], max_cost=0, random_state=0)
     assert kept.member_indices.tolist() == [0]
 
@@ -151,7 +153,7 @@ def test_the_result_is_a_pruning_like_any_other(forest):
     assert told["cost"] == cost.tolist()
     assert told["max_cost"] == 9
     assert told["total_cost"] == pytest.approx(cost[members].sum())
-    assert told["found_by"] in CostRules(kept.problem, make_pruner("best"), cost).rules
+    assert told["found_by"] in CostRules(kept.problem, make_pruner("best"), cost).rules_by_name
     again = pickle.loads(pickle.dumps(kept))
     assert again.member_indices.tolist() == members.tolist()
     assert kept.summary(X[TEST], Y[TEST]).loc["members"].iloc[1] == len(members)
@@ -162,8 +164,8 @@ def test_figures_on_rows_held_out_choose_by_cost_there_too(forest):
     kept = prune(forest, X[CHOOSE], Y[CHOOSE], cost=cost, max_cost=9, random_state=0)
     featured = kept.featured(X=X[CHOOSE], beside=False)
     assert any("Chosen by cost: cost " in note for note in featured.evaluation.notes)
-    selection = kept.by_cost.choose(kept.problem.on(np.arange(0, 200, 2)))
-    (members,) = selection.groups
+    selection = kept.by_cost.select_by_rule(kept.problem.on_samples(np.arange(0, 200, 2)))
+    (members,) = selection.member_groups
     assert cost[members].sum() <= 9
 
 
@@ -197,22 +199,22 @@ def test_numbers_are_judged_by_their_squared_error():
     rng = np.random.default_rng(0)
     y = rng.normal(size=60)
     members = y[:, None] + rng.normal(size=(60, 5)) * [0.3, 0.9, 0.9, 0.9, 3.0]
-    scores = Scores.encode(members, y)
-    problem = Problem.of([[0, 1]], y=[0])
+    scores = Predictions.encode(members, y)
+    problem = Problem.from_input([[0, 1]], y=[0])
     rules = CostRules(problem, make_pruner("best"), np.array([9.0, 1, 1, 1, 1]))
-    rules.__dict__["_outputs"] = scores
+    rules.__dict__["_scored_predictions"] = scores
     errors = {m: np.mean((members[:, m] - y) ** 2) for m in range(5)}
     first = max(errors, key=lambda m: (np.var(y) - errors[m]) / rules.cost[m])
-    assert rules.rules[PER_COST](3)[0] == first
-    assert rules.rules["gain"](9)[0] == min(errors, key=errors.get) == 0
+    assert rules.rules_by_name[PER_COST](3)[0] == first
+    assert rules.rules_by_name["gain"](9)[0] == min(errors, key=errors.get) == 0
 
 
 def test_a_copy_with_other_members_leaves_the_pruner_as_it_is():
     votes, y = np.random.default_rng(0).integers(2, size=(2, 30, 6))[0], np.arange(30) % 2
     pruner = make_pruner("comep", keep=4).fit(votes, y)
-    first = with_members(pruner, pruner.member_indices_[:2].tolist())
+    first = copy_with_members(pruner, pruner.member_indices_[:2].tolist())
     assert first.objective_ == first.scores_[-1] == pruner.scores_[1]
-    other = with_members(pruner, [5, 0], [0.5, 0.75])
+    other = copy_with_members(pruner, [5, 0], [0.5, 0.75])
     assert other.member_indices_.tolist() == [5, 0]
     assert other.keep == 2
     assert not hasattr(other, "objective_")

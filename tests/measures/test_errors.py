@@ -7,31 +7,31 @@ from hypothesis import strategies as st
 
 import naive_scores
 from score_cases import score_cases
-from secateurs import Scores
-from secateurs.measures._errors import PairSums, errors_of
+from secateurs import Predictions
+from secateurs.measures.member_errors import ErrorProducts, member_errors
 
 
 @given(score_cases())
 def test_products_of_all_pairs_are_those_of_the_formula(case):
-    errors = errors_of(case.given)
-    found = np.ldexp(errors.pairs(case.given).means(), errors.exponent)
+    errors = member_errors(case.given)
+    found = np.ldexp(errors.pair_products(case.given).mean_products(), errors.product_exponent)
     expected = naive_scores.error_matrix(case.outputs, case.truth)
     assert found == pytest.approx(np.array(expected, dtype=float), rel=1e-12, abs=1e-300)
-    own = np.ldexp(errors.own().means(), errors.exponent)
+    own = np.ldexp(errors.self_products().mean_products(), errors.product_exponent)
     assert own.tolist() == np.diag(found).tolist()
 
 
 @given(score_cases(), st.data())
 def test_products_add_up_over_samples(case, data):
     cut = data.draw(st.integers(1, len(case.y)))
-    whole = errors_of(case.given)
+    whole = member_errors(case.given)
     parts = []
     for run in (np.arange(cut), np.arange(cut, len(case.y))):
         if len(run):
             part = case.given.rows(run)
-            parts.append(errors_of(part, whole.places).pairs(part))
+            parts.append(member_errors(part, whole.binary_places).pair_products(part))
     added = parts[0] if len(parts) == 1 else parts[0].plus(parts[1])
-    expected = whole.pairs(case.given)
+    expected = whole.pair_products(case.given)
     assert added.sums.tolist() == expected.sums.tolist()
     assert added.counts.tolist() == expected.counts.tolist()
 
@@ -43,18 +43,20 @@ def test_numbers_are_within_the_bound(offset, spread, n_samples):
     rng = np.random.default_rng(1)
     y = offset + rng.normal(size=n_samples)
     table = y[:, None] + spread * rng.standard_cauchy((n_samples, 4))
-    errors = errors_of(Scores.encode(table, y))
+    errors = member_errors(Predictions.encode(table, y))
     off = table - y[:, None]
     n_bits = (62 - int(np.ceil(np.log2(n_samples)))) // 2
     step = max(
         2.0**-29 * max(np.abs(table).max(), np.abs(y).max()),
         2.0 ** (1 - n_bits) * np.abs(off).max(),
     )
-    assert 2.0**-errors.places <= step * (1 + 1e-6)
+    assert 2.0**-errors.binary_places <= step * (1 + 1e-6)
     mean_off = np.abs(off).mean(axis=0)
     within = step * (mean_off[:, None] + mean_off) + step**2
     exact = off.T @ off / n_samples
-    found = np.ldexp(errors.pairs(Scores.encode(table)).means(), errors.exponent)
+    found = np.ldexp(
+        errors.pair_products(Predictions.encode(table)).mean_products(), errors.product_exponent
+    )
     assert (np.abs(found - exact) <= within * (1 + 1e-6) + 1e-12 * np.abs(exact)).all()
 
 
@@ -63,11 +65,13 @@ def test_probabilities_are_within_the_bound():
     for n_classes in (2, 5):
         table = rng.dirichlet(np.ones(n_classes), (500, 6))
         y = rng.integers(n_classes, size=500)
-        errors = errors_of(Scores.encode(table, y))
+        errors = member_errors(Predictions.encode(table, y))
         off = (table - np.eye(n_classes)[y][:, None]).transpose(1, 0, 2).reshape(6, -1)
         mean_off = np.abs(off).sum(axis=1) / 500
         within = 2.0**-15 * (mean_off[:, None] + mean_off) + n_classes * 2.0**-30
-        found = np.ldexp(errors.pairs(Scores.encode(table)).means(), errors.exponent)
+        found = np.ldexp(
+            errors.pair_products(Predictions.encode(table)).mean_products(), errors.product_exponent
+        )
         assert (np.abs(found - off @ off.T / 500) <= within + 1e-12).all()
 
 
@@ -75,14 +79,16 @@ def test_probabilities_are_within_the_bound():
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (-1e30, 1e-30), (1e149, 1.01e149)])
 def test_sums_never_leave_62_bits(n_samples, low, high):
     table = np.array([[low, high]] * n_samples)
-    errors = errors_of(Scores.encode(table, [high] * n_samples))
-    found = errors.pairs(Scores.encode(table)).sums
+    errors = member_errors(Predictions.encode(table, [high] * n_samples))
+    found = errors.pair_products(Predictions.encode(table)).sums
     assert (np.abs(found) <= 2**62).all()
-    steps = int(np.ldexp(low, errors.places) // 1) - int(np.ldexp(high, errors.places) // 1)
+    steps = int(np.ldexp(low, errors.binary_places) // 1) - int(
+        np.ldexp(high, errors.binary_places) // 1
+    )
     assert found[0, 0] == n_samples * steps**2
     assert found[1, 1] == 0
 
 
 def test_members_without_a_common_sample_have_no_products():
-    sums = PairSums(np.array([[3, 0]]), np.array([[2, 0]]))
-    assert sums.means().tolist() == [[1.5, 0.0]]
+    sums = ErrorProducts(np.array([[3, 0]]), np.array([[2, 0]]))
+    assert sums.mean_products().tolist() == [[1.5, 0.0]]

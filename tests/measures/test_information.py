@@ -9,7 +9,7 @@ from hypothesis import given
 import naive
 from cases import D2, E1, E2, cases
 from secateurs import Votes, measures
-from secateurs.measures import _information
+from secateurs.measures import information
 
 
 @given(cases())
@@ -30,11 +30,11 @@ def test_joint_entropies_are_those_of_the_formula_looked_up_or_not(case):
         [naive.entropy(list(zip(one, other))) for other in zip(*case.votes)]
         for one in zip(*case.votes)
     ]
-    looked_up = _information.joint_entropies(tables, votes.n_samples)
+    looked_up = information.joint_entropies(tables, votes.n_samples)
     assert looked_up == pytest.approx(np.array(expected), abs=1e-12)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_information, "_MOST_LOOKED_UP", 0)
-        worked_out = _information.joint_entropies(tables, votes.n_samples)
+        patch.setattr(information, "_MOST_LOOKED_UP", 0)
+        worked_out = information.joint_entropies(tables, votes.n_samples)
     assert worked_out == pytest.approx(np.array(expected), abs=1e-12)
     assert ((looked_up == 0) == (worked_out == 0)).all()
 

@@ -24,8 +24,8 @@ from sklearn.metrics import (
 from sklearn.naive_bayes import GaussianNB
 
 from secateurs.exceptions import InputError
-from secateurs.measures._fast_scores import FAST
-from secateurs.measures._scoring import Scoring
+from secateurs.measures.fast_scores import FAST_SCORES
+from secateurs.measures.scoring import Scoring
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
 REGRESSION = [
@@ -65,7 +65,7 @@ def test_fast_scores_of_classes_are_those_of_scikit_learn(drawn):
         "neg_brier_score": -np.average(apart, weights=weights) / (2 if n_classes == 2 else 1),
     }
     for name, value in expected.items():
-        scoring = Scoring.of(name, classes)
+        scoring = Scoring.from_scorer(name, classes)
         assert scoring(probabilities, y, weights) == pytest.approx(value, rel=1e-12)
         if scoring.needs == "labels":
             assert scoring(labels, y, weights) == scoring(probabilities, y, weights)
@@ -85,13 +85,15 @@ def test_fast_scores_of_numbers_are_those_of_scikit_learn(rows, weighted):
         "neg_mean_absolute_error": -mean_absolute_error(y, answers, sample_weight=weights),
     }
     for name, value in expected.items():
-        assert Scoring.of(name)(answers, y, weights) == pytest.approx(value, rel=1e-9, abs=1e-12)
+        assert Scoring.from_scorer(name)(answers, y, weights) == pytest.approx(
+            value, rel=1e-9, abs=1e-12
+        )
 
 
 def test_every_fast_score_is_compared():
     classes = {"accuracy", "balanced_accuracy", "neg_log_loss", "neg_brier_score"}
     numbers = {f"neg_{name}_error" for name in ("mean_squared", "root_mean_squared")}
-    assert set(FAST) == classes | numbers | {"neg_mean_absolute_error", "r2"}
+    assert set(FAST_SCORES) == classes | numbers | {"neg_mean_absolute_error", "r2"}
 
 
 @pytest.mark.filterwarnings("ignore:'k'")
@@ -115,7 +117,7 @@ def test_scores_of_classes_are_those_of_the_estimator(name, n_classes):
 
 
 def _compare_with_estimator(name, model, X, y):
-    scoring = Scoring.of(name, model.classes_)
+    scoring = Scoring.from_scorer(name, model.classes_)
     probabilities = model.predict_proba(X)
     assert scoring(probabilities, y) == pytest.approx(get_scorer(name)(model, X, y), rel=1e-9)
     if scoring.needs == "labels":
@@ -131,7 +133,7 @@ def test_scores_of_numbers_are_those_of_the_estimator(name):
     y = X @ [1, 2, 3] + 1
     model = Ridge().fit(X, y)
     expected = get_scorer(name)(model, X, y)
-    scoring = Scoring.of(name)
+    scoring = Scoring.from_scorer(name)
     assert scoring.needs == "numbers"
     assert scoring(model.predict(X), y) == pytest.approx(expected, rel=1e-9)
 
@@ -142,15 +144,18 @@ def test_weights_reach_the_scorer_with_and_without_metadata_routing():
     expected = f1_score(y, answers, sample_weight=weights)
     for enabled in (False, True):
         with config_context(enable_metadata_routing=enabled):
-            assert Scoring.of("f1", [0, 1])(answers, y, weights) == expected
+            assert Scoring.from_scorer("f1", [0, 1])(answers, y, weights) == expected
     with pytest.raises(InputError, match="does not take weights of samples"):
-        Scoring.of(make_scorer(max_error))([1.0, 2.0], [1.0, 3.0], [1, 2])
+        Scoring.from_scorer(make_scorer(max_error))([1.0, 2.0], [1.0, 3.0], [1, 2])
 
 
 def test_without_a_name_accuracy_of_classes_and_r2_of_numbers():
-    assert Scoring.of(None, [0, 1]).name == "accuracy"
-    assert Scoring.of(None).name == "r2"
-    assert (Scoring.of(None).label, Scoring.of(None).larger_is_better) == ("R²", True)
+    assert Scoring.from_scorer(None, [0, 1]).name == "accuracy"
+    assert Scoring.from_scorer(None).name == "r2"
+    assert (Scoring.from_scorer(None).label, Scoring.from_scorer(None).larger_is_better) == (
+        "R²",
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,18 +175,18 @@ def test_without_a_name_accuracy_of_classes_and_r2_of_numbers():
     ],
 )
 def test_a_score_knows_its_name_and_direction(given, name, label, needs, larger):
-    scoring = Scoring.of(given, [0, 1])
+    scoring = Scoring.from_scorer(given, [0, 1])
     assert scoring.name == (name or repr(given))
     assert scoring.label.lower() == label.lower()
     assert (scoring.needs, scoring.larger_is_better) == (needs, larger)
-    assert scoring.shown(0.25) == (0.25 if larger else -0.25)
+    assert scoring.display_score(0.25) == (0.25 if larger else -0.25)
 
 
 def test_a_function_may_be_a_score():
     def share_of_bees(estimator, X, y):
         return np.mean(estimator.predict_proba(X[y == "bee"])[:, 1])
 
-    scoring = Scoring.of(share_of_bees, ["ant", "bee"])
+    scoring = Scoring.from_scorer(share_of_bees, ["ant", "bee"])
     assert (scoring.name, scoring.label) == ("share_of_bees", "share of bees")
     assert scoring.needs == "probabilities"
     assert scoring([[0.5, 0.5], [0.25, 0.75]], ["ant", "bee"]) == 0.75
@@ -191,7 +196,7 @@ def test_a_function_that_only_bears_the_name_of_a_known_score_is_itself():
     def accuracy_score(y, predicted):
         return 0.125
 
-    scoring = Scoring.of(make_scorer(accuracy_score), [0, 1])
+    scoring = Scoring.from_scorer(make_scorer(accuracy_score), [0, 1])
     assert scoring([0, 1], [0, 1]) == 0.125
 
 
@@ -216,7 +221,7 @@ ANT_BEE = ["ant", "bee"]
 )
 def test_what_cannot_be_a_score_here_is_refused(scoring, classes, told):
     with pytest.raises(InputError, match=told):
-        Scoring.of(scoring, classes)
+        Scoring.from_scorer(scoring, classes)
 
 
 @pytest.mark.parametrize("scoring", TWO_CLASSES)
@@ -224,12 +229,12 @@ def test_what_is_advised_for_text_is_a_score(scoring):
     if scoring == "roc_auc":
         return  # takes text as it is
     with pytest.raises(InputError) as caught:
-        Scoring.of(scoring, ANT_BEE)
+        Scoring.from_scorer(scoring, ANT_BEE)
     import sklearn.metrics
 
     advised = str(caught.value).partition("Give ")[2].rstrip(".")
-    made = Scoring.of(eval(advised, vars(sklearn.metrics)), ANT_BEE)
-    expected = Scoring.of(scoring, [0, 1])
+    made = Scoring.from_scorer(eval(advised, vars(sklearn.metrics)), ANT_BEE)
+    expected = Scoring.from_scorer(scoring, [0, 1])
     probabilities, codes = np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3], [0.2, 0.8]]), [0, 0, 1, 1]
     assert made(probabilities, NAMES[codes]) == expected(probabilities, codes)
 
@@ -246,12 +251,12 @@ def test_what_is_advised_for_text_is_a_score(scoring):
 )
 def test_a_score_that_is_no_number_is_refused(scoring, y, told):
     with pytest.raises(InputError, match=told):
-        Scoring.of(scoring, [0, 1])([[0.5, 0.5], [0.25, 0.75]], y)
+        Scoring.from_scorer(scoring, [0, 1])([[0.5, 0.5], [0.25, 0.75]], y)
 
 
 def test_r2_of_one_row_is_that_of_a_constant_target():
-    assert Scoring.of("r2")([1.0], [1.0]) == r2_score([1.0, 1.0], [1.0, 1.0])
-    assert Scoring.of("r2")([2.0], [1.0]) == r2_score([1.0, 1.0], [2.0, 2.0])
+    assert Scoring.from_scorer("r2")([1.0], [1.0]) == r2_score([1.0, 1.0], [1.0, 1.0])
+    assert Scoring.from_scorer("r2")([2.0], [1.0]) == r2_score([1.0, 1.0], [2.0, 2.0])
 
 
 @given(answered(), st.integers(0, 3))
@@ -263,5 +268,5 @@ def test_classes_without_rows_have_a_say_in_probabilities_alone(drawn, absent):
     shares = None if weights is None else weights[rows]
     classes = np.arange(n_classes)
     expected = -log_loss(y, kept, labels=classes, sample_weight=shares)
-    found = Scoring.of("neg_log_loss", classes)(kept, y, shares)
+    found = Scoring.from_scorer("neg_log_loss", classes)(kept, y, shares)
     assert found == pytest.approx(expected, rel=1e-12)

@@ -22,7 +22,7 @@ def test_tdac_is_that_of_equation_4(case, weight):
     members = range(case.n_members)
     expected = [[naive.tdac(case.votes, case.y, i, j, weight) for j in members] for i in members]
     assert objective.matrix() == pytest.approx(np.array(expected), abs=1e-12)
-    assert objective.rows(members) == pytest.approx(np.array(expected), abs=1e-12)
+    assert objective.matrix_rows(members) == pytest.approx(np.array(expected), abs=1e-12)
     relevance = [naive.relevance(case.votes, case.y, t) for t in members]
     assert objective.relevance == pytest.approx(relevance, abs=1e-12)
 
@@ -33,7 +33,7 @@ def test_tdas_is_that_of_equations_5_and_6(drawn, weight):
     objective = TDAS(Votes.encode(case.votes, case.y), weight)
     members = list(range(case.n_members))[-keep:]
     expected = naive.tdas(case.votes, case.y, members, weight)
-    assert objective.of(members) == pytest.approx(expected, abs=1e-12)
+    assert objective.value_of(members) == pytest.approx(expected, abs=1e-12)
     for member in members:
         gain = objective.gains()[member]
         before = objective.value
@@ -53,11 +53,11 @@ def test_tdas_is_that_of_equations_5_and_6(drawn, weight):
 )
 def test_tdas_worked_out_by_hand(case, members, value):
     objective = TDAS(Votes.encode(case.votes, case.y), 0.5)
-    assert objective.of(members) == pytest.approx(value, abs=1e-6)
+    assert objective.value_of(members) == pytest.approx(value, abs=1e-6)
 
 
 def test_tdac_of_e1_worked_out_by_hand():
-    row = TDAS(Votes.encode(E1.votes, E1.y), 0.5).rows([0])[0]
+    row = TDAS(Votes.encode(E1.votes, E1.y), 0.5).matrix_rows([0])[0]
     assert row == pytest.approx([0, 0.557984, 0.557984, 0.601108, 0.377007, 0.455521], abs=1e-6)
 
 
@@ -67,7 +67,7 @@ def test_members_with_equal_votes_are_no_distance_apart():
 
 
 def errors_of(objective, value):
-    return Fraction(-value, objective.units)
+    return Fraction(-value, objective.units_per_error)
 
 
 @given(cases(), st.data())
@@ -81,7 +81,9 @@ def test_errors_are_counted_as_the_formula_does(case, data):
         objective.reset(chosen)
         expected = formula(case.votes, case.y, chosen)
         assert errors_of(objective, objective.value) == expected
-        assert objective.rates(objective.value) == pytest.approx(float(expected / len(case.y)))
+        assert objective.error_rates(objective.value) == pytest.approx(
+            float(expected / len(case.y))
+        )
         gains = objective.gains()
         for member in set(everybody) - set(chosen):
             after = formula(case.votes, case.y, [*chosen, member])
@@ -98,7 +100,7 @@ def test_flips_add_and_remove(distinct, case, data):
         chosen[0] = True
     objective = VoteError(votes, "shared", distinct)
     objective.reset(np.flatnonzero(chosen))
-    worths = objective.flips(chosen)
+    worths = objective.flip_gains(chosen)
     for member in range(case.n_members):
         after = set(np.flatnonzero(chosen)) ^ {member}
         if after:
@@ -108,8 +110,8 @@ def test_flips_add_and_remove(distinct, case, data):
             assert errors_of(objective, int(worths[member])) > len(case.y)
     before = objective.value
     everybody = np.arange(case.n_members)
-    objective.flip(everybody, chosen)
-    objective.flip(everybody, chosen)
+    objective.flip_members(everybody, chosen)
+    objective.flip_members(everybody, chosen)
     assert objective.value == before
 
 
@@ -124,12 +126,14 @@ def test_equal_samples_are_counted_once_times_their_number(case, times, start):
     for objective in (plain, reduced):
         objective.reset(np.flatnonzero(chosen))
     assert plain.value == reduced.value
-    assert plain.flips(chosen).tolist() == reduced.flips(chosen).tolist()
+    assert plain.flip_gains(chosen).tolist() == reduced.flip_gains(chosen).tolist()
     assert plain.gains().tolist() == reduced.gains().tolist()
     order, worths = reduced.flip_each(chosen.copy())
     for member, worth in zip(order, worths, strict=True):
-        plain.flip([member], chosen)
-        assert worth == (plain.value if chosen.any() else -len(votes.truth) * plain.units - 1)
+        plain.flip_members([member], chosen)
+        assert worth == (
+            plain.value if chosen.any() else -len(votes.truth) * plain.units_per_error - 1
+        )
     assert sorted(order) == list(range(case.n_members))
     assert plain.value == reduced.value
 
@@ -174,7 +178,7 @@ def test_flips_that_leave_more_errors_are_taken_back(case, seed, data):
         objective.flip_rounds(flips[:5], chosen, most)
         objective.flip_rounds(flips[5:], chosen, most)
         assert chosen.tolist() == expected
-        assert objective.rates(objective.value) == pytest.approx(
+        assert objective.error_rates(objective.value) == pytest.approx(
             float(errors(expected)) / len(case.y)
         )
 

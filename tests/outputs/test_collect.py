@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs import _trees
-from secateurs.outputs._collect import collect_votes, votes_of
+from secateurs.outputs import tree_walk
+from secateurs.outputs.collect import collect_encoded_votes, collect_votes
 from test_ensembles import (
     BOOTSTRAPPED,
     MODELS,
@@ -269,7 +269,7 @@ def test_a_member_need_not_be_of_scikit_learn():
 @pytest.mark.parametrize("name", TAKE_MISSING)
 def test_rows_in_blocks_are_walked_as_at_once(monkeypatch, name, n_rows):
     X = data(missing=True)[2]
-    monkeypatch.setattr(_trees, "_BLOCK_ROWS", n_rows)
+    monkeypatch.setattr(tree_walk, "_BLOCK_ROWS", n_rows)
     check_votes(fitted(name, missing=True), X)
     check_votes(fitted(name), sparse.csr_matrix(data()[2]), asked_with=data()[2])
 
@@ -389,7 +389,7 @@ def test_out_of_bag_votes_that_there_are_not_are_refused(make, n_rows, message):
     with pytest.raises(InputError, match=message):
         collect_votes(model, X[:n_rows], oob=True)
     with pytest.raises(InputError, match=message):
-        votes_of(as_ensemble(model), X[:n_rows], oob=True)
+        collect_encoded_votes(as_ensemble(model), X[:n_rows], oob=True)
 
 
 def test_bagging_that_forgot_the_rows_of_its_first_members_is_refused():
@@ -404,17 +404,20 @@ def test_packed_votes_are_the_same_votes(name, n_classes):
     X, y, _ = data(n_classes)
     model = fitted(name, n_classes)
     ensemble = as_ensemble(model)
-    for votes in (votes_of(ensemble, X), votes_of(ensemble, X, y, n_jobs=2)):
+    for votes in (
+        collect_encoded_votes(ensemble, X),
+        collect_encoded_votes(ensemble, X, y, n_jobs=2),
+    ):
         codes = votes.codes(range(votes.n_members))
         assert (collect_votes(model, X) == votes.classes[codes].T).all()
-        assert votes.names.tolist() == ensemble.names
+        assert votes.names.tolist() == ensemble.member_names
     assert (votes.classes[votes.truth] == y).all()
 
 
 @pytest.mark.parametrize("name", BOOTSTRAPPED)
 def test_packed_votes_are_missing_where_collected_ones_are_masked(name):
     X, y, _ = data()
-    votes = votes_of(as_ensemble(fitted(name)), X, y, oob=True)
+    votes = collect_encoded_votes(as_ensemble(fitted(name)), X, y, oob=True)
     expected = collect_votes(fitted(name), X, oob=True)
     codes = votes.codes(range(votes.n_members)).T
     assert votes.has_missing
@@ -424,7 +427,9 @@ def test_packed_votes_are_missing_where_collected_ones_are_masked(name):
 
 def test_packed_votes_take_labels_that_the_ensemble_never_met():
     X, y, _ = data(2)
-    votes = votes_of(as_ensemble(fitted("forest", 2)), X, np.where(y == "ant", "aphid", y))
+    votes = collect_encoded_votes(
+        as_ensemble(fitted("forest", 2)), X, np.where(y == "ant", "aphid", y)
+    )
     assert votes.classes.tolist() == ["ant", "aphid", "bee"]
     codes = votes.codes(range(votes.n_members))
     assert (collect_votes(fitted("forest", 2), X) == votes.classes[codes].T).all()

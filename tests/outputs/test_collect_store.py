@@ -14,10 +14,10 @@ from processes import with_path
 from secateurs import Votes, VoteStore, collect_votes
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs import _store_base as store
-from secateurs.outputs._collect import votes_of
-from secateurs.outputs._fingerprint import fingerprint
-from secateurs.outputs._packing import empty_packing
+from secateurs.outputs import store_base as store
+from secateurs.outputs._fingerprint import ensemble_fingerprint
+from secateurs.outputs.collect import collect_encoded_votes
+from secateurs.outputs.vote_packing import empty_packed_votes
 from test_ensembles import (
     BOOTSTRAPPED,
     data,
@@ -29,7 +29,7 @@ from test_ensembles import (
 
 def small_tiles(monkeypatch, n_members, n_samples=150, n_codes=3):
     """Let a store have tiles of a few members."""
-    member_bytes = empty_packing(n_samples, 1, n_codes).nbytes
+    member_bytes = empty_packed_votes(n_samples, 1, n_codes).nbytes
     monkeypatch.setattr(store, "_TILE_BYTES", n_members * member_bytes)
 
 
@@ -42,7 +42,7 @@ def test_a_store_is_filled_with_the_same_votes(tmp_path, monkeypatch, name, n_cl
     small_tiles(monkeypatch, 3, n_codes=n_classes)
     X, y, _ = data(n_classes, labels)
     model = fitted(name, n_classes, labels)
-    expected = votes_of(as_ensemble(model), X, y)
+    expected = collect_encoded_votes(as_ensemble(model), X, y)
     kept = collect_votes(model, X, store=tmp_path / "votes", y=y)
     assert kept.n_tiles == -(-expected.n_members // 3)
     loaded = VoteStore.open(tmp_path / "votes").load()
@@ -57,7 +57,7 @@ def test_a_store_is_filled_with_the_same_votes(tmp_path, monkeypatch, name, n_cl
 def test_a_store_holds_out_of_bag_votes(tmp_path, monkeypatch, name):
     small_tiles(monkeypatch, 3)
     X, y, _ = data()
-    expected = votes_of(as_ensemble(fitted(name)), X, y, oob=True)
+    expected = collect_encoded_votes(as_ensemble(fitted(name)), X, y, oob=True)
     kept = collect_votes(fitted(name), X, oob=True, store=tmp_path / "votes", y=y)
     assert kept.n_tiles > 1
     assert kept.has_missing
@@ -145,9 +145,9 @@ def test_a_store_that_is_half_filled_is_filled_up(tmp_path, monkeypatch):
 
 FILLED = """
 import os, signal, sys
-from secateurs.outputs import _store_base as store
-from secateurs.outputs._fingerprint import fingerprint
-from secateurs.outputs._packing import empty_packing
+from secateurs.outputs import store_base as store
+from secateurs.outputs._fingerprint import ensemble_fingerprint
+from secateurs.outputs.vote_packing import empty_packed_votes
 from secateurs import collect_votes
 from test_collect_store import ROWS, Asked
 
@@ -159,7 +159,7 @@ def tell(t):
     if len(asked) == last:
         os.kill(os.getpid(), signal.SIGKILL)
 
-store._TILE_BYTES = 4 * empty_packing(100, 1, 2).nbytes
+store._TILE_BYTES = 4 * empty_packed_votes(100, 1, 2).nbytes
 collect_votes([Asked(t, tell) for t in range(18)], ROWS, store=folder)
 """
 
@@ -238,7 +238,7 @@ def test_a_loaded_model_goes_on_with_the_store_of_the_one_saved(tmp_path, monkey
         again = pickle.loads(pickle.dumps(model))
         votes = collect_votes(again, X.copy(), store=tmp_path / name)
         assert np.array_equal(
-            votes.load().packed.cells, votes_of(as_ensemble(model), X).packed.cells
+            votes.load().packed.cells, collect_encoded_votes(as_ensemble(model), X).packed.cells
         )
 
 
@@ -267,35 +267,39 @@ def test_a_damaged_tile_of_a_store_is_said_and_filled_again(tmp_path, monkeypatc
 def test_a_fingerprint_outlives_a_file_and_predicting(name):
     X = data()[0]
     model = fitted(name)
-    first = fingerprint(as_ensemble(model), X)
+    first = ensemble_fingerprint(as_ensemble(model), X)
     collect_votes(model, X)
     again = pickle.loads(pickle.dumps(model))
-    assert fingerprint(as_ensemble(again), X.copy()) == fingerprint(as_ensemble(model), X) == first
-    assert fingerprint(as_ensemble(model), np.asfortranarray(X)) == first
+    assert (
+        ensemble_fingerprint(as_ensemble(again), X.copy())
+        == ensemble_fingerprint(as_ensemble(model), X)
+        == first
+    )
+    assert ensemble_fingerprint(as_ensemble(model), np.asfortranarray(X)) == first
 
 
 @pytest.mark.parametrize("name", ["forest", "bagging", "soft voting", "boosting", "dict"])
 def test_another_member_or_row_has_another_fingerprint(name):
     X = data()[0]
     model = as_ensemble(fitted(name))
-    first = fingerprint(model, X)
+    first = ensemble_fingerprint(model, X)
     changed = X.copy()
     changed[7, 1] += 1e-3
-    assert fingerprint(model, changed) != first
+    assert ensemble_fingerprint(model, changed) != first
     other = fitted(name)
     other = pickle.loads(pickle.dumps(other))
     known = as_ensemble(other)
     members = list(known.members)
     members[1], members[2] = members[2], members[1]
     known.members = members
-    assert fingerprint(known, X) != first
+    assert ensemble_fingerprint(known, X) != first
 
 
 def test_members_with_other_numbers_inside_have_another_fingerprint():
     X = data()[0]
     models = fitted("dict")
-    first = fingerprint(as_ensemble(models), X)
+    first = ensemble_fingerprint(as_ensemble(models), X)
     for name, attribute in (("b", "theta_"), ("c", "coef_"), ("d", "_fit_X")):
         changed = pickle.loads(pickle.dumps(models))
         getattr(changed[name], attribute)[0, 0] += 1
-        assert fingerprint(as_ensemble(changed), X) != first
+        assert ensemble_fingerprint(as_ensemble(changed), X) != first

@@ -17,7 +17,7 @@ import pytest
 import secateurs
 from fitted_models import CHOOSE, X, Y
 from secateurs import Votes, prune
-from secateurs.outputs import _coding, _compiling, _packing
+from secateurs.outputs import compiling, label_coding, vote_packing
 
 PACKAGE = Path(secateurs.__file__).parent
 NOT_KEPT = "Set NUMBA_CACHE_DIR to a folder that can be written to."
@@ -116,9 +116,9 @@ def test_a_demo_runs_in_a_read_only_install_without_a_home(install, tmp_path):
 def listener(monkeypatch):
     """A listener of its own, by a clock on which each look takes 0.3 seconds."""
     clock = iter(np.arange(0.0, 1000.0, 0.3))
-    monkeypatch.setattr(_compiling, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
-    found = _compiling._Listener()
-    monkeypatch.setattr(_compiling, "_LISTENER", found)
+    monkeypatch.setattr(compiling, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    found = compiling._CompileListener()
+    monkeypatch.setattr(compiling, "_LISTENER", found)
     return found
 
 
@@ -148,21 +148,21 @@ def test_compiling_is_told_once_it_takes_longer_than_a_second(listener, caplog):
 
 
 def test_a_stopwatch_stands_still_while_kernels_are_compiled(listener):
-    elapsed = _compiling.stopwatch()  # at 0
+    elapsed = compiling.start_stopwatch()  # at 0
     compiles(listener)  # which looks three times: at 0.3, 0.6 and 0.9
     assert elapsed() == pytest.approx(1.2 - 0.6)
 
 
 @needs_compiling
 def test_kernels_that_cannot_be_kept_are_told_at_once(listener, monkeypatch, caplog):
-    monkeypatch.setattr(_compiling, "_Cache", lambda function: no_folder())
+    monkeypatch.setattr(compiling, "_KernelCache", lambda function: no_folder())
 
     def no_folder():
         raise RuntimeError("cannot cache function 'double': no locator available for file 'x'")
 
-    compiled = _compiling.kernel(lambda value: 2 * value)
+    compiled = compiling.kernel(lambda value: 2 * value)
     assert compiled(np.int64(3)) == 6
-    assert not listener.kept
+    assert not listener.is_cached
     compiles(listener)
     assert NOT_KEPT in caplog.text
 
@@ -179,24 +179,24 @@ def test_a_folder_that_is_lost_costs_time_alone(listener, monkeypatch, tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     import doubling
 
-    compiled = _compiling.kernel(doubling.double)
+    compiled = compiling.kernel(doubling.double)
     folder = Path(compiled._cache.cache_path)
     shutil.rmtree(folder)
     folder.write_text("in the way")
     assert compiled(np.int64(3)) == 6
-    assert not listener.kept
+    assert not listener.is_cached
     folder.unlink()
 
 
 COMPARE = """
 import numpy as np
 from secateurs import compare
-from secateurs.outputs import _compiling
+from secateurs.outputs import compiling
 rng = np.random.default_rng(0)
 y = rng.integers(2, size=80)
 votes = np.where(rng.random((80, 12)) < 0.7, y[:, None], 1 - y[:, None])
 board = compare(votes, y=y, methods=["re"], keep=3, random_state=0).leaderboard()
-print(_compiling._LISTENER.seconds, board["seconds"].max())
+print(compiling._LISTENER.seconds, board["seconds"].max())
 """
 
 
@@ -216,7 +216,7 @@ def test_numpy_and_kernels_code_and_pack_alike(monkeypatch, n_classes, dtype):
     table = (rng.integers(n_classes, size=(131, 9)) * 6 - 50).astype(dtype)  # 70 - -50 > 127
     y = table[:, 0]
     by_numpy = Votes.encode(table, y)
-    for module in (_coding, _packing):
+    for module in (label_coding, vote_packing):
         monkeypatch.setattr(module, "MOST_BY_NUMPY", 0)
     by_kernels = Votes.encode(table, y)
     assert (by_numpy.packed.cells == by_kernels.packed.cells).all()

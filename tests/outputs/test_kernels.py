@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from secateurs.outputs import (
-    _pair_kernels,
-    _score_kernels,
-    _selection_kernels,
     _tree_kernels,
-    _vote_kernels,
+    bit_kernels,
+    prediction_kernels,
+    selection_kernels,
+    vote_kernels,
 )
-from secateurs.outputs._packing import Planes, bits_of
+from secateurs.outputs.vote_packing import BitPlanes, pack_bits
 
 rng = np.random.default_rng(7)
 
 
 def packed(codes, n_classes):
     """Pack codes (samples × members) by NumPy alone."""
-    return bits_of(codes.T[:, None, :] == np.arange(n_classes - 1)[:, None])
+    return pack_bits(codes.T[:, None, :] == np.arange(n_classes - 1)[:, None])
 
 
 @pytest.fixture(params=[(1, 2), (63, 2), (64, 3), (65, 3), (130, 5)], ids=str)
@@ -32,25 +32,25 @@ def coded(request):
 
 def test_popcount_counts_bits():
     words = np.array([0, 1, 2**63, 2**64 - 1, 0b1011], dtype=np.uint64)
-    assert [_pair_kernels.popcount(word) for word in words] == [0, 1, 1, 64, 3]
+    assert [bit_kernels.popcount(word) for word in words] == [0, 1, 1, 64, 3]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16])
 def test_values_are_marked_and_looked_up(dtype):
     values = np.array([[3, 5], [9, 3]], dtype=dtype)
     seen = np.zeros(7, dtype=bool)
-    _pair_kernels.mark_present(values, 3, seen)
+    bit_kernels.mark_present(values, 3, seen)
     assert np.flatnonzero(seen).tolist() == [0, 2, 6]
     codes = np.empty((2, 2), dtype=np.uint8)
-    _pair_kernels.look_up(values, 3, np.arange(10, 17, dtype=np.uint8), codes)
+    bit_kernels.look_up_codes(values, 3, np.arange(10, 17, dtype=np.uint8), codes)
     assert codes.tolist() == [[10, 12], [16, 10]]
 
 
 def test_rows_are_packed(coded):
     codes, _, n_classes = coded
     planes = np.zeros((4, n_classes - 1, -(-len(codes) // 64)), dtype=np.uint64)
-    _pair_kernels.pack_rows(codes[:64], planes, 0)
-    _pair_kernels.pack_rows(codes[64:], planes, 1)
+    bit_kernels.pack_rows(codes[:64], planes, 0)
+    bit_kernels.pack_rows(codes[64:], planes, 1)
     assert (planes == packed(codes, n_classes)).all()
 
 
@@ -59,7 +59,7 @@ def test_votes_are_right_where_the_most_are_for_the_truth(coded):
     counts = (codes[:, :, None] == np.arange(n_classes)).sum(axis=1)
     truth = packed(y[:, None], n_classes + 1)[0]  # a plane for each class
     right = np.empty(truth.shape[1], dtype=np.uint64)
-    _vote_kernels.right_votes(packed(codes, n_classes), truth, right)
+    vote_kernels.mark_correct_votes(packed(codes, n_classes), truth, right)
     bits = np.unpackbits(right.view(np.uint8), count=len(y), bitorder="little").astype(bool)
     assert (bits == (counts.argmax(axis=1) == y)).all()
 
@@ -68,8 +68,8 @@ def test_votes_are_right_where_the_most_are_for_the_truth(coded):
 def test_bits_are_appended_at_any_place(cut):
     codes = rng.integers(3, size=(130, 4))
     joined = np.zeros((4, 2, 3), dtype=np.uint64)
-    _pair_kernels.append_bits(packed(codes[:cut], 3), 0, joined)
-    _pair_kernels.append_bits(packed(codes[cut:], 3), cut, joined)
+    bit_kernels.append_bits(packed(codes[:cut], 3), 0, joined)
+    bit_kernels.append_bits(packed(codes[cut:], 3), cut, joined)
     assert (joined == packed(codes, 3)).all()
 
 
@@ -81,21 +81,21 @@ def test_joint_counts_agree_with_a_loop(coded):
             expected[i, j, a, b] += 1
     planes = packed(codes, n_classes)
     tables = np.zeros_like(expected)
-    _pair_kernels.joint_planes(planes[:2], planes, tables)
+    bit_kernels.count_joint_planes(planes[:2], planes, tables)
     assert (tables[..., :-1, :-1] == expected[..., :-1, :-1]).all()
     assert (tables[..., -1] == 0).all()
     assert (tables[..., -1, :] == 0).all()  # without planes, they follow from the others
     tables[:] = 0
     members = np.ascontiguousarray(codes.T)
-    _pair_kernels.joint_codes(members[:2], members, tables)
+    bit_kernels.count_joint_codes(members[:2], members, tables)
     assert (tables == expected).all()
 
 
 def test_long_planes_are_counted_tile_by_tile():
-    codes = rng.integers(2, size=(64 * (_pair_kernels._TILE_WORDS + 3), 2))
+    codes = rng.integers(2, size=(64 * (bit_kernels._TILE_WORDS + 3), 2))
     planes = packed(codes, 2)
     tables = np.zeros((1, 1, 2, 2), dtype=np.int64)
-    _pair_kernels.joint_planes(planes[:1], planes[1:], tables)
+    bit_kernels.count_joint_planes(planes[:1], planes[1:], tables)
     assert tables[0, 0, 0, 0] == np.count_nonzero((codes == 0).all(axis=1))
 
 
@@ -106,7 +106,7 @@ def test_rows_are_copied_to_their_places(n_rows):
     other = np.zeros((10, 5), dtype=np.uint64)
     expected = other.copy()
     expected[places] = table[rows]
-    _pair_kernels.copy_rows(table, rows, other, places)
+    bit_kernels.copy_rows(table, rows, other, places)
     assert (other == expected).all()
 
 
@@ -114,7 +114,7 @@ def test_values_are_added_up_over_the_cells_of_tables():
     tables = rng.integers(30, size=(2, 3, 4, 4))
     values = rng.random(30)
     sums = np.full((2, 3), 0.5)
-    _pair_kernels.sum_of_cells(tables, values, sums)
+    bit_kernels.sum_of_cells(tables, values, sums)
     assert np.allclose(sums, 0.5 + values[tables].sum(axis=(2, 3)), rtol=1e-12)
 
 
@@ -124,10 +124,10 @@ def test_outcomes_are_counted_alike_from_planes_and_codes(coded):
     expected = np.zeros((4, 4), dtype=np.int64)
     for member, sample in np.ndindex(4, len(codes)):
         expected[member, outcomes[codes[sample, member], sample]] += 1
-    planes = Planes(packed(codes, n_classes), len(codes))
+    planes = BitPlanes(packed(codes, n_classes), len(codes))
     assert (planes.outcome_counts(outcomes, 4) == expected).all()
     counts = np.zeros((4, 4), dtype=np.int64)
-    _vote_kernels.code_outcomes(np.ascontiguousarray(codes.T), outcomes, counts)
+    vote_kernels.code_outcomes(np.ascontiguousarray(codes.T), outcomes, counts)
     assert (counts == expected).all()
 
 
@@ -136,19 +136,21 @@ def test_weights_of_votes_are_added_up_alike_from_planes_and_codes(coded):
     weights = rng.integers(8, size=(n_classes, len(codes)))
     weights[-1] = 0  # which has no plane
     expected = [5 + weights[codes[:, member], np.arange(len(codes))].sum() for member in range(4)]
-    digits = bits_of((weights[:-1, None] >> np.arange(3)[:, None] & 1).astype(bool))
+    digits = pack_bits((weights[:-1, None] >> np.arange(3)[:, None] & 1).astype(bool))
     totals = np.full(4, 5)
-    _vote_kernels.plane_weights(packed(codes, n_classes), digits, totals)
+    vote_kernels.plane_weights(packed(codes, n_classes), digits, totals)
     assert totals.tolist() == expected
     totals[:] = 5
-    _vote_kernels.code_weights(np.ascontiguousarray(codes.T), weights, totals)
+    vote_kernels.code_weights(np.ascontiguousarray(codes.T), weights, totals)
     assert totals.tolist() == expected
 
 
 def test_agreement_is_where_labels_are_equal(coded):
     codes, y, n_classes = coded
-    agreed = Planes(packed(codes, n_classes), len(codes)).agreement(y, missing=False).cells
-    assert (agreed[:, 0] == bits_of((codes == y[:, None]).T)).all()
+    agreed = (
+        BitPlanes(packed(codes, n_classes), len(codes)).compare_with_truth(y, missing=False).cells
+    )
+    assert (agreed[:, 0] == pack_bits((codes == y[:, None]).T)).all()
 
 
 def tally_of(codes, n_classes):
@@ -164,25 +166,25 @@ def test_votes_are_tallied_and_won_or_tied(coded):
     codes, y, n_classes = coded
     tally = np.zeros((len(codes), n_classes), dtype=np.int32)
     members = np.ascontiguousarray(codes.T)
-    _vote_kernels.tally_votes(members, 1, tally)
+    vote_kernels.tally_votes(members, 1, tally)
     assert (tally == tally_of(codes, n_classes)).all()
     winner = np.empty(len(codes), dtype=np.intp)
-    _vote_kernels.winners(tally, winner)
+    vote_kernels.find_winners(tally, winner)
     assert (winner == tally.argmax(axis=1)).all()
     ties = np.empty(len(codes), dtype=np.intp)
-    _vote_kernels.count_ties(tally, y, ties)
+    vote_kernels.ties_per_sample(tally, y, ties)
     assert ties.tolist() == [ties_of(row, truth) for row, truth in zip(tally, y)]
     counts = np.zeros(n_classes + 1, dtype=np.int64)
-    _vote_kernels.tie_counts(tally, y, counts)
+    vote_kernels.tie_histogram(tally, y, counts)
     assert (counts == np.bincount(ties, minlength=n_classes + 1)).all()
-    _vote_kernels.tally_votes(members, -1, tally)
+    vote_kernels.tally_votes(members, -1, tally)
     assert not tally.any()
 
 
 def test_votes_are_overruled_by_the_winner(coded):
     codes, y, n_classes = coded
     tally, counts = tally_of(codes, n_classes).astype(np.int32), np.empty(len(y), dtype=np.int32)
-    _vote_kernels.overruled(tally, y, counts)
+    vote_kernels.count_overruled_votes(tally, y, counts)
     for row, truth, votes, count in zip(tally, y, codes, counts):
         vote_is_right = row.argmax() == truth
         assert count == sum((vote == truth) != vote_is_right for vote in votes)
@@ -194,8 +196,8 @@ def test_outcomes_of_one_vote_more_or_less_are_those_of_a_recount(coded):
     shape = (n_classes, len(codes))
     lowest = np.empty(shape, dtype=np.uint8)
     added, removed = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=np.uint8)
-    _vote_kernels.outcomes_lowest(tally, y, lowest)
-    _vote_kernels.outcomes_shared(tally, y, added, removed)
+    vote_kernels.outcomes_lowest(tally, y, lowest)
+    vote_kernels.outcomes_shared(tally, y, added, removed)
     for label, sample in np.ndindex(shape):
         step = np.eye(n_classes, dtype=np.int32)[label]
         truth = y[sample]
@@ -224,7 +226,7 @@ def test_rounds_that_are_worth_less_are_taken_back(coded):
         if worth(expected ^ flip) >= worth(expected):
             expected ^= flip
     chosen, tally = start.copy(), tally_of(codes[:, :1], n_classes).astype(np.int32)
-    _vote_kernels.flip_rounds(flips, members, y, repeats, weights, 3, chosen, tally)
+    vote_kernels.flip_rounds(flips, members, y, repeats, weights, 3, chosen, tally)
     assert chosen.tolist() == expected.tolist()
     assert (tally == tally_of(codes[:, expected], n_classes)).all()
 
@@ -254,12 +256,12 @@ def test_products_of_errors_are_added_up(kind, largest, n_samples):
     held = (cells, truth, shift, missing)
     for member in range(7):
         sums = np.zeros(7, dtype=np.int64)
-        _score_kernels.error_dots(off[member].astype(kind), *held, sums)
+        prediction_kernels.error_dots(off[member].astype(kind), *held, sums)
         assert sums.tolist() == products[member].tolist()
     sums = np.zeros(7, dtype=np.int64)
-    _score_kernels.error_squares(*held, sums)
+    prediction_kernels.error_squares(*held, sums)
     assert sums.tolist() == np.diag(products).tolist()
-    assert _score_kernels.largest_error(cells, truth, shift, missing) == np.abs(off).max()
+    assert prediction_kernels.largest_error(cells, truth, shift, missing) == np.abs(off).max()
 
 
 def added(cells, missing, sums, counts):
@@ -276,12 +278,12 @@ def test_logarithms_of_means_are_added_up(n_samples):
     shares = np.clip((sums + cells) / (4 * one), least, 1 - least)
     expected = [math.fsum(map(math.log, row)) for row in shares]
     totals, seen = np.empty((2, 3))
-    _selection_kernels.whole_mean_logs(cells, 1 / (4 * one), sums.astype(float), totals)
+    selection_kernels.whole_mean_logs(cells, 1 / (4 * one), sums.astype(float), totals)
     np.testing.assert_allclose(totals, expected, rtol=1e-13)
     weights, counts = rng.integers(1, 4, n_samples).astype(float), np.full(n_samples, 3)
     counts[0] = sums[0] = 0
     cells[:, 0] = cells[1, -1:] = -(2**15)
-    _selection_kernels.mean_logs(cells, -(2**15), one, sums, counts, weights, totals, seen)
+    selection_kernels.mean_logs(cells, -(2**15), one, sums, counts, weights, totals, seen)
     for member in range(3):
         total, present = added(cells[member, None], -(2**15), sums, counts)
         rows = np.flatnonzero(present)
@@ -302,11 +304,11 @@ def test_hits_and_losses_of_means_are_added_up(n_classes):
     targets = rng.random(shape[1:])
     hits, seen = np.zeros((2, 4, n_classes))
     state = cells, missing, one, n_classes == 2, sums, counts
-    _selection_kernels.mean_hits(*state, truth, weights, hits, seen)
+    selection_kernels.mean_hits(*state, truth, weights, hits, seen)
     losses, shares = np.empty((2, 4))
     state = cells, missing, 1 / one, sums, counts, targets, weights
     for squared in (True, False):
-        _selection_kernels.mean_losses(*state, squared, losses, shares)
+        selection_kernels.mean_losses(*state, squared, losses, shares)
         for member in range(4):
             total, present = added(cells[member], missing, sums, counts)
             rows = np.flatnonzero(present)
@@ -328,7 +330,7 @@ def test_hits_of_votes_are_added_up():
     winner = np.where(tally.any(axis=1), tally.argmax(axis=1), -1)
     truth, weights = rng.integers(3, size=50), np.ones(50)
     hits, seen = np.zeros((2, 5, 3))
-    _selection_kernels.vote_hits(codes, tally, winner, truth, weights, hits, seen)
+    selection_kernels.vote_hits(codes, tally, winner, truth, weights, hits, seen)
     for member in range(5):
         votes = tally + (codes[member][:, None] == np.arange(3))
         answered = votes.any(axis=1)
@@ -346,6 +348,6 @@ def test_products_of_16_bits_are_added_up(n_samples, n_members):
         one = rng.choice(values, size=(2, n_samples)).astype(np.int16)
         table = rng.choice(values, size=(n_members, 2, n_samples)).astype(np.int16)
         sums = np.arange(n_members)
-        _score_kernels.dots(one, table, sums)
+        prediction_kernels.add_dot_products(one, table, sums)
         expected = (one.astype(np.int64) * table).sum(axis=(1, 2))
         assert (sums - np.arange(n_members)).tolist() == expected.tolist()

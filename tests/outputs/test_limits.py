@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from secateurs import COMEP, PEP, ReducedErrorPruner, Votes, VoteStore, measures
-from secateurs.measures import _ensemble
+from secateurs.measures import _ensemble_measures
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*chance would")
 
@@ -212,7 +212,7 @@ def test_sums_of_squares_beyond_64_bits_are_exact(monkeypatch):
     """Of 4e9 votes only their counts are made: so many need not be held for a sum to be tried."""
     counts = {"sizes": np.array([[3_500_000_000, 500_000_000]]), "n_samples": 2_000_000_000}
     made_up = SimpleNamespace(**counts, n_members=2, tally=lambda: np.array([[1, 1]]))
-    monkeypatch.setattr(_ensemble, "as_complete_votes", lambda votes: made_up)
+    monkeypatch.setattr(_ensemble_measures, "as_complete_votes", lambda votes: made_up)
     by_chance = (3.5**2 + 0.5**2) / 4**2
     agreed = (2 / 2_000_000_000 - 2) / 2
     assert measures.fleiss_kappa(None) == pytest.approx((agreed - by_chance) / (1 - by_chance))

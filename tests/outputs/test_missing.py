@@ -298,7 +298,9 @@ def test_the_best_members_are_right_most_often_where_they_vote(drawn):
     assert pruner.scores_ == pytest.approx([float(accuracy(t)) for t in expected])
 
 
-@pytest.mark.parametrize("name", [n for n, method in METHODS.items() if method.facts.takes_missing])
+@pytest.mark.parametrize(
+    "name", [n for n, method in METHODS.items() if method.traits.takes_missing]
+)
 @given(drawn=gapped(most_members=5, most_samples=30), data=st.data())
 def test_many_batches_are_one_fit(name, drawn, data):
     votes, y, _ = drawn

@@ -8,9 +8,9 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from secateurs import COMEP, collect_scores, collect_votes, compare, prune
+from secateurs import COMEP, collect_predictions, collect_votes, compare, prune
 from secateurs.exceptions import InputError
-from secateurs.outputs._predictions import Predictions
+from secateurs.outputs.prediction_table import PredictionTable
 
 RNG = np.random.default_rng(0)
 LABELS = np.array(["ant", "bee", "cat"])
@@ -110,7 +110,7 @@ def test_what_is_kept_has_the_form_of_what_was_given(form):
 @pytest.mark.parametrize("labels", [LABELS, np.array([7, 3, 5]), np.array([2.0, 1.0, 0.0])])
 def test_classes_may_come_in_any_order(order, labels):
     expected = np.argsort(labels)
-    scores = Predictions(SHARES[:, :, order], classes=labels[order]).scores
+    scores = PredictionTable(SHARES[:, :, order], classes=labels[order]).numeric_predictions
     assert scores.classes.tolist() == sorted(labels.tolist())
     assert np.abs(scores.decode() - SHARES[:, :, expected]).max() < 1e-4
     pruning = prune(
@@ -167,7 +167,7 @@ def test_masked_probabilities_are_missing_votes():
     expected = prune(np.ma.array(SHARES.argmax(axis=2), mask=mask), y=TRUTH, pruner="comep", keep=3)
     assert pruning.votes.n_voted.tolist() == (~mask).sum(axis=0).tolist()
     assert pruning.member_indices.tolist() == expected.member_indices.tolist()
-    scores = pruning.ensemble.scores.decode()
+    scores = pruning.ensemble.numeric_predictions.decode()
     assert (np.ma.getmaskarray(scores)[:, :, 0] == mask).all()
 
 
@@ -307,7 +307,7 @@ def test_models_that_predict_a_column_are_members_like_others():
     voting = VotingClassifier([(f"m{i}", Upright(i)) for i in range(3)], voting="soft").fit(rows, Y)
     for ensemble in (models, {f"m{i}": model for i, model in enumerate(models)}, voting):
         assert (collect_votes(ensemble, rows) == expected).all()
-        assert collect_scores(ensemble, rows).shape == (60, 3, 3)
+        assert collect_predictions(ensemble, rows).shape == (60, 3, 3)
         pruning = prune(ensemble, rows, Y, "best", keep=1)
         right = (expected == Y[:, None]).sum(axis=0)
         assert right[pruning.member_indices[0]] == right.max()

@@ -9,11 +9,18 @@ from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from score_cases import KINDS, make_scores, score_cases
-from secateurs import JointErrorPruner, Scores, ScoreStore, VoteStore, collect_scores, collect_votes
+from secateurs import (
+    JointErrorPruner,
+    Predictions,
+    PredictionStore,
+    VoteStore,
+    collect_predictions,
+    collect_votes,
+)
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs import _store_base
-from secateurs.outputs._collect import scores_of
+from secateurs.outputs import store_base
+from secateurs.outputs.collect import collect_encoded_predictions
 
 SOFT = KINDS[1:]
 
@@ -32,8 +39,8 @@ def same(found, expected):
 def test_a_store_holds_the_scores_written(tmp_path_factory, case, data):
     folder = tmp_path_factory.mktemp("stores") / "scores"
     options = {"tile_members": data.draw(st.integers(1, 7)), "shuffle": data.draw(st.booleans())}
-    ScoreStore.from_scores(folder, case.given, **options)
-    store = ScoreStore.open(folder)
+    PredictionStore.from_scores(folder, case.given, **options)
+    store = PredictionStore.open(folder)
     assert same(store.load(), case.given)
     assert store.nbytes == case.given.nbytes
     assert store.n_voted.tolist() == case.given.n_voted.tolist()
@@ -49,27 +56,27 @@ def test_a_store_holds_the_scores_written(tmp_path_factory, case, data):
 def test_numbers_of_tiles_with_other_steps_are_those_of_one_table(tmp_path):
     table = np.array([[1e-3, 5.0, 3e6, -0.7], [2e-5, -7.1, 4e5, 0.0], [-3e-4, 0.3, -1e6, 1.0]])
     y = [0.5, 1.5, -2.5]
-    store = ScoreStore.create(tmp_path / "scores", 4, 3, y=y, tile_members=1)
+    store = PredictionStore.create(tmp_path / "scores", 4, 3, y=y, tile_members=1)
     for members in store.missing:
         store.write(members, table[:, members])
-    assert same(store.load(), Scores.encode(table, y))
-    assert same(store.take([1, 0]), Scores.encode(table, y).take([1, 0]))
-    assert same(store.rows(slice(1, 3)), Scores.encode(table, y).rows(slice(1, 3)))
+    assert same(store.load(), Predictions.encode(table, y))
+    assert same(store.take([1, 0]), Predictions.encode(table, y).take([1, 0]))
+    assert same(store.rows(slice(1, 3)), Predictions.encode(table, y).rows(slice(1, 3)))
 
 
 def test_probabilities_are_written_as_arrays(tmp_path):
     case = make_scores(0, "probabilities", 5, 20, 3)
-    store = ScoreStore.create(tmp_path / "scores", 5, 20, [0, 1, 2], y=case.y, tile_members=2)
+    store = PredictionStore.create(tmp_path / "scores", 5, 20, [0, 1, 2], y=case.y, tile_members=2)
     for members in store.missing:
         store.write(members, case.table[:, members])
-    assert same(ScoreStore.open(store.path).load(), case.given)
-    assert repr(store) == "ScoreStore(20 samples, 5 members, 3 classes)"
+    assert same(PredictionStore.open(store.path).load(), case.given)
+    assert repr(store) == "PredictionStore(20 samples, 5 members, 3 classes)"
 
 
 @pytest.mark.parametrize("kind", SOFT)
 def test_methods_choose_from_a_store_as_from_memory(tmp_path, kind):
     case = make_scores(1, kind, 13, 90, 3, share_missing=0.2)
-    store = ScoreStore.from_scores(tmp_path / "scores", case.given, tile_members=4)
+    store = PredictionStore.from_scores(tmp_path / "scores", case.given, tile_members=4)
     alone, stored = (JointErrorPruner(4).fit(given) for given in (case.given, store))
     assert stored.member_indices_.tolist() == alone.member_indices_.tolist()
     assert stored.scores_.tolist() == alone.scores_.tolist()
@@ -79,7 +86,7 @@ def test_methods_choose_from_a_store_as_from_memory(tmp_path, kind):
 
 def test_other_truth_takes_the_place_of_that_in_the_folder(tmp_path):
     case = make_scores(2, "numbers", 6, 30)
-    store = ScoreStore.from_scores(tmp_path / "scores", case.given)
+    store = PredictionStore.from_scores(tmp_path / "scores", case.given)
     other = np.arange(30.0)
     expected = JointErrorPruner(3).fit(case.given.with_labels(other))
     assert JointErrorPruner(3).fit(store, other).scores_.tolist() == expected.scores_.tolist()
@@ -98,50 +105,52 @@ def fitted(request):
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(_store_base, "_TILE_BYTES", 1000)
+    monkeypatch.setattr(store_base, "_TILE_BYTES", 1000)
 
 
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("oob", [False, True])
 def test_a_store_is_filled_with_the_scores_of_an_ensemble(fitted, tmp_path, oob):
     model, X, y = fitted
-    kept = collect_scores(model, X, oob=oob, store=tmp_path / "scores", y=y)
+    kept = collect_predictions(model, X, oob=oob, store=tmp_path / "scores", y=y)
     assert kept.n_tiles > 1
-    assert same(kept.load(), scores_of(as_ensemble(model), X, y, oob=oob))
+    assert same(kept.load(), collect_encoded_predictions(as_ensemble(model), X, y, oob=oob))
 
 
 @pytest.mark.usefixtures("small_tiles")
 def test_collecting_goes_on_where_it_was_stopped(fitted, tmp_path):
     model, X, y = fitted
-    kept = collect_scores(model, X, store=tmp_path / "scores", y=y)
+    kept = collect_predictions(model, X, store=tmp_path / "scores", y=y)
     log = kept.path / "tiles.jsonl"
     log.write_text("".join(log.read_text().splitlines(keepends=True)[:2]))
-    with pytest.raises(InputError, match=r"half-written.*ScoreStore\.resume.*collect_scores"):
-        ScoreStore.open(kept.path)
-    again = collect_scores(model, X, store=kept.path)
+    with pytest.raises(
+        InputError, match=r"half-written.*PredictionStore\.resume.*collect_predictions"
+    ):
+        PredictionStore.open(kept.path)
+    again = collect_predictions(model, X, store=kept.path)
     assert not again.missing
-    assert same(again.load(), scores_of(as_ensemble(model), X, y))
+    assert same(again.load(), collect_encoded_predictions(as_ensemble(model), X, y))
 
 
 @pytest.mark.usefixtures("small_tiles")
 def test_a_store_of_others_is_refused(fitted, tmp_path):
     model, X, y = fitted
-    kept = collect_scores(model, X, store=tmp_path / "scores", y=y)
+    kept = collect_predictions(model, X, store=tmp_path / "scores", y=y)
     with pytest.raises(InputError, match="holds scores of another ensemble or on other rows"):
-        collect_scores(model, X[::-1], store=kept.path)
+        collect_predictions(model, X[::-1], store=kept.path)
     with pytest.raises(InputError, match="holds other true labels than y"):
-        collect_scores(model, X, store=kept.path, y=y[::-1])
+        collect_predictions(model, X, store=kept.path, y=y[::-1])
     with pytest.raises(InputError, match="y is kept in a store only"):
-        collect_scores(model, X, y=y)
+        collect_predictions(model, X, y=y)
 
 
 def test_labels_that_no_member_knows_widen_the_store(tmp_path):
     X, y = make_classification(60, 5, random_state=0)
     forest = RandomForestClassifier(4, random_state=0).fit(X, y)
     truth = np.where(np.arange(60) == 7, 5, y)
-    kept = collect_scores(forest, X, store=tmp_path / "scores", y=truth)
+    kept = collect_predictions(forest, X, store=tmp_path / "scores", y=truth)
     assert kept.classes.tolist() == [0, 1, 5]
-    assert same(kept.load(), scores_of(as_ensemble(forest), X, truth))
+    assert same(kept.load(), collect_encoded_predictions(as_ensemble(forest), X, truth))
 
 
 def test_votes_and_scores_are_told_apart(tmp_path):
@@ -149,9 +158,9 @@ def test_votes_and_scores_are_told_apart(tmp_path):
     forest = RandomForestClassifier(4, random_state=0).fit(X, y)
     votes, scores = tmp_path / "votes", tmp_path / "scores"
     collect_votes(forest, X, store=votes)
-    collect_scores(forest, X, store=scores)
+    collect_predictions(forest, X, store=scores)
     with pytest.raises(InputError, match="describes a store of votes, not of scores"):
-        ScoreStore.open(votes)
+        PredictionStore.open(votes)
     with pytest.raises(InputError, match="describes a store of scores, not of votes"):
         VoteStore.open(scores)
 
@@ -159,14 +168,14 @@ def test_votes_and_scores_are_told_apart(tmp_path):
 @pytest.mark.parametrize("kind", SOFT)
 def test_damage_is_named(tmp_path, kind):
     case = make_scores(3, kind, 6, 40)
-    store = ScoreStore.from_scores(tmp_path / "scores", case.given, tile_members=2)
+    store = PredictionStore.from_scores(tmp_path / "scores", case.given, tile_members=2)
     tile = store.path / "tile-00001.npy"
     content = bytearray(tile.read_bytes())
     content[-1] ^= 1
     tile.write_bytes(content)
     damaged = store.members_of(1)[-1]
     with pytest.raises(InputError, match=f"is damaged: the scores of member {damaged} are not"):
-        ScoreStore.open(store.path).load()
+        PredictionStore.open(store.path).load()
     (fault,) = store.verify()
     assert "tile-00001.npy" in fault
 
@@ -181,18 +190,20 @@ def test_damage_is_named(tmp_path, kind):
             "has_missing=True",
         ),
         (
-            lambda store: store.write([0, 1], Scores.encode(np.eye(3)[[[0, 1], [1, 2]]])),
+            lambda store: store.write([0, 1], Predictions.encode(np.eye(3)[[[0, 1], [1, 2]]])),
             "label 2, which is not one of the store's 2",
         ),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, write, told):
-    store = ScoreStore.create(tmp_path / "scores", 2, 2, [0, 1], shuffle=False)
+    store = PredictionStore.create(tmp_path / "scores", 2, 2, [0, 1], shuffle=False)
     with pytest.raises(InputError, match=told):
         write(store)
     assert len(store.missing) == 1
 
 
 def test_a_folder_that_exists_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"exists\. Give a folder that does not, or ScoreStore"):
-        ScoreStore.create(tmp_path, 2, 2)
+    with pytest.raises(
+        InputError, match=r"exists\. Give a folder that does not, or PredictionStore"
+    ):
+        PredictionStore.create(tmp_path, 2, 2)

@@ -32,14 +32,14 @@ from secateurs import (
     COMEP,
     BestMembersPruner,
     JointErrorPruner,
+    Predictions,
     RandomPruner,
-    Scores,
-    collect_scores,
+    collect_predictions,
     collect_votes,
 )
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs._collect import scores_of
+from secateurs.outputs.collect import collect_encoded_predictions
 
 PROBABILITY_ERROR = 2.0**-15 + 1e-9
 NUMBER_ERROR = 2.0**-29
@@ -68,17 +68,17 @@ def classified(request):
 
 def own_answers(ensemble, X):
     """The members' own answers, asked one by one."""
-    rows = ensemble.prepare(X)
+    rows = ensemble.prepare_input(X)
     answers = []
     for index, member in enumerate(ensemble.members):
-        seen = ensemble.view(rows, index)
+        seen = ensemble.member_input(rows, index)
         if not hasattr(member, "classes_"):
             answers.append(member.predict(seen))
             continue
         known = np.zeros((len(X), len(ensemble.classes)))
-        places = member.classes_.astype(int) if ensemble.coded else member.classes_
+        places = member.classes_.astype(int) if ensemble.has_coded_labels else member.classes_
         for column, label in enumerate(places):
-            place = label if ensemble.coded else ensemble.classes.tolist().index(label)
+            place = label if ensemble.has_coded_labels else ensemble.classes.tolist().index(label)
             known[:, place] = member.predict_proba(seen)[:, column]
         answers.append(known)
     return np.stack(answers, axis=1)
@@ -88,7 +88,7 @@ def own_answers(ensemble, X):
 def test_probabilities_are_those_of_the_members(classified, name):
     X, y, n_classes = classified
     model = classifiers(n_classes)[name].fit(X, y)
-    scores = collect_scores(model, X, n_jobs=2)
+    scores = collect_predictions(model, X, n_jobs=2)
     assert_allclose_to(scores, own_answers(as_ensemble(model), X), PROBABILITY_ERROR)
 
 
@@ -99,7 +99,7 @@ def assert_allclose_to(scores, expected, error):
 
 def test_a_member_without_probabilities_has_1_for_its_label(classified):
     X, y, _ = classified
-    scores = collect_scores([LinearSVC().fit(X, y), GaussianNB().fit(X, y)], X)
+    scores = collect_predictions([LinearSVC().fit(X, y), GaussianNB().fit(X, y)], X)
     votes = collect_votes([LinearSVC().fit(X, y), GaussianNB().fit(X, y)], X)
     assert set(np.unique(scores[:, 0])) == {0.0, 1.0}
     assert_array_equal(np.unique(y)[scores[:, 0].argmax(axis=1)], votes[:, 0])
@@ -127,7 +127,7 @@ def test_numbers_are_those_of_the_members(numbers, name):
     model = REGRESSORS[name].fit(X, y)
     expected = own_answers(as_ensemble(model), X)
     error = NUMBER_ERROR * np.abs(expected).max()
-    assert_allclose_to(collect_scores(model, X, n_jobs=2), expected, error)
+    assert_allclose_to(collect_predictions(model, X, n_jobs=2), expected, error)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
@@ -135,7 +135,7 @@ def test_a_sliced_regressor_averages_the_members_kept(numbers, name):
     X, y = numbers
     model = REGRESSORS[name].fit(X, y)
     known = as_ensemble(model)
-    scores, whole = scores_of(known, X, y), known.weights
+    scores, whole = collect_encoded_predictions(known, X, y), known.weights
     weights = None if whole is None else whole[[1]]
     expected = scores.average([1], weights)
     assert np.abs(known.slice([1]).predict(X) - expected).max() <= 1e-6 * np.abs(y).max()
@@ -145,7 +145,7 @@ def test_a_sliced_regressor_averages_the_members_kept(numbers, name):
 def test_out_of_bag_values_are_masked_where_a_member_saw_the_row(numbers):
     X, y = numbers
     forest = RandomForestRegressor(40, random_state=0, oob_score=True).fit(X, y)
-    scores = collect_scores(forest, X, oob=True)
+    scores = collect_predictions(forest, X, oob=True)
     for member, rows in enumerate(forest.estimators_samples_):
         assert_array_equal(scores.mask[:, member], np.isin(np.arange(len(X)), rows))
     np.testing.assert_allclose(scores.mean(axis=1), forest.oob_prediction_, rtol=1e-6)
@@ -159,9 +159,9 @@ def test_out_of_bag_values_are_masked_where_a_member_saw_the_row(numbers):
 def test_batches_of_numbers_join_to_what_one_batch_gives(table, cuts, mask):
     mask[0] = False
     masked, y = np.ma.array(table, mask=mask), np.arange(9.0)
-    whole = Scores.encode(masked, y)
+    whole = Predictions.encode(masked, y)
     edges = sorted({0, 9, *cuts})
-    parts = [Scores.encode(masked[a:b], y[a:b]) for a, b in pairwise(edges)]
+    parts = [Predictions.encode(masked[a:b], y[a:b]) for a, b in pairwise(edges)]
     joined = parts[0]
     for part in parts[1:]:
         joined = joined.append(part)
@@ -174,9 +174,9 @@ def test_batches_of_numbers_join_to_what_one_batch_gives(table, cuts, mask):
 def test_batches_with_other_classes_join_to_what_one_batch_gives():
     rng = np.random.RandomState(0)
     table = rng.dirichlet(np.ones(2), size=(8, 3))
-    whole = Scores.encode(table, np.array(list("aabbccab")), classes=["b", "a"])
-    first = Scores.encode(table[:4], np.array(list("aabb")), classes=["b", "a"])
-    joined = first.append(Scores.encode(table[4:], np.array(list("ccab")), classes=["b", "a"]))
+    whole = Predictions.encode(table, np.array(list("aabbccab")), classes=["b", "a"])
+    first = Predictions.encode(table[:4], np.array(list("aabb")), classes=["b", "a"])
+    joined = first.append(Predictions.encode(table[4:], np.array(list("ccab")), classes=["b", "a"]))
     assert_array_equal(joined.classes, ["a", "b", "c"])
     assert_array_equal(joined.cells, whole.cells)
     assert_array_equal(joined.y, whole.y)
@@ -186,7 +186,7 @@ def test_batches_with_other_classes_join_to_what_one_batch_gives():
 
 def test_the_largest_probability_is_the_vote_and_ties_go_to_the_lowest_class():
     table = [[[0.5, 0.5], [0.2, 0.8]], [[0.3, 0.7], [1.0, 0.0]]]
-    assert Scores.encode(table).votes.codes([0, 1]).tolist() == [[0, 1], [1, 0]]
+    assert Predictions.encode(table).votes.codes([0, 1]).tolist() == [[0, 1], [1, 0]]
 
 
 def test_methods_of_labels_take_probabilities_as_their_labels():
@@ -199,7 +199,7 @@ def test_methods_of_labels_take_probabilities_as_their_labels():
 
 def test_methods_of_labels_refuse_numbers_and_name_those_that_take_them(numbers):
     X, y = numbers
-    scores = scores_of(as_ensemble(REGRESSORS["forest"].fit(X, y)), X, y)
+    scores = collect_encoded_predictions(as_ensemble(REGRESSORS["forest"].fit(X, y)), X, y)
     with pytest.raises(InputError, match=r"COMEP needs classes.*random.*best"):
         COMEP().fit(scores)
     with pytest.raises(InputError, match=r"COMEP needs classes.*random.*best"):
@@ -211,7 +211,7 @@ def test_methods_of_labels_refuse_numbers_and_name_those_that_take_them(numbers)
 
 def test_a_mean_is_over_the_members_that_have_a_value():
     table = np.ma.array([[1.0, 3.0], [2.0, 9.0], [5.0, 7.0]], mask=[[0, 0], [0, 1], [1, 1]])
-    scores = Scores.encode(table)
+    scores = Predictions.encode(table)
     assert_array_equal(scores.average(), [2.0, 2.0, np.nan])
     assert_array_equal(scores.n_voted, [2, 1])
 
@@ -231,7 +231,7 @@ def test_a_mean_is_over_the_members_that_have_a_value():
 )
 def test_what_is_not_probabilities_or_numbers_is_refused(table, y, told):
     with pytest.raises(InputError, match=told):
-        Scores.encode(table, y)
+        Predictions.encode(table, y)
 
 
 @pytest.mark.parametrize("n_axes", [2, 3])
@@ -239,19 +239,19 @@ def test_tables_with_members_first_are_recognised(n_axes):
     table = np.full((5, 8, 2)[:n_axes], 0.5)
     y = np.arange(8) + 0.5 if n_axes == 2 else [0, 1] * 4
     turned = "votes.T" if n_axes == 2 else r"votes.swapaxes\(0, 1\)"
-    for refused in (Scores.encode, JointErrorPruner(keep=2).fit):
+    for refused in (Predictions.encode, JointErrorPruner(keep=2).fit):
         with pytest.raises(InputError, match=rf"shape \(5, 8.* looks transposed\. .*give {turned}"):
             refused(table, y)
 
 
 def test_labels_that_do_not_match_the_probabilities_are_refused():
     with pytest.raises(InputError, match="probabilities of 2 classes"):
-        Scores.encode([[[0.5, 0.5]]], classes=["a", "b", "c"])
+        Predictions.encode([[[0.5, 0.5]]], classes=["a", "b", "c"])
 
 
 def test_cells_do_not_follow_later_changes_of_the_table():
     table, y = np.array([[0.5, 1.5], [2.0, 3.0]]), np.array([1.0, 2.0])
-    scores = Scores.encode(table, y)
+    scores = Predictions.encode(table, y)
     table[:], y[:] = 9, 9
     assert_array_equal(scores.decode(), [[0.5, 1.5], [2.0, 3.0]])
     assert_array_equal(scores.truth, [1.0, 2.0])
@@ -261,11 +261,11 @@ def test_logistic_probabilities_survive_a_round_trip(classified):
     X, y, _ = classified
     known = LogisticRegression().fit(X, y).predict_proba(X)
     table = np.stack([known, known[:, ::-1]], axis=1)
-    assert_allclose_to(Scores.encode(table).decode(), table, PROBABILITY_ERROR)
+    assert_allclose_to(Predictions.encode(table).decode(), table, PROBABILITY_ERROR)
 
 
 def test_numbers_whose_squares_have_no_sum_are_refused():
     with pytest.raises(InputError, match=r"holds 1e\+308: squares of numbers beyond 1e\+150"):
-        Scores.encode([[1.0, 1e308], [2.0, 3.0]], [1.0, 2.0])
+        Predictions.encode([[1.0, 1e308], [2.0, 3.0]], [1.0, 2.0])
     with pytest.raises(InputError, match=r"y holds 1e\+200: squares"):
-        Scores.encode([[1.0, 2.0], [2.0, 3.0]], [1.0, -1e200])
+        Predictions.encode([[1.0, 2.0], [2.0, 3.0]], [1.0, -1e200])

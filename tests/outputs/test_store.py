@@ -88,7 +88,7 @@ def same_votes(one, other):
         one.classes.tolist() == other.classes.tolist()
         and one.has_missing == other.has_missing
         and np.array_equal(one.packed.cells, other.packed.cells)
-        and np.array_equal(one.packed.sizes, other.packed.sizes)
+        and np.array_equal(one.packed.code_counts, other.packed.code_counts)
         and np.array_equal(one.y, other.y)
         and np.array_equal(one.names, other.names)
     )
@@ -259,7 +259,7 @@ def fitted(pruner):
 
 
 def made(name):
-    rounds = {"n_iterations": 5} if METHODS[name].facts.most_rounds else {}
+    rounds = {"n_iterations": 5} if METHODS[name].traits.most_rounds else {}
     pruner = make_pruner(name, keep=4, **rounds)
     return pruner.seed(3)
 
@@ -442,7 +442,9 @@ def test_filling_a_store_never_holds_the_matrix(tmp_path, monkeypatch):
         tmp_path / "table.npy", np.asfortranarray(rng.integers(3, size=(4096, 512), dtype=np.int8))
     )
     table = np.load(tmp_path / "table.npy", mmap_mode="r")
-    monkeypatch.setattr("secateurs.outputs._columns._BLOCK_BYTES", 1 << 16)  # looked at for classes
+    monkeypatch.setattr(
+        "secateurs.outputs._label_columns._BLOCK_BYTES", 1 << 16
+    )  # looked at for classes
     sliced = Sliced(table)
     VoteStore.from_table(tmp_path / "first", table[:, :16])  # loads the kernels
     tracemalloc.start()

@@ -16,7 +16,7 @@ from cases import plain
 from processes import with_path
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner
 from secateurs.exceptions import InputError
-from secateurs.outputs._store_files import checked_rows, forget_checks, writing_tile
+from secateurs.outputs._store_files import checked_members, forget_checks, tile_lock
 
 CASE = plain(11, 200, 3)
 LAST = 3  # number of the last tile, of two members; the others have three
@@ -433,7 +433,7 @@ store.write(store.missing[0], np.zeros((4, 100), dtype=int))
 def test_processes_that_write_tiles_take_turns(tmp_path):
     store = VoteStore.create(tmp_path / "votes", 8, 100, [0, 1, 2], tile_members=4)
     first, second = store.missing
-    with writing_tile(store.path):  # as while another process writes
+    with tile_lock(store.path):  # as while another process writes
         words = [WRITER, str(store.path), str(tmp_path / "ready")]
         writer = subprocess.Popen([sys.executable, "-c", *words])
         while not (tmp_path / "ready").exists():
@@ -472,9 +472,9 @@ SECOND = """
 import sys
 from pathlib import Path
 from secateurs.exceptions import InputError
-from secateurs.outputs._store_files import filling
+from secateurs.outputs._store_files import filling_lock
 try:
-    with filling(Path(sys.argv[1]) / "votes"):
+    with filling_lock(Path(sys.argv[1]) / "votes"):
         print("filled")
 except InputError as error:
     print(error)
@@ -489,7 +489,7 @@ def test_threads_may_check_and_forget_tiles_at_the_same_time(tmp_path):
     def work(thread):
         for _ in range(300):
             for file in (files[thread], files[thread - 1]):
-                assert checked_rows(file, 3).shape == (3,)
+                assert checked_members(file, 3).shape == (3,)
                 forget_checks(file)
 
     before = sys.getswitchinterval()

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from secateurs import collect_scores, collect_votes, compare, prune
+from secateurs import collect_predictions, collect_votes, compare, prune
 
 RNG = np.random.default_rng(0)
 LABELS = np.array(["ant", "bee", "cat"])
@@ -66,11 +66,11 @@ def test_rows_of_regressors_are_doubted_as_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         prune(forest, X, CODES, "best", keep=2, oob=True)
-        collect_scores(forest, X, oob=True)
+        collect_predictions(forest, X, oob=True)
     with doubted:
         prune(forest, X[ORDER], CODES[ORDER], "best", keep=2, oob=True)
     with doubted:
-        collect_scores(forest, X[ORDER], oob=True)
+        collect_predictions(forest, X[ORDER], oob=True)
 
 
 def test_labels_in_another_order_are_doubted():

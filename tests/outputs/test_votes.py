@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import naive
 from cases import cases, make
 from secateurs import Votes
-from secateurs.outputs._packing import MOST_PLANE_CLASSES, Codes, Planes
+from secateurs.outputs.vote_packing import MOST_PLANE_CLASSES, BitPlanes, CodeMatrix
 
 LABELS = {
     "text": ["ant", "bee", "cat"],
@@ -48,7 +48,7 @@ def test_labels_of_any_kind_come_back_as_they_were(labels, container):
 def test_few_classes_are_planes_and_many_are_codes(n_classes):
     case = make(0, 2000, n_classes, ["random"] * 3)
     votes = Votes.encode(case.votes, case.y)
-    assert type(votes.packed) is (Planes if n_classes <= MOST_PLANE_CLASSES else Codes)
+    assert type(votes.packed) is (BitPlanes if n_classes <= MOST_PLANE_CLASSES else CodeMatrix)
     assert decoded(votes).tolist() == case.votes
 
 
@@ -68,7 +68,7 @@ def test_memory_order_and_strides_do_not_matter():
 def test_rows_in_many_blocks_are_encoded_as_in_one(monkeypatch):
     case = make(2, 300, 3, ["noisy"] * 5)
     expected = Votes.encode(case.votes, case.y)
-    monkeypatch.setattr("secateurs._labels._BLOCK_VALUES", 64)
+    monkeypatch.setattr("secateurs.labels._BLOCK_VALUES", 64)
     blocked = Votes.encode(case.votes, case.y)
     assert (blocked.packed.cells == expected.packed.cells).all()
     text = np.array(["a", "b", "c"])[np.array(case.votes)]

@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from secateurs.paper import PaperRow, load_plan
-from secateurs.paper._printed import PAPER_METHODS, printed
+from secateurs.paper._plan_results import paper_results_frame
+from secateurs.paper._printed_tables import PAPER_METHODS, printed_accuracies
 from secateurs.paper._reproduce import make_contents
-from secateurs.paper._results import as_frame
 
 LEARNERS = {"table-dt": "dt", "table-svm": "svm-rbf", "table-knn": "knn-distance"}
 # The last rows of the paper's three tables.
@@ -54,13 +54,13 @@ def frame_of(plan, measure, seed=0):
         if found is not None:
             fields = found if isinstance(found, dict) else {"accuracy": found}
             rows.append(asdict(cell) | {"n_test": 50, "source": "made up"} | fields)
-    return as_frame(rows)
+    return paper_results_frame(rows)
 
 
 def key_of(cell):
     """A unique name of a cell."""
     return (
-        f"{cell.kind}/{cell.bag.key}/{cell.method}/{cell.variant}"
+        f"{cell.kind}/{cell.bag.unique_name}/{cell.method}/{cell.variant}"
         f"/keep{cell.keep}/weight{cell.diversity_weight:g}"
     )
 
@@ -123,7 +123,7 @@ def as_printed(name):
     names = {row.dataset: row.paper_name for row in plan.rows}
 
     def measure(cell):
-        figure = printed(name)[names[cell.dataset]][cell.method]
+        figure = printed_accuracies(name)[names[cell.dataset]][cell.method]
         half = figure.std / math.sqrt(2)
         return (figure.mean + (half if cell.fold else -half)) / 100
 

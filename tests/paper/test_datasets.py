@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from secateurs.exceptions import InputError
 from secateurs.paper import datasets
-from secateurs.paper._data_sources import as_numbers, conform
+from secateurs.paper._data_sources import as_numbers, conform_to_registry
 from secateurs.paper._generated_data import ringnorm, waveform, waveform_noise
 from secateurs.paper.datasets import (
     DATASETS,
@@ -313,20 +313,20 @@ def known(n_features=1, counts=COUNTS):
 
 def test_a_foreign_copy_with_our_names_is_taken_as_it_is():
     target = pd.Series(list("12121"), dtype="category")
-    frame, labels = conform(pd.DataFrame({"a": range(5)}), target, known())
+    frame, labels = conform_to_registry(pd.DataFrame({"a": range(5)}), target, known())
     assert labels.tolist() == list("12121")
     assert frame["a"].tolist() == list(range(5))
 
 
 def test_foreign_names_of_classes_are_told_by_their_sizes():
     target = pd.Series(["no", "yes", "no", "yes", "yes"])
-    _, labels = conform(pd.DataFrame({"a": range(5)}), target, known())
+    _, labels = conform_to_registry(pd.DataFrame({"a": range(5)}), target, known())
     assert labels.tolist() == list("21211")
 
 
 def test_incomplete_rows_are_left_out_where_that_gives_the_table():
     frame = pd.DataFrame({"a": [0, 1, None, 3, 4, 5]})
-    frame, labels = conform(frame, pd.Series(list("112122")), known())
+    frame, labels = conform_to_registry(frame, pd.Series(list("112122")), known())
     assert frame["a"].tolist() == [0, 1, 3, 4, 5]
     assert labels.tolist() == list("11122")
 
@@ -341,7 +341,9 @@ def test_incomplete_rows_are_left_out_where_that_gives_the_table():
 )
 def test_another_table_is_refused(target, n_features, counts, message):
     with pytest.raises(InputError, match=message):
-        conform(pd.DataFrame({"a": range(5)}), pd.Series(list(target)), known(n_features, counts))
+        conform_to_registry(
+            pd.DataFrame({"a": range(5)}), pd.Series(list(target)), known(n_features, counts)
+        )
 
 
 def openml_cache(home, data_id, frame, target):

@@ -12,9 +12,9 @@ from made_up_results import combinations, frame_of, growth, noisy, pictures_of, 
 from matplotlib.figure import Figure
 
 from secateurs import _methods
-from secateurs.benchmarking._drawing import render
+from secateurs.benchmarking.pictures import render_picture
 from secateurs.exceptions import MissingExtraError
-from secateurs.paper._drawing import method_line, style_of
+from secateurs.paper._figure_base import method_line_style, method_style
 
 MEASURES = {
     "figure-epfd": noisy,
@@ -31,7 +31,7 @@ def test_figures_are_drawn_at_column_width_and_always_the_same(name):
     plan = small(name)
     frame = frame_of(plan, MEASURES[name])
     picture = pictures_of(plan, frame)[0]
-    files, again = render(picture), render(picture)
+    files, again = render_picture(picture), render_picture(picture)
     assert files == again
     assert files["png"].startswith(b"\x89PNG")
     width, height = struct.unpack(">II", files["png"][16:24])
@@ -46,9 +46,9 @@ def test_the_users_own_settings_of_matplotlib_have_no_say():
 
     plan = small("figure-lambda")
     picture = pictures_of(plan, frame_of(plan, noisy))[0]
-    plain = render(picture)
+    plain = render_picture(picture)
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.hashsalt": "x"}):
-        assert render(picture) == plain
+        assert render_picture(picture) == plain
         assert matplotlib.rcParams["font.size"] == 20
 
 
@@ -57,7 +57,7 @@ def test_drawing_leaves_no_figure_of_pyplot_behind():
 
     before = len(Gcf.get_all_fig_managers())
     plan = small("figure-scale")
-    render(pictures_of(plan, frame_of(plan, timed))[0])
+    render_picture(pictures_of(plan, frame_of(plan, timed))[0])
     assert len(Gcf.get_all_fig_managers()) == before
 
 
@@ -66,7 +66,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     picture = pictures_of(plan, frame_of(plan, timed))[0]
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"secateurs\[plot\]"):
-        render(picture)
+        render_picture(picture)
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -79,18 +79,18 @@ def test_methods_differ_in_more_than_colour(monkeypatch):
     unstyled = {
         f"new{i}": replace(_methods.METHODS["re"], name=f"new{i}", style=None) for i in range(20)
     }
-    monkeypatch.setattr("secateurs.paper._drawing.METHODS", _methods.METHODS | unstyled)
-    styles = [style_of(method) for method in _methods.METHODS | unstyled]
+    monkeypatch.setattr("secateurs.paper._figure_base.METHODS", _methods.METHODS | unstyled)
+    styles = [method_style(method) for method in _methods.METHODS | unstyled]
     assert len({style.marker for style in styles}) == len(styles)
     assert len({style.dashes for style in styles}) >= len(styles) - 1  # the paper's own are solid
 
 
 def test_every_method_can_be_drawn(monkeypatch):
     new = replace(_methods.METHODS["re"], name="new", style=None)
-    monkeypatch.setattr("secateurs.paper._drawing.METHODS", _methods.METHODS | {"new": new})
+    monkeypatch.setattr("secateurs.paper._figure_base.METHODS", _methods.METHODS | {"new": new})
     axes = Figure().subplots()
     for method in (*_methods.METHODS, "new"):
-        axes.plot([0, 1], [0, 1], **method_line(method))
+        axes.plot([0, 1], [0, 1], **method_line_style(method))
 
 
 ALIKE = {"seconds": 0.1, "path_seconds": 0.1, "accuracy": 0.8}

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from made_up_results import frame_of, noisy, plan_of, row_of
 
-from secateurs.paper._accuracy_tables import make_tables
-from secateurs.paper._extra_tables import authors_sheet, measured_sheet, settings_sheet
-from secateurs.paper._printed import PAPER_METHODS, label
+from secateurs.paper._accuracy_tables import tables_by_setting
+from secateurs.paper._extra_sheets import authors_sheet, measured_sheet, settings_sheet
+from secateurs.paper._printed_tables import PAPER_METHODS, method_label
 
 
 def test_settings_are_listed_with_ranks_and_verdicts():
@@ -22,16 +22,16 @@ def test_settings_are_listed_with_ranks_and_verdicts():
     ]
     frame = frame_of(plan, noisy)
     part = frame[~((frame["n_members"] == 100) & (frame["keep"] == 20))]
-    sheet = settings_sheet(make_tables(plan, part))
+    sheet = settings_sheet(tables_by_setting(plan, part))
     lines = list(csv.DictReader(io.StringIO(sheet.csv)))
     assert [(line["Members"], line["Kept"]) for line in lines] == [
         ("31", "3"),
         ("31", "6"),
         ("100", "10"),
     ]
-    table = make_tables(plan, frame)[plan.settings[1]]
+    table = tables_by_setting(plan, frame)[plan.settings[1]]
     for method in PAPER_METHODS:
-        assert float(lines[1][label(method)]) == pytest.approx(table.ranks[method], abs=1e-6)
+        assert float(lines[1][method_label(method)]) == pytest.approx(table.ranks[method], abs=1e-6)
     wins, ties, losses = map(int, lines[1]["W/T/L"].split("/"))
     assert wins + ties + losses == 3 * 9
     assert lines[1]["Not worse"] == "cannot be told"
@@ -40,7 +40,7 @@ def test_settings_are_listed_with_ranks_and_verdicts():
 
 def test_settings_without_results_are_not_listed():
     plan = plan_of("settings", ["Iono"])
-    assert settings_sheet(make_tables(plan, frame_of(plan, lambda _: None))) is None
+    assert settings_sheet(tables_by_setting(plan, frame_of(plan, lambda _: None))) is None
 
 
 def test_the_authors_settings_are_listed_beside_paper_and_library():
@@ -68,10 +68,10 @@ def test_the_authors_settings_without_results_are_not_listed():
 def test_learners_of_the_text_have_a_table_of_their_own():
     rows = [row_of("Iono", learner) for learner in ("nb", "lm", "lm-sgd-l1", "svm-linear")]
     plan = plan_of("learners", rows)
-    sheet = measured_sheet(make_tables(plan, frame_of(plan, noisy)))
+    sheet = measured_sheet(tables_by_setting(plan, frame_of(plan, noisy)))
     assert sheet.name == "learners"
     assert [line[0] for line in sheet.grid.lines[:2]] == [
         "Iono, naive Bayes",
         "Iono, linear models (ridge)",
     ]
-    assert measured_sheet(make_tables(plan, frame_of(plan, lambda _: None))) is None
+    assert measured_sheet(tables_by_setting(plan, frame_of(plan, lambda _: None))) is None

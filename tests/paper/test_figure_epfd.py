@@ -23,11 +23,13 @@ def test_epfd_is_compared_on_the_folds_that_both_have():
     (pair,) = epfd_pairs(plan, frame_of(plan, measure))
     assert (pair.row, pair.method, len(pair.accuracy)) == ("Iono", "oo", 4)
     assert pair.epfd_accuracy == pytest.approx((82, 83, 84, 85))
-    assert pair.difference == pytest.approx(3.5)
+    assert pair.accuracy_difference == pytest.approx(3.5)
     assert pair.seconds == pytest.approx(3.5)  # of folds 0 to 3
-    assert pair.saving == pytest.approx(7.0)
-    assert pair.serial_saving == pytest.approx(3.5 / 4)
-    assert pair.test.p_value == pytest.approx(stats.ttest_rel([82, 83, 84, 85], [80] * 4).pvalue)
+    assert pair.parallel_speedup == pytest.approx(7.0)
+    assert pair.serial_speedup == pytest.approx(3.5 / 4)
+    assert pair.paired_test.p_value == pytest.approx(
+        stats.ttest_rel([82, 83, 84, 85], [80] * 4).pvalue
+    )
 
 
 def epfd(cell, gain=0.0, saving=2.0, pep=3.0):

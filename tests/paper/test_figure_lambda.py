@@ -14,9 +14,9 @@ def curve_of(accuracy, weights=(0.0, 0.5, 1.0)):
 
 
 def test_the_best_weight_has_the_highest_mean_and_is_the_middle_of_several():
-    assert curve_of([[80, 82], [84, 85], [70, 71]]).best == 0.5
-    assert curve_of([[80], [80], [80]]).best == 0.5
-    assert curve_of([[80, 82], [70, 71], [70, 71]]).best == 0.0
+    assert curve_of([[80, 82], [84, 85], [70, 71]]).best_weight == 0.5
+    assert curve_of([[80], [80], [80]]).best_weight == 0.5
+    assert curve_of([[80, 82], [70, 71], [70, 71]]).best_weight == 0.0
 
 
 def test_a_curve_is_flat_when_best_and_worst_cannot_be_told_apart():
@@ -31,8 +31,8 @@ def test_lambda_curves_hold_what_was_measured():
     three, five = lambda_curves(plan, frame.sample(frac=1, random_state=0))
     assert (three.keep, five.keep) == (3, 5)
     np.testing.assert_allclose(three.accuracy, [[3, 13], [13, 23], [23, 33]])
-    np.testing.assert_allclose(five.at(0.5), [15, 25])
-    assert five.at(0.3) is None
+    np.testing.assert_allclose(five.accuracy_at(0.5), [15, 25])
+    assert five.accuracy_at(0.3) is None
 
 
 def test_folds_that_lack_a_weight_are_left_out_of_its_curve():
@@ -78,8 +78,8 @@ def test_a_tuned_weight_is_the_best_on_the_rows_chosen_on():
         np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0], [10.0, 11.0, 12.0]]),
         np.array([[90.0, 80.0, 70.0], [80.0, 90.0, 70.0], [70.0, 90.0, 70.0], [90.0, 80.0, 70.0]]),
     )
-    assert curve.tuned.tolist() == [1.0, 8.0, 9.0]
-    assert curve_of([[80, 82], [84, 85], [70, 71]]).tuned is None
+    assert curve.tuned_accuracy.tolist() == [1.0, 8.0, 9.0]
+    assert curve_of([[80, 82], [84, 85], [70, 71]]).tuned_accuracy is None
 
 
 @pytest.mark.parametrize(

@@ -5,23 +5,25 @@ import pytest
 from made_up_results import claims_of, combinations, frame_of, pictures_of, plan_of, row_of, small
 from scipy import stats
 
-from secateurs.paper._figure_objective import correlations
+from secateurs.paper._figure_objective import objective_correlations
 
 
 def test_correlation_within_one_fold_is_pearsons():
     plan = small("figure-objective", folds=(0,))
-    for found in correlations(plan, frame_of(plan, combinations)):
-        assert len(found.folds[0]) == {3: 56, 4: 70}[found.size]
+    for found in objective_correlations(plan, frame_of(plan, combinations)):
+        assert len(found.folds[0]) == {3: 56, 4: 70}[found.combination_size]
         for column in (1, 2):
             test = stats.pearsonr(found.folds[0][:, 0], found.folds[0][:, column])
-            assert found.pearson(column) == pytest.approx((test.statistic, test.pvalue))
-            assert found.by_fold(column) == pytest.approx([test.statistic])
+            assert found.within_fold_correlation(column) == pytest.approx(
+                (test.statistic, test.pvalue)
+            )
+            assert found.correlation_by_fold(column) == pytest.approx([test.statistic])
 
 
 def test_correlation_over_folds_leaves_differences_between_folds_aside():
     # the t-test of a regression on the objective and a constant for each fold
     plan = small("figure-objective", folds=(0, 1, 2))
-    found = correlations(plan, frame_of(plan, lambda cell: combinations(cell, 0.05)))[0]
+    found = objective_correlations(plan, frame_of(plan, lambda cell: combinations(cell, 0.05)))[0]
     points = np.vstack(found.folds)
     fold = np.repeat(np.eye(3), [len(part) for part in found.folds], axis=0)
     design = np.column_stack([points[:, 0], fold])
@@ -29,7 +31,7 @@ def test_correlation_over_folds_leaves_differences_between_folds_aside():
     freedom = len(points) - 4
     error = np.sqrt(residual[0] / freedom * np.linalg.inv(design.T @ design)[0, 0])
     t = slope[0] / error
-    r, p_value = found.pearson()
+    r, p_value = found.within_fold_correlation()
     assert p_value == pytest.approx(2 * stats.t.sf(abs(t), freedom))
     assert r == pytest.approx(t / np.sqrt(t * t + freedom))
 
@@ -39,7 +41,7 @@ def test_an_objective_that_never_changes_has_no_correlation():
     flat = frame_of(
         plan, lambda cell: {"size": cell.keep, "points": [[1.0, 0.5, 0.5], [1.0, 0.6, 0.6]]}
     )
-    assert np.isnan(correlations(plan, flat)[0].pearson()).all()
+    assert np.isnan(objective_correlations(plan, flat)[0].within_fold_correlation()).all()
 
 
 @pytest.mark.parametrize(

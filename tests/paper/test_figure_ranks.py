@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from made_up_results import frame_of, judged, key_of, noise, noisy, plan_of, row_of
 
-from secateurs.benchmarking._drawing import render
-from secateurs.paper._accuracy_tables import make_table
+from secateurs.benchmarking.pictures import render_picture
+from secateurs.paper._accuracy_tables import make_accuracy_table
 from secateurs.paper._figure_ranks import all_rank_pictures
-from secateurs.paper._printed import OURS, PAPER_METHODS, printed
+from secateurs.paper._printed_tables import OURS, PAPER_METHODS, printed_accuracies
 from secateurs.statistics import aggregated_ranks, average_ranks
 
 SETS = [f"Set {letter}" for letter in "ABCDEFGHIJKL"]
@@ -18,7 +18,7 @@ SETS = [f"Set {letter}" for letter in "ABCDEFGHIJKL"]
 def tables_of(names=("table-dt", "table-knn")):
     plans = [plan_of(name, ["Iono", "Liver", "Sonar"]) for name in names]
     frame = pd.concat([frame_of(plan, noisy) for plan in plans])
-    return [make_table(plan, frame) for plan in plans]
+    return [make_accuracy_table(plan, frame) for plan in plans]
 
 
 def test_rank_figures_show_our_ranks_and_the_papers():
@@ -41,7 +41,7 @@ def test_rank_figures_show_our_ranks_and_the_papers():
 
 def test_rank_figures_are_drawn():
     for picture in all_rank_pictures(tables_of())[:3]:
-        assert render(picture)["png"].startswith(b"\x89PNG")
+        assert render_picture(picture)["png"].startswith(b"\x89PNG")
 
 
 def test_one_table_has_no_figures_of_all_tables():
@@ -145,5 +145,5 @@ def test_the_papers_own_figures_are_judged_by_the_same_rule():
 def _printed(plan, cell):
     """The printed mean, on every fold."""
     name = next(row.paper_name for row in plan.rows if row.dataset == cell.dataset)
-    figures = printed(plan.name)[name]
+    figures = printed_accuracies(plan.name)[name]
     return figures[cell.method].mean / 100 if cell.method in PAPER_METHODS else 0.5

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from made_up_results import frame_of, growth, key_of, noise, plan_of, small, timed
 
-from secateurs.paper._figure_scale import timings
+from secateurs.paper._figure_scale import method_timings
 from secateurs.paper._figure_size import method_curves
 
 
@@ -19,8 +19,8 @@ def test_size_curves_are_means_over_folds():
 
 def test_timings_come_in_the_order_of_methods_rows_and_members():
     plan = plan_of("figure-scale", methods=("re", "comep"), n_members=(50, 100))
-    found = timings(plan, frame_of(plan, timed).sample(frac=1, random_state=1))
-    keys = [(t.method, t.d, t.n) for t in found]
+    found = method_timings(plan, frame_of(plan, timed).sample(frac=1, random_state=1))
+    keys = [(t.method, t.n_samples, t.n_members) for t in found]
     ordered = [(m, d, n) for m in ("re", "comep") for d in (500, 5000, 50000) for n in (50, 100)]
     assert keys == ordered
     assert found[0].seconds == pytest.approx(1e-6 * 50 * 500)

@@ -5,18 +5,18 @@ import pytest
 from made_up_results import claims_of, frame_of, pictures_of, plan_of, race, row_of
 from scipy import stats
 
-from secateurs.paper._figure_speedup import speed_ups
+from secateurs.paper._figure_speedup import speedup_races
 
 
 def test_speed_up_is_comeps_time_by_domeps_and_efficiency_that_by_workers():
     plan = plan_of("figure-speedup", [row_of("Liver", "svm-rbf")], keep=(0.1,))
     frame = frame_of(plan, lambda cell: race(cell, factor=1.5))
-    races = speed_ups(plan, frame)
-    assert [found.workers for found in races] == [2, 3]
-    assert [found.name for found in races] == ["Liver, 10 of 100"] * 2
-    assert races[0].measured == pytest.approx(1.5, rel=0.03)
-    assert races[0].possible == pytest.approx(3.0, rel=0.03)
-    assert {found.verdict() for found in races} == {"faster"}
+    races = speedup_races(plan, frame)
+    assert [found.n_workers for found in races] == [2, 3]
+    assert [found.setting_name for found in races] == ["Liver, 10 of 100"] * 2
+    assert races[0].measured_speedup == pytest.approx(1.5, rel=0.03)
+    assert races[0].possible_speedup == pytest.approx(3.0, rel=0.03)
+    assert {found.speed_verdict() for found in races} == {"faster"}
     rows = pictures_of(plan, frame)[0].rows
     efficiency = [row[5] for row in rows]
     assert efficiency == pytest.approx([0.75, 0.5], rel=0.03)
@@ -27,8 +27,8 @@ def test_speed_up_is_comeps_time_by_domeps_and_efficiency_that_by_workers():
 )
 def test_a_race_is_won_only_clearly(factor, verdict):
     plan = plan_of("figure-speedup", [row_of("Liver", "svm-rbf")], keep=(0.1,))
-    races = speed_ups(plan, frame_of(plan, lambda cell: race(cell, factor)))
-    assert {found.verdict() for found in races} == {verdict}
+    races = speedup_races(plan, frame_of(plan, lambda cell: race(cell, factor)))
+    assert {found.speed_verdict() for found in races} == {verdict}
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,14 @@ def test_domep_is_faster_when_races_say_so(factor, verdict):
 
 def test_the_interval_of_a_speed_up_is_that_of_logarithms_of_runs_in_turn():
     plan = plan_of("figure-speedup", [row_of("Liver", "svm-rbf")], keep=(0.1,))
-    (found, _) = speed_ups(plan, frame_of(plan, lambda cell: race(cell, 1.5)))
-    test = stats.ttest_1samp(np.log(np.array(found.comep) / np.array(found.domep)), 0)
+    (found, _) = speedup_races(plan, frame_of(plan, lambda cell: race(cell, 1.5)))
+    test = stats.ttest_1samp(
+        np.log(np.array(found.comep_seconds) / np.array(found.domep_seconds)), 0
+    )
     interval = test.confidence_interval()
-    assert found.factor()[1:] == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
+    assert found.speedup_with_interval()[1:] == pytest.approx(
+        (np.exp(interval.low), np.exp(interval.high))
+    )
 
 
 def test_few_of_very_many_members_are_judged_apart():

@@ -8,7 +8,7 @@ import pytest
 from made_up_results import claims_of, frame_of, plan_of
 from scipy import stats
 
-from secateurs.paper._kept_sizes import kept_sheet, kept_sizes
+from secateurs.paper._kept_sizes import kept_sizes, kept_sizes_sheet
 
 FREE = ("oo", "drep", "sep", "oep", "pep")
 ROWS = ("Iono", "Liver", "Spam")
@@ -24,17 +24,17 @@ def test_sizes_are_those_of_methods_that_decide():
     plan = plan_of("table-dt", ROWS)
     sizes = kept_sizes([plan], frame_of(plan, lambda cell: keeps(cell, oo=48)))
     assert [item.method for item in sizes] == list(FREE)
-    assert {item.wanted for item in sizes} == {20}
-    assert len(sizes[0].by_row["Bagged decision trees: Iono"]) == 5
-    sheet = kept_sheet(sizes)
+    assert {item.fixed_size for item in sizes} == {20}
+    assert len(sizes[0].sizes_by_row["Bagged decision trees: Iono"]) == 5
+    sheet = kept_sizes_sheet(sizes)
     line = next(csv.DictReader(io.StringIO(sheet.csv)))
-    assert float(line["OO"]) == pytest.approx(np.mean(sizes[0].by_row[line["Data set"]]))
+    assert float(line["OO"]) == pytest.approx(np.mean(sizes[0].sizes_by_row[line["Data set"]]))
     mean, fewest, most = sheet.grid.lines[-3:]
-    kept = [n for numbers in sizes[0].by_row.values() for n in numbers]
+    kept = [n for numbers in sizes[0].sizes_by_row.values() for n in numbers]
     assert (fewest[1], most[1]) == (str(min(kept)), str(max(kept)))
     assert float(mean[1]) == pytest.approx(np.mean(kept), abs=0.05)
-    interval = stats.ttest_1samp(sizes[0].means, 20).confidence_interval()
-    low, high = sizes[0].beyond.interval()
+    interval = stats.ttest_1samp(sizes[0].row_means, 20).confidence_interval()
+    low, high = sizes[0].mean_excess.interval()
     assert (20 + low, 20 + high) == pytest.approx((interval.low, interval.high))
 
 
@@ -55,4 +55,4 @@ def test_sizes_are_judged_by_intervals_around_the_number_wanted(kept, verdict):
 
 
 def test_without_results_there_are_no_sizes():
-    assert kept_sheet([]) is None
+    assert kept_sizes_sheet([]) is None

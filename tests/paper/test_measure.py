@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 import naive
-from secateurs.paper._measure import FREE_SIZE, Measurer, pruner_of
+from secateurs.paper._bagging_protocol import cast_votes
+from secateurs.paper._cell_measurer import FREE_SIZE, CellMeasurer, make_cell_pruner
 from secateurs.paper._plan import Cell
-from secateurs.paper._protocol import cast_votes
 from secateurs.pruners import all_pruners
 
 METHODS = (*all_pruners(), "full")
@@ -45,7 +45,7 @@ def voted():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_row_says_of_its_members_what_counting_says(voted, method):
     (votes, y), (test_votes, test_y) = tables(voted)
-    row = Measurer(voted).measure(cell(method))
+    row = CellMeasurer(voted).measure_cell(cell(method))
     members = row["members"]
     assert len(members) == len(set(members)) == row["n_kept"]
     assert method in FREE_SIZE or row["n_kept"] == {"full": 15}.get(method, 4)
@@ -66,16 +66,18 @@ def test_members_are_those_that_the_methods_choose_slowly(voted):
         "kl": naive.kl_pruning(naive.class_frequencies(votes, y), 4),
         "comep": naive.comep(votes, y, 4, 0.3, naive.spread_start(votes, y, 0.3)),
     }
-    measurer = Measurer(voted)
-    assert {name: measurer.measure(cell(name))["members"] for name in expected} == expected
+    measurer = CellMeasurer(voted)
+    assert {name: measurer.measure_cell(cell(name))["members"] for name in expected} == expected
 
 
 def test_what_decides_its_own_size_does_so_whatever_is_kept(voted):
-    measurer = Measurer(voted)
+    measurer = CellMeasurer(voted)
     for method in FREE_SIZE:
-        rows = [measurer.measure(cell(method, keep=keep)) for keep in (2, 9)]
+        rows = [measurer.measure_cell(cell(method, keep=keep)) for keep in (2, 9)]
         assert rows[0]["members"] == rows[1]["members"]
-        assert Measurer(voted).measure(cell(method, keep=9))["members"] == rows[0]["members"]
+        assert (
+            CellMeasurer(voted).measure_cell(cell(method, keep=9))["members"] == rows[0]["members"]
+        )
 
 
 def test_cells_share_only_what_they_have_in_common(voted):
@@ -87,33 +89,35 @@ def test_cells_share_only_what_they_have_in_common(voted):
         for weight in (0.0, 1.0)
         if (method, variant) != ("domep", "epfd")
     ]
-    measurer = Measurer(voted)
-    together = [measurer.measure(one)["members"] for one in cells]
-    assert together == [Measurer(voted).measure(one)["members"] for one in cells]
+    measurer = CellMeasurer(voted)
+    together = [measurer.measure_cell(one)["members"] for one in cells]
+    assert together == [CellMeasurer(voted).measure_cell(one)["members"] for one in cells]
 
 
 def test_the_distributed_version_prunes_in_groups(voted):
-    pruner = pruner_of(cell("re", "epfd"), voted.validation).fit(voted.validation)
+    pruner = make_cell_pruner(cell("re", "epfd"), voted.validation).fit(voted.validation)
     assert [len(group) for group in pruner.groups_] == [8, 7]  # √(15/4) rounded: two
-    row = Measurer(voted).measure(cell("re", "epfd"))
+    row = CellMeasurer(voted).measure_cell(cell("re", "epfd"))
     assert row["members"] == pruner.member_indices_.tolist()
     assert row["path_seconds"] > 0
-    assert pruner_of(cell("oep", "epfd"), voted.validation).n_groups == 2
-    assert type(pruner_of(cell("comep", "epfd"), voted.validation)).__name__ == "DOMEP"
+    assert make_cell_pruner(cell("oep", "epfd"), voted.validation).n_groups == 2
+    assert type(make_cell_pruner(cell("comep", "epfd"), voted.validation)).__name__ == "DOMEP"
 
 
 def test_the_authors_settings_are_used_where_there_are_any(voted):
-    made_of = {name: pruner_of(cell(name, "authors"), voted.validation) for name in METHODS[:-1]}
+    made_of = {
+        name: make_cell_pruner(cell(name, "authors"), voted.validation) for name in METHODS[:-1]
+    }
     assert made_of["comep"].start == made_of["domep"].start == "random"
     assert (made_of["drep"].stop, made_of["drep"].rho) == ("nonincrease", 4 / 15)
     assert (made_of["sep"].keep, made_of["sep"].n_iterations) == (4, 5)
     assert (made_of["pep"].keep, made_of["pep"].n_iterations) == (None, 4)
-    assert made_of["re"].get_params() == pruner_of(cell("re"), voted.validation).get_params()
+    assert made_of["re"].get_params() == make_cell_pruner(cell("re"), voted.validation).get_params()
 
 
 def test_every_combination_is_scored(voted):
     (votes, y), (test_votes, test_y) = tables(voted)
-    row = Measurer(voted).measure(cell("all", kind="combination", keep=3))
+    row = CellMeasurer(voted).measure_cell(cell("all", kind="combination", keep=3))
     combinations = list(itertools.combinations(range(15), 3))
     assert (row["size"], len(row["points"])) == (3, len(combinations))
     for place in (0, 17, 200, len(combinations) - 1):
@@ -127,10 +131,12 @@ def test_every_combination_is_scored(voted):
 @pytest.mark.parametrize("method", ["comep", "domep", "oep"])
 def test_a_curve_has_the_accuracy_of_every_size(voted, method):
     _, (test_votes, test_y) = tables(voted)
-    row = Measurer(voted).measure(cell(method, kind="size", keep=15))
+    row = CellMeasurer(voted).measure_cell(cell(method, kind="size", keep=15))
     assert row["sizes"] == list(range(1, 16))
     for size in (1, 4, 15):
-        pruner = pruner_of(cell(method), voted.validation).with_keep(size).fit(voted.validation)
+        pruner = (
+            make_cell_pruner(cell(method), voted.validation).with_keep(size).fit(voted.validation)
+        )
         members = pruner.member_indices_.tolist()
         expected = share_right(test_votes, test_y, members)
         assert row["accuracies"][size - 1] == expected
@@ -138,7 +144,9 @@ def test_a_curve_has_the_accuracy_of_every_size(voted, method):
 
 def test_a_race_is_run_several_times_with_as_many_groups_as_workers():
     bag_cell = cell("domep", "2-workers", kind="speedup", dataset="synthetic-200", keep=3)
-    row = Measurer(cast_votes(replace(bag_cell, learner="synthetic").bag)).measure(bag_cell)
+    row = CellMeasurer(cast_votes(replace(bag_cell, learner="synthetic").bag)).measure_cell(
+        bag_cell
+    )
     assert (row["workers"], row["n_groups"]) == (2, 2)
     lengths = {len(row[name]) for name in ("seconds_comep", "seconds_domep", "seconds_path")}
     assert lengths == {5}
@@ -147,6 +155,6 @@ def test_a_race_is_run_several_times_with_as_many_groups_as_workers():
 
 def test_times_against_size_name_the_size():
     one = cell("comep", kind="scale", dataset="synthetic-300", learner="synthetic", n_members=20)
-    row = Measurer(cast_votes(one.bag)).measure(one)
+    row = CellMeasurer(cast_votes(one.bag)).measure_cell(one)
     assert (row["n"], row["d"]) == (20, 300)
     assert row["seconds"] > 0

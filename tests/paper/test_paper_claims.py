@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from made_up_results import claims_of, noisy
 
-from secateurs.paper._claims import weigh
 from secateurs.paper._reproduce import make_contents
+from secateurs.paper.claims import weigh_settings
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from secateurs.paper._reproduce import make_contents
     ],
 )
 def test_settings_are_weighed_by_quarters(n, n_for, n_against, verdict):
-    assert weigh(n, n_for, n_against).verdict == verdict
+    assert weigh_settings(n, n_for, n_against).verdict == verdict
 
 
 def test_every_claim_is_judged_even_without_results():

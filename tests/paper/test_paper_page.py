@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from made_up_results import combinations, frame_of, growth, noisy, plan_of, race, row_of, timed
 
-from secateurs.paper._page import make_page
+from secateurs.paper._plan_runner import MissingDataset
 from secateurs.paper._reproduce import make_contents, write_outputs
-from secateurs.paper._runner import Missing
+from secateurs.paper._reproduction_page import make_reproduction_page
 
 TITLE_LINES = """(() => {
     const range = document.createRange();
@@ -65,7 +65,7 @@ def results_of(plans):
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("outputs")
     plans = small_plans()
-    missing = [Missing("ames", ("Ames",), ("table-knn",), "Not publicly available.")]
+    missing = [MissingDataset("ames", ("Ames",), ("table-knn",), "Not publicly available.")]
     paths = write_outputs(folder, make_contents(plans, results_of(plans), missing))
     return folder, paths
 
@@ -209,7 +209,7 @@ def test_claims_are_written_with_verdicts_rules_and_numbers(written):
 def test_foreign_names_are_only_text(tmp_path):
     rows = [row_of(f"Set {SNEAKY} {n}", dataset=f"set{n}") for n in range(3)]
     plan = replace(plan_of("table-dt", rows), title=f"Trees {SNEAKY}", reproduces=SNEAKY)
-    missing = [Missing(SNEAKY, (SNEAKY,), (SNEAKY,), SNEAKY)]
+    missing = [MissingDataset(SNEAKY, (SNEAKY,), (SNEAKY,), SNEAKY)]
     write_outputs(tmp_path, make_contents([plan], frame_of(plan, noisy), missing))
     text = (tmp_path / "index.html").read_text("utf-8")
     assert SNEAKY not in text
@@ -269,7 +269,9 @@ def test_a_short_form_shows_what_was_measured_and_judges_nothing(dataset):
     contents = make_contents(plans, results_of(plans))
     verdicts = {claim.verdict for claim in contents.claims}
     assert verdicts == {"not judged", "not measured"}  # there is no race
-    page = Page(make_page(contents, dict.fromkeys((p.name for p in contents.pictures), b"")))
+    page = Page(
+        make_reproduction_page(contents, dict.fromkeys((p.name for p in contents.pictures), b""))
+    )
     text = " ".join(page.texts)
     assert page.headings[0] == "Claims of the paper, not judged"
     assert not re.search(r"[✓✗]|\d speak for it|Not worse", text)

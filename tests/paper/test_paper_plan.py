@@ -5,8 +5,8 @@ from made_up_results import key_of, plan_of, row_of
 
 from secateurs.exceptions import InputError
 from secateurs.paper import PLANS, PaperRow, Plan, load_plan, read_plan
-from secateurs.paper._measure import Measurer
-from secateurs.paper._protocol import cast_votes
+from secateurs.paper._bagging_protocol import cast_votes
+from secateurs.paper._cell_measurer import CellMeasurer
 from secateurs.paper.datasets import DATASETS, find
 
 TEN = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
@@ -115,8 +115,8 @@ def test_methods_can_differ_on_every_row_of_the_short_forms(monkeypatch):
 
 def differ(bag_and_cells):
     bag, cells = bag_and_cells
-    measurer = Measurer(cast_votes(bag))
-    accuracies = (measurer.measure(cell)["accuracy"] for cell in cells)
+    measurer = CellMeasurer(cast_votes(bag))
+    accuracies = (measurer.measure_cell(cell)["accuracy"] for cell in cells)
     first = next(accuracies)
     return any(accuracy != first for accuracy in accuracies)
 
@@ -215,7 +215,7 @@ def test_no_two_cells_of_all_plans_share_a_key():
         cell for name in PLANS for quick in (False, True) for cell in load_plan(name, quick).cells()
     }
     assert len({key_of(cell) for cell in cells}) == len(cells)
-    assert len({cell.bag.key for cell in cells}) == len({cell.bag for cell in cells})
+    assert len({cell.bag.unique_name for cell in cells}) == len({cell.bag for cell in cells})
 
 
 def test_rows_are_named_apart_where_they_share_a_name():

@@ -13,10 +13,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from secateurs.benchmarking._protocol import seed_sequence, small_seed, split
+from secateurs.benchmarking.splits_and_seeds import seed_sequence, small_seed, split_samples
+from secateurs.paper._bagging_protocol import SYNTHETIC, cast_votes
 from secateurs.paper._plan import Bag
-from secateurs.paper._printed import LEARNER_NAMES
-from secateurs.paper._protocol import SYNTHETIC, cast_votes
+from secateurs.paper._printed_tables import LEARNER_NAMES
 from secateurs.paper.datasets import DATASETS, binarise, load
 
 # Test rows of a fold that the paper's printed figures tell.
@@ -46,7 +46,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def parts_of(y, seed):
-    return [split(y, fold, np.random.default_rng(seed)) for fold in range(5)]
+    return [split_samples(y, fold, np.random.default_rng(seed)) for fold in range(5)]
 
 
 @given(labels, seeds)
@@ -85,14 +85,14 @@ def test_no_row_tests_twice_and_rows_left_over_always_train(y, seed):
 def test_folds_are_as_large_as_the_printed_figures_tell(name, reading, expected):
     y = np.repeat(*zip(*DATASETS[name].class_counts.items()))
     y = binarise(y) if reading == "binary" else y
-    assert len(split(y, 2, np.random.default_rng(0)).test) == expected
+    assert len(split_samples(y, 2, np.random.default_rng(0)).test) == expected
 
 
 def by_hand(bag, learner):
     """Votes on the validation part by scikit-learn alone."""
     data = load(bag.dataset, None, bag.reading)
     rng = np.random.default_rng(seed_sequence(bag.seed, bag.dataset, bag.reading, "folds"))
-    parts = split(data.y, bag.fold, rng)
+    parts = split_samples(data.y, bag.fold, rng)
     seed = small_seed(bag.seed, bag.dataset, bag.reading, bag.learner, bag.fold, "train")
     model = BaggingClassifier(learner, n_estimators=bag.n_members, random_state=seed)
     model.fit(data.X[parts.train], data.y[parts.train])
@@ -185,7 +185,7 @@ def test_a_larger_ensemble_begins_with_the_smaller_one():
 def test_another_process_casts_the_same_votes():
     code = (
         "from secateurs.paper._plan import Bag\n"
-        "from secateurs.paper._protocol import cast_votes\n"
+        "from secateurs.paper._bagging_protocol import cast_votes\n"
         "voted = cast_votes(Bag('wine', 'multiclass', 'dt', 4, 0, 0))\n"
         "print(voted.validation.codes(range(4)).tolist())"
     )

@@ -6,11 +6,11 @@ from dataclasses import asdict
 
 import pytest
 
-from secateurs.benchmarking import _results as store
-from secateurs.benchmarking._results import RESULTS, append_result
+from secateurs.benchmarking import result_store as store
+from secateurs.benchmarking.result_store import RESULTS, append_result
 from secateurs.paper import load_results
 from secateurs.paper._plan import Cell
-from secateurs.paper._results import SCHEMA, as_frame
+from secateurs.paper._plan_results import SCHEMA, paper_results_frame
 
 
 def cell(method, fold=0):
@@ -136,7 +136,7 @@ def test_an_empty_frame_has_the_usual_columns(tmp_path):
 
 
 def test_further_fields_follow_the_usual_columns():
-    frame = as_frame([row("re", zebra=1, ant=2)])
+    frame = paper_results_frame([row("re", zebra=1, ant=2)])
     assert list(frame.columns[-2:]) == ["ant", "zebra"]
 
 

@@ -18,15 +18,15 @@ import psutil
 import pytest
 from made_up_results import frame_of
 
-from secateurs.benchmarking._results import RESULTS, stored_results
-from secateurs.benchmarking._runner import Place, run_task
+from secateurs.benchmarking.result_store import RESULTS, stored_results
+from secateurs.benchmarking.task_runner import ResultsFolder, run_task
 from secateurs.exceptions import InputError
 from secateurs.paper import PaperRow, Plan, load_plan, load_results, reproduce, run
-from secateurs.paper._earlier import all_missing, record_plans, with_earlier
 from secateurs.paper._plan import Bag
+from secateurs.paper._plan_results import SCHEMA
+from secateurs.paper._plan_runner import BagWork, MissingDataset
+from secateurs.paper._previous_runs import all_missing_datasets, record_plans, with_previous_plans
 from secateurs.paper._reproduce import make_contents, write_outputs
-from secateurs.paper._results import SCHEMA
-from secateurs.paper._runner import BagWork, Missing
 
 TIME_FIELDS = (
     *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
@@ -124,7 +124,7 @@ def task_of(folder, **changes):
     bag = Bag("iris", "multiclass", "dt", 6, 0, 0)
     cells = [one for one in made(n_members=(6,)).cells() if one.bag == bag]
     work = BagWork(**{"bag": bag, "source": "scikit-learn", "data_dir": None} | changes)
-    return work.task(cells, Place(str(folder), "mark"))
+    return work.make_task(cells, ResultsFolder(str(folder), "mark"))
 
 
 def test_a_worker_that_does_not_see_the_folder_sends_its_rows_back(tmp_path):
@@ -378,18 +378,18 @@ def test_plans_asked_for_before_and_never_measured_are_not_shown(tmp_path):
     earlier = record_plans(tmp_path, [load_plan("figure-scale", quick=True)])
     assert earlier == [load_plan("table-dt")]
     frame = load_results(tmp_path)
-    assert with_earlier([], earlier, frame) == []
+    assert with_previous_plans([], earlier, frame) == []
 
 
 def test_a_plan_of_before_names_the_data_that_it_lacked(tmp_path):
     plan = load_plan("table-knn")
     rows = [row for row in plan.rows if row.dataset != "ames"]
     frame = frame_of(replace(plan, rows=tuple(rows)), lambda _: 0.8)
-    assert with_earlier([], [plan], frame) == [plan]
-    known = [Missing("ames", ("Ames",), ("figure-objective",), "Not public.")]
-    (missing,) = all_missing([plan], frame, None, known)
-    assert missing == Missing("ames", ("Ames",), ("table-knn",), "Not public.")
-    (missing,) = all_missing([plan], frame, None, [])
+    assert with_previous_plans([], [plan], frame) == [plan]
+    known = [MissingDataset("ames", ("Ames",), ("figure-objective",), "Not public.")]
+    (missing,) = all_missing_datasets([plan], frame, None, known)
+    assert missing == MissingDataset("ames", ("Ames",), ("table-knn",), "Not public.")
+    (missing,) = all_missing_datasets([plan], frame, None, [])
     assert "not publicly available" in missing.reason
 
 

@@ -8,10 +8,15 @@ import pandas as pd
 import pytest
 from made_up_results import PRINTED_RANKS, as_printed, frame_of, plan_of, row_of
 
-from secateurs.paper._accuracy_tables import make_table, make_tables
-from secateurs.paper._fit_ranks import fit_ranks_sheet
-from secateurs.paper._printed import PAPER_METHODS, TABLE_OF_LEARNER, printed
-from secateurs.paper._printed_fit import distance_sheet, distances, fit_sheet, setting_fits
+from secateurs.paper._accuracy_tables import make_accuracy_table, tables_by_setting
+from secateurs.paper._best_fit_ranks import best_fit_ranks_sheet
+from secateurs.paper._printed_fit import (
+    distance_sheet,
+    printed_distances,
+    setting_fit_sheet,
+    setting_fits,
+)
+from secateurs.paper._printed_tables import PAPER_METHODS, TABLE_OF_LEARNER, printed_accuracies
 
 # Not compared: Heart is not printed for trees, Credit is printed with deviations of 0.00, and how
 # Liver was read is made out to be unknown.
@@ -26,7 +31,7 @@ def lifted(errors):
 
     def measure(cell):
         table = "table-knn" if cell.learner.startswith("knn") else "table-dt"
-        paper = printed(table).get(cell.dataset.capitalize(), {}).get(cell.method)
+        paper = printed_accuracies(table).get(cell.dataset.capitalize(), {}).get(cell.method)
         if paper is None:
             return 0.5
         return (paper.mean + errors[cell.keep] * paper.std / math.sqrt(5)) / 100
@@ -38,12 +43,12 @@ def test_the_setting_nearest_to_the_printed_figures_comes_first():
     plan = plan_of("settings", ROWS, n_members=(17, 31), keep=(5, 7))
     frame = frame_of(plan, lifted({5: 0.5, 7: -2.0}))
     part = frame[~((frame["n_members"] == 31) & (frame["keep"] == 5))]
-    fits = setting_fits(make_tables(plan, part))
+    fits = setting_fits(tables_by_setting(plan, part))
     assert [fit.name for fit in fits] == ["17/5", "17/7", "31/7"]
     for fit, expected in zip(fits, (0.5, 2.0, 2.0), strict=True):
-        assert set(fit.by_row) == {"Iono (DT)", "Ecoli (DT)", "Sonar (KNN)"}
-        assert list(fit.by_row.values()) == pytest.approx([expected] * 3)
-    sheet = fit_sheet(make_tables(plan, part))
+        assert set(fit.distance_by_row) == {"Iono (DT)", "Ecoli (DT)", "Sonar (KNN)"}
+        assert list(fit.distance_by_row.values()) == pytest.approx([expected] * 3)
+    sheet = setting_fit_sheet(tables_by_setting(plan, part))
     lines = list(csv.DictReader(io.StringIO(sheet.csv)))
     assert [float(lines[-1][fit.name]) for fit in fits] == pytest.approx([0.5, 2.0, 2.0])
     assert "17/5 fits best" in sheet.caption
@@ -56,37 +61,37 @@ def test_bags_drawn_class_by_class_are_a_setting_of_their_own():
     frame = pd.concat(
         [plain[plain["learner"] == "dt"], stratified[stratified["learner"] == "dt-stratified"]]
     )
-    fits = setting_fits(make_tables(plan, frame))
+    fits = setting_fits(tables_by_setting(plan, frame))
     assert [fit.name for fit in fits] == ["17/5, stratified", "17/5"]
-    assert [fit.over(["Iono (DT)"]) for fit in fits] == pytest.approx([0.25, 1.0])
+    assert [fit.rms_distance(["Iono (DT)"]) for fit in fits] == pytest.approx([0.25, 1.0])
 
 
 def test_one_setting_is_not_compared():
     plan = plan_of("settings", ROWS, n_members=(17,), keep=(5,))
-    assert fit_sheet(make_tables(plan, frame_of(plan, lifted({5: 1.0})))) is None
-    assert fit_sheet(make_tables(plan, frame_of(plan, lambda _: None))) is None
+    assert setting_fit_sheet(tables_by_setting(plan, frame_of(plan, lifted({5: 1.0})))) is None
+    assert setting_fit_sheet(tables_by_setting(plan, frame_of(plan, lambda _: None))) is None
 
 
 def test_offsets_over_all_methods_are_named():
     plan, frame = as_printed("table-dt")
     frame.loc[frame["dataset"] == "liver", "accuracy"] += 0.06
     frame.loc[(frame["dataset"] == "ecoli") & (frame["method"] == "kp"), "accuracy"] -= 0.12
-    step = 2.5 * printed("table-dt")["Wilt"]["kl"].std / math.sqrt(5) / 100
+    step = 2.5 * printed_accuracies("table-dt")["Wilt"]["kl"].std / math.sqrt(5) / 100
     frame.loc[(frame["dataset"] == "wilt") & (frame["method"] == "kl"), "accuracy"] += step
-    table = make_table(plan, frame)
-    found = {item.row: item for item in distances(table)}
+    table = make_accuracy_table(plan, frame)
+    found = {item.row: item for item in printed_distances(table)}
     liver = found["Liver"]
-    deviation = sum(printed("table-dt")["Liver"][m].std for m in PAPER_METHODS) / 10
+    deviation = sum(printed_accuracies("table-dt")["Liver"][m].std for m in PAPER_METHODS) / 10
     assert liver.difference == pytest.approx(6.0)
     assert liver.offset == pytest.approx(6.0 * math.sqrt(5) / deviation)
     assert liver.is_offset
     assert not found["Ecoli"].is_offset
-    assert found["Ecoli"].far == ("KP",)
+    assert found["Ecoli"].far_methods == ("KP",)
     assert found["Iono"].reason == ""
     assert found["Ecoli"].reason == "not found"
-    assert found["Wilt"].far == ("KL",)
+    assert found["Wilt"].far_methods == ("KL",)
     assert found["Wilt"].reason == "no more than chance"  # 2.5 errors of one method in ten
-    assert {item.row for item in found.values() if not item.can_tell} == {"Credit"}
+    assert {item.row for item in found.values() if not item.is_informative} == {"Credit"}
     assert math.isnan(found["Credit"].offset)  # printed with deviations of 0.00
     sheet = distance_sheet([table])
     assert f"{sum(item.is_offset for item in found.values())} rows are off" in sheet.caption
@@ -99,12 +104,14 @@ def test_ranks_under_the_best_setting_stand_beside_the_papers():
     names = {(row.dataset, row.learner): row.paper_name for row in plan.rows}
 
     def measure(cell):
-        paper = printed(TABLE_OF_LEARNER[cell.learner])[names[cell.dataset, cell.learner]]
+        paper = printed_accuracies(TABLE_OF_LEARNER[cell.learner])[
+            names[cell.dataset, cell.learner]
+        ]
         if cell.n_members == 17 and cell.keep == 5:  # as printed
             return paper[cell.method].mean / 100
         return 0.5 + 0.01 * PAPER_METHODS.index(cell.method)  # the last is always first
 
-    sheet = fit_ranks_sheet(make_tables(plan, frame_of(plan, measure)))
+    sheet = best_fit_ranks_sheet(tables_by_setting(plan, frame_of(plan, measure)))
     assert "17/5 fits the printed accuracies best" in sheet.caption
     lines = list(csv.DictReader(io.StringIO(sheet.csv)))
     sides = [line["side"] for line in lines]

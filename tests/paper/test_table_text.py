@@ -17,14 +17,14 @@ from made_up_results import (
     row_of,
 )
 
-from secateurs.benchmarking._table_text import as_latex, as_markdown, as_text
+from secateurs.benchmarking.table_text import as_latex, as_markdown, as_text
 from secateurs.paper._accuracy_sheets import accuracy_sheet
-from secateurs.paper._accuracy_tables import make_table
-from secateurs.paper._printed import FLOORS, PAPER_METHODS, printed
+from secateurs.paper._accuracy_tables import make_accuracy_table
+from secateurs.paper._printed_tables import FLOORS, PAPER_METHODS, printed_accuracies
 
 
 def sheet_of(plan, frame):
-    return accuracy_sheet(make_table(plan, frame))
+    return accuracy_sheet(make_accuracy_table(plan, frame))
 
 
 def as_csv(sheet):
@@ -41,11 +41,11 @@ def test_the_order_of_results_does_not_matter(write):
 
 def test_csv_can_be_read_back_to_every_figure():
     plan, frame = as_printed("table-svm")
-    table = make_table(plan, frame)
+    table = make_accuracy_table(plan, frame)
     lines = list(csv.DictReader(io.StringIO(accuracy_sheet(table).csv)))
     assert len(lines) == len(table.rows) * len(table.columns)
     for line in lines:
-        figure = printed("table-svm")[line["row"]][line["method"].lower()]
+        figure = printed_accuracies("table-svm")[line["row"]][line["method"].lower()]
         assert float(line["mean"]) == pytest.approx(figure.mean, abs=1e-6)
         assert (float(line["paper_mean"]), float(line["paper_std"])) == (figure.mean, figure.std)
         assert line["paper_mark"] == figure.mark

@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier
 from secateurs import VoteStore
 from secateurs.exceptions import InputError
 from secateurs.persistence import load, save
-from secateurs.persistence._files import new_file, write_array, write_file, write_files
+from secateurs.persistence.atomic_files import new_file, write_array, write_file, write_files
 
 
 def _refuse_links(source, target):

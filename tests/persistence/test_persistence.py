@@ -50,7 +50,7 @@ from sklearn.tree._tree import Tree
 
 from secateurs.exceptions import InputError, UnsupportedEnsembleError, UntrustedFileError
 from secateurs.persistence import inspect_file, load, save
-from secateurs.persistence._soundness import reachable
+from secateurs.persistence._model_faults import reachable_objects
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_a_file_that_needs_no_trust_says_so(tmp_path):
 def test_ones_own_model_of_any_size_and_ratio_is_written(tmp_path, monkeypatch):
     model = DummyClassifier().fit(X, Y)
     model.notes_ = np.zeros(9 << 20)  # packed a thousand times smaller, as in zip bombs
-    monkeypatch.setattr("secateurs.persistence._models._MAX_BYTES", 1 << 20)
+    monkeypatch.setattr("secateurs.persistence.model_files._MAX_BYTES", 1 << 20)
     path = save(model, tmp_path / "model.skops")
     digest = sha256(path.read_bytes()).hexdigest()
     assert "zip bombs" in refusal(path)
@@ -376,7 +376,7 @@ def test_limits_are_kept_before_anything_is_unpacked(tmp_path, forest_file, monk
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("schema.json", entries["schema.json"])
     assert "2 entries with 1 different names" in refusal(tmp_path / "double.skops")
-    monkeypatch.setattr("secateurs.persistence._skops._MAX_SCHEMA", 1000)
+    monkeypatch.setattr("secateurs.persistence.skops_files._MAX_SCHEMA", 1000)
     assert "of 1000 allowed" in refusal(forest_file)
 
 
@@ -460,7 +460,7 @@ WITH_TREES += ["regression forest", "regression bagged trees", "regression pipel
 def test_tampered_trees_are_refused_wherever_they_are(tmp_path, where, how):
     tamper, words = TAMPERINGS[how]
     model = fitted(where)
-    tamper([thing for thing in reachable(model) if isinstance(thing, Tree)][-1])
+    tamper([thing for thing in reachable_objects(model) if isinstance(thing, Tree)][-1])
     path = tmp_path / "model.skops"
     skops.io.dump(model, path)
     assert words in refusal(path)
@@ -657,7 +657,7 @@ import resource, signal, sys, warnings
 from pathlib import Path
 import numpy as np
 from secateurs.exceptions import SecateursError
-from secateurs.persistence._models import load
+from secateurs.persistence.model_files import load
 warnings.simplefilter("ignore")
 resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 X = np.load(sys.argv[1])

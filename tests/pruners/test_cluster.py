@@ -12,7 +12,7 @@ from scipy.spatial.distance import squareform
 import naive
 from cases import D1, D2, E1, E2, cases, cases_with_keep, plain
 from score_cases import make_scores, score_cases
-from secateurs import EPFD, ClusterPruner, Scores, measures, prune
+from secateurs import EPFD, ClusterPruner, Predictions, measures, prune
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 member")
 
@@ -67,7 +67,9 @@ def test_probabilities_are_compared_by_their_distance(case, linkage, representat
 def test_probabilities_are_compared_where_both_members_have_them():
     rng = np.random.default_rng(0)
     table, mask = rng.dirichlet(np.ones(3), size=(40, 6)), rng.random((40, 6)) < 0.3
-    scores = Scores.encode(np.ma.array(table, mask=np.repeat(mask[..., None], 3, 2)), [0, 1] * 20)
+    scores = Predictions.encode(
+        np.ma.array(table, mask=np.repeat(mask[..., None], 3, 2)), [0, 1] * 20
+    )
     apart = np.zeros((6, 6))
     for i, j in permutations(range(6), 2):
         squares = ((table[:, i] - table[:, j]) ** 2).sum(axis=1)

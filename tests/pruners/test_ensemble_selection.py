@@ -13,7 +13,14 @@ from sklearn.metrics import get_scorer, log_loss, make_scorer
 
 import naive_selection as naive
 from cases import D1, D2, D3, E2, plain
-from secateurs import EPFD, EnsembleSelection, Scores, Votes, collect_scores, collect_votes
+from secateurs import (
+    EPFD,
+    EnsembleSelection,
+    Predictions,
+    Votes,
+    collect_predictions,
+    collect_votes,
+)
 from secateurs.exceptions import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 member")
@@ -56,7 +63,7 @@ def test_the_worked_example_with_a_sorted_start():
 
 def test_the_worked_example_of_bags(monkeypatch):
     bags = [np.array(bag) for bag in ([0, 1], [2, 3], [0, 2, 3])]
-    monkeypatch.setattr(EnsembleSelection, "_bags", lambda *_: bags)
+    monkeypatch.setattr(EnsembleSelection, "_draw_bags", lambda *_: bags)
     pruner = log_loss_selection(n_bags=3, max_models=4)
     weights = dict(zip(pruner.member_indices_.tolist(), pruner.weights_))
     expected = {0: 0.416667, 1: 0.083333, 2: 0.416667, 3: 0.083333}
@@ -85,11 +92,13 @@ def problems(draw, kinds=("labels", "probabilities", "numbers"), missing=True, l
         parts = rng.multinomial(16, np.ones(n_classes) / n_classes, size=mask.shape)
         table = parts / 16
         names = ("accuracy", "balanced_accuracy", "neg_log_loss", "neg_brier_score")
-        held = Scores.encode(np.ma.array(table, mask=np.repeat(mask[..., None], n_classes, 2)), y)
+        held = Predictions.encode(
+            np.ma.array(table, mask=np.repeat(mask[..., None], n_classes, 2)), y
+        )
     else:
         table, y = rng.integers(-32, 32, size=mask.shape) / 4, rng.integers(-32, 32, n_samples) / 4
         names = ("neg_mean_squared_error", "neg_mean_absolute_error")
-        held = Scores.encode(np.ma.array(table, mask=mask), y)
+        held = Predictions.encode(np.ma.array(table, mask=mask), y)
     outputs = [
         [None if mask[n, t] else table[n, t].tolist() for t in range(n_members)]
         for n in range(n_samples)
@@ -227,7 +236,7 @@ def test_many_batches_are_one_fit(problem, settled, size):
 @given(problems(kinds=("numbers",)), st.integers(-40, 40))
 def test_the_scale_of_numbers_decides_nothing(problem, power):
     _, held, y, scoring, _ = problem
-    scaled = Scores.encode(held.decode() * 2.0**power, np.array(y) * 2.0**power)
+    scaled = Predictions.encode(held.decode() * 2.0**power, np.array(y) * 2.0**power)
     expected = EnsembleSelection(scoring=scoring, max_models=6).fit(held)
     found = EnsembleSelection(scoring=scoring, max_models=6).fit(scaled)
     assert found.runs_[0].members == expected.runs_[0].members
@@ -236,7 +245,7 @@ def test_the_scale_of_numbers_decides_nothing(problem, power):
 @pytest.mark.parametrize("scale", [1.0, 2.0**-22, 2.0**-40])
 def test_zeros_are_not_perfect_for_a_small_constant_target(scale):
     pruner = EnsembleSelection(scoring="neg_mean_squared_error", max_models=6)
-    pruner.fit(Scores.encode(np.zeros((3, 2)), np.full(3, 4.0 * scale)))
+    pruner.fit(Predictions.encode(np.zeros((3, 2)), np.full(3, 4.0 * scale)))
     assert pruner.runs_[0].members == [0] * 6
     assert pruner.objective_ == -16 * scale**2
 
@@ -311,7 +320,7 @@ def test_votes_of_three_classes():
 def test_the_score_is_that_of_scikit_learn_on_a_forest():
     X, y = make_classification(400, 8, n_informative=5, n_classes=3, random_state=0)
     forest = RandomForestClassifier(30, max_depth=6, random_state=0).fit(X[:200], y[:200])
-    scores = collect_scores(forest, X[200:])
+    scores = collect_predictions(forest, X[200:])
     pruner = EnsembleSelection(scoring="neg_log_loss").fit(scores, y[200:])
     kept = scores[:, pruner.member_indices_]
     mean = np.average(kept, axis=1, weights=pruner.weights_)
@@ -328,7 +337,7 @@ def test_the_score_is_that_of_scikit_learn_on_a_forest():
 def test_out_of_bag_numbers_of_a_forest():
     X, y = np.random.RandomState(0).rand(150, 3), np.random.RandomState(1).rand(150)
     forest = RandomForestRegressor(12, random_state=0).fit(X, y)
-    scores = collect_scores(forest, X, oob=True)
+    scores = collect_predictions(forest, X, oob=True)
     pruner = EnsembleSelection(max_models=8).fit(scores, y)
     outputs = [[None if v is np.ma.masked else float(v) for v in row] for row in scores]
     expected = naive.select(outputs, y.tolist(), naive.neg_mean_squared_error, max_models=8)
@@ -410,5 +419,5 @@ def test_collected_votes_and_probabilities_are_accepted():
     labels = names[collect_votes(forest, X).astype(int)]
     by_votes = EnsembleSelection(keep=3).fit(labels, names[y])
     assert set(by_votes.predict(labels)) <= {"no", "yes"}
-    by_scores = EnsembleSelection(keep=3, scoring="roc_auc").fit(collect_scores(forest, X), y)
+    by_scores = EnsembleSelection(keep=3, scoring="roc_auc").fit(collect_predictions(forest, X), y)
     assert 1 <= len(by_scores.member_indices_) <= 3

@@ -13,7 +13,7 @@ from sklearn.metrics import mean_squared_error
 import naive_scores
 from cases import E1, E2, make
 from score_cases import KINDS, make_scores, score_cases_with_keep
-from secateurs import JointErrorPruner, Scores, collect_scores
+from secateurs import JointErrorPruner, Predictions, collect_predictions
 from secateurs.exceptions import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 member")
@@ -107,7 +107,7 @@ def test_the_objective_is_the_brier_score_of_a_forest(n_classes):
     X = rng.normal(size=(400, 5))
     y = (X[:, 0] + rng.normal(size=400) > 0).astype(int) + 2 * (X[:, 1] > 0) * (n_classes == 4)
     forest = RandomForestClassifier(25, max_depth=4, random_state=0).fit(X[:200], y[:200])
-    scores = collect_scores(forest, X[200:])
+    scores = collect_predictions(forest, X[200:])
     pruner = JointErrorPruner(keep=6).fit(scores, y[200:])
     kept = [forest.estimators_[t].predict_proba(X[200:]) for t in members(pruner)]
     truth = np.eye(n_classes)[y[200:]]
@@ -122,11 +122,11 @@ def test_the_objective_is_the_mean_squared_error_of_a_regression_forest(scale):
     X, y = make_regression(400, 5, noise=20, random_state=0)
     y = y * scale
     forest = RandomForestRegressor(25, max_depth=4, random_state=0).fit(X[:200], y[:200])
-    pruner = JointErrorPruner(keep=6).fit(collect_scores(forest, X[200:]), y[200:])
+    pruner = JointErrorPruner(keep=6).fit(collect_predictions(forest, X[200:]), y[200:])
     kept = np.mean([forest.estimators_[t].predict(X[200:]) for t in members(pruner)], axis=0)
     assert pruner.objective_ == pytest.approx(mean_squared_error(y[200:], kept), rel=1e-7)
     off = 2.0**-28 * np.abs(y).max()
-    assert pruner.predict(collect_scores(forest, X[200:])) == pytest.approx(kept, abs=off)
+    assert pruner.predict(collect_predictions(forest, X[200:])) == pytest.approx(kept, abs=off)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -160,6 +160,6 @@ def test_senseless_parameters_are_refused(parameters, told):
 
 
 def test_numbers_need_true_numbers():
-    scores = Scores.encode([[2.5, 1.0], [0.5, 2.0]])
+    scores = Predictions.encode([[2.5, 1.0], [0.5, 2.0]])
     with pytest.raises(InputError, match="requires y"):
         JointErrorPruner(keep=1).fit(scores)

@@ -60,9 +60,11 @@ def test_variable_depth_search_flips_as_the_paper_does(times, case, data):
     votes = Votes.encode(np.repeat(case.votes, times, axis=0), np.repeat(case.y, times))
     objective = VoteError(votes, "shared", distinct=True)
     assert times == 1 or objective.is_reduced
-    path = _pep._variable_depth(objective, _pep._solution(objective, chosen))
+    path = _pep._search_variable_depth(objective, _pep._make_solution(objective, chosen))
     expected = naive.vds(case.votes, case.y, frozenset(start))
-    assert [set(np.flatnonzero(step.chosen)) for step in path] == [set(step) for step in expected]
+    assert [set(np.flatnonzero(step.member_mask)) for step in path] == [
+        set(step) for step in expected
+    ]
 
 
 @pytest.mark.parametrize(
@@ -97,13 +99,13 @@ def test_one_member_is_enough_when_all_are_right():
 def test_an_unchanged_parent_is_searched_around_once(monkeypatch):
     case = plain(8, 60)
     searched = []
-    original = _pep._variable_depth
+    original = _pep._search_variable_depth
 
     def spied(objective, start):
-        searched.append(start.chosen.tobytes())
+        searched.append(start.member_mask.tobytes())
         return original(objective, start)
 
-    monkeypatch.setattr(_pep, "_variable_depth", spied)
+    monkeypatch.setattr(_pep, "_search_variable_depth", spied)
     monkeypatch.setattr(_pep, "random_flips", lambda n, rng: np.zeros(n, dtype=bool))
     PEP(n_iterations=50, random_state=0).fit(case.votes, case.y)
     assert len(searched) == len(set(searched)) > 0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import naive
 from cases import E1, cases, cases_with_keep, plain
 from secateurs import SEP
-from secateurs.pruners._random_search import resolve_iterations
+from secateurs.pruners.random_search import resolve_iterations
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 member")
 

@@ -30,10 +30,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from secateurs import EnsembleSelection, PrunedClassifier, PrunedRegressor, compare, prune
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.measures._scoring import Scoring
-from secateurs.outputs._scores import Scores
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._weights import fitted_weights
+from secateurs.measures.scoring import Scoring
+from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.member_weights import fit_member_weights
 
 X, CODES = make_classification(
     500, 6, n_informative=5, n_redundant=0, n_classes=3, flip_y=0.2, random_state=2
@@ -173,7 +173,7 @@ def test_no_probability_is_above_one(are_whole):
     rng = np.random.default_rng(0)
     for _ in range(100):
         weights = rng.integers(1, 5, 25).astype(float) if are_whole else rng.random(25)
-        served = as_ensemble(forest).weighted(weights / weights.sum()).slice(range(25))
+        served = as_ensemble(forest).with_member_weights(weights / weights.sum()).slice(range(25))
         shares = served.predict_proba(X[:2])
         assert shares.max() <= 1
         np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=0, atol=1e-12)
@@ -252,10 +252,14 @@ def test_weights_are_found_as_in_ensemble_selection(seed):
     shares[np.arange(60), :3, truth] += 0.4
     shares = np.round(shares / shares.sum(axis=2, keepdims=True) * 2**14) / 2**14
     shares[:, :, 2] = 1 - shares[:, :, :2].sum(axis=2)
-    found = fitted_weights(Scores.encode(shares, truth), range(5), Scoring.of(None, [0, 1, 2]))
+    found = fit_member_weights(
+        Predictions.encode(shares, truth), range(5), Scoring.from_scorer(None, [0, 1, 2])
+    )
     np.testing.assert_allclose(found, naive_weights(shares, truth))
     labels = shares.argmax(axis=2)
-    found = fitted_weights(Votes.encode(labels, truth), range(5), Scoring.of(None, [0, 1, 2]))
+    found = fit_member_weights(
+        Votes.encode(labels, truth), range(5), Scoring.from_scorer(None, [0, 1, 2])
+    )
     np.testing.assert_allclose(found, naive_weights(np.eye(3)[labels], truth))
 
 

@@ -27,8 +27,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from secateurs import EarlyStoppingPruner, PrunedClassifier, load, prune, save
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
-from secateurs.refitting._leaves import LeafFit, fit_leaves, on_simplex
-from secateurs.refitting._made_rows import made_rows
+from secateurs.refitting._leaf_fit import LeafFit, fit_leaves, project_to_simplex
+from secateurs.refitting._synthetic_samples import synthetic_samples
 
 N_TRAIN, N_CHOOSE = 300, 450
 
@@ -87,7 +87,7 @@ def test_at_the_optimum_no_single_leaf_can_improve_it(problem):
             kept = values[leaf].copy()
             for step in (0.3, 1e-3):
                 other = kept + step * rng.normal(size=len(kept))
-                values[leaf] = other if fit.allowed is None else on_simplex(other[None])[0]
+                values[leaf] = other if fit.allowed is None else project_to_simplex(other[None])[0]
                 assert objective(fit, first) >= best - 1e-9
             values[leaf] = kept
     assert fit.allowed is None or all(
@@ -97,7 +97,7 @@ def test_at_the_optimum_no_single_leaf_can_improve_it(problem):
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=5), st.integers(0, 100))
 def test_projections_are_nearest_distributions(point, seed):
-    near = on_simplex(np.array([point]))[0]
+    near = project_to_simplex(np.array([point]))[0]
     assert near.min() >= 0
     np.testing.assert_allclose(near.sum(), 1)
     others = np.random.RandomState(seed).dirichlet(np.ones(len(point)), size=20)
@@ -197,7 +197,7 @@ def test_pipelines_of_mixed_types_with_missing_values_are_refitted(tmp_path):
 def test_made_rows_take_whole_columns_from_near_neighbours():
     frame = pd.DataFrame({"a": [0.0, 0.1, 9.0, 9.1, 9.2], "b": list("xyzzz")})
     frame = pd.concat([frame] * 3, ignore_index=True)
-    made = made_rows(frame, frame[["a"]].to_numpy(), 200, np.random.RandomState(0))
+    made = synthetic_samples(frame, frame[["a"]].to_numpy(), 200, np.random.RandomState(0))
     assert made.shape == (200, 2)
     assert set(made["a"]) <= set(frame["a"])
     assert set(made["b"]) <= set(frame["b"])
@@ -224,7 +224,12 @@ def test_the_same_random_state_gives_the_same_leaves(classified):
     [
         (AdaBoostClassifier(n_estimators=5), {}, UnsupportedEnsembleError, "cannot be refitted"),
         (BaggingClassifier(GaussianNB(), 5), {}, UnsupportedEnsembleError, "not a decision tree"),
-        (RandomForestClassifier(5), {"n_made": -1}, InputError, "n_made=-1 is not a valid number"),
+        (
+            RandomForestClassifier(5),
+            {"synthetic_ratio": -1},
+            InputError,
+            "synthetic_ratio=-1 is not a valid number",
+        ),
     ],
 )
 def test_what_cannot_be_refitted_is_refused_with_the_reason(classified, model, given, error, told):

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from report_pages import unpack
 
 from secateurs.exceptions import InputError
-from secateurs.report._base64 import pack
+from secateurs.report._base64 import pack_array
 
 
 @given(
@@ -17,16 +17,16 @@ from secateurs.report._base64 import pack
 )
 def test_codes_come_back_as_they_went(values, n_codes):
     codes = values % n_codes
-    packed = pack(codes, n_codes)
+    packed = pack_array(codes, n_codes)
     assert (unpack(packed) == codes).all()
     assert packed["bits"] == next(b for b in (1, 2, 4, 8, 16) if n_codes <= 2**b)
 
 
 def test_floats_come_back_to_the_last_bit_and_large_ones_deflated():
     values = np.random.default_rng(0).random(100)
-    assert (unpack(pack(values)) == values).all()
+    assert (unpack(pack_array(values)) == values).all()
     zeros = np.zeros((100, 9000), dtype=int)
-    packed = pack(zeros, 3)
+    packed = pack_array(zeros, 3)
     assert packed["deflated"]
     assert len(packed["base64"]) < 1000
     assert (unpack(packed) == zeros).all()
@@ -44,12 +44,12 @@ def test_floats_come_back_to_the_last_bit_and_large_ones_deflated():
     ],
 )
 def test_damaged_packs_are_refused(damage):
-    packed = pack(np.arange(40) % 3, 3) | damage
+    packed = pack_array(np.arange(40) % 3, 3) | damage
     with pytest.raises(InputError, match="Packed numbers"):
         unpack(packed)
 
 
 def test_a_bomb_does_not_go_off():
-    packed = pack(np.zeros((1000, 1000), dtype=int), 3)
+    packed = pack_array(np.zeros((1000, 1000), dtype=int), 3)
     with pytest.raises(InputError, match="bytes where 2 belong"):
         unpack(packed | {"shape": [5]})

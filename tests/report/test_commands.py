@@ -3,7 +3,7 @@
 import pytest
 
 from secateurs import COMEP, DOMEP, EPFD, PEP, KappaPruner, RandomPruner, ReducedErrorPruner
-from secateurs.report._commands import call_of, said
+from secateurs.report._command_text import cli_method, constructor_call
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from secateurs.report._commands import call_of, said
     ],
 )
 def test_the_command_line_can_say_it(pruner, name, options):
-    found = said(pruner)
+    found = cli_method(pruner)
     assert (found.name, " ".join(found.options)) == (name, options)
 
 
@@ -33,12 +33,15 @@ def test_the_command_line_can_say_it(pruner, name, options):
     [PEP(3, n_iterations=7), ReducedErrorPruner(3, backfit=True), COMEP(3, start="random")],
 )
 def test_it_says_nothing_rather_than_something_else(pruner):
-    assert said(pruner) is None
+    assert cli_method(pruner) is None
 
 
 def test_code_makes_the_same_pruner():
     for pruner in (PEP(3, n_iterations=7, random_state=1), EPFD(COMEP(4, 0.3), 5)):
-        made = eval(call_of(pruner), {"COMEP": COMEP, "EPFD": EPFD, "PEP": PEP})
+        made = eval(constructor_call(pruner), {"COMEP": COMEP, "EPFD": EPFD, "PEP": PEP})
         assert repr(made) == repr(pruner)
-    assert call_of(RandomPruner(3).draw_from(None, 5)) == "RandomPruner(keep=3, random_state=5)"
-    assert call_of(PEP(3, n_iterations=7), "{keep}") == "PEP(keep={keep}, n_iterations=7)"
+    assert (
+        constructor_call(RandomPruner(3).draw_from(None, 5))
+        == "RandomPruner(keep=3, random_state=5)"
+    )
+    assert constructor_call(PEP(3, n_iterations=7), "{keep}") == "PEP(keep={keep}, n_iterations=7)"

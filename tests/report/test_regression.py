@@ -10,8 +10,8 @@ import fitted_regressors as regressors
 from secateurs import compare, prune
 from secateurs.exceptions import InputError
 from secateurs.report import load_run, render, report_data, write_run
-from secateurs.report._data import SHAPES
-from secateurs.report._schema import check
+from secateurs.report._report_data import SHAPES
+from secateurs.report._schema import check_shape
 
 X, Y = regressors.X, regressors.Y
 CHOOSE, TEST = regressors.CHOOSE, regressors.TEST
@@ -34,7 +34,7 @@ def data(pruning):
 
 def check_all(data):
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    check(data, SHAPES["numbers"])
+    check_shape(data, SHAPES["numbers"])
     assert set(data) == set(SHAPES["numbers"])
 
 

@@ -20,12 +20,12 @@ import cases
 import naive
 from secateurs import COMEP, DOMEP, PEP, ReducedErrorPruner, collect_votes, compare, prune
 from secateurs.exceptions import InputError
-from secateurs.outputs._folds import folds
-from secateurs.persistence._export import export
+from secateurs.outputs.stratified_folds import stratified_fold_indices
+from secateurs.persistence.model_export import export
 from secateurs.report import render, report_data
-from secateurs.report._data import SHAPES
-from secateurs.report._schema import check
-from secateurs.report.sections._before_after import safety, verdict
+from secateurs.report._report_data import SHAPES
+from secateurs.report._schema import check_shape
+from secateurs.report.sections._before_after import safety_text, verdict_text
 
 X, CODES = make_classification(
     900, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.2, random_state=2
@@ -68,7 +68,7 @@ def figure(data, name):
 def check_all(data):
     """Plain JSON, as described, and in agreement with itself."""
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    check(data, SHAPES["labels"])
+    check_shape(data, SHAPES["labels"])
     assert set(data) == set(SHAPES["labels"])
     n = data["ensemble"]["n_members"]
     for course in data["courses"]:
@@ -124,7 +124,7 @@ def test_milliseconds_are_medians_with_the_spread_of_their_timings(monkeypatch, 
     steps = np.random.default_rng(0).uniform(0.001, 0.02, size=4000)
     ticks = iter(np.cumsum(steps).tolist())  # a clock that moves on whenever it is read
     monkeypatch.setattr(
-        "secateurs.evaluation._budget.time", SimpleNamespace(perf_counter=lambda: next(ticks))
+        "secateurs.evaluation.budget.time", SimpleNamespace(perf_counter=lambda: next(ticks))
     )
     given = {"X": X[CHOOSE]} if rows == "chosen on" else {"X_test": X[TEST], "y_test": Y[TEST]}
     data = report_data(pruning, **given)
@@ -206,7 +206,7 @@ def test_the_verdict_states_the_figures(data, crossfitted):
 )
 def test_safety_says_no_more_than_the_interval_does(low, high, told):
     line = {"figure": "accuracy", "change": (low + high) / 2, "low": low, "high": high}
-    assert told in safety([line], "accuracy", larger_is_better=True)
+    assert told in safety_text([line], "accuracy", larger_is_better=True)
 
 
 @pytest.mark.parametrize(
@@ -221,8 +221,8 @@ def test_safety_says_no_more_than_the_interval_does(low, high, told):
 )
 def test_safety_speaks_of_the_score_that_matters(low, high, larger_is_better, told):
     line = {"figure": "log loss", "change": 0.0, "low": low, "high": high}
-    assert told in safety([line], "log loss", larger_is_better)
-    assert "Change in log loss" in safety([line], "log loss", larger_is_better)
+    assert told in safety_text([line], "log loss", larger_is_better)
+    assert "Change in log loss" in safety_text([line], "log loss", larger_is_better)
 
 
 def test_the_verdict_mentions_log_loss_and_auc_that_move_by_more_than_accuracy():
@@ -235,11 +235,11 @@ def test_the_verdict_mentions_log_loss_and_auc_that_move_by_more_than_accuracy()
             ("ROC AUC", 0.95, 0.949),
         )
     ]
-    told = verdict(lines, True, "accuracy")
+    told = verdict_text(lines, True, "accuracy")
     assert "accuracy 0.890 on test rows, against 0.900 with all" in told
     assert "Log loss rises from 0.300 to 0.500." in told
     assert "ROC AUC" not in told
-    assert verdict(lines, True, "log loss").startswith("10 of 100 members: log loss 0.500")
+    assert verdict_text(lines, True, "log loss").startswith("10 of 100 members: log loss 0.500")
 
 
 def test_a_report_speaks_of_the_score_asked_for(tmp_path):
@@ -319,7 +319,7 @@ def test_confusion_and_losses_are_of_the_models(data, forest, pruning):
 def test_cross_fitted_figures_count_labels_of_members_chosen_elsewhere(crossfitted, forest):
     votes = collect_votes(forest, X[CHOOSE])
     predicted = np.empty(200, dtype=object)
-    for chosen_on, held_out in folds(CODES[CHOOSE], np.random.RandomState(0)):
+    for chosen_on, held_out in stratified_fold_indices(CODES[CHOOSE], np.random.RandomState(0)):
         part = votes[chosen_on].tolist(), Y[CHOOSE][chosen_on].tolist()
         members = naive.comep(*part, 5, 0.5, "spread")
         rows = votes[held_out].tolist()
@@ -491,8 +491,8 @@ def test_out_of_bag_and_weighted_votes_are_fine():
 
 def test_very_many_members_go_without_all_weights(monkeypatch):
     monkeypatch.setattr("secateurs.report.sections._section.MOST_LIVE", 20)
-    monkeypatch.setattr("secateurs.evaluation._selections._MOST_SIZES", 20)
-    monkeypatch.setattr("secateurs.evaluation._diagnostics.MOST_IN_HEATMAP", 20)
+    monkeypatch.setattr("secateurs.evaluation.selections._MOST_SIZES", 20)
+    monkeypatch.setattr("secateurs.evaluation.member_diagnostics.MOST_IN_HEATMAP", 20)
     votes, y = cases.plain(100, 60)
     data = report_data(prune(votes, y=y, pruner="comep", keep=5))
     check_all(data)

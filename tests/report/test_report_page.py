@@ -14,13 +14,13 @@ from markupsafe import Markup
 from report_pages import HOSTILE, make_data
 
 from secateurs import prune
-from secateurs._text import signed
 from secateurs.exceptions import InputError
 from secateurs.report import load_run, render, report_data, write_report, write_run
-from secateurs.report._page import scripts
-from secateurs.report._schema import check
-from secateurs.report._templates import Table, document, resource, shown
+from secateurs.report._report_page import script_names
+from secateurs.report._schema import check_shape
+from secateurs.report.html_templates import HtmlTable, format_cell, read_resource, render_document
 from secateurs.report.sections import _distances, _kappa_error, _score_size, _steps, sections_for
+from secateurs.text_format import format_signed
 
 NAMES = ["score-size", "before-after", "what-if", "kappa-error", "distances", "steps"]
 NAMES += ["weights", "confusion", "losses", "reproduce"]
@@ -133,17 +133,17 @@ def test_hostile_texts_anywhere_in_a_run_are_escaped(data, tmp_path):
 def test_tables_name_members_and_pairs(data):
     named = copy.deepcopy(data)
     named["ensemble"]["names"] = [f"<{n}>" for n in range(12)]
-    pairs = _kappa_error.view(named).__html__()
+    pairs = _kappa_error.template_values(named).__html__()
     for first, second in named["kappa_error"]["front_pairs"]:
         assert f"&lt;{first}&gt; and &lt;{second}&gt;" in pairs
-    steps = re.findall(r"&lt;(\d+)&gt;", _steps.view(named).__html__())
+    steps = re.findall(r"&lt;(\d+)&gt;", _steps.template_values(named).__html__())
     assert [int(member) for member in steps] == data["chosen"]["members"]
-    distances = _distances.view(named).__html__()
+    distances = _distances.template_values(named).__html__()
     assert distances.count("●") == len(data["chosen"]["members"])
 
 
 def test_scripts_never_write_html():
-    script = "".join(map(resource, ["theme.js", *scripts()]))
+    script = "".join(map(read_resource, ["theme.js", *script_names()]))
     for forbidden in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval("):
         assert forbidden not in script
     assert "</" not in re.sub(r"//[^\n]*", "", script)
@@ -159,7 +159,7 @@ def test_tables_are_there_for_readers_without_scripts(data):
 
 
 def test_the_curve_is_drawn_where_the_numbers_are(data):
-    points = _score_size.curve(data)["held_out"].split()
+    points = _score_size.curve_drawing(data)["held_out"].split()
     heights = [float(point.split(",")[1]) for point in points]
     course, keep = data["courses"][0], data["chosen"]["keep"]
     right = [
@@ -178,14 +178,15 @@ def test_sections_are_made_once(data, monkeypatch):
     def counted(section):
         def view(given):
             made.append(section.name)
-            return section.view(given)
+            return section.template_values(given)
 
-        return replace(section, view=view)
+        return replace(section, template_values=view)
 
     expected = render(data)
     sections = sections_for("labels")
     monkeypatch.setattr(
-        "secateurs.report._page.sections_for", lambda kind: [counted(one) for one in sections]
+        "secateurs.report._report_page.sections_for",
+        lambda kind: [counted(one) for one in sections],
     )
     assert render(data) == expected
     assert made == [section.name for section in sections]
@@ -234,19 +235,19 @@ def test_pages_of_votes_in_a_sample_say_so(data):
 
 
 def test_tables_escape_and_align():
-    drawn = Table(["<h>", "n"], [["<a>", 1234], ["b", None]], caption="<c>").__html__()
+    drawn = HtmlTable(["<h>", "n"], [["<a>", 1234], ["b", None]], caption="<c>").__html__()
     assert "&lt;h&gt;" in drawn
     assert "&lt;a&gt;" in drawn
     assert "<caption>&lt;c&gt;</caption>" in drawn
     assert '<td class="number">1,234</td>' in drawn
     assert '<td class="number">–</td>' in drawn
     assert 'class="number" scope' in drawn.split("</th>")[1]
-    aligned = Table(["a", "b"], [["x", "1.0"]], numeric=(1,)).__html__()
+    aligned = HtmlTable(["a", "b"], [["x", "1.0"]], numeric=(1,)).__html__()
     assert aligned.count('class="number"') == 2
-    assert Table(["a"], []).__html__().count("<tr>") == 1
-    assert "<td><b>1</b></td>" in Table(["", "bold"], [["", Markup("<b>1</b>")]]).__html__()
+    assert HtmlTable(["a"], []).__html__().count("<tr>") == 1
+    assert "<td><b>1</b></td>" in HtmlTable(["", "bold"], [["", Markup("<b>1</b>")]]).__html__()
     with pytest.raises(ValueError, match="need 2 cells each"):
-        Table(["a", "b"], [["x"]])
+        HtmlTable(["a", "b"], [["x"]])
 
 
 @pytest.mark.parametrize(
@@ -262,11 +263,11 @@ def test_tables_escape_and_align():
     ],
 )
 def test_values_are_shown(value, text):
-    assert shown(value) == text
+    assert format_cell(value) == text
 
 
 def test_signs():
-    assert [signed(v, 1) for v in (-1.25, 0.04, -0.04, 2, None)] == [
+    assert [format_signed(v, 1) for v in (-1.25, 0.04, -0.04, 2, None)] == [
         "−1.2",
         "0.0",
         "0.0",
@@ -277,7 +278,7 @@ def test_signs():
 
 def test_documents_refuse_scripts_that_end_themselves():
     with pytest.raises(ValueError, match="</script"):
-        document("document.html", "title", body="", script="x = '</script>'")
+        render_document("document.html", "title", body="", script="x = '</script>'")
 
 
 def test_a_report_is_written_whole_or_not_at_all(tmp_path, data):
@@ -350,7 +351,7 @@ def test_files_that_are_no_run_are_refused_in_one_line(tmp_path, content, messag
 )
 def test_what_is_not_as_described_is_named(value, spec, message):
     with pytest.raises(InputError, match=message):
-        check(value, spec)
+        check_shape(value, spec)
 
 
 def test_missing_files_and_folders_are_no_runs(tmp_path):

@@ -12,7 +12,7 @@ import paths  # noqa: F401
 import psutil
 from chaos_stores import damage
 
-from secateurs.benchmarking._results import RESULTS
+from secateurs.benchmarking.result_store import RESULTS
 from secateurs.exceptions import InputError
 from secateurs.paper import PaperRow, Plan, load_results, run
 from secateurs.paper._reproduce import make_contents, write_outputs
@@ -32,7 +32,7 @@ PLAN = Plan(
 CHILD = """
 import sys
 import chaos_reproduce
-from secateurs.commands._errors import failure
+from secateurs.commands.command_errors import failure
 try:
     chaos_reproduce.run([chaos_reproduce.PLAN], sys.argv[1], n_jobs=int(sys.argv[2]))
 except BaseException as error:

@@ -81,7 +81,7 @@ def _in_groups(rng, n_members, seed):
     if rng.random() < 0.3:
         return DOMEP(keep, n_groups=n_groups, random_state=seed)
     name = rng.choice([name for name in METHODS if name != "domep"])
-    rounds = ROUNDS if METHODS[name].facts.most_rounds else {}
+    rounds = ROUNDS if METHODS[name].traits.most_rounds else {}
     return EPFD(make_pruner(name, keep=keep, **rounds), n_groups, random_state=seed)
 
 

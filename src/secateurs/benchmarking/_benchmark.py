@@ -13,13 +13,13 @@ from joblib import effective_n_jobs
 from joblib.externals.loky.backend import reduction
 
 from secateurs.benchmarking._benchmark_result import Benchmark
-from secateurs.benchmarking._measure import SCHEMA, FoldWork
-from secateurs.benchmarking._protocol import N_FOLDS
-from secateurs.benchmarking._results import framed, stored_results
-from secateurs.benchmarking._runner import Callback, Place, Task, run_tasks
-from secateurs.benchmarking._study import Study
-from secateurs.evaluation._alternatives import Methods
-from secateurs.exceptions import InputError, cause_of
+from secateurs.benchmarking._fold_experiment import SCHEMA, FoldExperiment
+from secateurs.benchmarking.result_store import results_frame, stored_results
+from secateurs.benchmarking.splits_and_seeds import N_FOLDS
+from secateurs.benchmarking.study import Study
+from secateurs.benchmarking.task_runner import Callback, ResultsFolder, Task, run_tasks
+from secateurs.evaluation.alternatives import Methods
+from secateurs.exceptions import InputError, describe_error
 
 _COLUMNS = (
     *("dataset", "ensemble", "method", "keep", "seed", "fold", "score"),
@@ -118,7 +118,7 @@ def benchmark(
     >>> found.frame.shape  # seven methods with what they must beat, on three folds of two sets
     (42, 17)
     """
-    study = Study.of(
+    study = Study.from_inputs(
         datasets,
         ensembles,
         methods,
@@ -131,11 +131,11 @@ def benchmark(
         voting=voting,
         target=target,
     )
-    works = study.works()
+    works = study.fold_experiments()
     _check_sendable(works, n_jobs, executor)
-    place = None if results is None else Place.of(results)
-    known = {} if place is None else stored_results(Path(place.folder), SCHEMA)
-    asked = {cell: work for work in works for cell in study.cells(work)}
+    place = None if results is None else ResultsFolder.create(results)
+    known = {} if place is None else stored_results(Path(place.path), SCHEMA)
+    asked = {cell: work for work in works for cell in study.fold_cells(work)}
     there = {
         cell: known[cell]
         for cell, work in asked.items()
@@ -143,21 +143,21 @@ def benchmark(
     }
     tasks = []
     for work in works:
-        missing = [cell for cell in study.cells(work) if cell not in there]
+        missing = [cell for cell in study.fold_cells(work) if cell not in there]
         if missing:
-            cost = float(study.facts[work.data.name].size * len(missing))
-            tasks.append(Task(work.name, missing, work, cost, place=place))
+            cost = float(study.dataset_summaries[work.data.name].n_values * len(missing))
+            tasks.append(Task(work.file_stem, missing, work, cost, results_folder=place))
     workers = {"n_jobs": n_jobs, "executor": executor}
     measured = run_tasks(tasks, len(asked), callback=callback, **workers)
     if place is None:
         there = {SCHEMA.cell_of(result): result for result in measured}
     else:
-        there = stored_results(Path(place.folder), SCHEMA)
-    frame = framed((there[cell] for cell in asked), _COLUMNS).drop(columns="source")
+        there = stored_results(Path(place.path), SCHEMA)
+    frame = results_frame((there[cell] for cell in asked), _COLUMNS).drop(columns="source")
     return Benchmark(frame, study, title)
 
 
-def _check_sendable(works: Sequence[FoldWork], n_jobs: int | None, executor: Any) -> None:
+def _check_sendable(works: Sequence[FoldExperiment], n_jobs: int | None, executor: Any) -> None:
     """Refuse what cannot be sent to other processes, by its name."""
     in_process = executor is None and effective_n_jobs(n_jobs) == 1
     if in_process or isinstance(executor, ThreadPoolExecutor):
@@ -167,14 +167,16 @@ def _check_sendable(works: Sequence[FoldWork], n_jobs: int | None, executor: Any
     named: dict[str, Any] = {
         f"Method {name}": entrant.pruner for name, entrant in first.entrants.items()
     }
-    named |= {f"Ensemble {work.model.name}": work.model.given for work in works}
-    named |= {f"Data set {work.data.name}": work.data.load for work in works if work.data.is_code}
+    named |= {f"Ensemble {work.model.name}": work.model.estimator_or_factory for work in works}
+    named |= {
+        f"Data set {work.data.name}": work.data.load for work in works if work.data.has_user_loader
+    }
     for what, value in (named | {"The score": first.scoring}).items():
         try:
             dumps(value)
         except Exception as error:  # whatever an object's own pickling raises
             raise InputError(
-                f"{what} cannot be sent to other processes: {cause_of(error)}. Define its class or "
+                f"{what} cannot be sent to other processes: {describe_error(error)}. Define its class or "
                 "function in a module, or leave {n_jobs} out.",
                 n_jobs=...,
             ) from error

@@ -13,25 +13,25 @@ from typing import Any
 import pandas as pd
 
 from secateurs import statistics as stats
-from secateurs._text import counted, listed, one_line
-from secateurs.benchmarking import _page
-from secateurs.benchmarking._drawing import Picture
-from secateurs.benchmarking._rank_pictures import rank_pictures
-from secateurs.benchmarking._score_tables import (
-    Entry,
+from secateurs.benchmarking import results_page
+from secateurs.benchmarking.pictures import Picture
+from secateurs.benchmarking.rank_pictures import rank_pictures
+from secateurs.benchmarking.score_tables import (
+    ScoreEntry,
     ScoreTable,
     TableRow,
     control_test,
     mean_folds,
 )
-from secateurs.benchmarking._study import Study
-from secateurs.benchmarking._table_text import Sheet, as_latex, as_markdown, as_text, csv_text
-from secateurs.displays._critical_difference import CriticalDifferenceDisplay
-from secateurs.evaluation._alternatives import SINGLE, WHOLE
+from secateurs.benchmarking.study import Study
+from secateurs.benchmarking.table_text import Sheet, as_latex, as_markdown, as_text, csv_text
+from secateurs.displays.critical_difference import CriticalDifferenceDisplay
+from secateurs.evaluation.alternatives import FULL_ENSEMBLE, SINGLE_BEST
 from secateurs.exceptions import InputError
-from secateurs.measures._scoring import Scoring
-from secateurs.persistence._files import refuse_existing, write_file
-from secateurs.report._templates import Table
+from secateurs.measures.scoring import Scoring
+from secateurs.persistence.atomic_files import check_writable, write_file
+from secateurs.report.html_templates import HtmlTable
+from secateurs.text_format import format_count, format_list, to_one_line
 
 _CSV_HEADINGS = (
     *("row", "method", "keep", "n_kept", "n_folds", "mean", "std", "best", "mark", "p_value"),
@@ -40,20 +40,22 @@ _CSV_HEADINGS = (
 _FLOORS = {
     "random": "random members",
     "es": "the first members",
-    SINGLE: "the best single member",
-    WHOLE: "the whole ensemble",
+    SINGLE_BEST: "the best single member",
+    FULL_ENSEMBLE: "the whole ensemble",
 }
 
 
-def _share(size: float) -> str:
+def _describe_size(size: float) -> str:
     return (
-        f"{100 * size:g} % of the members" if isinstance(size, float) else counted(size, "member")
+        f"{100 * size:g} % of the members"
+        if isinstance(size, float)
+        else format_count(size, "member")
     )
 
 
-def _shown(value: Any) -> str:
+def _repr_without_address(value: Any) -> str:
     """Return an object as text, without its address, which is another one in every run."""
-    return re.sub(r" at 0x[0-9a-f]+", "", one_line(repr(value)))
+    return re.sub(r" at 0x[0-9a-f]+", "", to_one_line(repr(value)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +85,7 @@ class Benchmark:
     @property
     def scoring(self) -> Scoring:
         """The score; larger is better."""
-        return self.study.score
+        return self.study.resolved_scoring
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -106,7 +108,7 @@ class Benchmark:
         return self.study.control
 
     @property
-    def _ensembles(self) -> list[str]:
+    def _ensemble_names(self) -> list[str]:
         return [model.name for model in self.study.models]
 
     def mean_scores(self, keep: float | None = None) -> pd.DataFrame:
@@ -123,7 +125,7 @@ class Benchmark:
             Methods, then what they must beat. With several ensembles, a row for each data set and
             ensemble.
         """
-        table, factor = self.table(keep), self._factor
+        table, factor = self.table(keep), self._score_factor
         values = [[row.entries[c].mean / factor for c in table.columns] for row in table.rows]
         return pd.DataFrame(values, [row.name for row in table.rows], list(table.columns))
 
@@ -155,15 +157,15 @@ class Benchmark:
 
     def to_text(self, keep: float | None = None) -> str:
         """Return the table of a size to be read in a terminal."""
-        return as_text(self._sheet(keep))
+        return as_text(self._make_sheet(keep))
 
     def to_markdown(self, keep: float | None = None) -> str:
         """Return the table of a size as Markdown."""
-        return as_markdown(self._sheet(keep))
+        return as_markdown(self._make_sheet(keep))
 
     def to_latex(self, keep: float | None = None) -> str:
         """Return the table of a size as LaTeX; it needs the package booktabs."""
-        return as_latex(self._sheet(keep))
+        return as_latex(self._make_sheet(keep))
 
     def plot(
         self,
@@ -204,8 +206,8 @@ class Benchmark:
         Path
             The file written.
         """
-        refuse_existing([Path(path)], force)
-        write_file(Path(path), self._html().encode())
+        check_writable([Path(path)], force)
+        write_file(Path(path), self._page_html().encode())
         return Path(path)
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
@@ -223,71 +225,73 @@ class Benchmark:
         list of Path
             All files written.
         """
-        made = _page.sheet_files(map(self._sheet, self.sizes)) | self._drawn
+        made = results_page.sheet_files(map(self._make_sheet, self.sizes)) | self._picture_files
         columns = [name for name in self.frame if not str(name).endswith("seconds")]
         made["scores.csv"] = self.frame[columns].to_csv(index=False, lineterminator="\n").encode()
-        return _page.write_all(Path(folder), made | {"index.html": self._html().encode()})
+        return results_page.write_folder_files(
+            Path(folder), made | {"index.html": self._page_html().encode()}
+        )
 
     def table(self, keep: float | None = None) -> ScoreTable:
         """Return the table of a size, with entries per fold; other methods are made from it."""
         size = self.sizes[0] if keep is None else keep
-        if size not in self._tables:
-            sizes = listed(f"{one:g}" for one in self.sizes)
+        if size not in self._tables_by_size:
+            sizes = format_list(f"{one:g}" for one in self.sizes)
             raise InputError(f"{{keep}} was not measured. Give one of: {sizes}.", keep=keep)
-        return self._tables[size]
+        return self._tables_by_size[size]
 
     @property
-    def _factor(self) -> float:
+    def _score_factor(self) -> float:
         return 100.0 if "accuracy" in self.scoring.name else 1.0
 
     @property
-    def _decimals(self) -> int:
-        return 2 if self._factor > 1 else 4
+    def _n_decimals(self) -> int:
+        return 2 if self._score_factor > 1 else 4
 
     @cached_property
-    def _tables(self) -> dict[float, ScoreTable]:
-        return {size: self._made(size) for size in self.sizes}
+    def _tables_by_size(self) -> dict[float, ScoreTable]:
+        return {size: self._make_table(size) for size in self.sizes}
 
-    def _made(self, size: float) -> ScoreTable:
+    def _make_table(self, size: float) -> ScoreTable:
         columns = (*self.methods, *self.baselines)
         mine = self.frame[self.frame["keep"] == size]
         rows = []
         for (dataset, ensemble), part in mine.groupby(["dataset", "ensemble"], sort=False):
-            measured = mean_folds(part, ["method"], "score", self._factor)
+            measured = mean_folds(part, ["method"], "score", self._score_factor)
             folds = {column: measured[(column,)] for column in columns}
             entries = {
-                column: Entry(
-                    found, control_test(folds, self.control, column), decimals=self._decimals
+                column: ScoreEntry(
+                    found, control_test(folds, self.control, column), decimals=self._n_decimals
                 )
                 for column, found in folds.items()
             }
-            name = f"{dataset}, {ensemble}" if len(self._ensembles) > 1 else str(dataset)
+            name = f"{dataset}, {ensemble}" if len(self._ensemble_names) > 1 else str(dataset)
             rows.append(TableRow(name, entries, self.methods).with_best())
-        unit = " in per cent" if self._factor > 1 else ""
+        unit = " in per cent" if self._score_factor > 1 else ""
         label = self.scoring.name if not self.scoring.larger_is_better else self.scoring.label
         repeats = len(self.study.seeds)
         several = f", each the mean of {repeats} repetitions" if repeats > 1 else ""
         caption = (
             f"Test {label}{unit}, mean ± standard deviation over {self.study.n_folds} folds"
             f"{several}; "
-            f"{_share(size)} of {listed(self._ensembles, last=' and ')} kept."
+            f"{_describe_size(size)} of {format_list(self._ensemble_names, last=' and ')} kept."
         )
         return ScoreTable(
             name=f"keep-{size:g}",
-            title=self._heading(size),
+            title=self._table_heading(size),
             caption=caption,
             rows=tuple(rows),
             columns=columns,
             ranked=self.methods,
             labels={column: column for column in columns},
             control=self.control,
-            decimals=self._decimals,
+            decimals=self._n_decimals,
         )
 
-    def _heading(self, size: float) -> str:
+    def _table_heading(self, size: float) -> str:
         return self.title if len(self.sizes) == 1 else f"{self.title}: keep {size:g}"
 
-    def _sheet(self, keep: float | None = None) -> Sheet:
+    def _make_sheet(self, keep: float | None = None) -> Sheet:
         table = self.table(keep)
         size = self.sizes[0] if keep is None else keep
         kept = self.frame[self.frame["keep"] == size].groupby(["dataset", "ensemble", "method"])
@@ -307,13 +311,13 @@ class Benchmark:
                         *(table.ranks.get(column), versus),
                     )
                 )
-        text, legend = csv_text(_CSV_HEADINGS, lines), self._legend
+        text, legend = csv_text(_CSV_HEADINGS, lines), self._legend_lines
         return Sheet(table.name, table.title, table.caption, table.grid(), text, legend)
 
     @property
-    def _legend(self) -> tuple[str, ...]:
-        decimals = {2: "two", 4: "four"}[self._decimals]
-        others = listed((f"{name} ({_FLOORS[name]})" for name in self.baselines), last=" and ")
+    def _legend_lines(self) -> tuple[str, ...]:
+        decimals = {2: "two", 4: "four"}[self._n_decimals]
+        others = format_list((f"{name} ({_FLOORS[name]})" for name in self.baselines), last=" and ")
         lines = [
             "The best method of a row is marked: highest mean, then lowest standard deviation (of "
             "a sample).",
@@ -330,7 +334,7 @@ class Benchmark:
         return tuple(lines)
 
     @property
-    def _pictures(self) -> list[Picture]:
+    def _rank_pictures(self) -> list[Picture]:
         """The figures of ranks; none where there is too little to rank."""
         made: list[Picture] = []
         for size in self.sizes:
@@ -343,54 +347,65 @@ class Benchmark:
         return made
 
     @cached_property
-    def _drawn(self) -> dict[str, bytes]:
-        return _page.picture_files(self._pictures)
+    def _picture_files(self) -> dict[str, bytes]:
+        return results_page.picture_files(self._rank_pictures)
 
-    def _html(self) -> str:
-        drawn = {p.name: self._drawn[f"figures/{p.name}.svg"] for p in self._pictures}
-        sections = [self._section(size, drawn) for size in self.sizes]
-        intro = [_page.piece("paragraph", self._told)]
-        return _page.make_page(self.title, intro, [*sections, self._settings()])
+    def _page_html(self) -> str:
+        drawn = {p.name: self._picture_files[f"figures/{p.name}.svg"] for p in self._rank_pictures}
+        sections = [self._size_section(size, drawn) for size in self.sizes]
+        intro = [results_page.html_piece("paragraph", self._intro_text)]
+        return results_page.make_page(self.title, intro, [*sections, self._settings_section()])
 
     @property
-    def _told(self) -> str:
-        ensembles, n_folds = listed(self._ensembles, last=" and "), self.study.n_folds
+    def _intro_text(self) -> str:
+        ensembles, n_folds = format_list(self._ensemble_names, last=" and "), self.study.n_folds
         return (
-            f"{counted(len(self.methods), 'pruning method')} on "
-            f"{counted(len(self.study.facts), 'data set')}, with {ensembles}: the ensemble is "
+            f"{format_count(len(self.methods), 'pruning method')} on "
+            f"{format_count(len(self.study.dataset_summaries), 'data set')}, with {ensembles}: the ensemble is "
             f"trained on {n_folds - 2} of {n_folds} blocks of the rows; methods choose members on "
             "one of the others, and are scored on the last."
         )
 
-    def _section(self, size: float, drawn: Mapping[str, bytes]) -> _page.Section:
-        sheet, table = self._sheet(size), self.table(size)
-        pieces: list[Any] = [_page.piece("paragraph", self.describe(size))]
-        pieces += [_page.piece("paragraph", sheet.caption), _page.wide(sheet.grid, sheet.title)]
-        pieces += [_page.piece("paragraph", line, note=True) for line in sheet.legend]
-        own = (picture for picture in self._pictures if picture.group == table.name)
-        return _page.Section(f"Keep {size:g}", pieces + _page.figures(own, drawn))
+    def _size_section(self, size: float, drawn: Mapping[str, bytes]) -> results_page.PageSection:
+        sheet, table = self._make_sheet(size), self.table(size)
+        pieces: list[Any] = [results_page.html_piece("paragraph", self.describe(size))]
+        pieces += [
+            results_page.html_piece("paragraph", sheet.caption),
+            results_page.score_table_piece(sheet.grid, sheet.title),
+        ]
+        pieces += [results_page.html_piece("paragraph", line, note=True) for line in sheet.legend]
+        own = (picture for picture in self._rank_pictures if picture.group == table.name)
+        return results_page.PageSection(
+            f"Keep {size:g}", pieces + results_page.picture_pieces(own, drawn)
+        )
 
-    def _settings(self) -> _page.Section:
+    def _settings_section(self) -> results_page.PageSection:
         sets = [
             (name, found.n_rows, found.n_features, len(found.classes) or None)
-            for name, found in self.study.facts.items()
+            for name, found in self.study.dataset_summaries.items()
         ]
-        seeds = listed(map(str, sorted(set(self.frame["seed"]))))
+        seeds = format_list(map(str, sorted(set(self.frame["seed"]))))
         told: list[tuple[str, Any]] = [("score", self.scoring.name), ("folds", self.study.n_folds)]
         told += [("seeds", seeds), ("voting", self.study.voting)]
-        told += [(f"ensemble {m.name}", _shown(m.make())) for m in self.study.models]
-        told += [(f"method {e.name}", _shown(e.pruner)) for e in self.study.entrants]
-        pieces = [
-            Table(("Data set", "Rows", "Features", "Classes"), sets),
-            Table(("", "Setting"), [(name, str(value)) for name, value in told]),
+        told += [
+            (f"ensemble {m.name}", _repr_without_address(m.make_estimator()))
+            for m in self.study.models
         ]
-        return _page.Section("Settings", pieces)
+        told += [(f"method {e.name}", _repr_without_address(e.pruner)) for e in self.study.entrants]
+        pieces = [
+            HtmlTable(("Data set", "Rows", "Features", "Classes"), sets),
+            HtmlTable(("", "Setting"), [(name, str(value)) for name, value in told]),
+        ]
+        return results_page.PageSection("Settings", pieces)
 
     def __repr__(self) -> str:
-        n_sets = counted(len(self.study.facts), "data set")
-        methods = counted(len(self.methods), "method")
+        n_sets = format_count(len(self.study.dataset_summaries), "data set")
+        methods = format_count(len(self.methods), "method")
         return f"Benchmark({methods} on {n_sets}: {', '.join(self.methods)})"
 
     def _repr_html_(self) -> str:
-        parts = [_page.wide(self._sheet(size).grid, self._heading(size)) for size in self.sizes]
-        return "".join(map(str, [*parts, _page.piece("paragraph", self.describe())]))
+        parts = [
+            results_page.score_table_piece(self._make_sheet(size).grid, self._table_heading(size))
+            for size in self.sizes
+        ]
+        return "".join(map(str, [*parts, results_page.html_piece("paragraph", self.describe())]))

@@ -10,15 +10,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from secateurs._text import listed
 from secateurs.exceptions import (
     InputError,
     SecateursError,
     UnsupportedEnsembleError,
-    cause_of,
-    reading,
-    similar,
+    describe_error,
+    reading_file,
+    suggest_similar,
 )
+from secateurs.text_format import format_list
 
 _SETTINGS = {
     **{"title": str, "scoring": str, "control": str, "voting": str, "folds": int},
@@ -37,54 +37,54 @@ def read_plan(path: Path, data_dir: Path | None = None) -> dict[str, Any]:
 
     Paths in it start at its own folder, from which classes can be imported too.
     """
-    with reading(path):
+    with reading_file(path):
         plan = tomllib.loads(path.read_text("utf-8"))
-    _check("", plan, _SETTINGS)
+    _check_settings("", plan, _SETTINGS)
     for name in ("datasets", "ensembles"):
         if not plan.get(name):
             raise InputError(f"has no {name}. Name some under [{name}].")
     sources = plan.pop("datasets")
-    _check("datasets.", sources, _SOURCES)
+    _check_settings("datasets.", sources, _SOURCES)
     sys.path.insert(0, str(path.parent.resolve()))  # for classes of one's own
     parameters = dict(plan)
-    parameters["datasets"] = _datasets(sources, path.parent, data_dir)
+    parameters["datasets"] = _dataset_loaders(sources, path.parent, data_dir)
     parameters["target"] = sources.get("target", "target")
     parameters["ensembles"] = {
-        name: _made(f"ensembles.{name}", given) for name, given in plan["ensembles"].items()
+        name: _make_object(f"ensembles.{name}", given) for name, given in plan["ensembles"].items()
     }
     if isinstance(plan.get("methods"), dict):
         parameters["methods"] = {
-            name: _method(f"methods.{name}", given) for name, given in plan["methods"].items()
+            name: _make_method(f"methods.{name}", given) for name, given in plan["methods"].items()
         }
     return parameters
 
 
 @contextmanager
-def about(path: Path) -> Iterator[None]:
+def name_plan_in_errors(path: Path) -> Iterator[None]:
     """Name the plan in errors about it, and parameters as the plan has them."""
     try:
         yield
     except (InputError, UnsupportedEnsembleError) as error:
-        error.message, error.parameters = error.spelled(_as_setting), {}
+        error.message, error.parameters = error.spelled(_format_setting), {}
         if not error.message.startswith(str(path)):
             error.prepend(f"{path}{' ' if error.message.startswith('has ') else ': '}")
         raise
 
 
-def _as_setting(name: str, value: Any) -> str:
+def _format_setting(name: str, value: Any) -> str:
     if name == "n_jobs":
         return "--n-jobs"
     return name if value is ... else f"{name} = {value!r}"
 
 
-def _check(where: str, table: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def _check_settings(where: str, table: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     for name, value in table.items():
         if name not in known:
-            hint = similar(name, known) or f" Known: {listed(known)}."
+            hint = suggest_similar(name, known) or f" Known: {format_list(known)}."
             raise InputError(f"has unknown setting {where}{name}.{hint}")
         if not isinstance(value, known[name]) or isinstance(value, bool):
             kinds = known[name] if isinstance(known[name], tuple) else (known[name],)
-            names = listed((_KINDS[kind] for kind in kinds), last=" or ")
+            names = format_list((_KINDS[kind] for kind in kinds), last=" or ")
             raise InputError(f"has {where}{name} = {value!r}. Give {names}.")
 
 
@@ -93,19 +93,19 @@ _KINDS = {
 }
 
 
-def _datasets(given: Mapping[str, Any], home: Path, data_dir: Path | None) -> dict[str, Any]:
+def _dataset_loaders(given: Mapping[str, Any], home: Path, data_dir: Path | None) -> dict[str, Any]:
     """Return loaders of all data sets that a plan names, by name."""
     found: list[tuple[str, Any]] = []
     if "folder" in given:
-        from secateurs.benchmarking._inputs import tables_of
+        from secateurs.benchmarking.benchmark_inputs import tables_in_folder
 
-        found += tables_of(home / given["folder"]).items()
+        found += tables_in_folder(home / given["folder"]).items()
     found += [(name, home / str(path)) for name, path in given.get("files", {}).items()]
     for name in given.get("sklearn", ()):
         if name not in _SKLEARN:
             raise InputError(
-                f"has datasets.sklearn {name!r}.{similar(str(name), _SKLEARN)} Known: "
-                f"{listed(_SKLEARN)}."
+                f"has datasets.sklearn {name!r}.{suggest_similar(str(name), _SKLEARN)} Known: "
+                f"{format_list(_SKLEARN)}."
             )
         found.append((name, getattr(import_module("sklearn.datasets"), f"load_{name}")))
     if given.get("paper"):
@@ -122,7 +122,7 @@ def _datasets(given: Mapping[str, Any], home: Path, data_dir: Path | None) -> di
     return dict(found)
 
 
-def _method(where: str, given: Any) -> Any:
+def _make_method(where: str, given: Any) -> Any:
     """Return a method: by its short name, with parameters, or of a class of one's own."""
     if isinstance(given, str):
         return given
@@ -130,11 +130,11 @@ def _method(where: str, given: Any) -> Any:
         from secateurs.pruners import make_pruner
 
         parameters = {name: value for name, value in given.items() if name != "pruner"}
-        return _called(where, lambda **more: make_pruner(given["pruner"], **more), parameters)
-    return _made(where, given, 'pruner = "comep", or class = "my_module.Mine"')
+        return _call_factory(where, lambda **more: make_pruner(given["pruner"], **more), parameters)
+    return _make_object(where, given, 'pruner = "comep", or class = "my_module.Mine"')
 
 
-def _made(where: str, given: Any, example: str = 'class = "sklearn.ensemble.…"') -> Any:
+def _make_object(where: str, given: Any, example: str = 'class = "sklearn.ensemble.…"') -> Any:
     """Return an object of a class that a table names, with its other entries as parameters."""
     if not isinstance(given, dict) or not isinstance(given.get("class"), str):
         raise InputError(f"has {where} = {given!r}. Give a table with {example}, and parameters.")
@@ -143,24 +143,24 @@ def _made(where: str, given: Any, example: str = 'class = "sklearn.ensemble.…"
         kind = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(
-            f"has {where}.class = {given['class']!r}, which cannot be imported: {cause_of(error)}. "
+            f"has {where}.class = {given['class']!r}, which cannot be imported: {describe_error(error)}. "
             "Install its package, or put its module beside the plan."
         ) from error
     parameters = {
-        key: _made(f"{where}.{key}", value)
+        key: _make_object(f"{where}.{key}", value)
         if isinstance(value, dict) and "class" in value
         else value
         for key, value in given.items()
         if key != "class"
     }
-    return _called(where, kind, parameters)
+    return _call_factory(where, kind, parameters)
 
 
-def _called(where: str, make: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
+def _call_factory(where: str, make: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
     try:
         return make(**parameters)
     except SecateursError as error:
         error.prepend(f"has {where} wrong: ")
         raise
     except (TypeError, ValueError) as error:
-        raise InputError(f"has {where} with wrong parameters: {cause_of(error)}.") from error
+        raise InputError(f"has {where} with wrong parameters: {describe_error(error)}.") from error

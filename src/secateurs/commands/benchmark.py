@@ -5,14 +5,14 @@ from typing import Any
 
 import click
 
-from secateurs._text import columns
-from secateurs.commands._errors import Refusal
-from secateurs.commands._options import DRY_RUN, N_JOBS, PATH, common, option
-from secateurs.commands._output import Output
-from secateurs.commands._settings import cluster, scheduler_option
-from secateurs.commands._tables import require_file
-from secateurs.commands.data import DATA_DIR, check_folder
+from secateurs.commands._pruning_options import dask_client, scheduler_option
+from secateurs.commands._table_files import require_file
+from secateurs.commands.command_errors import Refusal
+from secateurs.commands.console_output import Output
+from secateurs.commands.data import DATA_DIR, check_data_folder
+from secateurs.commands.shared_options import DRY_RUN, N_JOBS, PATH, common_options, option
 from secateurs.exceptions import import_extra
+from secateurs.text_format import format_columns
 
 
 @click.command()
@@ -29,7 +29,7 @@ from secateurs.exceptions import import_extra
 @N_JOBS
 @scheduler_option("Address of a Dask scheduler, or local: train the ensembles on a cluster.")
 @DRY_RUN
-@common
+@common_options
 def benchmark(
     *,
     out: Output,
@@ -50,30 +50,30 @@ def benchmark(
     secateurs benchmark plan.toml -o results
     """  # noqa: D301
     require_file(plan)
-    check_folder(data_dir)
+    check_data_folder(data_dir)
     if output.exists() and not output.is_dir():
         raise Refusal("no_folder", f"{output} is not a folder. Give another one.")
-    from secateurs.commands._benchmark_plan import about, read_plan
+    from secateurs.commands._benchmark_plan import name_plan_in_errors, read_plan
 
-    with out.progress("reading the data sets"), about(plan):
+    with out.show_progress("reading the data sets"), name_plan_in_errors(plan):
         parameters = read_plan(plan, data_dir)
         import_extra("matplotlib", "plot", "drawing figures")  # now, not after hours
         if dry_run:
-            count = _n_cells(parameters)
+            count = _count_measurements(parameters)
     if dry_run:
-        out.result({"cells": count}, f"{count:,} measurements")
+        out.print_result({"cells": count}, f"{count:,} measurements")
         return
     from secateurs.benchmarking import benchmark as run_benchmark
 
     with (
-        cluster(executor, n_jobs, out) as client,
-        out.progress("measuring") as report,
-        about(plan),
+        dask_client(executor, n_jobs, out) as client,
+        out.show_progress("measuring") as report,
+        name_plan_in_errors(plan),
     ):
         found = run_benchmark(
             **parameters, results=output, n_jobs=n_jobs, executor=client, callback=report
         )
-    with out.progress("writing"):
+    with out.show_progress("writing"):
         wrote = found.save(output)
     facts = {
         "folder": str(output),
@@ -82,23 +82,25 @@ def benchmark(
         "told": {f"{size:g}": found.describe(size) for size in found.sizes},
         "wrote": list(map(str, wrote)),
     }
-    out.result(facts, _text(found))
-    out.note(f"wrote {output / 'index.html'}, and {len(wrote) - 1} files beside it")
+    out.print_result(facts, _format_ranks(found))
+    out.print_note(f"wrote {output / 'index.html'}, and {len(wrote) - 1} files beside it")
 
 
-def _n_cells(parameters: dict[str, Any]) -> int:
+def _count_measurements(parameters: dict[str, Any]) -> int:
     """Check all that a plan names; return how many measurements it asks for."""
-    from secateurs.benchmarking._study import Study
+    from secateurs.benchmarking.study import Study
 
-    study = Study.of(**{name: value for name, value in parameters.items() if name != "title"})
-    return sum(len(study.cells(work)) for work in study.works())
+    study = Study.from_inputs(
+        **{name: value for name, value in parameters.items() if name != "title"}
+    )
+    return sum(len(study.fold_cells(work)) for work in study.fold_experiments())
 
 
-def _text(found: Any) -> str:
+def _format_ranks(found: Any) -> str:
     """Return the average ranks by size, and what the tests say."""
     ranks = {size: found.ranks(size) for size in found.sizes}
     best_first = ranks[found.sizes[0]].index
     rows = [(method, *(f"{of[method]:.2f}" for of in ranks.values())) for method in best_first]
     headings = ("average rank", *(f"keep {size:g}" for size in found.sizes))
     told = [f"keep {size:g}: {found.describe(size)}" for size in found.sizes]
-    return "\n\n".join([columns(headings, rows), *told])
+    return "\n\n".join([format_columns(headings, rows), *told])

@@ -7,24 +7,24 @@ import click
 
 from secateurs import __version__
 from secateurs._methods import METHODS
-from secateurs.commands._errors import Refusal
-from secateurs.commands._options import METHOD, common
-from secateurs.commands._output import Output
+from secateurs.commands.command_errors import Refusal
+from secateurs.commands.console_output import Output
+from secateurs.commands.shared_options import METHOD, common_options
 
 _OWN_PAPER = "bian2020"  # of COMEP, DOMEP and EPFD
 
 
 @click.command()
 @click.argument("name", type=METHOD, required=False)
-@common
+@common_options
 def cite(out: Output, name: str | None) -> None:
     """Print what to cite, as BibTeX.
 
     For the method called NAME, or for secateurs itself.
     """
-    entries = references()
+    entries = read_references()
     if name is None:
-        chosen = [_software(), entries[_OWN_PAPER]]
+        chosen = [_software_entry(), entries[_OWN_PAPER]]
     else:
         key = METHODS[name].citation
         if key is None:
@@ -33,16 +33,16 @@ def cite(out: Output, name: str | None) -> None:
             )
         chosen = [entries[key]]
     text = "\n\n".join(chosen)
-    out.result({"name": name, "bibtex": text}, text)
+    out.print_result({"name": name, "bibtex": text}, text)
 
 
-def references() -> dict[str, str]:
+def read_references() -> dict[str, str]:
     """Read the BibTeX entries of the methods' papers, by key."""
     text = (files("secateurs.commands") / "references.bib").read_text("utf-8")
     return {entry[1]: entry[0] for entry in re.finditer(r"@\w+\{(\w+),.*?^\}", text, re.M | re.S)}
 
 
-def _software() -> str:
+def _software_entry() -> str:
     return (
         "@software{secateurs,\n"
         "  author = {{The secateurs developers}},\n"

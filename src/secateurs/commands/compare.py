@@ -5,30 +5,30 @@ from typing import Any
 
 import click
 
-from secateurs._methods import METHODS, methods_for_numbers
-from secateurs._text import columns, signed
-from secateurs.commands._inputs import Inputs, check_files, read_inputs
-from secateurs.commands._options import (
+from secateurs._methods import METHODS, regression_methods
+from secateurs.commands._output_files import OutputFiles, output_options, write_all_files
+from secateurs.commands._pruning_inputs import PruningInputs, check_input_files, read_inputs
+from secateurs.commands._pruning_options import (
+    LIMIT_OPTIONS,
+    METHOD_OPTIONS,
+    BudgetOptions,
+    MethodOptions,
+    check_keep_option,
+    dask_client,
+)
+from secateurs.commands.console_output import Output
+from secateurs.commands.shared_options import (
     DRY_RUN,
     FILES,
     KEEP,
     METHOD,
-    Files,
-    Trust,
-    common,
+    InputFiles,
+    TrustOptions,
+    common_options,
     option,
-    trusting,
+    trust_options,
 )
-from secateurs.commands._output import Output
-from secateurs.commands._settings import (
-    LIMIT_OPTIONS,
-    METHOD_OPTIONS,
-    Limits,
-    Method,
-    check_keep,
-    cluster,
-)
-from secateurs.commands._targets import Targets, write_all, writing
+from secateurs.text_format import format_columns, format_signed
 
 _SIZES = (0.05, 0.1, 0.2)
 
@@ -53,20 +53,20 @@ _SIZES = (0.05, 0.1, 0.2)
 )
 @LIMIT_OPTIONS
 @METHOD_OPTIONS
-@writing("Write the leaderboard to this .csv file.")
-@trusting()
+@output_options("Write the leaderboard to this .csv file.")
+@trust_options()
 @DRY_RUN
-@common
+@common_options
 def compare(
     *,
     out: Output,
-    files: Files,
+    files: InputFiles,
     methods: tuple[str, ...],
     keep: tuple[float, ...],
-    limits: Limits,
-    method: Method,
-    targets: Targets,
-    trust: Trust,
+    limits: BudgetOptions,
+    method: MethodOptions,
+    targets: OutputFiles,
+    trust: TrustOptions,
     dry_run: bool,
 ) -> None:
     """Compare pruning methods and sizes on held-out rows.
@@ -78,43 +78,43 @@ def compare(
     \b
     secateurs compare forest.skops val.csv --target churn -k 10 -k 50 --report page.html
     """  # noqa: D301
-    check_files(files)
-    limits.check()
-    targets.check((".csv",))
+    check_input_files(files)
+    limits.check_options()
+    targets.check_paths((".csv",))
     inputs = read_inputs(files, trust, out, method.scoring)
     for size in keep:
-        check_keep(size, inputs.ensemble.n_members, out)
-    limits = limits.with_costs(inputs.ensemble.names)
-    out.note(inputs.headline)
+        check_keep_option(size, inputs.ensemble.n_members, out)
+    limits = limits.with_costs(inputs.ensemble.member_names)
+    out.print_note(inputs.summary_line)
     if dry_run:
-        out.dry_run(targets.paths)
+        out.print_dry_run(targets.output_paths)
         return
-    names = methods or tuple(methods_for_numbers() if inputs.ensemble.is_regression else METHODS)
-    found = _compare(inputs, names, keep or _SIZES, method, out)
-    board = limits.apply(_board(found, limits.cost))
-    with out.progress("writing"):
-        words = [*files.command, *trust.options]
-        contents = targets.pages(found, command=words, source=files.source)
+    names = methods or tuple(regression_methods() if inputs.ensemble.is_regression else METHODS)
+    found = _run_comparison(inputs, names, keep or _SIZES, method, out)
+    board = limits.filter_leaderboard(_leaderboard_with_costs(found, limits.cost))
+    with out.show_progress("writing"):
+        words = [*files.prune_command, *trust.as_arguments]
+        contents = targets.render_pages(found, command=words, source=files.source_name)
         if targets.output is not None:
             contents[targets.output] = board.to_csv(index=False, lineterminator="\n").encode()
-        write_all(contents, targets.force)
+        write_all_files(contents, targets.force)
     for note in found.notes:
-        out.note(note)
-    from secateurs.comparison import board_lines
+        out.print_note(note)
+    from secateurs.comparison import leaderboard_rows
 
-    lines = board_lines(board)
-    wrote = [str(path) for path in targets.paths]
-    out.result(
+    lines = leaderboard_rows(board)
+    wrote = [str(path) for path in targets.output_paths]
+    out.print_result(
         {"leaderboard": lines, "best": found.best, "judged_on": found.judged_on, "wrote": wrote}
         | {"advice": found.advice},
-        as_text(lines, found.score),
+        format_leaderboard(lines, found.score),
     )
-    out.note(found.advice)
+    out.print_note(found.advice)
     if wrote:
-        out.note(f"wrote {', '.join(wrote)}")
+        out.print_note(f"wrote {', '.join(wrote)}")
 
 
-def _board(found: Any, cost: list[float] | None) -> Any:
+def _leaderboard_with_costs(found: Any, cost: list[float] | None) -> Any:
     """Return the leaderboard, with what the members of each line cost."""
     board = found.leaderboard()
     if cost is not None:
@@ -125,8 +125,12 @@ def _board(found: Any, cost: list[float] | None) -> Any:
     return board
 
 
-def _compare(
-    inputs: Inputs, names: tuple[str, ...], sizes: tuple[float, ...], method: Method, out: Output
+def _run_comparison(
+    inputs: PruningInputs,
+    names: tuple[str, ...],
+    sizes: tuple[float, ...],
+    method: MethodOptions,
+    out: Output,
 ) -> Any:
     """Compare, on a cluster if there is one."""
     import joblib
@@ -134,30 +138,32 @@ def _compare(
     from secateurs.comparison import compare as compare_methods
 
     with (
-        cluster(method.executor, method.n_jobs, out) as client,
+        dask_client(method.executor, method.n_jobs, out) as client,
         # joblib sends the groups of EPFD and DOMEP to the cluster.
         joblib.parallel_config("dask", n_jobs=-1) if client is not None else nullcontext(),
-        out.progress("comparing"),
+        out.show_progress("comparing"),
     ):
         # By name, methods come in the form that suits a comparison: long searches cut short.
         return compare_methods(
-            inputs.problem(method),
-            methods=[method.pruner(name) for name in names] if method.grouped else names,
+            inputs.to_problem(method),
+            methods=[method.build_pruner(name) for name in names] if method.is_grouped else names,
             keep=sizes,
             diversity_weight=0.5 if method.diversity_weight is None else method.diversity_weight,
             random_state=method.random_state,
         )
 
 
-def as_text(lines: list[dict[str, Any]], score: str = "accuracy") -> str:
+def format_leaderboard(lines: list[dict[str, Any]], score: str = "accuracy") -> str:
     """Return a leaderboard as a table; its column of this name is the score."""
     figures = ("members", score, "change", "95 % interval", "MB", "ms/row", "seconds")
     costs: tuple[str, ...] = ("cost",) if lines and "cost" in lines[0] else ()
-    rows = [(*_cells(line, score), *(f"{line[name]:g}" for name in costs)) for line in lines]
-    return columns(("", "method", *figures, *costs), rows, left=2)
+    rows = [
+        (*_leaderboard_cells(line, score), *(f"{line[name]:g}" for name in costs)) for line in lines
+    ]
+    return format_columns(("", "method", *figures, *costs), rows, left=2)
 
 
-def _cells(line: dict[str, Any], score: str) -> tuple[str, ...]:
+def _leaderboard_cells(line: dict[str, Any], score: str) -> tuple[str, ...]:
     size = line["bytes"]
     whole = line["method"] == "all members"
     return (
@@ -165,8 +171,8 @@ def _cells(line: dict[str, Any], score: str) -> tuple[str, ...]:
         line["method"],
         f"{line['members']:,}",
         f"{line[score]:.4f}",
-        "" if whole else signed(line["change"], 4),
-        "" if whole else f"{signed(line['low'], 4)} … {signed(line['high'], 4)}",
+        "" if whole else format_signed(line["change"], 4),
+        "" if whole else f"{format_signed(line['low'], 4)} … {format_signed(line['high'], 4)}",
         "" if size is None else f"{size / 1e6:.2f}",
         "" if line["ms"] is None else f"{line['ms']:.2f}",
         "" if whole else f"{line['seconds']:.2f}",

@@ -4,20 +4,26 @@ from pathlib import Path
 
 import click
 
-from secateurs._text import columns
-from secateurs.commands._inputs import load_model
-from secateurs.commands._options import FORCE, PATH, Trust, common, trusting
-from secateurs.commands._output import Output
-from secateurs.commands._tables import require_file
+from secateurs.commands._pruning_inputs import load_model
+from secateurs.commands._table_files import require_file
+from secateurs.commands.console_output import Output
+from secateurs.commands.shared_options import (
+    FORCE,
+    PATH,
+    TrustOptions,
+    common_options,
+    trust_options,
+)
+from secateurs.text_format import format_columns
 
 
 @click.command()
 @click.argument("source", type=PATH, metavar="IN")
 @click.argument("output", type=PATH, metavar="OUT")
 @FORCE
-@trusting("--max-bytes")
-@common
-def convert(out: Output, source: Path, output: Path, force: bool, trust: Trust) -> None:
+@trust_options("--max-bytes")
+@common_options
+def convert(out: Output, source: Path, output: Path, force: bool, trust: TrustOptions) -> None:
     """Convert a model file to another format.
 
     The suffix of OUT gives the format. Most often this is from .joblib or .pkl, with
@@ -25,13 +31,13 @@ def convert(out: Output, source: Path, output: Path, force: bool, trust: Trust) 
     """
     require_file(source)
     from secateurs.persistence import save
-    from secateurs.persistence._files import refuse_existing
+    from secateurs.persistence.atomic_files import check_writable
 
     written = (output, output.with_suffix(".json"))
-    refuse_existing(written, force)
-    with out.progress("reading the model"):
+    check_writable(written, force)
+    with out.show_progress("reading the model"):
         model = load_model(source, trust)
-    with out.progress("writing the model"):
+    with out.show_progress("writing the model"):
         save(model, output, force=force)
     facts = {
         "wrote": [str(path) for path in written],
@@ -40,5 +46,5 @@ def convert(out: Output, source: Path, output: Path, force: bool, trust: Trust) 
         "bytes_after": output.stat().st_size,
     }
     rows = [(str(source), f"{facts['bytes_before']:,}"), (str(output), f"{facts['bytes_after']:,}")]
-    out.result(facts, columns(("file", "bytes"), rows))
-    out.note(f"wrote {', '.join(map(str, written))}")
+    out.print_result(facts, format_columns(("file", "bytes"), rows))
+    out.print_note(f"wrote {', '.join(map(str, written))}")

@@ -6,13 +6,22 @@ from typing import Any
 
 import click
 
-from secateurs._text import columns
-from secateurs.commands._columns import ColumnTypes
-from secateurs.commands._inputs import load_model
-from secateurs.commands._options import DTYPE, FORCE, IGNORE, PATH, Trust, common, option, trusting
-from secateurs.commands._output import Output
-from secateurs.commands._rows import in_order
-from secateurs.commands._tables import read_table, require_columns, require_file
+from secateurs.commands._column_types import ColumnTypes
+from secateurs.commands._labelled_samples import order_features
+from secateurs.commands._pruning_inputs import load_model
+from secateurs.commands._table_files import read_table, require_columns, require_file
+from secateurs.commands.console_output import Output
+from secateurs.commands.shared_options import (
+    DTYPE,
+    FORCE,
+    IGNORE,
+    PATH,
+    TrustOptions,
+    common_options,
+    option,
+    trust_options,
+)
+from secateurs.text_format import format_columns
 
 
 @click.command()
@@ -30,8 +39,8 @@ from secateurs.commands._tables import read_table, require_columns, require_file
 @IGNORE
 @DTYPE
 @FORCE
-@trusting("--max-bytes")
-@common
+@trust_options("--max-bytes")
+@common_options
 def export(
     *,
     out: Output,
@@ -42,7 +51,7 @@ def export(
     ignore: tuple[str, ...],
     dtype: tuple[tuple[str, str], ...],
     force: bool,
-    trust: Trust,
+    trust: TrustOptions,
 ) -> None:
     """Export a model to ONNX Runtime or treelite.
 
@@ -53,35 +62,35 @@ def export(
     for path in (model, X_check):
         require_file(path)
     from secateurs import export as export_model
-    from secateurs.persistence._files import refuse_existing
+    from secateurs.persistence.atomic_files import check_writable
 
     sidecar = output.with_name(f"{output.name}.json")
-    refuse_existing((output, sidecar), force)
+    check_writable((output, sidecar), force)
     left_out = [*([] if target is None else [target]), *ignore]
-    with out.progress("reading"):
+    with out.show_progress("reading"):
         loaded = load_model(model, trust)
         types = ColumnTypes([loaded], model, dict(dtype), left_out)
-        rows = _features(X_check, loaded, types)
-    with out.progress(f"writing {output} and comparing predictions"):
+        rows = _read_features(X_check, loaded, types)
+    with out.show_progress(f"writing {output} and comparing predictions"):
         export_model(loaded, output, rows, force=force)
     found = json.loads(sidecar.read_text("utf-8"))["check"]
-    out.result(
+    out.print_result(
         {"wrote": [str(output), str(sidecar)], "bytes": output.stat().st_size, "check": found},
-        columns(("", ""), _lines(output, found)),
+        format_columns(("", ""), _comparison_lines(output, found)),
     )
-    out.note(f"wrote {output}, {sidecar}")
+    out.print_note(f"wrote {output}, {sidecar}")
 
 
-def _features(path: Path, model: Any, types: ColumnTypes) -> Any:
+def _read_features(path: Path, model: Any, types: ColumnTypes) -> Any:
     """Read the rows to compare on, with the model's features in their order."""
     frame = read_table(path, types_of=types)
-    require_columns(path, frame, types.left_out)
-    frame = frame.drop(columns=list(types.left_out))
+    require_columns(path, frame, types.excluded_columns)
+    frame = frame.drop(columns=list(types.excluded_columns))
     names = getattr(model, "feature_names_in_", None)
-    return frame if names is None else in_order(path, frame, list(names))
+    return frame if names is None else order_features(path, frame, list(names))
 
 
-def _lines(output: Path, check: dict[str, Any]) -> list[tuple[str, str]]:
+def _comparison_lines(output: Path, check: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("file", f"{output.stat().st_size:,} bytes"),
         ("compared rows", f"{check['rows']:,}"),

@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
-from secateurs._text import columns
-from secateurs.commands._options import PATH, common
-from secateurs.commands._output import Output
-from secateurs.commands._tables import require_file
+from secateurs.commands._table_files import require_file
+from secateurs.commands.console_output import Output
+from secateurs.commands.shared_options import PATH, common_options
+from secateurs.text_format import format_columns
 
 
 @click.command()
 @click.argument("file", type=PATH)
-@common
+@common_options
 def inspect(out: Output, file: Path) -> None:
     """Show what a model file contains.
 
@@ -27,22 +27,24 @@ def inspect(out: Output, file: Path) -> None:
     facts = inspect_file(file)
     if facts["format"] == "skops":
         facts["members"] = _count_members(file)
-    out.result({"file": str(file), **facts}, columns(("", ""), _lines(facts), left=2))
+    out.print_result(
+        {"file": str(file), **facts}, format_columns(("", ""), _content_lines(facts), left=2)
+    )
 
 
 def _count_members(file: Path) -> int | None:
     """Count the entries of ``estimators_`` in a skops file's own description."""
-    from secateurs.exceptions import reading
-    from secateurs.persistence._skops import read_schema
+    from secateurs.exceptions import reading_file
+    from secateurs.persistence.skops_files import read_schema
 
-    with reading(file), zipfile.ZipFile(file) as archive:
+    with reading_file(file), zipfile.ZipFile(file) as archive:
         part = read_schema(archive)
         for name in ("content", "content", "estimators_", "content"):
             part = part.get(name) if isinstance(part, dict) else None
         return len(part) if isinstance(part, list) else None
 
 
-def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _content_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the facts as text, one line each."""
     lines = [
         ("format", facts["format"]),
@@ -61,11 +63,11 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
             *(("type", name) for name in facts["types"]),
         ]
     if facts["sidecar"] is not None:
-        lines.append(("side-car", _sidecar(facts)))
+        lines.append(("side-car", _describe_sidecar(facts)))
     return lines
 
 
-def _sidecar(facts: dict[str, Any]) -> str:
+def _describe_sidecar(facts: dict[str, Any]) -> str:
     if not facts["sidecar_matches"]:
         return "describes another file"
     how = facts["sidecar"].get("provenance")

@@ -4,49 +4,49 @@ from typing import Any
 
 import click
 
-from secateurs._methods import AUTO, METHODS, Method, methods_for_numbers
-from secateurs._text import columns
-from secateurs.commands._options import METHOD, common
-from secateurs.commands._output import Output
+from secateurs._methods import AUTO, METHODS, Method, regression_methods
+from secateurs.commands.console_output import Output
+from secateurs.commands.shared_options import METHOD, common_options
+from secateurs.text_format import format_columns
 
 RECOMMENDED = "Take auto, or give no method. Measured on many data sets, see docs/kept.md."
 
 
 @click.command()
 @click.argument("name", type=METHOD, required=False)
-@common
+@common_options
 def methods(out: Output, name: str | None) -> None:
     """List the pruning methods, or describe one."""
     if name is None:
         shown = METHODS if out.as_json else {}  # the table needs none of it
-        facts = {key: _facts(method) for key, method in shown.items()}
-        numbers = methods_for_numbers()
+        facts = {key: _describe_method(method) for key, method in shown.items()}
+        numbers = regression_methods()
         rows = [(AUTO, "", "the method that is likely best: the default", "yes")]
         rows += [
-            (key, method.pruner, method.criterion, "yes" if key in numbers else "")
+            (key, method.class_name, method.criterion, "yes" if key in numbers else "")
             for key, method in METHODS.items()
         ]
         headings = ("name", "class", "criterion", "regression")
-        out.result({"methods": facts}, columns(headings, rows, left=4))
-        out.note(RECOMMENDED)
-        out.note("details of one: secateurs methods comep; to cite it: secateurs cite comep")
+        out.print_result({"methods": facts}, format_columns(headings, rows, left=4))
+        out.print_note(RECOMMENDED)
+        out.print_note("details of one: secateurs methods comep; to cite it: secateurs cite comep")
         return
-    found = _facts(METHODS[name])
-    out.result({"name": name, **found}, _text(name, found))
+    found = _describe_method(METHODS[name])
+    out.print_result({"name": name, **found}, _format_description(name, found))
 
 
-def _facts(method: Method) -> dict[str, Any]:
+def _describe_method(method: Method) -> dict[str, Any]:
     import inspect
 
     pruner = method.load()
     ahead, *_sections = inspect.cleandoc(pruner.__doc__ or "").split("\n\nParameters\n")
     return {
-        "class": f"secateurs.{method.pruner}",
+        "class": f"secateurs.{method.class_name}",
         "summary": method.summary,
         "criterion": method.criterion,
-        "keeps": method.keeps,
-        "outputs": list(method.facts.outputs),
-        "takes_missing": method.facts.takes_missing,
+        "keeps": method.size_description,
+        "outputs": list(method.traits.outputs),
+        "takes_missing": method.traits.takes_missing,
         "cost": method.cost,
         "citation": method.citation,
         "parameters": pruner().get_params(deep=False),
@@ -54,7 +54,7 @@ def _facts(method: Method) -> dict[str, Any]:
     }
 
 
-def _text(name: str, facts: dict[str, Any]) -> str:
+def _format_description(name: str, facts: dict[str, Any]) -> str:
     parameters = ", ".join(f"{key}={value!r}" for key, value in facts["parameters"].items())
     lines = [
         ("class", facts["class"]),
@@ -66,4 +66,4 @@ def _text(name: str, facts: dict[str, Any]) -> str:
         ("cost", f"{facts['cost']}; n members, k to keep, d rows"),
         ("paper", "none" if facts["citation"] is None else f"secateurs cite {name}"),
     ]
-    return f"{facts['description']}\n\n{columns(('', ''), lines, left=2)}"
+    return f"{facts['description']}\n\n{format_columns(('', ''), lines, left=2)}"

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import click
 
-from secateurs.commands._options import FORCE, PATH, common, option
-from secateurs.commands._output import Output
-from secateurs.commands._tables import require_file
-from secateurs.commands._targets import Targets
+from secateurs.commands._output_files import OutputFiles
+from secateurs.commands._table_files import require_file
+from secateurs.commands.console_output import Output
+from secateurs.commands.shared_options import FORCE, PATH, common_options, option
 
 
 @click.command()
 @click.argument("run", type=PATH, metavar="RUN.json")
 @option("-o", "--output", type=PATH, help="Write to this .html file. Default: RUN.html.")
 @FORCE
-@common
+@common_options
 def report(out: Output, run: Path, output: Path | None, force: bool) -> None:
     """Write the HTML report of a run.
 
@@ -24,8 +24,8 @@ def report(out: Output, run: Path, output: Path | None, force: bool) -> None:
     from secateurs.report import load_run, write_report
 
     page = run.with_suffix(".html") if output is None else output
-    Targets(report=page, force=force).check(())
-    with out.progress("writing the report"):
+    OutputFiles(report=page, force=force).check_paths(())
+    with out.show_progress("writing the report"):
         write_report(load_run(run), page, force=force)
-    out.note(f"wrote {page}")
-    out.result({"wrote": [str(page)], "bytes": page.stat().st_size}, "")
+    out.print_note(f"wrote {page}")
+    out.print_result({"wrote": [str(page)], "bytes": page.stat().st_size}, "")

@@ -8,12 +8,19 @@ from typing import Any
 
 import click
 
-from secateurs._text import columns, counted
-from secateurs.commands._errors import Refusal
-from secateurs.commands._options import N_JOBS, PATH, RANDOM_STATE, Name, common, option
-from secateurs.commands._output import Output
-from secateurs.commands._settings import cluster, scheduler_option
-from secateurs.commands.data import DATA_DIR, check_folder
+from secateurs.commands._pruning_options import dask_client, scheduler_option
+from secateurs.commands.command_errors import Refusal
+from secateurs.commands.console_output import Output
+from secateurs.commands.data import DATA_DIR, check_data_folder
+from secateurs.commands.shared_options import (
+    N_JOBS,
+    PATH,
+    RANDOM_STATE,
+    NameParam,
+    common_options,
+    option,
+)
+from secateurs.text_format import format_columns, format_count
 
 
 def plan_names() -> list[str]:
@@ -25,7 +32,7 @@ def plan_names() -> list[str]:
 @click.command()
 @option(
     "--only",
-    type=Name("table or figure", dict.fromkeys(plan_names(), "")),
+    type=NameParam("table or figure", dict.fromkeys(plan_names(), "")),
     multiple=True,
     help="Table or figure to reproduce, such as table-dt; repeatable. Default: all.",
 )
@@ -49,7 +56,7 @@ def plan_names() -> list[str]:
 @N_JOBS
 @scheduler_option("Address of a Dask scheduler, or local: train the ensembles on a cluster.")
 @option("--dry-run", is_flag=True, help="Count the measurements to make, then stop.")
-@common
+@common_options
 def reproduce(
     *,
     out: Output,
@@ -70,7 +77,7 @@ def reproduce(
     \b
     secateurs reproduce --quick --only table-dt -o results
     """  # noqa: D301
-    check_folder(data_dir)
+    check_data_folder(data_dir)
     if output.exists() and not output.is_dir():
         raise Refusal("no_folder", f"{output} is not a folder. Give another one.")
     from secateurs.paper import PLANS, load_plan
@@ -80,9 +87,9 @@ def reproduce(
         plans = [load_plan(name, quick, data_dir) for name in only or PLANS]
         counts = {plan.name: len(set(plan.cells(0))) for plan in plans}
         rows = [(name, f"{count:,}") for name, count in counts.items()]
-        out.result({"cells": counts}, columns(("", "measurements"), rows))
+        out.print_result({"cells": counts}, format_columns(("", "measurements"), rows))
         return
-    with cluster(executor, n_jobs, out) as client, out.progress("measuring") as report:
+    with dask_client(executor, n_jobs, out) as client, out.show_progress("measuring") as report:
         outcome = run_plans(
             output,
             only=only or None,
@@ -104,20 +111,22 @@ def reproduce(
     }
     for kind in ("tables", "figures"):
         facts[kind] = sorted(map(str, (output / kind).glob("*")))
-    out.result(facts, _text(facts, outcome.claims))
+    out.print_result(facts, _format_outcome(facts, outcome.claims))
     _note_missing(out, outcome.missing, quick)
 
 
-def _text(facts: dict[str, Any], claims: Sequence[Any]) -> str:
+def _format_outcome(facts: dict[str, Any], claims: Sequence[Any]) -> str:
     """Return verdicts first, then where everything is, then what is missing."""
-    from secateurs.paper._claims import NOT_JUDGED, NOT_MEASURED, UNKNOWN
+    from secateurs.paper.claims import NOT_JUDGED, NOT_MEASURED, UNKNOWN
 
     others = (UNKNOWN, NOT_JUDGED, NOT_MEASURED)
     verdicts = [(claim.verdict, claim.claim) for claim in claims if claim.verdict not in others]
     for verdict in others:
         mine = [c.weighed if verdict == NOT_JUDGED else "" for c in claims if c.verdict == verdict]
         for why, count in Counter(mine).items():
-            verdicts.append((verdict, f"{counted(count, 'claim')} of the paper. {why}".rstrip()))
+            verdicts.append(
+                (verdict, f"{format_count(count, 'claim')} of the paper. {why}".rstrip())
+            )
     lines = [("measurements", f"{facts['cells']:,}, {facts['measured_now']:,} of them new")]
     for kind in ("tables", "figures"):
         count = len({Path(name).stem for name in facts[kind]})
@@ -125,7 +134,9 @@ def _text(facts: dict[str, Any], claims: Sequence[Any]) -> str:
             lines.append((kind, f"{count} in {Path(facts['folder']) / kind}"))
     lines.append(("page", facts["page"]))
     lines.append(("missing data sets", ", ".join(facts["missing"]) or "none"))
-    return f"{columns(('', ''), verdicts, left=2)}\n\n{columns(('', ''), lines, left=2)}"
+    return (
+        f"{format_columns(('', ''), verdicts, left=2)}\n\n{format_columns(('', ''), lines, left=2)}"
+    )
 
 
 def _note_missing(out: Output, missing: Sequence[Any], quick: bool) -> None:
@@ -133,6 +144,6 @@ def _note_missing(out: Output, missing: Sequence[Any], quick: bool) -> None:
         return
     lines = "1 data set is" if len(missing) == 1 else f"{len(missing)} data sets are"
     if quick:
-        out.note(f"{lines} missing: not part of --quick, or without a file; see missing.json")
+        out.print_note(f"{lines} missing: not part of --quick, or without a file; see missing.json")
     else:
         out.warn(f"{lines} missing. See missing.json, and `secateurs data list` for their sources.")

@@ -6,11 +6,11 @@ axes as ``ax_`` and its figure as ``figure_``; ``plot(ax=…)`` draws it again w
 """
 
 from secateurs.displays._accuracy_size import AccuracySizeDisplay
-from secateurs.displays._critical_difference import CriticalDifferenceDisplay
 from secateurs.displays._diversity_weight import DiversityWeightDisplay
 from secateurs.displays._kappa_error import KappaErrorDisplay
 from secateurs.displays._pairwise_heatmap import PairwiseHeatmapDisplay
 from secateurs.displays._selection_order import SelectionOrderDisplay
+from secateurs.displays.critical_difference import CriticalDifferenceDisplay
 
 __all__ = [
     "AccuracySizeDisplay",

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, DASHES, Display, evaluation_of
-from secateurs.evaluation._curves import Evaluation
-from secateurs.evaluation._diagnostics import right_by_size
-from secateurs.evaluation._score_curve import Floats, score_curve
+from secateurs.displays._base_display import COLOURS, DASHES, Display, shown_evaluation
+from secateurs.evaluation.member_diagnostics import n_right_by_group
+from secateurs.evaluation.score_curve import Floats, score_curve
+from secateurs.evaluation.size_curves import Evaluation
 from secateurs.pruning import Pruning
 
 
-class Curve(NamedTuple):
+class AccuracyCurve(NamedTuple):
     """Accuracy of a method by size.
 
     Attributes
@@ -45,7 +45,7 @@ class AccuracySizeDisplay(Display):
 
     Parameters
     ----------
-    curves : mapping of str to Curve
+    curves : mapping of str to AccuracyCurve
         One for each method.
     whole : float
         Accuracy of all members on rows held out.
@@ -62,31 +62,33 @@ class AccuracySizeDisplay(Display):
     array([1, 2, 3, 4])
     """
 
-    _takes_numbers = True
+    _can_show_regression = True
 
-    def __init__(self, curves: Mapping[str, Curve], whole: float, score: str = "accuracy") -> None:
+    def __init__(
+        self, curves: Mapping[str, AccuracyCurve], whole: float, score: str = "accuracy"
+    ) -> None:
         self.curves = curves
         self.whole = whole
         self.score = score
 
     @classmethod
-    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
+    def _compute_from_result(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """Evaluate every method of a comparison, or that of a pruning."""
-        evaluation = evaluation_of(result, rows)
-        if not evaluation.problem.counts_rows:
-            return cls(*_by_score(evaluation))
-        votes = evaluation.problem.votes
+        evaluation = shown_evaluation(result, rows)
+        if not evaluation.problem.is_plain_accuracy:
+            return cls(*_curves_by_score(evaluation))
+        votes = evaluation.problem.predictions
         curves = {}
         for name, curve in evaluation.curves.items():
-            selection, own = curve.selection, curve.own
-            right = right_by_size(votes, selection.groups, selection.group_weights)
+            selection, own = curve.selection, curve.by_own_vote
+            right = n_right_by_group(votes, selection.member_groups, selection.group_weights)
             choosing = right / votes.n_samples
-            curves[name] = Curve(selection.sizes, own.accuracy, own.half_width, choosing)
-        return cls(curves, curve.own.whole_accuracy)
+            curves[name] = AccuracyCurve(selection.sizes, own.accuracy, own.half_width, choosing)
+        return cls(curves, curve.by_own_vote.full_accuracy)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`. With one method, also its interval and the rows chosen on."""
-        axes = self._begin(ax)
+        axes = self._set_up_axes(ax)
         for place, (name, curve) in enumerate(self.curves.items()):
             colour, dash = COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
             marker = "" if len(curve.sizes) > 5 else "o"
@@ -104,17 +106,17 @@ class AccuracySizeDisplay(Display):
         return self
 
 
-def _by_score(evaluation: Evaluation) -> tuple[dict[str, Curve], float, str]:
+def _curves_by_score(evaluation: Evaluation) -> tuple[dict[str, AccuracyCurve], float, str]:
     """Return the curves by the score that matters, that of all members, and its name."""
     problem = evaluation.problem
-    outputs = problem.outputs_scored()
+    outputs = problem.scored_predictions()
     scoring, sign = problem.scoring, 1.0 if problem.scoring.larger_is_better else -1.0
     curves = {}
     for name, curve in evaluation.curves.items():
-        groups, inside = curve.selection.groups, curve.selection.group_weights
+        groups, inside = curve.selection.member_groups, curve.selection.group_weights
         weights = problem.ensemble.weights, problem.sample_weight
         known = score_curve(outputs, groups, scoring, *weights, group_weights=inside)
-        half = np.nan_to_num(curve.scored.half_width)  # known for the sizes asked for
-        sizes, held_out = curve.selection.sizes, sign * curve.scored.values
-        curves[name] = Curve(sizes, held_out, half, sign * known.values)
-    return curves, sign * curve.scored.whole_value, scoring.label
+        half = np.nan_to_num(curve.main_score.half_width)  # known for the sizes asked for
+        sizes, held_out = curve.selection.sizes, sign * curve.main_score.values
+        curves[name] = AccuracyCurve(sizes, held_out, half, sign * known.values)
+    return curves, sign * curve.main_score.full_value, scoring.label

@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, evaluation_of, pruning_of
-from secateurs.evaluation._alternatives import WeightCurve, live_pruner, weight_curve
+from secateurs.displays._base_display import COLOURS, Display, shown_evaluation, shown_pruning
+from secateurs.evaluation.alternatives import (
+    DiversityWeightCurve,
+    diversity_sweep_pruner,
+    diversity_weight_curve,
+)
 from secateurs.pruning import Pruning
 
 
@@ -17,7 +21,7 @@ class DiversityWeightDisplay(Display):
 
     Parameters
     ----------
-    curve : WeightCurve
+    curve : DiversityWeightCurve
         Weights, accuracies with their intervals, and overlap with the members kept.
     whole : float
         Accuracy of all members.
@@ -36,23 +40,23 @@ class DiversityWeightDisplay(Display):
     21
     """
 
-    def __init__(self, curve: WeightCurve, whole: float) -> None:
+    def __init__(self, curve: DiversityWeightCurve, whole: float) -> None:
         self.curve = curve
         self.whole = whole
 
     @classmethod
-    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
+    def _compute_from_result(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """Evaluate COMEP at all weights."""
-        pruning = pruning_of(result)
-        evaluation = evaluation_of(result, rows)
+        pruning = shown_pruning(result)
+        evaluation = shown_evaluation(result, rows)
         kept = pruning.member_indices.tolist()
-        pruner = live_pruner(evaluation, pruning.pruner)
-        curve = weight_curve(evaluation.split, pruner, kept, len(kept))
-        return cls(curve, curve.curves[0].accuracy.whole_value)
+        pruner = diversity_sweep_pruner(evaluation, pruning.pruner)
+        curve = diversity_weight_curve(evaluation.split, pruner, kept, len(kept))
+        return cls(curve, curve.curves[0].accuracy.full_value)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`."""
-        axes = self._begin(ax)
+        axes = self._set_up_axes(ax)
         curve, colour = self.curve, COLOURS[0]
         low, high = curve.accuracy - curve.half_width, curve.accuracy + curve.half_width
         axes.fill_between(curve.weights, low, high, color=colour, alpha=0.15, linewidth=0)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, pruning_of
-from secateurs.evaluation._diagnostics import KappaError, kappa_error
+from secateurs.displays._base_display import COLOURS, Display, shown_pruning
+from secateurs.evaluation.member_diagnostics import KappaError, kappa_error
 from secateurs.pruning import Pruning
 
 
@@ -40,16 +40,16 @@ class KappaErrorDisplay(Display):
         self.kept = kept
 
     @classmethod
-    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
+    def _compute_from_result(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """Compare all pairs on the rows chosen on."""
-        pruning = pruning_of(result)
+        pruning = shown_pruning(result)
         return cls(kappa_error(pruning.votes), pruning.member_indices.tolist())
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`."""
-        axes = self._begin(ax)
-        kept = self.pairs.among(self.kept)
-        front = self.pairs.front
+        axes = self._set_up_axes(ax)
+        kept = self.pairs.pairs_among(self.kept)
+        front = self.pairs.pareto_front
         for which, colour, label in ((~kept, "0.8", "other pairs"), (kept, COLOURS[0], "kept")):
             points = self.pairs.kappa[which], self.pairs.error[which]
             axes.scatter(*points, s=8, color=colour, linewidths=0, label=label)

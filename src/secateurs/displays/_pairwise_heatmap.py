@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, pruning_of
-from secateurs.evaluation._diagnostics import PairDistances, pair_distances
+from secateurs.displays._base_display import COLOURS, Display, shown_pruning
+from secateurs.evaluation.member_diagnostics import PairDistances, pair_distances
 from secateurs.pruning import Pruning
 
 
@@ -38,15 +38,15 @@ class PairwiseHeatmapDisplay(Display):
         self.kept = kept
 
     @classmethod
-    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
+    def _compute_from_result(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """Compare all pairs on the rows chosen on."""
-        pruning = pruning_of(result)
+        pruning = shown_pruning(result)
         kept = pruning.member_indices.tolist()
         return cls(pair_distances(pruning.votes, kept), kept)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`. Colours span the 1st to the 99th percentile."""
-        axes = self._begin(ax)
+        axes = self._set_up_axes(ax)
         pairs = self.pairs
         values = np.array(pairs.values)
         np.fill_diagonal(values, np.nan)

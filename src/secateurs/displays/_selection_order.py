@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base import COLOURS, Display, pruning_of
-from secateurs.evaluation._diagnostics import Step, selection_steps
+from secateurs.displays._base_display import COLOURS, Display, shown_pruning
+from secateurs.evaluation.member_diagnostics import SelectionStep, selection_steps
 from secateurs.pruning import Pruning
 
 
@@ -30,19 +30,19 @@ class SelectionOrderDisplay(Display):
     [(0, 1.0), (1, 0.75)]
     """
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[SelectionStep]) -> None:
         self.steps = steps
 
     @classmethod
-    def _of(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
+    def _compute_from_result(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
         """Follow the choice on the rows chosen on."""
-        pruning = pruning_of(result)
+        pruning = shown_pruning(result)
         order, scores = pruning.member_indices.tolist(), pruning.pruner.scores_.tolist()
         return cls(selection_steps(pruning.votes, order, scores, pruning.weights))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; see `Display.plot`."""
-        axes = self._begin(ax)
+        axes = self._set_up_axes(ax)
         numbers = range(1, len(self.steps) + 1)
         after = [step.accuracy for step in self.steps]
         alone = [step.alone for step in self.steps]

@@ -7,7 +7,7 @@ an ensemble takes the votes (samples × members) and, where it needs them, the t
 votes are accepted, so is a `secateurs.Votes`.
 """
 
-from secateurs.measures._ensemble import (
+from secateurs.measures._ensemble_measures import (
     LossAmbiguity,
     c_bound,
     coincident_failure,
@@ -23,7 +23,13 @@ from secateurs.measures._ensemble import (
     loss_ambiguity,
     vote_entropy,
 )
-from secateurs.measures._information import (
+from secateurs.measures._soft_measures import (
+    AmbiguityDecomposition,
+    correlation_penalty,
+    krogh_vedelsby,
+    loss_correlation,
+)
+from secateurs.measures.information import (
     MultiInformation,
     entropy,
     multi_information,
@@ -32,8 +38,8 @@ from secateurs.measures._information import (
     nvi,
     pairwise_interaction,
 )
-from secateurs.measures._pair import PairMeasure
-from secateurs.measures._pairwise import (
+from secateurs.measures.pair_measure import PairMeasure
+from secateurs.measures.pairwise_measures import (
     correlation,
     disagreement,
     double_fault,
@@ -42,12 +48,6 @@ from secateurs.measures._pairwise import (
     oracle_kappa,
     q_statistic,
     same_fault,
-)
-from secateurs.measures._soft import (
-    AmbiguityDecomposition,
-    correlation_penalty,
-    krogh_vedelsby,
-    loss_correlation,
 )
 
 __all__ = [

@@ -7,15 +7,15 @@ next one, larger being better; ``add(member)`` adds it; ``value`` is the value o
 
 from typing import Any, Protocol
 
-from secateurs._labels import Array
-from secateurs.objectives._bounds import upper_bound
 from secateurs.objectives._complementarity import Complementarity, UncertaintyWeighted
 from secateurs.objectives._joint_error import JointError
 from secateurs.objectives._margin_distance import MarginDistance
 from secateurs.objectives._mean_score import MeanScore
-from secateurs.objectives._pairs import PairObjective
+from secateurs.objectives._pair_objective import PairObjective
 from secateurs.objectives._tdas import TDAS, Profile
 from secateurs.objectives._vote_error import VoteError
+from secateurs.objectives.bounds import upper_bound
+from secateurs.typing import Array
 
 __all__ = [
     "TDAS",

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from secateurs._labels import Array
-from secateurs.measures._pair import Floats
+from secateurs.measures.pair_measure import Floats
 from secateurs.objectives._vote_error import VoteError
-from secateurs.outputs._votes import Votes
+from secateurs.outputs.votes import Votes
+from secateurs.typing import Array
 
 
 class Complementarity:
@@ -31,7 +31,7 @@ class Complementarity:
 
     def __init__(self, votes: Votes) -> None:
         self._votes = votes
-        self._vote = VoteError(votes, ties="lowest")
+        self._vote_error = VoteError(votes, ties="lowest")
 
     @property
     def n_members(self) -> int:
@@ -41,25 +41,25 @@ class Complementarity:
     @property
     def value(self) -> int | float:
         """Minus the errors of the vote of those chosen; −∞ for no members."""
-        return self._vote.value
+        return self._vote_error.value
 
     def gains(self) -> Array:
         """Return the score of each member as the next one."""
-        right, wrong = self._weights()
+        right, wrong = self._right_wrong_weights()
         missing = [np.zeros_like(right)] * self._votes.has_missing
         return self._votes.oracle.packed.weighted_sums(np.stack([right, wrong, *missing]))
 
     def add(self, member: int) -> None:
         """Add a member."""
-        self._vote.add(member)
+        self._vote_error.add(member)
 
-    def rates(self, values: list[int]) -> Floats:
+    def error_rates(self, values: list[int]) -> Floats:
         """Return values as error rates of the vote."""
-        return self._vote.rates(values)
+        return self._vote_error.error_rates(values)
 
-    def _weights(self) -> tuple[Array, Array]:
+    def _right_wrong_weights(self) -> tuple[Array, Array]:
         """Return what it counts to be right, and to be wrong, on each sample."""
-        missed = (~self._vote.is_right()).astype(np.int32)
+        missed = (~self._vote_error.is_vote_right()).astype(np.int32)
         return missed, np.zeros_like(missed)
 
 
@@ -86,6 +86,6 @@ class UncertaintyWeighted(Complementarity):
     array([0, 0, 0, 2])
     """
 
-    def _weights(self) -> tuple[Array, Array]:
-        split = self._vote.n_overruled()
+    def _right_wrong_weights(self) -> tuple[Array, Array]:
+        split = self._vote_error.n_overruled()
         return split, -split

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from secateurs._labels import Array
-from secateurs.measures._pairwise import n_agreed
-from secateurs.outputs._votes import Votes
+from secateurs.measures.pairwise_measures import n_agreed
+from secateurs.outputs.votes import Votes
+from secateurs.typing import Array
 
 _BITS = 128  # of √(8u) behind the point: far more than decides between sums of signatures
 
@@ -43,12 +43,12 @@ class MarginDistance:
     def __init__(self, votes: Votes, target: Fraction | None) -> None:
         self._oracle = votes.oracle
         self._target = target
-        self._own = 2 * votes.n_right - votes.n_voted
+        self._signature_sums = 2 * votes.n_right - votes.n_voted
         self._n_voted = votes.n_voted
-        self._along = np.zeros(votes.n_members, dtype=np.int64)
+        self._inner_products = np.zeros(votes.n_members, dtype=np.int64)
         self._n_chosen = 0
-        self._total = 0
-        self._squares = 0
+        self._signature_total = 0
+        self._squared_norm = 0
 
     @property
     def n_members(self) -> int:
@@ -58,29 +58,35 @@ class MarginDistance:
     @property
     def value(self) -> Fraction:
         """Minus the squared distance, from the target of the last step, times n_members²."""
-        reach = self._reach(self._n_chosen)
-        away = self._squares - 2 * reach * self._total + reach**2 * self._oracle.n_samples
+        reach = self._scaled_target(self._n_chosen)
+        away = (
+            self._squared_norm
+            - 2 * reach * self._signature_total
+            + reach**2 * self._oracle.n_samples
+        )
         return -away
 
     def gains(self) -> Array:
         """Return how much closer each member brings the mean, as integers of one scale."""
-        reach = self._reach(self._n_chosen + 1)
-        closer = self._own.astype(object) * (2 * reach.numerator)
-        return closer - (2 * self._along + self._n_voted).astype(object) * reach.denominator
+        reach = self._scaled_target(self._n_chosen + 1)
+        closer = self._signature_sums.astype(object) * (2 * reach.numerator)
+        return (
+            closer - (2 * self._inner_products + self._n_voted).astype(object) * reach.denominator
+        )
 
     def add(self, member: int) -> None:
         """Add a member."""
-        self._squares += int(2 * self._along[member] + self._n_voted[member])
-        self._total += int(self._own[member])
+        self._squared_norm += int(2 * self._inner_products[member] + self._n_voted[member])
+        self._signature_total += int(self._signature_sums[member])
         self._n_chosen += 1
         tables = self._oracle.joint_counts([member])[0]
-        self._along += 2 * n_agreed(tables) - tables.sum(axis=(-2, -1))
+        self._inner_products += 2 * n_agreed(tables) - tables.sum(axis=(-2, -1))
 
-    def distances(self, values: list[Fraction]) -> Array:
+    def as_distances(self, values: list[Fraction]) -> Array:
         """Return values as distances."""
         return np.array([math.sqrt(-value) / self.n_members for value in values])
 
-    def _reach(self, step: int) -> Fraction:
+    def _scaled_target(self, step: int) -> Fraction:
         """Return the target of a step times the number of members."""
         if self._target is not None:
             return self._target * self.n_members

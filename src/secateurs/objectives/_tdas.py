@@ -8,12 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._labels import MemberIndices
-from secateurs.measures._information import entropy_of, joint_entropies, nmi, nvi, variation
-from secateurs.measures._pair import Floats, pair_matrix
-from secateurs.measures._pairwise import n_agreed
-from secateurs.objectives._pairs import PairObjective
-from secateurs.outputs._votes import Votes
+from secateurs.measures.information import (
+    entropy_from_counts,
+    joint_entropies,
+    nmi,
+    normalised_variation,
+    nvi,
+)
+from secateurs.measures.pair_measure import Floats, pair_matrix
+from secateurs.measures.pairwise_measures import n_agreed
+from secateurs.objectives._pair_objective import PairObjective
+from secateurs.outputs.votes import Votes
+from secateurs.typing import MemberIndices
 
 
 class Profile(NamedTuple):
@@ -23,11 +29,11 @@ class Profile(NamedTuple):
     relevance: Floats
 
     @classmethod
-    def of(cls, sizes: NDArray[np.int64], truth_counts: NDArray[np.int64]) -> Profile:
+    def from_counts(cls, sizes: NDArray[np.int64], truth_counts: NDArray[np.int64]) -> Profile:
         """Compute from votes for each class, and from counts by vote and true label."""
-        return cls(entropy_of(sizes), nmi.of_counts(labels=truth_counts))
+        return cls(entropy_from_counts(sizes), nmi.of_counts(labels=truth_counts))
 
-    def take(self, members: MemberIndices | slice) -> Profile:
+    def for_members(self, members: MemberIndices | slice) -> Profile:
         """Return some members, in the order given."""
         return Profile(self.entropies[members], self.relevance[members])
 
@@ -61,18 +67,18 @@ class TDAS(PairObjective):
     >>> from secateurs import Votes
     >>> from secateurs.objectives import TDAS
     >>> objective = TDAS(Votes.encode([[0, 1, 0], [0, 0, 1], [1, 1, 1]], [0, 0, 1]), 0.0)
-    >>> objective.of([0, 1])  # member 0 is always right: (1 + 0.274) / 2
+    >>> objective.value_of([0, 1])  # member 0 is always right: (1 + 0.274) / 2
     0.63700...
     """
 
     def __init__(self, votes: Votes, diversity_weight: float) -> None:
         self._votes = votes
-        profile = Profile.of(votes.sizes, votes.truth_counts)
-        self._begin(diversity_weight, profile, votes.truth_counts)
+        profile = Profile.from_counts(votes.sizes, votes.truth_counts)
+        self._init_state(diversity_weight, profile, votes.truth_counts)
 
-    def _begin(self, weight: float, profile: Profile, truth_counts: NDArray[np.int64]) -> None:
+    def _init_state(self, weight: float, profile: Profile, truth_counts: NDArray[np.int64]) -> None:
         self._weight, self.profile, self.truth_counts = weight, profile, truth_counts
-        self._start(np.zeros(self.n_members))
+        self._start_empty(np.zeros(self.n_members))
 
     @property
     def n_members(self) -> int:
@@ -89,20 +95,22 @@ class TDAS(PairObjective):
         """Normalised mutual information of each member with the true labels."""
         return self.profile.relevance
 
-    def _rows(self, members: MemberIndices) -> Floats:
-        return self.rows_of(self._votes.take(members), self.profile.take(members))
+    def _compute_rows(self, members: MemberIndices) -> Floats:
+        return self.distances_from(self._votes.take(members), self.profile.for_members(members))
 
-    def rows_of(self, others: Votes, profile: Profile) -> Floats:
+    def distances_from(self, others: Votes, profile: Profile) -> Floats:
         """Return the TDAC of members held elsewhere to all here: (others, members)."""
         values = np.empty((others.n_members, self.n_members))
         for block in self._votes.member_blocks(n_rows=others.n_members):
             tables = self._votes.joint_counts_of(others, block)
-            values[:, block] = self.tdac(tables, profile, self.profile.take(block))
+            values[:, block] = self.tdac_from_tables(
+                tables, profile, self.profile.for_members(block)
+            )
         return values
 
     def matrix(self) -> Floats:
         """Return the TDAC of all pairs, each counted once."""
-        values = pair_matrix(self, self._pairs)
+        values = pair_matrix(self, self._block_values)
         np.fill_diagonal(values, 0.0)
         return values
 
@@ -110,15 +118,19 @@ class TDAS(PairObjective):
         """Cut the members from one on into slices whose tables against n_rows are small."""
         return self._votes.member_blocks(first, n_rows)
 
-    def of(self, members: Sequence[int]) -> float:
+    def value_of(self, members: Sequence[int]) -> float:
         """Return the TDAS of a set."""
         return float(TDAS(self._votes.take(members), self._weight).matrix().sum() / 2)
 
-    def _pairs(self, members: slice, others: slice) -> Floats:
+    def _block_values(self, members: slice, others: slice) -> Floats:
         tables = self._votes.joint_counts(members, others)
-        return self.tdac(tables, self.profile.take(members), self.profile.take(others))
+        return self.tdac_from_tables(
+            tables, self.profile.for_members(members), self.profile.for_members(others)
+        )
 
-    def tdac(self, tables: NDArray[np.int64], first: Profile, second: Profile) -> Floats:
+    def tdac_from_tables(
+        self, tables: NDArray[np.int64], first: Profile, second: Profile
+    ) -> Floats:
         """Return the distances from tables (first, second, classes, classes)."""
         if self._votes.has_missing:  # entropies are over the samples that both members have
             apart = nvi.of_counts(labels=tables)
@@ -126,7 +138,7 @@ class TDAS(PairObjective):
         else:
             n_common = self._votes.n_samples
             joint = joint_entropies(tables, n_common)
-            apart = variation(first.entropies[:, None], second.entropies, joint)
+            apart = normalised_variation(first.entropies[:, None], second.entropies, joint)
         relevance = (first.relevance[:, None] + second.relevance) / 2
         distances = self._weight * apart + (1 - self._weight) * relevance
         distances[n_agreed(tables) == n_common] = 0.0

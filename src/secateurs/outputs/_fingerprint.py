@@ -16,19 +16,19 @@ _TREE_ARRAYS = (
 )
 
 
-def fingerprint(ensemble: Ensemble, rows: Any) -> str:
+def ensemble_fingerprint(ensemble: Ensemble, rows: Any) -> str:
     """Return a hash of the rows and of all data that the members hold.
 
     A model that was written to a file and read again has the fingerprint it had. Functions inside
     members are left out: their data may change from call to call.
     """
-    known = [(ensemble.classes, ensemble.features(i)) for i in range(ensemble.n_members)]
-    parts = [joblib.hash(part) for part in _parts((known, list(ensemble.members)), set())]
+    known = [(ensemble.classes, ensemble.member_features(i)) for i in range(ensemble.n_members)]
+    parts = [joblib.hash(part) for part in _hashable_parts((known, list(ensemble.members)), set())]
     table = np.ascontiguousarray(rows) if isinstance(rows, np.ndarray) else rows
     return joblib.hash([joblib.hash(table), *parts])
 
 
-def _parts(value: Any, above: set[int]) -> Iterator[Any]:
+def _hashable_parts(value: Any, above: set[int]) -> Iterator[Any]:
     """Yield the arrays, numbers and text inside of a value, in a fixed order."""
     if id(value) in above:
         return
@@ -44,15 +44,17 @@ def _parts(value: Any, above: set[int]) -> Iterator[Any]:
     elif isinstance(value, Mapping):
         for name, inside in value.items():
             yield str(name)
-            yield from _parts(inside, above)
+            yield from _hashable_parts(inside, above)
     elif isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
         inner = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
         yield len(value)
         for inside in inner:
-            yield from _parts(inside, above)
+            yield from _hashable_parts(inside, above)
     elif hasattr(value, "get_arrays"):  # trees of neighbours, which also count their calls
         yield from (np.asarray(array) for array in value.get_arrays())
     elif not callable(value) or hasattr(value, "predict"):
         yield type(value).__qualname__
         state = value.__getstate__()  # its attributes, or what it is pickled by
-        yield from _parts(getattr(value, "__dict__", None) if state is None else state, above)
+        yield from _hashable_parts(
+            getattr(value, "__dict__", None) if state is None else state, above
+        )

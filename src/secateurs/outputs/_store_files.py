@@ -16,9 +16,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._labels import Array
-from secateurs.exceptions import InputError, cause_of, reading
-from secateurs.persistence._files import sync_folder, write_array, write_file
+from secateurs.exceptions import InputError, describe_error, reading_file
+from secateurs.persistence.atomic_files import sync_folder, write_array, write_file
+from secateurs.typing import Array
 
 StrPath = str | os.PathLike[str]
 
@@ -26,12 +26,14 @@ META, LOG = "meta.json", "tiles.jsonl"
 _FORMATS, _VERSION = ("secateurs votes", "secateurs scores"), 1
 
 
-def lay_out(folder: Path, of: str, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+def create_store_folder(
+    folder: Path, of: str, meta: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> None:
     """Create a folder with all but the tiles; it appears whole or not at all."""
     fresh = folder.with_name(f".{secrets.token_hex(8)}-{folder.name}")
     known = {"format": f"secateurs {of}", "version": _VERSION, **meta}
     known["crc32"] = {name: zlib.crc32(array.tobytes()) for name, array in arrays.items()}
-    known["own_crc32"] = _meta_sum(known)
+    known["own_crc32"] = _meta_checksum(known)
     try:
         fresh.mkdir()
         for name, array in arrays.items():
@@ -54,19 +56,19 @@ def read_meta(folder: Path, of: str | None = None) -> dict[str, Any]:
     file = folder / META
     if not file.exists():
         raise InputError(f"{folder} is not a store of {of or 'votes'}: it has no {META}.")
-    with reading(file):
+    with reading_file(file):
         meta: dict[str, Any] = json.loads(file.read_text())
         if meta["format"] not in _FORMATS or meta["version"] != _VERSION:
             raise InputError(f"is of format {meta['version']}, this secateurs knows {_VERSION}.")
         if of is not None and meta["format"] != f"secateurs {of}":
             kind = meta["format"].removeprefix("secateurs ")
             raise InputError(f"describes a store of {kind}, not of {of}. Open it as what it is.")
-        if meta.pop("own_crc32") != _meta_sum(meta):
+        if meta.pop("own_crc32") != _meta_checksum(meta):
             raise InputError("is damaged: it is not what was written. Write the store again.")
     return meta
 
 
-def _meta_sum(meta: Mapping[str, Any]) -> int:
+def _meta_checksum(meta: Mapping[str, Any]) -> int:
     return zlib.crc32(json.dumps(meta, sort_keys=True).encode())
 
 
@@ -75,7 +77,7 @@ def read_array(folder: Path, meta: Mapping[str, Any], name: str) -> Array | None
     if name not in meta["crc32"]:
         return None
     file = folder / f"{name}.npy"
-    with reading(file):
+    with reading_file(file):
         array: Array = np.load(file, allow_pickle=False)
         if zlib.crc32(array.tobytes()) != meta["crc32"][name]:
             raise InputError("is damaged: it is not what was written. Write the store again.")
@@ -86,7 +88,7 @@ def read_array(folder: Path, meta: Mapping[str, Any], name: str) -> Array | None
 
 
 @lru_cache(maxsize=32)
-def array_in(folder: Path, store_id: str, name: str) -> Array | None:
+def read_cached_array(folder: Path, store_id: str, name: str) -> Array | None:
     """Read one of the small arrays, once per process."""
     meta = read_meta(folder)
     if meta["id"] != store_id:
@@ -95,9 +97,9 @@ def array_in(folder: Path, store_id: str, name: str) -> Array | None:
 
 
 @lru_cache(maxsize=8)
-def places_in(folder: Path, store_id: str) -> NDArray[np.intp]:
+def storage_indices(folder: Path, store_id: str) -> NDArray[np.intp]:
     """Return the place at which each member lies."""
-    return np.argsort(np.asarray(array_in(folder, store_id, "order")))
+    return np.argsort(np.asarray(read_cached_array(folder, store_id, "order")))
 
 
 def append_line(file: Path, line: str) -> None:
@@ -112,9 +114,9 @@ def append_line(file: Path, line: str) -> None:
 
 
 @contextmanager
-def filling(folder: Path) -> Iterator[None]:
+def filling_lock(folder: Path) -> Iterator[None]:
     """Let one process fill a store; refuse a second one."""
-    with _locked(folder / META, wait=False) as is_ours:
+    with _hold_file_lock(folder / META, wait=False) as is_ours:
         if not is_ours:
             raise InputError(
                 f"{folder} is being filled by another process. Wait until it has ended, then run "
@@ -124,9 +126,9 @@ def filling(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def writing_tile(folder: Path) -> Iterator[None]:
+def tile_lock(folder: Path) -> Iterator[None]:
     """Let processes and threads that write tiles of a store take turns."""
-    with _thread_lock, _locked(folder / LOG, wait=True):
+    with _thread_lock, _hold_file_lock(folder / LOG, wait=True):
         yield
 
 
@@ -134,19 +136,19 @@ _thread_lock = threading.Lock()
 
 
 @contextmanager
-def _locked(file: Path, wait: bool) -> Iterator[bool]:
+def _hold_file_lock(file: Path, wait: bool) -> Iterator[bool]:
     """Hold the lock of a file, and tell whether it is ours; the system drops it with the process.
 
     Where a file system knows no locks, there is none.
     """
     with file.open("r+b") as handle:
-        yield _lock(handle, wait)
+        yield _acquire_lock(handle, wait)
 
 
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(handle: IO[bytes], wait: bool) -> bool:
+    def _acquire_lock(handle: IO[bytes], wait: bool) -> bool:
         handle.seek(1 << 40)  # far behind the end, for others to read the file
         try:
             msvcrt.locking(handle.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
@@ -156,7 +158,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(handle: IO[bytes], wait: bool) -> bool:
+    def _acquire_lock(handle: IO[bytes], wait: bool) -> bool:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
@@ -166,35 +168,37 @@ else:
         return True
 
 
-class Finished(NamedTuple):
+class FinishedTile(NamedTuple):
     """A finished tile: checksums of its members, and the exponent of numbers."""
 
     crc32: list[int]
     exponent: int
 
 
-def read_log(folder: Path) -> Mapping[int, Finished]:
+def read_log(folder: Path) -> Mapping[int, FinishedTile]:
     """Return what is known of each finished tile."""
-    with reading(folder / LOG):
+    with reading_file(folder / LOG):
         state = (folder / LOG).stat()
-        return _read_log(folder, state.st_mtime_ns, state.st_size)
+        return _read_cached_log(folder, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=8)
-def _read_log(folder: Path, changed: int, size: int) -> Mapping[int, Finished]:
+def _read_cached_log(folder: Path, changed: int, size: int) -> Mapping[int, FinishedTile]:
     lines = (folder / LOG).read_bytes().split(b"\n")[:-1]  # what a crash has torn has no end
     entries = [json.loads(line) for line in lines]
-    return {e["tile"]: Finished(e["crc32"], int(e.get("exponent", 0))) for e in entries}
+    return {e["tile"]: FinishedTile(e["crc32"], int(e.get("exponent", 0))) for e in entries}
 
 
 @contextmanager
-def writing(folder: Path, state: Callable[[], str] = lambda: "nothing is") -> Iterator[None]:
+def convert_write_errors(
+    folder: Path, state: Callable[[], str] = lambda: "nothing is"
+) -> Iterator[None]:
     """Turn a full or broken disk into an InputError; ``state`` tells what is written so far."""
     try:
         yield
     except OSError as error:
         raise InputError(
-            f"{folder} cannot be written: {cause_of(error)}; {state()} written so far. Make room, "
+            f"{folder} cannot be written: {describe_error(error)}; {state()} written so far. Make room, "
             "or give another folder; what is written stays good, and can be resumed."
         ) from error
 
@@ -203,7 +207,7 @@ _checked: dict[tuple[Path, int, int], NDArray[np.bool_]] = {}
 _checked_lock = threading.Lock()
 
 
-def checked_rows(file: Path, n_rows: int) -> NDArray[np.bool_]:
+def checked_members(file: Path, n_rows: int) -> NDArray[np.bool_]:
     """Return a mask of the members of a tile that this process has checked.
 
     A file that has changed since counts as another one.

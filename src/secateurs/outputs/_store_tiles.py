@@ -15,25 +15,25 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from secateurs._labels import Array, MemberIndices
-from secateurs.exceptions import InputError, reading
-from secateurs.outputs._packing import copy_members
+from secateurs.exceptions import InputError, reading_file
 from secateurs.outputs._store_files import (
     LOG,
     append_line,
-    array_in,
-    checked_rows,
+    checked_members,
+    convert_write_errors,
     forget_checks,
-    places_in,
+    read_cached_array,
     read_log,
-    writing,
-    writing_tile,
+    storage_indices,
+    tile_lock,
 )
-from secateurs.persistence._files import write_array
+from secateurs.outputs.vote_packing import copy_member_cells
+from secateurs.persistence.atomic_files import write_array
+from secateurs.typing import Array, MemberIndices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tiles(ABC):
+class TileFolder(ABC):
     """Tiles of a store, and the order in which members lie in them."""
 
     of: ClassVar[str]  # what they hold: votes or scores
@@ -49,7 +49,7 @@ class Tiles(ABC):
 
     @property
     @abstractmethod
-    def _like(self) -> Array:
+    def _cell_template(self) -> Array:
         """Cells of no member: the shape of a member's cells, and their type."""
 
     @property
@@ -60,12 +60,12 @@ class Tiles(ABC):
     @property
     def nbytes(self) -> int:
         """Number of bytes that the cells take."""
-        return self.n_members * member_bytes(self._like)
+        return self.n_members * member_bytes(self._cell_template)
 
     @property
     def order(self) -> NDArray[np.intp]:
         """The members, in the order in which they lie."""
-        return np.asarray(array_in(self.path, self.id, "order"))
+        return np.asarray(read_cached_array(self.path, self.id, "order"))
 
     @property
     def missing(self) -> list[NDArray[np.intp]]:
@@ -91,14 +91,14 @@ class Tiles(ABC):
         for tile in range(self.n_tiles):
             try:
                 forget_checks(self._tile_path(tile))
-                replace(self, verified=True)._cells(tile)
+                replace(self, verified=True)._map_checked_cells(tile)
             except InputError as error:
                 faults.append(str(error))
         return faults
 
     @property
-    def _places(self) -> NDArray[np.intp]:
-        return places_in(self.path, self.id)
+    def _storage_indices(self) -> NDArray[np.intp]:
+        return storage_indices(self.path, self.id)
 
     def _tile_path(self, tile: int) -> Path:
         return self.path / f"tile-{tile:05d}.npy"
@@ -115,12 +115,14 @@ class Tiles(ABC):
 
     def _write_cells(self, members: MemberIndices, cells: Array, **noted: int) -> None:
         """Write a whole tile; what is noted stands in the log."""
-        tile = int(self._places[members[0]]) // self.tile_members
+        tile = int(self._storage_indices[members[0]]) // self.tile_members
         file = self._tile_path(tile)
         n_tiles = self.n_tiles
         with (
-            writing(self.path, lambda: f"{n_tiles - len(self.missing)} of {n_tiles} tiles are"),
-            writing_tile(self.path),
+            convert_write_errors(
+                self.path, lambda: f"{n_tiles - len(self.missing)} of {n_tiles} tiles are"
+            ),
+            tile_lock(self.path),
         ):
             for torn in self.path.glob(f".*-{file.name}"):  # left by a crash
                 torn.unlink()
@@ -128,32 +130,32 @@ class Tiles(ABC):
             line = {"tile": tile, "crc32": [zlib.crc32(own) for own in cells], **noted}
             append_line(self.path / LOG, json.dumps(line, separators=(",", ":")))
 
-    def _cells(self, tile: int, rows: slice = slice(None)) -> Array:
+    def _map_checked_cells(self, tile: int, rows: slice = slice(None)) -> Array:
         """Map the cells of a tile's members, and check them."""
-        sums = self._sums(tile)
-        with reading(self._tile_path(tile)):
-            mapped = self._map(tile)
+        sums = self._tile_checksums(tile)
+        with reading_file(self._tile_path(tile)):
+            mapped = self._map_tile(tile)
             within = np.arange(len(mapped))[rows]
-            self._check(tile, within, mapped, within, sums)
+            self._check_cells(tile, within, mapped, within, sums)
             return mapped[rows]
 
-    def _copy(
+    def _copy_cells(
         self, tile: int, rows: NDArray[np.intp], cells: Array, places: NDArray[np.intp]
     ) -> None:
         """Copy cells of some of a tile's members to places of an array, and check them."""
-        sums = self._sums(tile)
-        with reading(self._tile_path(tile)):
-            mapped = self._map(tile)
-            copy_members(mapped, rows, cells, places)
-            self._check(tile, rows, cells, places, sums)
+        sums = self._tile_checksums(tile)
+        with reading_file(self._tile_path(tile)):
+            mapped = self._map_tile(tile)
+            copy_member_cells(mapped, rows, cells, places)
+            self._check_cells(tile, rows, cells, places, sums)
 
-    def _sums(self, tile: int) -> Sequence[int] | None:
+    def _tile_checksums(self, tile: int) -> Sequence[int] | None:
         entry = read_log(self.path).get(tile) if self.verified else None
         return None if entry is None else entry.crc32
 
-    def _map(self, tile: int) -> Array:
+    def _map_tile(self, tile: int) -> Array:
         cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
-        like = self._like
+        like = self._cell_template
         shape = (len(self.members_of(tile)), *like.shape[1:])
         if cells.shape != shape or cells.dtype != like.dtype:
             raise InputError(f"holds {cells.shape} of {cells.dtype}, not {shape} of {like.dtype}.")
@@ -161,7 +163,7 @@ class Tiles(ABC):
             raise ValueError("members do not lie one after another")
         return cells
 
-    def _check(
+    def _check_cells(
         self,
         tile: int,
         rows: NDArray[np.intp],
@@ -177,7 +179,7 @@ class Tiles(ABC):
             return
         if sums is None:
             raise InputError("is not listed as finished: the store is half-written. Resume it.")
-        checked = checked_rows(self._tile_path(tile), len(sums))
+        checked = checked_members(self._tile_path(tile), len(sums))
         for index in np.flatnonzero(~checked[rows]):
             row = rows[index]
             if zlib.crc32(cells[places[index]]) != sums[row]:

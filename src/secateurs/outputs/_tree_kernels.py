@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from secateurs.outputs._compiling import kernel
+from secateurs.outputs.compiling import kernel
 
 
 @kernel

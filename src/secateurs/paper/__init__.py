@@ -1,11 +1,11 @@
 """The paper's experiments: data, protocol, plans, runner, tables and figures."""
 
-from secateurs.paper._claims import Claim
 from secateurs.paper._plan import PLANS, PaperRow, Plan
 from secateurs.paper._plan_files import load_plan, read_plan
+from secateurs.paper._plan_results import load_results
+from secateurs.paper._plan_runner import Outcome, run
 from secateurs.paper._reproduce import reproduce
-from secateurs.paper._results import load_results
-from secateurs.paper._runner import Outcome, run
+from secateurs.paper.claims import Claim
 
 __all__ = [
     "PLANS",

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from secateurs.benchmarking._table_text import Grid, Sheet, csv_text, distance, number
+from secateurs.benchmarking.table_text import Grid, Sheet, csv_text, format_distance, format_number
 from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable
-from secateurs.paper._printed import CONTROL, PAPER_METHODS, label
+from secateurs.paper._printed_tables import CONTROL, PAPER_METHODS, method_label
 
 _LEGEND = (
     "The best of the ten methods is marked: highest mean, then lowest standard deviation (of a "
@@ -24,7 +24,10 @@ _CSV_HEADINGS = (
 def accuracy_sheet(table: AccuracyTable) -> Sheet:
     """Return a table with legend, comparison and remarks, ready to be written."""
     lines = (_csv_line(table, row, column) for row in table.rows for column in table.columns)
-    found = {"Not like the paper": list(map(str, table.mismatches())), "Missing": table.notes()}
+    found = {
+        "Not like the paper": list(map(str, table.paper_mismatches())),
+        "Missing": table.missing_notes(),
+    }
     notes = {heading: remarks for heading, remarks in found.items() if remarks}
     names, text = (table.name, table.heading, table.caption), csv_text(_CSV_HEADINGS, lines)
     return Sheet(*names, table.grid(), text, _LEGEND, _comparison_grid(table), notes)
@@ -32,7 +35,7 @@ def accuracy_sheet(table: AccuracyTable) -> Sheet:
 
 def _comparison_grid(table: AccuracyTable) -> Grid | None:
     """Lay out our means beside the paper's, ten methods; None where no row is the paper's."""
-    rows = [_comparison(row) for row in table.rows if row.is_printed]
+    rows = [_comparison_lines(row) for row in table.rows if row.is_printed]
     if not rows:
         return None
     totals = [
@@ -41,10 +44,10 @@ def _comparison_grid(table: AccuracyTable) -> Grid | None:
         table.rank_line(PAPER_METHODS, table.ranks, "ours"),
         ("", *table.rank_line(PAPER_METHODS, table.paper_ranks, "paper")[1:]),
     ]
-    return Grid.of_blocks(("Data set", "", *map(label, PAPER_METHODS)), [*rows, totals])
+    return Grid.of_blocks(("Data set", "", *map(method_label, PAPER_METHODS)), [*rows, totals])
 
 
-def _comparison(row: AccuracyRow) -> list[tuple[str, ...]]:
+def _comparison_lines(row: AccuracyRow) -> list[tuple[str, ...]]:
     entries = [row.entries[method] for method in PAPER_METHODS]
     theirs = [f"{entry.paper}{entry.paper.mark}" if entry.paper else "" for entry in entries]
     if not any(entry.folds for entry in entries):
@@ -52,8 +55,16 @@ def _comparison(row: AccuracyRow) -> list[tuple[str, ...]]:
     return [
         (row.name, "ours", *map(str, entries)),
         ("", "paper", *theirs),
-        ("", "difference", *(number(entry.difference, sign=True) for entry in entries)),
-        ("", "in paper's std", *(distance(row.deviations(m)) for m in PAPER_METHODS)),
+        (
+            "",
+            "difference",
+            *(format_number(entry.paper_difference, sign=True) for entry in entries),
+        ),
+        (
+            "",
+            "in paper's std",
+            *(format_distance(row.deviations_from_paper(m)) for m in PAPER_METHODS),
+        ),
     ]
 
 
@@ -62,8 +73,8 @@ def _csv_line(table: AccuracyTable, row: AccuracyRow, column: str) -> tuple[Any,
     paper = (entry.paper.mean, entry.paper.std, entry.paper.mark) if entry.paper else (None,) * 3
     return (
         *(table.name, row.name, source.dataset, source.reading, source.learner),
-        *(source.established, label(column), len(entry.folds), entry.mean, entry.std),
+        *(source.established, method_label(column), len(entry.folds), entry.mean, entry.std),
         *(entry.bold, entry.mark, entry.test.p_value if entry.test else None, *paper),
-        *(entry.difference, row.deviations(column), table.ranks.get(column)),
+        *(entry.paper_difference, row.deviations_from_paper(column), table.ranks.get(column)),
         None if column == CONTROL else str(table.win_tie_loss(column)),
     )

@@ -8,49 +8,49 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from secateurs.benchmarking._score_tables import (
+from secateurs.benchmarking.score_tables import (
     MARKS,
-    Entry,
+    ScoreEntry,
     ScoreTable,
     TableRow,
     control_test,
     mean_folds,
 )
-from secateurs.benchmarking._table_text import distance, number
+from secateurs.benchmarking.table_text import format_distance, format_number
 from secateurs.paper._data_registry import DATASETS
 from secateurs.paper._plan import PaperRow, Plan, Setting
-from secateurs.paper._printed import (
+from secateurs.paper._plan_results import RowResults, results_by_row, rows_where
+from secateurs.paper._printed_tables import (
     CONTROL,
     FLOORS,
     N_PRINTED_FOLDS,
     PAPER_METHODS,
-    Printed,
-    label,
-    printed,
-    reason_for,
+    PrintedAccuracy,
+    method_label,
+    mismatch_reason,
+    printed_accuracies,
 )
-from secateurs.paper._results import RowResults, results_by_row, where
 from secateurs.statistics import WinTieLoss
 
 _TOLERATED = 2.0  # of the paper's standard deviations
 
 
 @dataclass(frozen=True)
-class PaperEntry(Entry):
+class PaperEntry(ScoreEntry):
     """Test accuracy of one method on one data set, in per cent; the control is DOMEP.
 
     Attributes
     ----------
     folds, test, bold, decimals
-        As of `Entry`.
-    paper : Printed or None
+        As of `ScoreEntry`.
+    paper : PrintedAccuracy or None
         What the paper prints.
     """
 
-    paper: Printed | None = None
+    paper: PrintedAccuracy | None = None
 
     @property
-    def difference(self) -> float:
+    def paper_difference(self) -> float:
         """Our mean minus the paper's."""
         return self.mean - self.paper.mean if self.paper else float("nan")
 
@@ -80,24 +80,25 @@ class AccuracyRow(TableRow[PaperEntry]):
         """Whether the paper has it."""
         return any(entry.paper for entry in self.entries.values())
 
-    def deviations(self, method: str) -> float:
+    def deviations_from_paper(self, method: str) -> float:
         """Return our mean minus the paper's, in the paper's standard deviations.
 
-        A deviation printed as 0.00 counts as `smallest_step`. NaN where nothing can be compared.
+        A deviation printed as 0.00 counts as `smallest_accuracy_step`. NaN where nothing can
+        be compared.
         """
         entry = self.entries[method]
         if entry.paper is None or not self.n_test:
             return float("nan")
-        return (entry.mean - entry.paper.mean) / (entry.paper.std or self.smallest_step)
+        return (entry.mean - entry.paper.mean) / (entry.paper.std or self.smallest_accuracy_step)
 
     @property
-    def smallest_step(self) -> float:
+    def smallest_accuracy_step(self) -> float:
         """What one more right answer in all test parts adds to a printed mean."""
         return 100 / (N_PRINTED_FOLDS * self.n_test)
 
 
 @dataclass(frozen=True)
-class Mismatch:
+class PaperMismatch:
     """A row whose accuracies lie more than two of the paper's standard deviations from the paper's.
 
     Attributes
@@ -106,7 +107,7 @@ class Mismatch:
         Name of the row.
     methods : tuple of str
         Which methods lie outside.
-    furthest : float
+    furthest_deviation : float
         The largest distance, in the paper's standard deviations.
     difference : float
         Mean difference of all ten methods, in points.
@@ -118,7 +119,7 @@ class Mismatch:
 
     row: str
     methods: tuple[str, ...]
-    furthest: float
+    furthest_deviation: float
     difference: float
     established: bool
     reason: str
@@ -129,8 +130,8 @@ class Mismatch:
             reason += " How the paper read these data is not established."
         return (
             f"{self.row}: {', '.join(self.methods)} more than two of the paper's standard "
-            f"deviations away, the furthest {distance(self.furthest)}; on average "
-            f"{number(self.difference, sign=True)} points. {reason}"
+            f"deviations away, the furthest {format_distance(self.furthest_deviation)}; on average "
+            f"{format_number(self.difference, sign=True)} points. {reason}"
         )
 
 
@@ -156,7 +157,7 @@ class AccuracyTable(ScoreTable):
     @cached_property
     def paper_scores(self) -> pd.DataFrame:
         """The paper's printed means, all its rows."""
-        return self.means(printed(self.name))
+        return self.rounded_means(printed_accuracies(self.name))
 
     @property
     def paper_ranks(self) -> dict[str, float]:
@@ -166,12 +167,14 @@ class AccuracyTable(ScoreTable):
     def paper_win_tie_loss(self, method: str) -> WinTieLoss | None:
         """Count the same of the paper; None where it prints no such method."""
         marks = [
-            entries[method].mark for entries in printed(self.name).values() if method in entries
+            entries[method].mark
+            for entries in printed_accuracies(self.name).values()
+            if method in entries
         ]
         return WinTieLoss(*(marks.count(mark) for mark in MARKS.values())) if marks else None
 
     @property
-    def comparable(self) -> list[AccuracyRow]:
+    def comparable_rows(self) -> list[AccuracyRow]:
         """The rows that can be compared with the paper's: the complete ones of a whole table."""
         return [
             row
@@ -181,25 +184,27 @@ class AccuracyTable(ScoreTable):
             and all(len(row.entries[method].folds) == row.n_folds for method in PAPER_METHODS)
         ]
 
-    def mismatches(self) -> list[Mismatch]:
-        """Return the rows that differ from the paper's; those without results are in `notes`."""
+    def paper_mismatches(self) -> list[PaperMismatch]:
+        """Return the rows that differ from the paper's; `missing_notes` has those not measured."""
         found = []
-        for row in self.comparable:
-            far = {m: d for m in PAPER_METHODS if abs(d := row.deviations(m)) > _TOLERATED}
+        for row in self.comparable_rows:
+            far = {
+                m: d for m in PAPER_METHODS if abs(d := row.deviations_from_paper(m)) > _TOLERATED
+            }
             if far:
-                differences = [row.entries[method].difference for method in PAPER_METHODS]
+                differences = [row.entries[method].paper_difference for method in PAPER_METHODS]
                 numbers = max(far.values(), key=abs), float(np.nanmean(differences))
-                reason = reason_for(self.name, row.source.paper_name, far)
-                names, established = tuple(map(label, far)), row.source.established
-                found.append(Mismatch(row.name, names, *numbers, established, reason))
+                reason = mismatch_reason(self.name, row.source.paper_name, far)
+                names, established = tuple(map(method_label, far)), row.source.established
+                found.append(PaperMismatch(row.name, names, *numbers, established, reason))
         return found
 
-    def notes(self) -> list[str]:
+    def missing_notes(self) -> list[str]:
         """Return what is missing, row by row."""
-        return [note for row in self.rows if (note := _missing(row))]
+        return [note for row in self.rows if (note := _missing_note(row))]
 
 
-def make_table(plan: Plan, frame: pd.DataFrame) -> AccuracyTable:
+def make_accuracy_table(plan: Plan, frame: pd.DataFrame) -> AccuracyTable:
     """Return a table of the paper as measured, at the first setting of its plan.
 
     Parameters
@@ -214,25 +219,26 @@ def make_table(plan: Plan, frame: pd.DataFrame) -> AccuracyTable:
     AccuracyTable
         Missing cells leave their entries empty or with fewer folds.
     """
-    return _table(plan, plan.settings[0], results_by_row(plan, frame))
+    return _build_table(plan, plan.settings[0], results_by_row(plan, frame))
 
 
-def make_tables(plan: Plan, frame: pd.DataFrame) -> dict[Setting, AccuracyTable]:
-    """Return a table for each setting of a plan, as `make_table` does for the first."""
+def tables_by_setting(plan: Plan, frame: pd.DataFrame) -> dict[Setting, AccuracyTable]:
+    """Return a table for each setting of a plan, as `make_accuracy_table` does for the first."""
     results = list(results_by_row(plan, frame))
-    return {setting: _table(plan, setting, results) for setting in plan.settings}
+    return {setting: _build_table(plan, setting, results) for setting in plan.settings}
 
 
-def _table(plan: Plan, setting: Setting, results: Iterable[RowResults]) -> AccuracyTable:
+def _build_table(plan: Plan, setting: Setting, results: Iterable[RowResults]) -> AccuracyTable:
     rows = tuple(
-        _row(plan, name, source, where(mine, **asdict(setting))) for name, source, mine in results
+        _build_row(plan, name, source, rows_where(mine, **asdict(setting)))
+        for name, source, mine in results
     )
     caption = (
         f"Test accuracy in per cent, mean ± standard deviation over {len(plan.folds)} folds; "
         f"ensembles of {setting}."
     )
-    columns = _columns(plan)
-    labels = {column: label(column) for column in columns}
+    columns = _table_columns(plan)
+    labels = {column: method_label(column) for column in columns}
     names = (plan.name, plan.title, caption)
     return AccuracyTable(
         *(*names, rows, columns, PAPER_METHODS, labels, CONTROL),
@@ -241,7 +247,7 @@ def _table(plan: Plan, setting: Setting, results: Iterable[RowResults]) -> Accur
     )
 
 
-def _columns(plan: Plan) -> tuple[str, ...]:
+def _table_columns(plan: Plan) -> tuple[str, ...]:
     floors = [method for method in FLOORS if method in plan.methods]
     methods = [method for method in plan.methods if method not in FLOORS]
     others = [
@@ -250,15 +256,15 @@ def _columns(plan: Plan) -> tuple[str, ...]:
     return (*PAPER_METHODS, *floors, *others)
 
 
-def _row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> AccuracyRow:
-    paper = printed(plan.name).get(source.paper_name, {})
+def _build_row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> AccuracyRow:
+    paper = printed_accuracies(plan.name).get(source.paper_name, {})
     measured = {
         method if variant == "library" else f"{method}/{variant}": folds
         for (method, variant), folds in mean_folds(
             frame, ["method", "variant"], "accuracy", 100
         ).items()
     }
-    folds = {column: measured.get(column, {}) for column in _columns(plan)}
+    folds = {column: measured.get(column, {}) for column in _table_columns(plan)}
     entries = {
         column: PaperEntry(found, control_test(folds, CONTROL, column), paper=paper.get(column))
         for column, found in folds.items()
@@ -268,7 +274,7 @@ def _row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> Accura
     return cast(AccuracyRow, row.with_best())
 
 
-def _missing(row: AccuracyRow) -> str:
+def _missing_note(row: AccuracyRow) -> str:
     counts = {column: len(entry.folds) for column, entry in row.entries.items()}
     if not any(counts.values()):
         known = DATASETS.get(row.source.dataset)
@@ -279,14 +285,14 @@ def _missing(row: AccuracyRow) -> str:
         return ""
     if len(set(counts.values())) == 1:
         return f"{row.name}: {counts[CONTROL]} of {row.n_folds} folds."
-    short = ", ".join(f"{label(c)} {counts[c]}" for c in gaps)
+    short = ", ".join(f"{method_label(c)} {counts[c]}" for c in gaps)
     ranked = "" if row.is_ranked else " It takes no part in ranks."
     return f"{row.name}: incomplete, folds of {row.n_folds}: {short}.{ranked}"
 
 
-def all_scores(tables: Sequence[AccuracyTable], *, paper: bool = False) -> pd.DataFrame:
+def combined_scores(tables: Sequence[AccuracyTable], *, paper: bool = False) -> pd.DataFrame:
     """Return the scores of all tables as one, ours or the paper's."""
     parts = {table.title: table.paper_scores if paper else table.scores for table in tables}
     filled = {title: part for title, part in parts.items() if len(part)}
-    names = [label(method) for method in PAPER_METHODS]
+    names = [method_label(method) for method in PAPER_METHODS]
     return pd.concat(filled) if filled else pd.DataFrame(columns=names, dtype=float)

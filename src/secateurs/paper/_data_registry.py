@@ -52,13 +52,13 @@ class Dataset:
 
 
 @cache
-def read_csv(name: str) -> list[dict[str, str]]:
+def read_package_csv(name: str) -> list[dict[str, str]]:
     """Read a CSV file of this package."""
     text = (files("secateurs.paper") / name).read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
-def _dataset(line: dict[str, str]) -> Dataset:
+def _parse_dataset(line: dict[str, str]) -> Dataset:
     counts = (part.rsplit("=", 1) for part in line["class_counts"].split("; ") if part)
     values: dict[str, Any] = {name: line[name] or None for name in ("openml_target", "sha256")}
     for name in ("n_rows", "n_features", "openml_id"):
@@ -67,4 +67,6 @@ def _dataset(line: dict[str, str]) -> Dataset:
     return Dataset(**line | values)
 
 
-DATASETS = MappingProxyType({line["name"]: _dataset(line) for line in read_csv("datasets.csv")})
+DATASETS = MappingProxyType(
+    {line["name"]: _parse_dataset(line) for line in read_package_csv("datasets.csv")}
+)

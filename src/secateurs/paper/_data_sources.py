@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from secateurs._text import listed
-from secateurs.exceptions import InputError, cause_of, reading
+from secateurs.exceptions import InputError, describe_error, reading_file
 from secateurs.paper._data_registry import Dataset
 from secateurs.paper._generated_data import GENERATORS
+from secateurs.text_format import format_list
 
 TARGET = "target"
 WITH_SKLEARN = ("breast_cancer", "digits", "iris", "wine")
@@ -23,7 +23,7 @@ FeaturesAndLabels = tuple["pd.DataFrame", NDArray[np.str_]]  # features and labe
 
 def read_file(path: Path) -> FeaturesAndLabels:
     """Read a file of features and a last column of labels."""
-    with reading(path):
+    with reading_file(path):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
         if frame.columns[-1] != TARGET:
             raise InputError(f"has no last column {TARGET!r}. Give the label there.")
@@ -49,7 +49,7 @@ def from_sklearn(name: str) -> FeaturesAndLabels:
     return bunch.data, bunch.target.to_numpy().astype(str)
 
 
-def draw(name: str, n_rows: int) -> FeaturesAndLabels:
+def generate_dataset(name: str, n_rows: int) -> FeaturesAndLabels:
     """Draw a data set by its definition, always the same one."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
     X, y = GENERATORS[name](n_rows, np.random.default_rng(seed))
@@ -67,11 +67,13 @@ def from_openml(dataset: Dataset) -> tuple[pd.DataFrame, pd.Series[Any]]:
         )
     except Exception as error:
         what = f"OpenML's table {dataset.openml_id}"
-        raise InputError(f"{what} cannot be fetched: {cause_of(error)}.") from error
+        raise InputError(f"{what} cannot be fetched: {describe_error(error)}.") from error
     return bunch.data, bunch.target
 
 
-def conform(frame: pd.DataFrame, target: pd.Series[Any], dataset: Dataset) -> FeaturesAndLabels:
+def conform_to_registry(
+    frame: pd.DataFrame, target: pd.Series[Any], dataset: Dataset
+) -> FeaturesAndLabels:
     """Bring another copy of a data set into our form, or refuse it if the table differs.
 
     The table is the same if it has as many features, and classes of the same sizes, perhaps after
@@ -87,14 +89,14 @@ def conform(frame: pd.DataFrame, target: pd.Series[Any], dataset: Dataset) -> Fe
     sizes = sorted(class_counts.values())
     if sorted(counts) != sizes or frame.shape[1] != n_features:
         raise InputError(
-            f"The copy has {frame.shape[1]} features and classes of {listed(sorted(counts))} "
-            f"rows, not {n_features} and {listed(sizes)}: it is another table."
+            f"The copy has {frame.shape[1]} features and classes of {format_list(sorted(counts))} "
+            f"rows, not {n_features} and {format_list(sizes)}: it is another table."
         )
     if set(names) == set(class_counts):
         return frame, labels
     if len(set(sizes)) < len(sizes):
         raise InputError(
-            f"The copy names its classes {listed(names)}, not {listed(class_counts)}, and two "
+            f"The copy names its classes {format_list(names)}, not {format_list(class_counts)}, and two "
             "are equally large: which is which cannot be told."
         )
     ours = {size: label for label, size in class_counts.items()}

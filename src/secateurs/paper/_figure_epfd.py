@@ -8,24 +8,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from secateurs._text import signed
-from secateurs.benchmarking import _drawing as look
-from secateurs.paper._claims import (
+from secateurs.benchmarking import pictures as look
+from secateurs.paper._figure_base import PaperFigure, RowSeries, series_by_row
+from secateurs.paper._plan import Plan
+from secateurs.paper._plan_results import results_by_row, rows_where
+from secateurs.paper._printed_tables import method_label
+from secateurs.paper.claims import (
     FAILS,
     HOLDS,
     LARGE,
     UNKNOWN,
     Finding,
     Statistic,
-    claim,
-    difference_of,
-    told_difference,
-    weigh,
+    fold_difference,
+    format_difference,
+    judges_claim,
+    weigh_settings,
 )
-from secateurs.paper._drawing import PaperFigure, RowSeries, by_row
-from secateurs.paper._plan import Plan
-from secateurs.paper._printed import label
-from secateurs.paper._results import results_by_row, where
 from secateurs.statistics import (
     Difference,
     Equivalence,
@@ -34,6 +33,7 @@ from secateurs.statistics import (
     mean_difference,
     paired_t_test,
 )
+from secateurs.text_format import format_signed
 
 _PAIRS = "pairs of a data set and a method"
 _MARGIN = 1.0  # points of accuracy that matter
@@ -66,23 +66,23 @@ class EpfdPair(RowSeries):
     path_seconds: float
 
     @property
-    def test(self) -> PairedTest | None:
+    def paired_test(self) -> PairedTest | None:
         """Paired t-test of the distributed version against the method itself."""
         several = len(self.accuracy) > 1
         return paired_t_test(self.epfd_accuracy, self.accuracy) if several else None
 
     @property
-    def difference(self) -> float:
+    def accuracy_difference(self) -> float:
         """Points that the distributed version gains."""
         return float(np.mean(self.epfd_accuracy) - np.mean(self.accuracy))
 
     @property
-    def saving(self) -> float:
+    def parallel_speedup(self) -> float:
         """How many times faster the distributed version is, with a machine for each group."""
         return self.seconds / self.path_seconds
 
     @property
-    def serial_saving(self) -> float:
+    def serial_speedup(self) -> float:
         """How many times faster it is on one machine."""
         return self.seconds / self.epfd_seconds
 
@@ -92,7 +92,9 @@ def epfd_pairs(plan: Plan, frame: pd.DataFrame) -> list[EpfdPair]:
     pairs = []
     for name, source, mine in results_by_row(plan, frame):
         for method in plan.methods:
-            alone, spread = (where(mine, method=method, variant=v) for v in ("library", "epfd"))
+            alone, spread = (
+                rows_where(mine, method=method, variant=v) for v in ("library", "epfd")
+            )
             both = alone.merge(spread, on=["fold", "seed"], suffixes=("", "_epfd"))
             if len(both):
                 first, second = (100 * both[f"accuracy{s}"].astype(float) for s in ("", "_epfd"))
@@ -104,7 +106,7 @@ def epfd_pairs(plan: Plan, frame: pd.DataFrame) -> list[EpfdPair]:
     return pairs
 
 
-@claim("epfd-accuracy", "EPFD keeps accuracy.")
+@judges_claim("epfd-accuracy", "EPFD keeps accuracy.")
 def judge_epfd_accuracy(all_pairs: Sequence[EpfdPair]) -> Finding:
     """Each method and its EPFD version prune the same ensembles, fold by fold; a point matters.
 
@@ -116,34 +118,37 @@ def judge_epfd_accuracy(all_pairs: Sequence[EpfdPair]) -> Finding:
     than three folds. Votes that were drawn at random do not count.
     """
     pairs = [pair for pair in all_pairs if pair.n_members < LARGE]
-    tested = {pair: found for pair in pairs if (found := _equivalence(pair)) is not None}
+    tested = {pair: found for pair in pairs if (found := _test_equivalence(pair)) is not None}
     lost = [pair for pair, found in tested.items() if found.verdict == "worse"]
     kept = sum(found.is_no_worse for found in tested.values())
-    finding = weigh(len(pairs), kept, len(lost), _PAIRS)
-    overall = _over_all(pairs)
+    finding = weigh_settings(len(pairs), kept, len(lost), _PAIRS)
+    overall = _overall_difference(pairs)
     if overall is None:
         return replace(finding, verdict=UNKNOWN)
     found = equivalence_test(overall, _MARGIN)
     verdict = HOLDS if found.is_no_worse else FAILS if found.verdict == "worse" else UNKNOWN
     verdict = FAILS if len(lost) > 0.25 * len(pairs) else verdict
-    each = "".join(f" {label(p.method)} on {p.row} ({signed(p.difference, 2)});" for p in lost)
-    gains = [pair.difference for pair in pairs]
+    each = "".join(
+        f" {method_label(p.method)} on {p.row} ({format_signed(p.accuracy_difference, 2)});"
+        for p in lost
+    )
+    gains = [pair.accuracy_difference for pair in pairs]
     statistic = Statistic("mean difference, points", overall.mean, found.low, found.high, 0.9)
-    return replace(finding, verdict=verdict, statistic=statistic).adding(
-        f"Mean difference over all {told_difference(overall, 0.9)} points; of single pairs "
-        f"{signed(min(gains), 2)} to {signed(max(gains), 2)}. "
+    return replace(finding, verdict=verdict, statistic=statistic).with_details(
+        f"Mean difference over all {format_difference(overall, 0.9)} points; of single pairs "
+        f"{format_signed(min(gains), 2)} to {format_signed(max(gains), 2)}. "
         f"{sum(t.verdict == 'equivalent' for t in tested.values())} pairs are equivalent within "
         f"1 point. Less accurate by more:{each.rstrip(';') or ' none'}.",
-        differences=_by_method(pairs, gains),
+        differences=_values_by_method(pairs, gains),
     )
 
 
-def _equivalence(pair: EpfdPair) -> Equivalence | None:
-    difference = difference_of(pair.epfd_accuracy, pair.accuracy)
+def _test_equivalence(pair: EpfdPair) -> Equivalence | None:
+    difference = fold_difference(pair.epfd_accuracy, pair.accuracy)
     return None if difference is None else equivalence_test(difference, _MARGIN)
 
 
-def _over_all(pairs: Sequence[EpfdPair]) -> Difference | None:
+def _overall_difference(pairs: Sequence[EpfdPair]) -> Difference | None:
     """Return the difference of the means over methods, each data set alike."""
     rows: dict[str, list[EpfdPair]] = {}
     for pair in pairs:
@@ -155,12 +160,12 @@ def _over_all(pairs: Sequence[EpfdPair]) -> Difference | None:
             np.mean([side[:n_folds] for side in both], axis=0)
             for both in ([p.epfd_accuracy for p in mine], [p.accuracy for p in mine])
         )
-        found.append(difference_of(*sides))
+        found.append(fold_difference(*sides))
     known = [difference for difference in found if difference is not None]
     return mean_difference(known) if known else None
 
 
-@claim("epfd-time", "EPFD saves time at the paper's sizes.")
+@judges_claim("epfd-time", "EPFD saves time at the paper's sizes.")
 def judge_epfd_time(pairs: Sequence[EpfdPair]) -> Finding:
     """The time of a method is compared with that of its EPFD version, a machine for each group.
 
@@ -169,10 +174,10 @@ def judge_epfd_time(pairs: Sequence[EpfdPair]) -> Finding:
     it takes at least a tenth more. Holds if three quarters speak for it, does not hold if more
     than a quarter speak against it.
     """
-    return _weigh_savings([pair for pair in pairs if pair.n_members < LARGE])
+    return _weigh_time_savings([pair for pair in pairs if pair.n_members < LARGE])
 
 
-@claim("epfd-time-large", "EPFD saves time where few of very many members are kept.")
+@judges_claim("epfd-time-large", "EPFD saves time where few of very many members are kept.")
 def judge_epfd_time_large(pairs: Sequence[EpfdPair]) -> Finding:
     """The same times among 2000 members and more of 5 classes, of which 2 % are kept.
 
@@ -180,24 +185,24 @@ def judge_epfd_time_large(pairs: Sequence[EpfdPair]) -> Finding:
     it, does not hold if more than a quarter speak against it. SEP and PEP, whose number of rounds
     grows with the square of the members, are not run at that size.
     """
-    return _weigh_savings([pair for pair in pairs if pair.n_members >= LARGE])
+    return _weigh_time_savings([pair for pair in pairs if pair.n_members >= LARGE])
 
 
-def _weigh_savings(pairs: Sequence[EpfdPair]) -> Finding:
-    savings = [pair.saving for pair in pairs]
+def _weigh_time_savings(pairs: Sequence[EpfdPair]) -> Finding:
+    savings = [pair.parallel_speedup for pair in pairs]
     faster, slower = sum(s >= 1 / 0.9 for s in savings), sum(s <= 1 / 1.1 for s in savings)
-    finding = weigh(len(pairs), faster, slower, _PAIRS)
+    finding = weigh_settings(len(pairs), faster, slower, _PAIRS)
     if not pairs:
         return finding
-    serial = [pair.serial_saving for pair in pairs]
-    return finding.adding(
+    serial = [pair.serial_speedup for pair in pairs]
+    return finding.with_details(
         f"Times faster: median {np.median(savings):.2f} ({min(savings):.2f} to "
         f"{max(savings):.2f}); on one machine median {np.median(serial):.2f}.",
-        savings=_by_method(pairs, savings),
+        savings=_values_by_method(pairs, savings),
     )
 
 
-@claim("epfd-pep", "EPFD saves most of all for PEP.")
+@judges_claim("epfd-pep", "EPFD saves most of all for PEP.")
 def judge_epfd_pep(pairs: Sequence[EpfdPair]) -> Finding:
     """The saving of time by EPFD, a machine for each group, is compared between methods.
 
@@ -205,20 +210,22 @@ def judge_epfd_pep(pairs: Sequence[EpfdPair]) -> Finding:
     if another's is larger. Holds if three quarters speak for it, does not hold if more than a
     quarter speak against it.
     """
-    savings = _by_method(pairs, [pair.saving for pair in pairs])
+    savings = _values_by_method(pairs, [pair.parallel_speedup for pair in pairs])
     complete = {row: found for row, found in savings.items() if "pep" in found and len(found) > 1}
     largest = {row: max(found, key=lambda m: found[m]) for row, found in complete.items()}
     n_for = sum(method == "pep" for method in largest.values())
     each = "; ".join(
-        f"{row}: PEP {complete[row]['pep']:.1f}, most {label(method)} {complete[row][method]:.1f}"
+        f"{row}: PEP {complete[row]['pep']:.1f}, most {method_label(method)} {complete[row][method]:.1f}"
         for row, method in largest.items()
     )
-    return weigh(len(largest), n_for, len(largest) - n_for, "data sets").adding(
+    return weigh_settings(len(largest), n_for, len(largest) - n_for, "data sets").with_details(
         f"Times faster: {each}." if each else "", savings=savings
     )
 
 
-def _by_method(pairs: Sequence[EpfdPair], values: Sequence[float]) -> dict[str, dict[str, float]]:
+def _values_by_method(
+    pairs: Sequence[EpfdPair], values: Sequence[float]
+) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for pair, value in zip(pairs, values, strict=True):
         found.setdefault(pair.row, {})[pair.method] = value
@@ -243,20 +250,20 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
             headings,
             tuple(
                 (
-                    *(label(p.method), float(np.mean(p.accuracy))),
-                    *(float(np.mean(p.epfd_accuracy)), p.difference),
+                    *(method_label(p.method), float(np.mean(p.accuracy))),
+                    *(float(np.mean(p.epfd_accuracy)), p.accuracy_difference),
                     *(p.seconds, p.epfd_seconds, p.path_seconds),
                 )
                 for p in mine
             ),
-            partial(_draw, mine),
+            partial(_draw_pairs, mine),
             3.6,
         )
-        for row, name, mine in by_row("epfd", pairs)
+        for row, name, mine in series_by_row("epfd", pairs)
     ]
 
 
-def _draw(pairs: Sequence[EpfdPair], figure: Any) -> None:
+def _draw_pairs(pairs: Sequence[EpfdPair], figure: Any) -> None:
     above, below = figure.subplots(2, 1, sharex=True)
     places = np.arange(len(pairs))
     sides = (
@@ -265,7 +272,7 @@ def _draw(pairs: Sequence[EpfdPair], figure: Any) -> None:
     )
     for folds, shift, name, colour, marker in sides:
         style = {"label": name, "color": colour, "marker": marker}
-        look.dots(above, places + shift, folds, error=False, **style)
+        look.draw_mean_dots(above, places + shift, folds, error=False, **style)
     above.grid(axis="y")
     above.set_ylabel("test accuracy, %")
     times = (
@@ -273,12 +280,14 @@ def _draw(pairs: Sequence[EpfdPair], figure: Any) -> None:
         ([p.epfd_seconds for p in pairs], "EPFD, one machine", look.SKY, "D"),
         ([p.path_seconds for p in pairs], "EPFD, a machine a group", look.BLUE, "o"),
     )
-    for (seconds, name, colour, marker), shift in zip(times, look.apart(3, 0.2), strict=True):
+    for (seconds, name, colour, marker), shift in zip(
+        times, look.series_offsets(3, 0.2), strict=True
+    ):
         below.plot(places + shift, seconds, marker, color=colour, label=name)
     below.set_yscale("log")
     below.grid(axis="y")
     below.set_ylabel("seconds to choose")
-    below.set_xticks(places, [label(pair.method) for pair in pairs])
+    below.set_xticks(places, [method_label(pair.method) for pair in pairs])
     above.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     look.legend_below(figure, below, 3)
 

@@ -10,24 +10,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from secateurs._text import listed
-from secateurs.benchmarking import _drawing as look
-from secateurs.paper._claims import (
+from secateurs.benchmarking import pictures as look
+from secateurs.paper._figure_base import PaperFigure, RowSeries, series_by_row
+from secateurs.paper._plan import Plan
+from secateurs.paper._plan_results import results_by_row, rows_where
+from secateurs.paper.claims import (
     ALPHA,
     FAILS,
     HOLDS,
     UNKNOWN,
     Finding,
     Statistic,
-    claim,
-    difference_of,
-    told_difference,
-    weigh,
+    fold_difference,
+    format_difference,
+    judges_claim,
+    weigh_settings,
 )
-from secateurs.paper._drawing import PaperFigure, RowSeries, by_row
-from secateurs.paper._plan import Plan
-from secateurs.paper._results import results_by_row, where
 from secateurs.statistics import Difference, mean_difference
+from secateurs.text_format import format_list
 
 _ACCURACIES = ("accuracy", "validation_accuracy")
 
@@ -40,58 +40,58 @@ class LambdaCurve(RowSeries):
     ----------
     keep : int
         Number of members kept.
-    weights : array of shape (n_weights,)
+    diversity_weights : array of shape (n_weights,)
         λ: 0 asks for relevance alone, 1 for diversity alone.
     accuracy : array of shape (n_weights, n_folds)
         In per cent; folds and seeds that all weights have.
-    validation : array of shape (n_weights, n_folds), optional
+    validation_accuracy : array of shape (n_weights, n_folds), optional
         The same on the rows chosen on.
     """
 
     keep: int
-    weights: NDArray[np.float64]
+    diversity_weights: NDArray[np.float64]
     accuracy: NDArray[np.float64]
-    validation: NDArray[np.float64] | None = None
+    validation_accuracy: NDArray[np.float64] | None = None
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean_accuracy(self) -> NDArray[np.float64]:
         """Accuracy at each weight, mean over folds."""
         return self.accuracy.mean(axis=1)
 
-    def at(self, weight: float) -> NDArray[np.float64] | None:
+    def accuracy_at(self, weight: float) -> NDArray[np.float64] | None:
         """Return the accuracy on each fold at a weight, if it was tried."""
-        place = np.flatnonzero(np.isclose(self.weights, weight))
+        place = np.flatnonzero(np.isclose(self.diversity_weights, weight))
         return self.accuracy[place[0]] if len(place) else None
 
     @property
-    def best(self) -> float:
+    def best_weight(self) -> float:
         """The weight of the highest mean; the middle one of several."""
-        ties = np.flatnonzero(self.mean >= self.mean.max() - 1e-9)
-        return float(self.weights[ties[(len(ties) - 1) // 2]])
+        ties = np.flatnonzero(self.mean_accuracy >= self.mean_accuracy.max() - 1e-9)
+        return float(self.diversity_weights[ties[(len(ties) - 1) // 2]])
 
     @property
-    def candidates(self) -> set[float]:
+    def candidate_weights(self) -> set[float]:
         """Weights that may be the best: not worse than it by a one-sided t-test at 5 %."""
-        best = self.accuracy[self.mean.argmax()]
-        found = (difference_of(best, scores) for scores in self.accuracy)
+        best = self.accuracy[self.mean_accuracy.argmax()]
+        found = (fold_difference(best, scores) for scores in self.accuracy)
         return {
             float(weight)
-            for weight, difference in zip(self.weights, found, strict=True)
+            for weight, difference in zip(self.diversity_weights, found, strict=True)
             if difference is None or difference.p_above() >= ALPHA
         }
 
     @property
     def is_flat(self) -> bool:
         """Whether every weight may be the best."""
-        return len(self.candidates) == len(self.weights)
+        return len(self.candidate_weights) == len(self.diversity_weights)
 
     @property
-    def tuned(self) -> NDArray[np.float64] | None:
+    def tuned_accuracy(self) -> NDArray[np.float64] | None:
         """Test accuracy on each fold at the weight best on its rows chosen on, nearest to 0.5."""
-        if self.validation is None or np.isnan(self.validation).any():
+        if self.validation_accuracy is None or np.isnan(self.validation_accuracy).any():
             return None
-        nearest = np.argsort(np.abs(self.weights - 0.5), kind="stable")
-        rounded = np.round(self.validation[nearest], 9)
+        nearest = np.argsort(np.abs(self.diversity_weights - 0.5), kind="stable")
+        rounded = np.round(self.validation_accuracy[nearest], 9)
         chosen = nearest[rounded.argmax(axis=0)]
         return self.accuracy[chosen, np.arange(self.accuracy.shape[1])]
 
@@ -101,7 +101,7 @@ def lambda_curves(plan: Plan, frame: pd.DataFrame) -> list[LambdaCurve]:
     curves = []
     for name, source, mine in results_by_row(plan, frame):
         for keep in sorted(set(mine["keep"])):
-            part = where(mine, keep=keep).astype(dict.fromkeys(_ACCURACIES, float))
+            part = rows_where(mine, keep=keep).astype(dict.fromkeys(_ACCURACIES, float))
             test, validation = (
                 part.pivot(index="diversity_weight", columns=["fold", "seed"], values=column)
                 for column in _ACCURACIES
@@ -115,7 +115,7 @@ def lambda_curves(plan: Plan, frame: pd.DataFrame) -> list[LambdaCurve]:
     return curves
 
 
-@claim("mix", "A mix of both criteria beats one that leans to either (λ = 0.1, 0.9).")
+@judges_claim("mix", "A mix of both criteria beats one that leans to either (λ = 0.1, 0.9).")
 def judge_mix(curves: Sequence[LambdaCurve]) -> Finding:
     """Test accuracy of COMEP at λ = 0.5, the paper's weight, is compared with λ = 0.1 and λ = 0.9.
 
@@ -125,21 +125,24 @@ def judge_mix(curves: Sequence[LambdaCurve]) -> Finding:
     told otherwise. The best of many weights is not compared: chosen by looking, it would win by
     chance.
     """
-    return _mix(curves, 0.1, 0.9)
+    return _judge_mix_against(curves, 0.1, 0.9)
 
 
-@claim("mix-alone", "A mix of both criteria beats either alone (λ = 0, 1).")
+@judges_claim("mix-alone", "A mix of both criteria beats either alone (λ = 0, 1).")
 def judge_mix_alone(curves: Sequence[LambdaCurve]) -> Finding:
     """Test accuracy of COMEP at λ = 0.5, the paper's weight, is compared with λ = 0 and λ = 1.
 
     The differences are those of λ = 0.1 and 0.9. Holds if over all data sets the 95 % intervals of
     both lie above 0. Does not hold if one of them lies below 0. Cannot be told otherwise.
     """
-    return _mix(curves, 0.0, 1.0)
+    return _judge_mix_against(curves, 0.0, 1.0)
 
 
-def _mix(curves: Sequence[LambdaCurve], *others: float) -> Finding:
-    found = {w: _by_row(curves, lambda c, w=w: (c.at(0.5), c.at(w))) for w in others}
+def _judge_mix_against(curves: Sequence[LambdaCurve], *others: float) -> Finding:
+    found = {
+        w: _differences_by_row(curves, lambda c, w=w: (c.accuracy_at(0.5), c.accuracy_at(w)))
+        for w in others
+    }
     if not all(found.values()):
         return Finding(UNKNOWN, "It was not measured on three folds or more.", {})
     overall = {weight: mean_difference(list(rows.values())) for weight, rows in found.items()}
@@ -150,8 +153,8 @@ def _mix(curves: Sequence[LambdaCurve], *others: float) -> Finding:
     elif any(high < 0 for _, high in intervals):
         verdict = FAILS
     told = " ".join(
-        f"λ = 0.5 less λ = {weight:g}: {told_difference(overall[weight])} points; "
-        + ", ".join(f"{row} {told_difference(d)}" for row, d in rows.items())
+        f"λ = 0.5 less λ = {weight:g}: {format_difference(overall[weight])} points; "
+        + ", ".join(f"{row} {format_difference(d)}" for row, d in rows.items())
         + "."
         for weight, rows in found.items()
     )
@@ -165,7 +168,7 @@ def _mix(curves: Sequence[LambdaCurve], *others: float) -> Finding:
     return Finding(verdict, told, numbers, statistic)
 
 
-def _by_row(curves: Sequence[LambdaCurve], sides: Any) -> dict[str, Difference]:
+def _differences_by_row(curves: Sequence[LambdaCurve], sides: Any) -> dict[str, Difference]:
     """Return the difference of two sides of curves per data set, sizes averaged on each fold."""
     rows: dict[str, list[Any]] = {}
     for curve in curves:
@@ -176,13 +179,13 @@ def _by_row(curves: Sequence[LambdaCurve], sides: Any) -> dict[str, Difference]:
     for row, mine in rows.items():
         n_folds = min(len(first) for first, _ in mine)
         first, second = (np.mean([both[i][:n_folds] for both in mine], axis=0) for i in (0, 1))
-        difference = difference_of(first, second)
+        difference = fold_difference(first, second)
         if difference is not None:
             found[row] = difference
     return found
 
 
-@claim("weight", "The best λ is a property of the data.")
+@judges_claim("weight", "The best λ is a property of the data.")
 def judge_weight(curves: Sequence[LambdaCurve]) -> Finding:
     """The weights λ that may be the best are found for each size of a data set.
 
@@ -200,28 +203,34 @@ def judge_weight(curves: Sequence[LambdaCurve]) -> Finding:
             found[curve.keep] = curve
     several = [list(found.values()) for found in best.values() if len(found) > 1]
     n_against = sum(
-        any(not one.candidates & other.candidates for one, other in combinations(sizes, 2))
+        any(
+            not one.candidate_weights & other.candidate_weights
+            for one, other in combinations(sizes, 2)
+        )
         for sizes in several
     )
     n_for = sum(
-        bool(set.intersection(*(c.candidates for c in sizes)))
-        and np.ptp([c.best for c in sizes]) < 0.2 + 1e-9
+        bool(set.intersection(*(c.candidate_weights for c in sizes)))
+        and np.ptp([c.best_weight for c in sizes]) < 0.2 + 1e-9
         for sizes in several
     )
     each = "; ".join(
-        f"{row}: {listed(f'{c.best:g} for {keep}' for keep, c in found.items())}"
+        f"{row}: {format_list(f'{c.best_weight:g} for {keep}' for keep, c in found.items())}"
         for row, found in best.items()
     )
     numbers = {
-        row: {keep: {"best": c.best, "may_be": sorted(c.candidates)} for keep, c in found.items()}
+        row: {
+            keep: {"best": c.best_weight, "may_be": sorted(c.candidate_weights)}
+            for keep, c in found.items()
+        }
         for row, found in best.items()
     }
-    return weigh(len(best), n_for, n_against, "data sets").adding(
+    return weigh_settings(len(best), n_for, n_against, "data sets").with_details(
         f"Best λ by size, where it can be told: {each}." if each else "", best=numbers
     )
 
 
-@claim("tuned", "A λ that is tuned for the data does better than 0.5.")
+@judges_claim("tuned", "A λ that is tuned for the data does better than 0.5.")
 def judge_tuned(curves: Sequence[LambdaCurve]) -> Finding:
     """On each fold the λ of the highest validation accuracy is taken, and tested against 0.5.
 
@@ -230,14 +239,16 @@ def judge_tuned(curves: Sequence[LambdaCurve]) -> Finding:
     and these count alike over all. Holds if over all the 95 % interval lies above 0. Does not hold
     if it lies below 0.1 points. Cannot be told otherwise.
     """
-    found = _by_row(curves, lambda curve: (curve.tuned, curve.at(0.5)))
+    found = _differences_by_row(
+        curves, lambda curve: (curve.tuned_accuracy, curve.accuracy_at(0.5))
+    )
     if not found:
         return Finding(UNKNOWN, "It was not measured on three folds or more.", {})
     overall = mean_difference(list(found.values()))
     low, high = overall.interval()
     verdict = HOLDS if low > 0 else FAILS if high < 0.1 else UNKNOWN
-    each = ", ".join(f"{row} {told_difference(d)}" for row, d in found.items())
-    told = f"Tuned less 0.5: {told_difference(overall)} points; {each}."
+    each = ", ".join(f"{row} {format_difference(d)}" for row, d in found.items())
+    told = f"Tuned less 0.5: {format_difference(overall)} points; {each}."
     numbers = {row: {"mean": d.mean, "error": d.error} for row, d in found.items()}
     statistic = Statistic("tuned λ less λ = 0.5, points", overall.mean, low, high)
     return Finding(verdict, told, numbers, statistic)
@@ -255,16 +266,20 @@ def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[look.Pict
             "(λ = 0: relevance, λ = 1: diversity) and both alike, with the standard error. "
             "Below (b): all weights, sizes drawn a little apart; a ring marks the best of each "
             "size.",
-            ("members kept", *(f"λ = {weight:g}" for weight in mine[0].weights), "best λ"),
-            tuple((c.keep, *(float(v) for v in c.mean), c.best) for c in mine),
-            partial(_draw, mine),
+            (
+                "members kept",
+                *(f"λ = {weight:g}" for weight in mine[0].diversity_weights),
+                "best λ",
+            ),
+            tuple((c.keep, *(float(v) for v in c.mean_accuracy), c.best_weight) for c in mine),
+            partial(_draw_curves, mine),
             4.0,
         )
-        for row, name, mine in by_row("lambda", curves)
+        for row, name, mine in series_by_row("lambda", curves)
     ]
 
 
-def _draw(curves: Sequence[LambdaCurve], figure: Any) -> None:
+def _draw_curves(curves: Sequence[LambdaCurve], figure: Any) -> None:
     above, below = figure.subplots(2, 1)
     alone = (
         (0.0, -0.2, "relevance alone", look.GREY, "s"),
@@ -272,12 +287,12 @@ def _draw(curves: Sequence[LambdaCurve], figure: Any) -> None:
         (1.0, 0.2, "diversity alone", look.AMBER, "D"),
     )
     for weight, shift, name, colour, marker in alone:
-        found = [(place + shift, curve.at(weight)) for place, curve in enumerate(curves)]
+        found = [(place + shift, curve.accuracy_at(weight)) for place, curve in enumerate(curves)]
         there = [(place, values) for place, values in found if values is not None]
         if there:
             places, folds = zip(*there, strict=True)
             style = {"label": name, "color": colour, "marker": marker}
-            look.dots(above, places, folds, error=True, **style)
+            look.draw_mean_dots(above, places, folds, error=True, **style)
     above.grid(axis="y")
     above.set_xticks(range(len(curves)), [f"{curve.keep} kept" for curve in curves])
     above.set_ylabel("test accuracy, %")
@@ -285,12 +300,12 @@ def _draw(curves: Sequence[LambdaCurve], figure: Any) -> None:
     colours = (look.BLUE, look.ORANGE, look.GREEN, look.PURPLE)
     styles = tuple(zip(colours, ("-", "--", "-.", ":"), "os^D", strict=True))
     for place, (curve, shift) in enumerate(
-        zip(curves, look.apart(len(curves), 0.022), strict=True)
+        zip(curves, look.series_offsets(len(curves), 0.022), strict=True)
     ):
         colour, dashes, marker = styles[place % len(styles)]
-        below.plot(curve.weights + shift, curve.mean, color=colour, linestyle=dashes, marker=marker,
+        below.plot(curve.diversity_weights + shift, curve.mean_accuracy, color=colour, linestyle=dashes, marker=marker,
                    label=f"{curve.keep} kept")  # fmt: skip
-        below.plot([curve.best + shift], [curve.mean.max()], "o", markersize=8, color=colour,
+        below.plot([curve.best_weight + shift], [curve.mean_accuracy.max()], "o", markersize=8, color=colour,
                    markerfacecolor="none")  # fmt: skip
     below.set_xlabel("λ (0: relevance alone, 1: diversity alone)")
     below.set_ylabel("test accuracy, %")

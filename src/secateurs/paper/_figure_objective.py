@@ -10,39 +10,39 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from secateurs.benchmarking import _drawing as look
-from secateurs.benchmarking._table_text import number
-from secateurs.paper._claims import Finding, Statistic, claim, weigh
-from secateurs.paper._drawing import PaperFigure, RowSeries, by_row
+from secateurs.benchmarking import pictures as look
+from secateurs.benchmarking.table_text import format_number
+from secateurs.paper._figure_base import PaperFigure, RowSeries, series_by_row
 from secateurs.paper._plan import PaperRow, Plan
-from secateurs.paper._printed import READING_NAMES
-from secateurs.paper._results import results_by_row, where
+from secateurs.paper._plan_results import results_by_row, rows_where
+from secateurs.paper._printed_tables import READING_NAMES
+from secateurs.paper.claims import Finding, Statistic, judges_claim, weigh_settings
 from secateurs.statistics import format_p, mean_correlation
 
 
 @dataclass(frozen=True, eq=False)
-class Correlation(RowSeries):
+class ObjectiveCorrelation(RowSeries):
     """Objective and accuracy of all combinations of a number of members.
 
     Attributes
     ----------
-    size : int
+    combination_size : int
         Members of a combination.
     folds : tuple of array of shape (n_combinations, 3)
         Objective and validation accuracy, on the rows that members are chosen on, and test
         accuracy.
     """
 
-    size: int
+    combination_size: int
     folds: tuple[NDArray[np.float64], ...]
 
-    def pearson(self, column: int = 2) -> tuple[float, float]:
+    def within_fold_correlation(self, column: int = 2) -> tuple[float, float]:
         """Return the correlation within folds and its p-value: values minus the mean of their fold.
 
         Combinations share members, so they are not independent and the p-value is too small.
         """
         centred = np.vstack([points - points.mean(axis=0) for points in self.folds])
-        r = _correlation(centred, column)
+        r = _pearson_correlation(centred, column)
         freedom = len(centred) - len(self.folds) - 1
         if np.isnan(r) or freedom < 1:
             return r, float("nan")
@@ -50,12 +50,12 @@ class Correlation(RowSeries):
             return r, 0.0
         return r, float(2 * stats.t.sf(abs(r) * np.sqrt(freedom / (1 - r * r)), freedom))
 
-    def by_fold(self, column: int = 2) -> list[float]:
+    def correlation_by_fold(self, column: int = 2) -> list[float]:
         """Return the correlation on each fold."""
-        return [_correlation(points, column) for points in self.folds]
+        return [_pearson_correlation(points, column) for points in self.folds]
 
 
-def _correlation(points: NDArray[np.float64], column: int) -> float:
+def _pearson_correlation(points: NDArray[np.float64], column: int) -> float:
     """Return Pearson's correlation with the objective; NaN where one side never changes."""
     objective, accuracy = points[:, 0], points[:, column]
     if min(np.ptp(objective), np.ptp(accuracy)) < 1e-12:
@@ -63,19 +63,21 @@ def _correlation(points: NDArray[np.float64], column: int) -> float:
     return float(np.corrcoef(objective, accuracy)[0, 1])
 
 
-def correlations(plan: Plan, frame: pd.DataFrame) -> list[Correlation]:
+def objective_correlations(plan: Plan, frame: pd.DataFrame) -> list[ObjectiveCorrelation]:
     """Return objective against accuracy per row and size of combinations."""
     found = []
     for name, source, mine in results_by_row(plan, frame):
         for size in sorted(set(mine["keep"])):
-            points = where(mine, keep=size)["points"]
+            points = rows_where(mine, keep=size)["points"]
             folds = tuple(np.asarray(fold, dtype=float) for fold in points)
-            found.append(Correlation(name, source, int(size), folds))
+            found.append(ObjectiveCorrelation(name, source, int(size), folds))
     return found
 
 
-@claim("objective", "The objective is highly correlated with accuracy on the rows chosen on.")
-def judge_objective(found: Sequence[Correlation]) -> Finding:
+@judges_claim(
+    "objective", "The objective is highly correlated with accuracy on the rows chosen on."
+)
+def judge_objective(found: Sequence[ObjectiveCorrelation]) -> Finding:
     """Objective and accuracy on the validation rows, of all combinations, are correlated per fold.
 
     The paper does not say on which rows it measures accuracy; these are those that the objective
@@ -87,8 +89,8 @@ def judge_objective(found: Sequence[Correlation]) -> Finding:
     return _weigh_correlations(found, 1)
 
 
-@claim("objective-test", "The objective is highly correlated with accuracy on new rows.")
-def judge_objective_test(found: Sequence[Correlation]) -> Finding:
+@judges_claim("objective-test", "The objective is highly correlated with accuracy on new rows.")
+def judge_objective_test(found: Sequence[ObjectiveCorrelation]) -> Finding:
     """Objective and accuracy on the test rows, of all combinations, are correlated per fold.
 
     The rule is that of the validation rows: a data set and size speaks for the claim if the mean
@@ -99,20 +101,27 @@ def judge_objective_test(found: Sequence[Correlation]) -> Finding:
     return _weigh_correlations(found, 2)
 
 
-def _weigh_correlations(found: Sequence[Correlation], column: int) -> Finding:
-    means = [mean_correlation(item.by_fold(column)) for item in found]
+def _weigh_correlations(found: Sequence[ObjectiveCorrelation], column: int) -> Finding:
+    means = [mean_correlation(item.correlation_by_fold(column)) for item in found]
     n_for = sum(r >= 0.5 and low > 0.3 for r, low, _ in means)
     n_against = sum(high < 0.5 for _, _, high in means)
     each: list[dict[str, Any]] = [
-        {"row": i.row, "size": i.size, "r": r, "low": low, "high": high, "folds": i.by_fold(column)}
+        {
+            "row": i.row,
+            "size": i.combination_size,
+            "r": r,
+            "low": low,
+            "high": high,
+            "folds": i.correlation_by_fold(column),
+        }
         for i, (r, low, high) in zip(found, means, strict=True)
     ]
     named = "; ".join(
-        f"{e['row']}, {e['size']} members: {number(e['r'], sign=True)} "
-        f"({number(e['low'], sign=True)} to {number(e['high'], sign=True)})"
+        f"{e['row']}, {e['size']} members: {format_number(e['r'], sign=True)} "
+        f"({format_number(e['low'], sign=True)} to {format_number(e['high'], sign=True)})"
         for e in each
     )
-    finding = weigh(len(found), n_for, n_against, "data sets and sizes").adding(
+    finding = weigh_settings(len(found), n_for, n_against, "data sets and sizes").with_details(
         f"r: {named}." if named else "", correlations=each
     )
     overall = mean_correlation([r for r, _, _ in means])
@@ -121,7 +130,7 @@ def _weigh_correlations(found: Sequence[Correlation], column: int) -> Finding:
     return replace(finding, statistic=Statistic("mean r of data sets and sizes", *overall))
 
 
-def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[look.Picture]:
+def objective_pictures(plan: Plan, found: Sequence[ObjectiveCorrelation]) -> list[look.Picture]:
     """Return a figure per row, with a panel per size of combinations."""
     headings = (
         *("members", "folds", "combinations a fold", "r, test accuracy", "p"),
@@ -132,37 +141,40 @@ def objective_pictures(plan: Plan, found: Sequence[Correlation]) -> list[look.Pi
         look.Picture(
             name,
             plan.name,
-            f"Objective against accuracy: {_with_reading(row, mine[0].source)}",
+            f"Objective against accuracy: {_name_with_reading(row, mine[0].source)}",
             f"{plan.repeated(mine[0].source)} All combinations of {plan.n_members[0]} members, "
             "each fold with a colour, a marker and a regression line of its own. r is "
             "the correlation within folds. Combinations share members, so p is smaller than it "
             "should be; the mean r of folds with its 95 % interval does not suffer from that.",
             headings,
-            tuple(_numbers(item) for item in mine),
-            partial(_draw, mine),
+            tuple(_correlation_row(item) for item in mine),
+            partial(_draw_correlations, mine),
             2.2 * len(mine),
         )
-        for row, name, mine in by_row("objective", found)
+        for row, name, mine in series_by_row("objective", found)
     ]
 
 
-def _with_reading(row: str, source: PaperRow) -> str:
+def _name_with_reading(row: str, source: PaperRow) -> str:
     reading = READING_NAMES[source.reading]
     return row if row.endswith(reading) else f"{row}, {reading}"
 
 
-def _numbers(item: Correlation) -> tuple[Any, ...]:
-    r, p_value = item.pearson()
-    folds = item.by_fold()
+def _correlation_row(item: ObjectiveCorrelation) -> tuple[Any, ...]:
+    r, p_value = item.within_fold_correlation()
+    folds = item.correlation_by_fold()
     lowest, highest = (pick.reduce(folds) for pick in (np.fmin, np.fmax))  # NaN only if all are
     return (
-        *(item.size, len(item.folds), len(item.folds[0]), r, p_value),
+        *(item.combination_size, len(item.folds), len(item.folds[0]), r, p_value),
         *(float(lowest), float(highest), *mean_correlation(folds)),
-        *(item.pearson(column=1)[0], *mean_correlation(item.by_fold(1))),
+        *(
+            item.within_fold_correlation(column=1)[0],
+            *mean_correlation(item.correlation_by_fold(1)),
+        ),
     )
 
 
-def _draw(found: Sequence[Correlation], figure: Any) -> None:
+def _draw_correlations(found: Sequence[ObjectiveCorrelation], figure: Any) -> None:
     panels = figure.subplots(len(found), 1, squeeze=False)[:, 0]
     colours = (look.BLUE, look.ORANGE, look.GREEN, look.PURPLE, look.AMBER)
     styles = tuple(zip(colours, "os^Dv", strict=True))
@@ -175,13 +187,16 @@ def _draw(found: Sequence[Correlation], figure: Any) -> None:
             if np.ptp(objective) > 0:
                 ends = np.array([objective.min(), objective.max()])
                 panel.plot(ends, np.polyval(np.polyfit(objective, accuracy, 1), ends), color=colour)
-        r, p_value = item.pearson()
-        told = f"r = {number(r, sign=True)}, {format_p(p_value)}"
-        panel.set_title(f"{item.size}-combinations: {told}")
+        r, p_value = item.within_fold_correlation()
+        told = f"r = {format_number(r, sign=True)}, {format_p(p_value)}"
+        panel.set_title(f"{item.combination_size}-combinations: {told}")
         panel.set_ylabel("test accuracy, %")
     panels[-1].set_xlabel("objective (TDAS on the validation rows)")
 
 
 FIGURE = PaperFigure(
-    "figure-objective", correlations, objective_pictures, (judge_objective, judge_objective_test)
+    "figure-objective",
+    objective_correlations,
+    objective_pictures,
+    (judge_objective, judge_objective_test),
 )

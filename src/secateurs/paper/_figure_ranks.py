@@ -8,21 +8,21 @@ from typing import Any
 import pandas as pd
 
 from secateurs import statistics as stats
-from secateurs._text import listed, signed
-from secateurs.benchmarking import _drawing as look
-from secateurs.benchmarking._rank_pictures import rank_pictures
-from secateurs.paper._accuracy_tables import AccuracyTable, all_scores
-from secateurs.paper._claims import ALPHA, FAILS, HOLDS, UNKNOWN, Finding, Statistic, claim
+from secateurs.benchmarking import pictures as look
+from secateurs.benchmarking.rank_pictures import rank_pictures
+from secateurs.paper._accuracy_tables import AccuracyTable, combined_scores
 from secateurs.paper._plan import NOT_REPEATED
-from secateurs.paper._printed import CONTROL, OURS, PAPER_METHODS, label
+from secateurs.paper._printed_tables import CONTROL, OURS, PAPER_METHODS, method_label
+from secateurs.paper.claims import ALPHA, FAILS, HOLDS, UNKNOWN, Finding, Statistic, judges_claim
+from secateurs.text_format import format_list, format_signed
 
 ITEM = "Figure 2"  # of the paper
-_NAMES = [label(method) for method in PAPER_METHODS]
-_OWN = [label(method) for method in OURS]
+_NAMES = [method_label(method) for method in PAPER_METHODS]
+_OWN = [method_label(method) for method in OURS]
 _OTHERS = [name for name in _NAMES if name not in _OWN]
 
 
-@claim("not-worse", "DOMEP is not significantly worse than the centralised methods.")
+@judges_claim("not-worse", "DOMEP is not significantly worse than the centralised methods.")
 def judge_not_worse(tables: Sequence[AccuracyTable]) -> Finding:
     """DOMEP is compared with the nine other methods, over data sets and on each of them.
 
@@ -33,7 +33,7 @@ def judge_not_worse(tables: Sequence[AccuracyTable]) -> Finding:
     than too hard.) Holds if neither does. Cannot be told from so few data sets that Wilcoxon's test
     cannot reach 5 %, nor from fewer than three folds.
     """
-    scores, control = all_scores(tables), label(CONTROL)
+    scores, control = combined_scores(tables), method_label(CONTROL)
     folds = [len(r.entries[CONTROL].folds) for t in tables for r in t.rows if r.is_ranked]
     others = [method for method in PAPER_METHODS if method != CONTROL]
     if not len(scores):
@@ -53,9 +53,9 @@ def judge_not_worse(tables: Sequence[AccuracyTable]) -> Finding:
         f"Of {lost.total} t-tests DOMEP wins {wins}, ties {ties} and loses {losses}: "
         f"{100 * lost.share:.1f} % ({100 * lost.low:.1f} to {100 * lost.high:.1f}), by chance 2.5 "
         f"({stats.format_p(lost.more)} of as many or more). "
-        f"Wilcoxon–Holm over {len(scores)} data sets finds {listed(better)} better than DOMEP, "
-        f"and {listed(worse)} worse. Mean accuracy of DOMEP less that of others: "
-        f"{signed(ahead[least], 2)} ({least}) to {signed(ahead[most], 2)} points ({most})."
+        f"Wilcoxon–Holm over {len(scores)} data sets finds {format_list(better)} better than DOMEP, "
+        f"and {format_list(worse)} worse. Mean accuracy of DOMEP less that of others: "
+        f"{format_signed(ahead[least], 2)} ({least}) to {format_signed(ahead[most], 2)} points ({most})."
     )
     numbers = {
         "data_sets": len(scores),
@@ -72,7 +72,7 @@ def judge_not_worse(tables: Sequence[AccuracyTable]) -> Finding:
     return Finding(verdict, told, numbers, statistic)
 
 
-@claim("best-ranks", "COMEP and DOMEP have the best average ranks.")
+@judges_claim("best-ranks", "COMEP and DOMEP have the best average ranks.")
 def judge_best_ranks(tables: Sequence[AccuracyTable]) -> Finding:
     """The average ranks of ten methods over all data sets of the tables are compared.
 
@@ -80,19 +80,19 @@ def judge_best_ranks(tables: Sequence[AccuracyTable]) -> Finding:
     them. Cannot be told where Friedman's test with Iman and Davenport's correction cannot tell the
     methods apart at 5 %.
     """
-    scores = all_scores(tables)
+    scores = combined_scores(tables)
     if len(scores) < 2:
         return Finding(UNKNOWN, "Fewer than two data sets have results of all ten methods.", {})
     test, ranks = stats.friedman(scores), stats.average_ranks(scores).sort_values(kind="stable")
     first = set(ranks.index[:2]) == set(_OWN) and ranks.iloc[1] < ranks.iloc[2]
     verdict = UNKNOWN if test.f_p_value >= ALPHA else HOLDS if first else FAILS
-    each = listed(f"{name} {rank:.2f}" for name, rank in ranks.items())
+    each = format_list(f"{name} {rank:.2f}" for name, rank in ranks.items())
     told = f"Friedman: {stats.format_p(test.f_p_value)}, {len(scores)} data sets. Ranks: {each}."
     numbers = {"p_value": test.f_p_value, "ranks": ranks.to_dict()}
-    return Finding(verdict, told, numbers, _lead(scores))
+    return Finding(verdict, told, numbers, _rank_lead(scores))
 
 
-@claim("superior", "COMEP and DOMEP are significantly better than all others.")
+@judges_claim("superior", "COMEP and DOMEP are significantly better than all others.")
 def judge_superior(tables: Sequence[AccuracyTable]) -> Finding:
     """Nemenyi's test at 5 % compares the ten methods over all data sets of the tables.
 
@@ -100,24 +100,26 @@ def judge_superior(tables: Sequence[AccuracyTable]) -> Finding:
     not hold otherwise. Cannot be told from so few data sets that the critical difference is above
     5, the distance if both were the first two everywhere and the others alike.
     """
-    scores = all_scores(tables)
+    scores = combined_scores(tables)
     if not len(scores) or stats.critical_difference(len(PAPER_METHODS), len(scores), ALPHA) > 5:
         told = f"{len(scores)} data sets have results of all ten methods: too few for this test."
         return Finding(UNKNOWN, told, {"data_sets": len(scores)})
     behind = {name: stats.nemenyi(scores, ALPHA).worse_than(name) for name in _OWN}
     verdict = HOLDS if all(set(_OTHERS) <= set(names) for names in behind.values()) else FAILS
-    told = "; ".join(f"{name} ranks significantly before {listed(behind[name])}" for name in _OWN)
+    told = "; ".join(
+        f"{name} ranks significantly before {format_list(behind[name])}" for name in _OWN
+    )
     numbers: dict[str, Any] = {"data_sets": len(scores), "behind": behind}
-    paper = all_scores(tables, paper=True)
+    paper = combined_scores(tables, paper=True)
     if len(paper):
         theirs = {name: stats.nemenyi(paper, ALPHA).worse_than(name) for name in _OWN}
-        each = "; ".join(f"{name} before {listed(theirs[name])}" for name in _OWN)
+        each = "; ".join(f"{name} before {format_list(theirs[name])}" for name in _OWN)
         told += f". By the paper's own printed figures ({len(paper)} data sets): {each}"
         numbers["behind_by_the_paper"] = theirs
-    return Finding(verdict, f"{told}.", numbers, _lead(scores))
+    return Finding(verdict, f"{told}.", numbers, _rank_lead(scores))
 
 
-def _lead(scores: pd.DataFrame) -> Statistic:
+def _rank_lead(scores: pd.DataFrame) -> Statistic:
     """Return by how much COMEP and DOMEP both rank before all others, ± the critical difference."""
     ranks = stats.average_ranks(scores)
     lead = float(ranks[_OTHERS].min() - ranks[_OWN].max())
@@ -129,31 +131,31 @@ def all_rank_pictures(tables: Sequence[AccuracyTable]) -> list[look.Picture]:
     """Return the figures of ranks: over all tables, then per table."""
     groups = [(t.name, t.title.lower(), t.name, t.scores, t.paper_scores) for t in tables]
     if len(tables) > 1:
-        scores = all_scores(tables), all_scores(tables, paper=True)
+        scores = combined_scores(tables), combined_scores(tables, paper=True)
         groups.insert(0, ("all", "all tables", "tables", *scores))
     pictures = []
     for name, title, group, ours, paper in groups:
         if not ours.empty:
             sides = {"ours": ours} | ({} if paper.empty else {"the paper's": paper})
-            made = rank_pictures(name, title, group, sides, label(CONTROL), in_column=True)
+            made = rank_pictures(name, title, group, sides, method_label(CONTROL), in_column=True)
             chart = f"Repeats {ITEM} (a) of the paper" if name == "all" else f"As {ITEM} (a)"
-            told = (f"{chart}{_of(tables, name)}.", NOT_REPEATED)
+            told = (f"{chart}{_coverage_note(tables, name)}.", NOT_REPEATED)
             pictures += [
                 replace(picture, caption=f"{what} {picture.caption}")
                 for picture, what in zip(made, told, strict=True)
             ]
-            pictures += [_sums(tables)] if name == "all" else []
+            pictures += [_rank_sums_picture(tables)] if name == "all" else []
     return pictures
 
 
-def _of(tables: Sequence[AccuracyTable], name: str) -> str:
+def _coverage_note(tables: Sequence[AccuracyTable], name: str) -> str:
     """Return what the tables behind a figure of ranks are, if not all of the paper's in full."""
     if any(table.is_short for table in tables if name in (table.name, "all")):
         return ", in the short form"
     return "" if name == "all" else ", of this table alone"
 
 
-def _sums(tables: Sequence[AccuracyTable]) -> look.Picture:
+def _rank_sums_picture(tables: Sequence[AccuracyTable]) -> look.Picture:
     sides = {
         side: {
             table.title: stats.aggregated_ranks(scores)
@@ -168,16 +170,18 @@ def _sums(tables: Sequence[AccuracyTable]) -> look.Picture:
         for name in _NAMES
     )
     caption = (
-        f"Repeats {ITEM} (b) of the paper{_of(tables, 'all')}. Ranks of a method "
+        f"Repeats {ITEM} (b) of the paper{_coverage_note(tables, 'all')}. Ranks of a method "
         "added up over the data sets of all tables; the smaller, the better. "
         "Data sets that were not measured are missing on our side."
     )
-    draw = partial(_draw_sums, sides, [table.title for table in tables])
+    draw = partial(_draw_rank_sums, sides, [table.title for table in tables])
     title = "Aggregated ranks"
     return look.Picture("aggregated-ranks", "tables", title, caption, headings, rows, draw, 2.6)
 
 
-def _draw_sums(sides: dict[str, dict[str, pd.Series]], titles: Sequence[str], figure: Any) -> None:
+def _draw_rank_sums(
+    sides: dict[str, dict[str, pd.Series]], titles: Sequence[str], figure: Any
+) -> None:
     panels = figure.subplots(1, len(sides), sharey=True)
     looks = ((look.BLUE, ""), (look.AMBER, "////"), (look.GREEN, "...."))
     styles = dict(zip(titles, looks, strict=False))
@@ -191,7 +195,7 @@ def _draw_sums(sides: dict[str, dict[str, pd.Series]], titles: Sequence[str], fi
             left = [start + width for start, width in zip(left, widths, strict=True)]
         panel.set_title(side)
         panel.set_xlabel("sum of ranks")
-    look.level_rows(panels, _NAMES)
+    look.label_rows(panels, _NAMES)
     look.legend_below(figure, panels[-1], 1)
 
 

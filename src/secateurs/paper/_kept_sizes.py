@@ -6,65 +6,65 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from secateurs.benchmarking._table_text import Grid, Sheet, csv_text, number
-from secateurs.paper._claims import Finding, claim, weigh
-from secateurs.paper._measure import FREE_SIZE
+from secateurs.benchmarking.table_text import Grid, Sheet, csv_text, format_number
+from secateurs.paper._cell_measurer import FREE_SIZE
 from secateurs.paper._plan import Plan
-from secateurs.paper._printed import PAPER_METHODS, TABLES, label
-from secateurs.paper._results import results_by_row, where
+from secateurs.paper._plan_results import results_by_row, rows_where
+from secateurs.paper._printed_tables import PAPER_METHODS, TABLES, method_label
+from secateurs.paper.claims import Finding, judges_claim, weigh_settings
 from secateurs.statistics import Difference, paired_difference
 
 _AROUND = 0.1  # of the number wanted: nearer than that does not matter
 
 
 @dataclass(frozen=True, eq=False)
-class KeptSize:
+class KeptSizes:
     """Members that a method keeps.
 
     Attributes
     ----------
     method : str
         Short name.
-    wanted : int
+    fixed_size : int
         Number that methods of fixed size keep.
-    by_row : dict of str to list of int
+    sizes_by_row : dict of str to list of int
         Members kept on each fold and seed, by table and row.
     """
 
     method: str
-    wanted: int
-    by_row: dict[str, list[int]]
+    fixed_size: int
+    sizes_by_row: dict[str, list[int]]
 
     @property
-    def means(self) -> list[float]:
+    def row_means(self) -> list[float]:
         """Mean of each row."""
-        return [float(np.mean(kept)) for kept in self.by_row.values()]
+        return [float(np.mean(kept)) for kept in self.sizes_by_row.values()]
 
     @property
-    def beyond(self) -> Difference | None:
+    def mean_excess(self) -> Difference | None:
         """Members kept less those wanted, over rows; None for fewer than two rows."""
-        means = self.means
-        return paired_difference(means, [self.wanted] * len(means)) if len(means) > 1 else None
+        means = self.row_means
+        return paired_difference(means, [self.fixed_size] * len(means)) if len(means) > 1 else None
 
 
-def kept_sizes(plans: Sequence[Plan], frame: pd.DataFrame) -> list[KeptSize]:
+def kept_sizes(plans: Sequence[Plan], frame: pd.DataFrame) -> list[KeptSizes]:
     """Return what the methods of the paper keep that decide their own size, from its tables."""
-    found: dict[str, KeptSize] = {}
+    found: dict[str, KeptSizes] = {}
     for plan in plans:
         if plan.name not in TABLES:
             continue
         wanted = plan.settings[0].keep
         for name, _, mine in results_by_row(plan, frame):
             for method in PAPER_METHODS:
-                kept = where(mine, method=method, variant="library")["n_kept"].dropna()
+                kept = rows_where(mine, method=method, variant="library")["n_kept"].dropna()
                 if method in FREE_SIZE and len(kept):
-                    item = found.setdefault(method, KeptSize(method, wanted, {}))
-                    item.by_row[f"{plan.title}: {name}"] = [int(n) for n in kept]
+                    item = found.setdefault(method, KeptSizes(method, wanted, {}))
+                    item.sizes_by_row[f"{plan.title}: {name}"] = [int(n) for n in kept]
     return [found[method] for method in PAPER_METHODS if method in found]
 
 
-@claim("sizes", "Methods that decide their own size differ in the space they need.")
-def judge_sizes(sizes: Sequence[KeptSize]) -> Finding:
+@judges_claim("sizes", "Methods that decide their own size differ in the space they need.")
+def judge_sizes(sizes: Sequence[KeptSizes]) -> Finding:
     """Members kept by OO, DREP, SEP, OEP and PEP are compared with what the others keep.
 
     A method speaks for the claim if the 95 % interval of its mean, over the data sets of the
@@ -72,32 +72,34 @@ def judge_sizes(sizes: Sequence[KeptSize]) -> Finding:
     against it if it lies within that tenth. Holds if three quarters of the methods speak for it,
     does not hold if more than a quarter speak against it.
     """
-    tested = [(item, item.beyond) for item in sizes]
+    tested = [(item, item.mean_excess) for item in sizes]
     n_for = n_against = 0
     words = []
     for item, beyond in tested:
-        slack = _AROUND * item.wanted
-        told = f"{label(item.method)} {np.mean(item.means):.1f}"
+        slack = _AROUND * item.fixed_size
+        told = f"{method_label(item.method)} {np.mean(item.row_means):.1f}"
         if beyond is not None:
             low, high = beyond.interval()
             n_for += low > slack or high < -slack
             n_against += -slack <= low and high <= slack
-            told += f" ({item.wanted + low:.1f} to {item.wanted + high:.1f})"
+            told += f" ({item.fixed_size + low:.1f} to {item.fixed_size + high:.1f})"
         words.append(told)
-    finding = weigh(len(sizes), n_for, n_against, "methods")
+    finding = weigh_settings(len(sizes), n_for, n_against, "methods")
     if not sizes:
         return finding
-    numbers = {item.method: dict(zip(item.by_row, item.means, strict=True)) for item in sizes}
-    told = f"Members kept, where others keep {sizes[0].wanted}: {', '.join(words)}."
-    return finding.adding(told, kept=numbers)
+    numbers = {
+        item.method: dict(zip(item.sizes_by_row, item.row_means, strict=True)) for item in sizes
+    }
+    told = f"Members kept, where others keep {sizes[0].fixed_size}: {', '.join(words)}."
+    return finding.with_details(told, kept=numbers)
 
 
-def kept_sheet(sizes: Sequence[KeptSize]) -> Sheet | None:
+def kept_sizes_sheet(sizes: Sequence[KeptSizes]) -> Sheet | None:
     """Show how many members those methods keep, row by row.
 
     Parameters
     ----------
-    sizes : sequence of KeptSize
+    sizes : sequence of KeptSizes
         One per method.
 
     Returns
@@ -107,20 +109,22 @@ def kept_sheet(sizes: Sequence[KeptSize]) -> Sheet | None:
     """
     if not sizes:
         return None
-    rows = list(dict.fromkeys(row for item in sizes for row in item.by_row))
-    headings = ("Data set", *(label(item.method) for item in sizes))
+    rows = list(dict.fromkeys(row for item in sizes for row in item.sizes_by_row))
+    headings = ("Data set", *(method_label(item.method) for item in sizes))
     numbers = {
-        row: [float(np.mean(i.by_row[row])) if row in i.by_row else None for i in sizes]
+        row: [float(np.mean(i.sizes_by_row[row])) if row in i.sizes_by_row else None for i in sizes]
         for row in rows
     }
-    lines = [(row, *(number(value, 1) for value in values)) for row, values in numbers.items()]
-    means = ("Mean", *(number(float(np.mean(item.means)), 1) for item in sizes))
-    all_kept = [[n for kept in item.by_row.values() for n in kept] for item in sizes]
+    lines = [
+        (row, *(format_number(value, 1) for value in values)) for row, values in numbers.items()
+    ]
+    means = ("Mean", *(format_number(float(np.mean(item.row_means)), 1) for item in sizes))
+    all_kept = [[n for kept in item.sizes_by_row.values() for n in kept] for item in sizes]
     fewest, most = (tuple(str(pick(kept)) for kept in all_kept) for pick in (min, max))
     totals = [means, ("Fewest", *fewest), ("Most", *most)]
     caption = (
         "Members kept by the methods that decide their own size, mean over folds; the others keep "
-        f"{sizes[0].wanted}."
+        f"{sizes[0].fixed_size}."
     )
     text = csv_text(headings, [(row, *values) for row, values in numbers.items()])
     return Sheet("kept", "Members kept", caption, Grid.of_blocks(headings, [lines, totals]), text)

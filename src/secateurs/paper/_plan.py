@@ -6,8 +6,8 @@ import itertools
 from dataclasses import dataclass, fields
 
 from secateurs.paper._data_registry import DATASETS
-from secateurs.paper._printed import LEARNER_NAMES, READING_NAMES
-from secateurs.pruners._parameters import resolve_keep
+from secateurs.paper._printed_tables import LEARNER_NAMES, READING_NAMES
+from secateurs.pruners.parameters import resolve_keep
 
 PLANS = (
     *("table-dt", "table-svm", "table-knn"),
@@ -42,7 +42,7 @@ class Bag:
     Examples
     --------
     >>> from secateurs.paper._plan import Bag
-    >>> Bag("iono", "binary", "dt", 100, 0, 0).key
+    >>> Bag("iono", "binary", "dt", 100, 0, 0).unique_name
     'iono-binary-dt-100-fold0-seed0'
     """
 
@@ -54,7 +54,7 @@ class Bag:
     seed: int
 
     @property
-    def key(self) -> str:
+    def unique_name(self) -> str:
         """A unique name, also used as a file name."""
         return (
             f"{self.dataset}-{self.reading}-{self.learner}-{self.n_members}"
@@ -85,7 +85,8 @@ class Cell:
     Examples
     --------
     >>> from secateurs.paper._plan import Cell
-    >>> Cell("prune", "iono", "binary", "dt", 100, 20, 0.5, "comep", "library", 0, 0).bag.key
+    >>> cell = Cell("prune", "iono", "binary", "dt", 100, 20, 0.5, "comep", "library", 0, 0)
+    >>> cell.bag.unique_name
     'iono-binary-dt-100-fold0-seed0'
     """
 

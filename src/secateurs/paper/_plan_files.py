@@ -13,14 +13,14 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from secateurs._text import listed
-from secateurs.benchmarking._protocol import N_FOLDS
-from secateurs.exceptions import InputError, reading
+from secateurs.benchmarking.splits_and_seeds import N_FOLDS
+from secateurs.exceptions import InputError, reading_file
 from secateurs.paper import datasets
+from secateurs.paper._bagging_protocol import STRATIFIED, SYNTHETIC
 from secateurs.paper._plan import KINDS, PLANS, VARIANTS, WORKERS, PaperRow, Plan
-from secateurs.paper._printed import LEARNER_NAMES, READING_NAMES
-from secateurs.paper._protocol import STRATIFIED, SYNTHETIC
+from secateurs.paper._printed_tables import LEARNER_NAMES, READING_NAMES
 from secateurs.pruners import all_pruners
+from secateurs.text_format import format_list
 
 
 def load_plan(
@@ -52,7 +52,7 @@ def load_plan(
     >>> load_plan("figure-lambda").methods
     ('comep',)
     """
-    return read_plan(_file(name), quick, data_dir)
+    return read_plan(_plan_path(name), quick, data_dir)
 
 
 def read_plan(
@@ -80,45 +80,47 @@ def read_plan(
     --------
     load_plan : Read a plan that comes with the package.
     """
-    return _read(path, quick, partial(datasets.find, data_dir=data_dir))
+    return _parse_plan(path, quick, partial(datasets.find, data_dir=data_dir))
 
 
 def measured_plan(name: str, quick: bool, names: Sequence[str]) -> Plan:
     """Return one of the plans as it was measured, with these data sets."""
-    plan = _read(_file(name), quick, lambda _: "generated")
+    plan = _parse_plan(_plan_path(name), quick, lambda _: "generated")
     return replace(plan, rows=tuple(row for row in plan.rows if row.dataset in names))
 
 
-def _file(name: str) -> Traversable:
+def _plan_path(name: str) -> Traversable:
     if name not in PLANS:
-        raise InputError(f"{name!r} is not a table or figure. Give one of: {listed(PLANS)}.")
+        raise InputError(f"{name!r} is not a table or figure. Give one of: {format_list(PLANS)}.")
     return files("secateurs.paper") / "plans" / f"{name}.toml"
 
 
-def _read(path: Path | Traversable, quick: bool, find: Callable[[str], str | None]) -> Plan:
-    with reading(Path(str(path))):
+def _parse_plan(path: Path | Traversable, quick: bool, find: Callable[[str], str | None]) -> Plan:
+    with reading_file(Path(str(path))):
         content = tomllib.loads(path.read_text("utf-8"))
         short = content.pop("quick", {})
         others = (load_plan(other).rows for other in content.pop("rows_of", ()))
-        rows = (*itertools.chain.from_iterable(others), *_rows(content))
+        rows = (*itertools.chain.from_iterable(others), *_pop_rows(content))
         if content.pop("stratified_too", False):
             rows += tuple(replace(row, learner=row.learner + STRATIFIED) for row in rows)
-        content.setdefault("paper_item", _numbers([row.paper_item for row in rows]))
+        content.setdefault("paper_item", _join_item_numbers([row.paper_item for row in rows]))
         if quick:
-            rows = _short_rows(rows, short.pop("datasets", None), _rows(short), find)
+            rows = _short_rows(rows, short.pop("datasets", None), _pop_rows(short), find)
             content |= short
         known = {item.name for item in fields(Plan)} - {"name", "quick"}
         known |= {"rows_of", "stratified_too"}
         if unknown := set(content) - known:
-            raise InputError(f"has unknown settings {_sorted(unknown)}. Known: {_sorted(known)}.")
+            raise InputError(
+                f"has unknown settings {_format_sorted(unknown)}. Known: {_format_sorted(known)}."
+            )
         name = path.name.removesuffix(".toml")
-        plan = Plan(name=name, rows=rows, quick=quick, **_tuples(content))
-        _check(plan)
+        plan = Plan(name=name, rows=rows, quick=quick, **_lists_to_tuples(content))
+        _check_plan(plan)
     return plan
 
 
-def _rows(content: dict[str, Any]) -> tuple[PaperRow, ...]:
-    return tuple(PaperRow(**_tuples(row)) for row in content.pop("rows", ()))
+def _pop_rows(content: dict[str, Any]) -> tuple[PaperRow, ...]:
+    return tuple(PaperRow(**_lists_to_tuples(row)) for row in content.pop("rows", ()))
 
 
 def _short_rows(
@@ -137,7 +139,7 @@ def _short_rows(
     return chosen if from_folder else chosen + stand_ins
 
 
-def _numbers(items: Iterable[str]) -> str:
+def _join_item_numbers(items: Iterable[str]) -> str:
     """Return "Figures 4–7" for figures 4 to 7."""
     found = [item for item in dict.fromkeys(items) if item]
     if len(found) < 2:
@@ -146,11 +148,11 @@ def _numbers(items: Iterable[str]) -> str:
     return f"{kind}s {first}–{last}"
 
 
-def _tuples(table: dict[str, Any]) -> dict[str, Any]:
+def _lists_to_tuples(table: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
-def _check(plan: Plan) -> None:
+def _check_plan(plan: Plan) -> None:
     allowed: dict[str, tuple[Iterable[Any], Any]] = {
         "kind": ([plan.kind], KINDS),
         "reading": ([row.reading for row in plan.rows], READING_NAMES),
@@ -164,8 +166,8 @@ def _check(plan: Plan) -> None:
     }
     for what, (given, known) in allowed.items():
         for value in (value for value in given if value not in known):
-            raise InputError(f"has {what} {value!r}. Known: {_sorted(known)}.")
+            raise InputError(f"has {what} {value!r}. Known: {_format_sorted(known)}.")
 
 
-def _sorted(values: Iterable[Any]) -> str:
-    return listed(sorted(values))
+def _format_sorted(values: Iterable[Any]) -> str:
+    return format_list(sorted(values))

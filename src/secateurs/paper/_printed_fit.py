@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from secateurs.benchmarking._table_text import BOLD, PLAIN, Grid, Sheet, csv_text, number
+from secateurs.benchmarking.table_text import BOLD, PLAIN, Grid, Sheet, csv_text, format_number
 from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable
 from secateurs.paper._plan import Setting
-from secateurs.paper._printed import (
+from secateurs.paper._printed_tables import (
     N_PRINTED_FOLDS,
     PAPER_METHODS,
     TABLE_OF_LEARNER,
-    label,
-    printed,
-    reason_for,
+    method_label,
+    mismatch_reason,
+    printed_accuracies,
 )
 
 FAR = 2.0  # standard errors of a single mean
@@ -30,9 +30,9 @@ NOT_FOUND = "not found"
 BY_CHANCE = "no more than chance"
 
 
-def beside_paper(row: AccuracyRow) -> AccuracyRow:
+def with_printed_accuracies(row: AccuracyRow) -> AccuracyRow:
     """Return a row with what the table of its learner prints, and without tests."""
-    rows = printed(TABLE_OF_LEARNER.get(row.source.learner, ""))
+    rows = printed_accuracies(TABLE_OF_LEARNER.get(row.source.learner, ""))
     paper = rows.get(row.source.paper_name, {})
     entries = {
         column: replace(entry, test=None, paper=paper.get(column.removesuffix("/authors")))
@@ -41,7 +41,7 @@ def beside_paper(row: AccuracyRow) -> AccuracyRow:
     return replace(row, entries=entries)
 
 
-def errors_of(row: AccuracyRow) -> dict[str, float] | None:
+def standardised_differences(row: AccuracyRow) -> dict[str, float] | None:
     """Return our means less the printed ones, in the paper's standard errors, by method.
 
     None where not all ten methods are printed and measured on all folds.
@@ -50,10 +50,10 @@ def errors_of(row: AccuracyRow) -> dict[str, float] | None:
     if any(e.paper is None or len(e.folds) < row.n_folds for e in entries):
         return None
     root = float(np.sqrt(N_PRINTED_FOLDS))
-    return {method: row.deviations(method) * root for method in PAPER_METHODS}
+    return {method: row.deviations_from_paper(method) * root for method in PAPER_METHODS}
 
 
-def can_tell(row: AccuracyRow) -> bool:
+def is_informative(row: AccuracyRow) -> bool:
     """Return whether distances of a row tell of settings: it is read as the paper did, and varies.
 
     In errors that are printed as 0.00 any difference would be beyond measure.
@@ -68,7 +68,7 @@ def root_mean_square(values: Any) -> float:
 
 
 @dataclass(frozen=True)
-class Fit:
+class SettingFit:
     """How well a setting fits the printed figures.
 
     Attributes
@@ -77,20 +77,20 @@ class Fit:
         Members and how many are kept, such as "17/5".
     setting : Setting
         The same with λ.
-    by_row : dict of str to float
+    distance_by_row : dict of str to float
         Root mean square distance over ten methods, in the paper's standard errors, by row.
     """
 
     name: str
     setting: Setting
-    by_row: dict[str, float]
+    distance_by_row: dict[str, float]
 
-    def over(self, rows: Sequence[str]) -> float:
+    def rms_distance(self, rows: Sequence[str]) -> float:
         """Return the root mean square over some rows."""
-        return root_mean_square(self.by_row[row] for row in rows)
+        return root_mean_square(self.distance_by_row[row] for row in rows)
 
 
-def setting_fits(tables: Mapping[Setting, AccuracyTable]) -> list[Fit]:
+def setting_fits(tables: Mapping[Setting, AccuracyTable]) -> list[SettingFit]:
     """Return how well each setting of a plan fits the printed figures, the best first.
 
     Settings are compared on the rows that all of them have and that can tell; one without any is
@@ -103,33 +103,37 @@ def setting_fits(tables: Mapping[Setting, AccuracyTable]) -> list[Fit]:
 
     Returns
     -------
-    list of Fit
+    list of SettingFit
     """
     fits = []
     for setting, table in tables.items():
         if table.is_short:
             continue
         groups: dict[str, dict[str, float]] = {}
-        for row in map(beside_paper, table.rows):
-            found = errors_of(row)
-            if found is not None and can_tell(row):
+        for row in map(with_printed_accuracies, table.rows):
+            found = standardised_differences(row)
+            if found is not None and is_informative(row):
                 learner = row.source.learner
                 stratified = ", stratified" if learner.endswith("-stratified") else ""
                 name = f"{setting.n_members}/{setting.keep}{stratified}"
                 paper_table = TABLE_OF_LEARNER[learner].removeprefix("table-").upper()
                 place = f"{row.source.paper_name} ({paper_table})"
                 groups.setdefault(name, {})[place] = root_mean_square(found.values())
-        fits += [Fit(name, setting, rows) for name, rows in groups.items()]
+        fits += [SettingFit(name, setting, rows) for name, rows in groups.items()]
     rows = common_rows(fits)
-    return sorted(fits, key=lambda fit: fit.over(rows)) if rows and len(fits) > 1 else []
+    return sorted(fits, key=lambda fit: fit.rms_distance(rows)) if rows and len(fits) > 1 else []
 
 
-def common_rows(fits: Sequence[Fit]) -> list[str]:
+def common_rows(fits: Sequence[SettingFit]) -> list[str]:
     """Return the rows that all settings have."""
-    return [row for row in (fits[0].by_row if fits else ()) if all(row in f.by_row for f in fits)]
+    return [
+        row
+        for row in (fits[0].distance_by_row if fits else ())
+        if all(row in f.distance_by_row for f in fits)
+    ]
 
 
-def fit_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
+def setting_fit_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     """Show which setting fits the printed figures best, row by row.
 
     Parameters
@@ -146,9 +150,9 @@ def fit_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     if not fits:
         return None
     rows = common_rows(fits)
-    lines = [(row, *(fit.by_row[row] for fit in fits)) for row in rows]
-    total = ("All rows", *(fit.over(rows) for fit in fits))
-    shown = [[_best_marked(line) for line in block] for block in (lines, [total])]
+    lines = [(row, *(fit.distance_by_row[row] for fit in fits)) for row in rows]
+    total = ("All rows", *(fit.rms_distance(rows) for fit in fits))
+    shown = [[_mark_best(line) for line in block] for block in (lines, [total])]
     headings = ("Data set", *(fit.name for fit in fits))
     caption = (
         f"Distance of our means from the printed ones, root mean square over ten methods, in the "
@@ -162,9 +166,9 @@ def fit_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     return Sheet(f"{any_table.name}-fit", title, caption, Grid.of_blocks(headings, shown), text)
 
 
-def _best_marked(line: Sequence[Any]) -> tuple[str, ...]:
+def _mark_best(line: Sequence[Any]) -> tuple[str, ...]:
     values = [round(value, 2) for value in line[1:]]
-    texts = (number(value) for value in values)
+    texts = (format_number(value) for value in values)
     best = min(values)
     marked = (
         f"{BOLD}{text}{PLAIN}" if value == best else text
@@ -174,7 +178,7 @@ def _best_marked(line: Sequence[Any]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Distance:
+class PrintedDistance:
     """A row of a table beside the printed one, in the paper's standard errors.
 
     Attributes
@@ -185,13 +189,13 @@ class Distance:
         Our mean less the printed one, mean over ten methods, in points.
     offset : float
         The same in standard errors: those of the mean printed deviation. NaN if that is 0.00.
-    spread : float
+    rms_distance : float
         Root mean square distance of the ten methods; NaN likewise.
-    far : tuple of str
+    far_methods : tuple of str
         Methods that lie more than two standard errors away.
     is_offset : bool
         Whether all methods lie on the same side, by 1.5 standard errors on average.
-    can_tell : bool
+    is_informative : bool
         Whether the row counts in the mean over rows.
     reason : str
         Why; or that it was not found, or that chance gives as much; empty where nothing is far.
@@ -201,34 +205,38 @@ class Distance:
     row: str
     difference: float
     offset: float
-    spread: float
-    far: tuple[str, ...]
+    rms_distance: float
+    far_methods: tuple[str, ...]
     is_offset: bool
-    can_tell: bool
+    is_informative: bool
     reason: str
 
 
-def distances(table: AccuracyTable) -> list[Distance]:
+def printed_distances(table: AccuracyTable) -> list[PrintedDistance]:
     """Return the rows of a table that can be compared, the furthest offset first."""
     found = []
     for row in table.rows:
-        errors = errors_of(row)
+        errors = standardised_differences(row)
         if errors is None:
             continue
         entries = [row.entries[method] for method in PAPER_METHODS]
-        difference = float(np.mean([entry.difference for entry in entries]))
+        difference = float(np.mean([entry.paper_difference for entry in entries]))
         deviation = float(np.mean([entry.paper.std for entry in entries if entry.paper]))
-        offset = difference / (deviation or row.smallest_step) * float(np.sqrt(N_PRINTED_FOLDS))
+        offset = (
+            difference / (deviation or row.smallest_accuracy_step) * float(np.sqrt(N_PRINTED_FOLDS))
+        )
         one_sided = len({np.sign(round(value, 9)) for value in errors.values()}) == 1
         is_offset = one_sided and abs(offset) >= OFFSET
         far = [method for method, value in errors.items() if abs(value) > FAR]
-        known = reason_for(table.name, row.source.paper_name, PAPER_METHODS if is_offset else far)
-        names, spread = tuple(map(label, far)), root_mean_square(errors.values())
+        known = mismatch_reason(
+            table.name, row.source.paper_name, PAPER_METHODS if is_offset else far
+        )
+        names, spread = tuple(map(method_label, far)), root_mean_square(errors.values())
         unknown = NOT_FOUND if is_offset or spread > CHANCE else BY_CHANCE
         reason = (known or unknown) if is_offset or far else ""
         in_errors = (offset, spread) if deviation else (np.nan, np.nan)
         place = (table.name, row.source.paper_name, difference)
-        item = Distance(*place, *in_errors, names, is_offset, can_tell(row), reason)
+        item = PrintedDistance(*place, *in_errors, names, is_offset, is_informative(row), reason)
         found.append((abs(offset), item))
     return [item for _, item in sorted(found, key=lambda pair: -pair[0])]
 
@@ -247,7 +255,7 @@ def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
         None where no row can be compared.
     """
     titles = {table.name: table.title for table in tables}
-    found = [item for table in tables for item in distances(table)]
+    found = [item for table in tables for item in printed_distances(table)]
     if not found:
         return None
     headings = (
@@ -256,14 +264,14 @@ def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
     )
     lines = [
         (
-            *(titles[item.table], item.row, number(item.difference, sign=True)),
-            *(number(item.offset, 1, sign=True), number(item.spread)),
-            *("yes" if item.is_offset else "", ", ".join(item.far), item.reason),
+            *(titles[item.table], item.row, format_number(item.difference, sign=True)),
+            *(format_number(item.offset, 1, sign=True), format_number(item.rms_distance)),
+            *("yes" if item.is_offset else "", ", ".join(item.far_methods), item.reason),
         )
         for item in found
     ]
-    spreads = [item.spread for item in found if item.can_tell]
-    over_all = number(root_mean_square(spreads)) if spreads else "unknown"
+    spreads = [item.rms_distance for item in found if item.is_informative]
+    over_all = format_number(root_mean_square(spreads)) if spreads else "unknown"
     offsets = sum(item.is_offset for item in found)
     caption = (
         "Our means less the printed ones, in the paper's standard errors (a printed deviation "
@@ -274,7 +282,16 @@ def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
         "of methods, but of data, members or folds."
     )
     numbers = (
-        (i.table, i.row, i.difference, i.offset, i.spread, i.is_offset, " ".join(i.far), i.reason)
+        (
+            i.table,
+            i.row,
+            i.difference,
+            i.offset,
+            i.rms_distance,
+            i.is_offset,
+            " ".join(i.far_methods),
+            i.reason,
+        )
         for i in found
     )
     text = csv_text(

@@ -11,11 +11,10 @@ from typing import Any
 import pandas as pd
 
 from secateurs import __version__
-from secateurs._progress import stage
-from secateurs.benchmarking._page import picture_files, sheet_files, write_all
-from secateurs.benchmarking._results import write_json
-from secateurs.benchmarking._runner import Callback
-from secateurs.benchmarking._table_text import Sheet
+from secateurs.benchmarking.result_store import write_json
+from secateurs.benchmarking.results_page import picture_files, sheet_files, write_folder_files
+from secateurs.benchmarking.table_text import Sheet
+from secateurs.benchmarking.task_runner import Callback
 from secateurs.exceptions import import_extra
 from secateurs.paper import (
     _figure_epfd,
@@ -28,19 +27,20 @@ from secateurs.paper import (
     datasets,
 )
 from secateurs.paper._accuracy_sheets import accuracy_sheet
-from secateurs.paper._accuracy_tables import make_table, make_tables
-from secateurs.paper._claims import NOT_MEASURED, Claim, Judge
-from secateurs.paper._earlier import all_missing, record_plans, with_earlier
-from secateurs.paper._extra_tables import authors_sheet, measured_sheet, settings_sheet
-from secateurs.paper._fit_ranks import fit_ranks_sheet
-from secateurs.paper._kept_sizes import judge_sizes, kept_sheet, kept_sizes
-from secateurs.paper._page import Contents, make_page
+from secateurs.paper._accuracy_tables import make_accuracy_table, tables_by_setting
+from secateurs.paper._best_fit_ranks import best_fit_ranks_sheet
+from secateurs.paper._extra_sheets import authors_sheet, measured_sheet, settings_sheet
+from secateurs.paper._kept_sizes import judge_sizes, kept_sizes, kept_sizes_sheet
 from secateurs.paper._plan import NOT_REPEATED, PLANS, Plan
 from secateurs.paper._plan_files import load_plan
-from secateurs.paper._printed import TABLES
-from secateurs.paper._printed_fit import distance_sheet, fit_sheet
-from secateurs.paper._results import load_results, results_of
-from secateurs.paper._runner import Missing, Outcome, run
+from secateurs.paper._plan_results import load_results, plan_results
+from secateurs.paper._plan_runner import MissingDataset, Outcome, run
+from secateurs.paper._previous_runs import all_missing_datasets, record_plans, with_previous_plans
+from secateurs.paper._printed_fit import distance_sheet, setting_fit_sheet
+from secateurs.paper._printed_tables import TABLES
+from secateurs.paper._reproduction_page import PageContents, make_reproduction_page
+from secateurs.paper.claims import NOT_MEASURED, Claim, Judge
+from secateurs.progress import open_stage
 
 # In the order of their claims.
 FIGURES = {
@@ -57,8 +57,8 @@ _SHORT = {
     (False, True): "Stand-in data in part, and fewer members and folds than a verdict needs.",
 }
 _EXTRA_TABLES = {
-    "settings": (fit_ranks_sheet, fit_sheet, settings_sheet),
-    "bootstrap": (measured_sheet, fit_sheet),
+    "settings": (best_fit_ranks_sheet, setting_fit_sheet, settings_sheet),
+    "bootstrap": (measured_sheet, setting_fit_sheet),
     "learners": (measured_sheet,),
 }
 
@@ -101,18 +101,20 @@ def reproduce(
     earlier = record_plans(out_dir, asked)
     workers = {"n_jobs": n_jobs, "executor": executor}
     outcome = run(asked, out_dir, data_dir=data_dir, callback=callback, seed=seed, **workers)
-    with stage("making tables and figures"):
+    with open_stage("making tables and figures"):
         frame = load_results(out_dir)
-        plans = with_earlier(asked, earlier, frame)
-        missing = all_missing(plans, frame, datasets.data_folder(data_dir), outcome.missing)
+        plans = with_previous_plans(asked, earlier, frame)
+        missing = all_missing_datasets(
+            plans, frame, datasets.data_folder(data_dir), outcome.missing
+        )
         contents = make_contents(plans, frame, missing)
         write_outputs(out_dir, contents)
     return replace(outcome, claims=tuple(contents.claims))
 
 
 def make_contents(
-    plans: Sequence[Plan], frame: pd.DataFrame, missing: Iterable[Missing] = ()
-) -> Contents:
+    plans: Sequence[Plan], frame: pd.DataFrame, missing: Iterable[MissingDataset] = ()
+) -> PageContents:
     """Turn results into tables, figures and verdicts.
 
     Parameters
@@ -122,17 +124,17 @@ def make_contents(
     frame : DataFrame
         Results, one row per cell, in any order. What plans ask for and is not there is named as
         missing.
-    missing : iterable of Missing
+    missing : iterable of MissingDataset
         Data sets that are not available.
 
     Returns
     -------
-    Contents
+    PageContents
         All claims are there; those without a plan are not measured, those of a short form not
         judged, and those without results cannot be told. Figures are not drawn yet.
     """
     known = {plan.name: plan for plan in plans}
-    tables = [make_table(plan, frame) for plan in plans if plan.name in TABLES]
+    tables = [make_accuracy_table(plan, frame) for plan in plans if plan.name in TABLES]
     extra = [sheet for plan in plans for sheet in _extra_sheets(plan, frame)]
     sizes = kept_sizes(plans, frame)
     series = {
@@ -140,20 +142,22 @@ def make_contents(
         for name, figure in FIGURES.items()
     }
     of_tables = [plan for plan in plans if plan.name in TABLES]
-    claims = [_judged(judge, tables, of_tables) for judge in _figure_ranks.JUDGES]
+    claims = [_judge_claim(judge, tables, of_tables) for judge in _figure_ranks.JUDGES]
     for name, figure in FIGURES.items():
         mine = [plan for plan in plans if plan.name == name]
-        countable = _countable(series[name], mine) if figure.judges else ()
-        claims += [_judged(judge, countable, mine) for judge in figure.judges]
-    claims.append(_judged(judge_sizes, sizes, of_tables))
+        countable = _countable_series(series[name], mine) if figure.judges else ()
+        claims += [_judge_claim(judge, countable, mine) for judge in figure.judges]
+    claims.append(_judge_claim(judge_sizes, sizes, of_tables))
     pictures = _figure_ranks.all_rank_pictures(tables)
     for plan in plans:
         if plan.name in FIGURES:
             pictures += FIGURES[plan.name].pictures(plan, series[plan.name])
     whole = [table for table in tables if not table.is_short]
-    more = (distance_sheet(whole), kept_sheet(sizes), *extra)
-    sheets = [_numbered(s, known) for s in (*map(accuracy_sheet, tables), *more) if s]
-    return Contents(plans, claims, tables, sheets, pictures, list(missing), _sources(plans, frame))
+    more = (distance_sheet(whole), kept_sizes_sheet(sizes), *extra)
+    sheets = [_with_paper_reference(s, known) for s in (*map(accuracy_sheet, tables), *more) if s]
+    return PageContents(
+        plans, claims, tables, sheets, pictures, list(missing), _sources_by_dataset(plans, frame)
+    )
 
 
 def _extra_sheets(plan: Plan, frame: pd.DataFrame) -> list[Sheet | None]:
@@ -162,17 +166,17 @@ def _extra_sheets(plan: Plan, frame: pd.DataFrame) -> list[Sheet | None]:
         return [authors_sheet(plan, frame)]
     if plan.name not in _EXTRA_TABLES:
         return []
-    tables = make_tables(plan, frame)
+    tables = tables_by_setting(plan, frame)
     return [make(tables) for make in _EXTRA_TABLES[plan.name]]
 
 
-def _numbered(sheet: Sheet, plans: Mapping[str, Plan]) -> Sheet:
+def _with_paper_reference(sheet: Sheet, plans: Mapping[str, Plan]) -> Sheet:
     """Return a table that says which one of the paper it repeats."""
     told = plans[sheet.name].repeated() if sheet.name in plans else NOT_REPEATED
     return replace(sheet, caption=f"{told} {sheet.caption}")
 
 
-def _judged(judge: Judge, evidence: Sequence[Any], plans: Sequence[Plan]) -> Claim:
+def _judge_claim(judge: Judge, evidence: Sequence[Any], plans: Sequence[Plan]) -> Claim:
     """Judge a claim, unless there is only a short form of what it rests on."""
     if not plans:
         return replace(judge([]), verdict=NOT_MEASURED)
@@ -182,14 +186,14 @@ def _judged(judge: Judge, evidence: Sequence[Any], plans: Sequence[Plan]) -> Cla
     return judge(evidence)
 
 
-def _countable(series: Sequence[Any], plans: Sequence[Plan]) -> Sequence[Any]:
+def _countable_series(series: Sequence[Any], plans: Sequence[Plan]) -> Sequence[Any]:
     """Return the series that count for a verdict: not those of stand-ins in a whole plan."""
     if any(plan.quick for plan in plans):
         return series
     return [item for item in series if not item.source.is_stand_in]
 
 
-def write_outputs(out_dir: str | os.PathLike[str], contents: Contents) -> list[Path]:
+def write_outputs(out_dir: str | os.PathLike[str], contents: PageContents) -> list[Path]:
     """Write ``tables/``, ``figures/``, ``claims.json`` and ``index.html``; return all paths.
 
     Tables are identical to the byte for the same accuracies, whatever the order of results.
@@ -198,16 +202,18 @@ def write_outputs(out_dir: str | os.PathLike[str], contents: Contents) -> list[P
     pictures = picture_files(contents.pictures)
     drawn = {p.name: pictures[f"figures/{p.name}.svg"] for p in contents.pictures}
     made = sheet_files(contents.sheets) | pictures
-    paths = write_all(folder, made | {"index.html": make_page(contents, drawn).encode()})
+    paths = write_folder_files(
+        folder, made | {"index.html": make_reproduction_page(contents, drawn).encode()}
+    )
     claims = [asdict(claim) for claim in contents.claims]
     write_json(folder / "claims.json", {"secateurs": __version__, "claims": claims})
     return [*paths, folder / "claims.json"]
 
 
-def _sources(plans: Iterable[Plan], frame: pd.DataFrame) -> dict[str, str]:
+def _sources_by_dataset(plans: Iterable[Plan], frame: pd.DataFrame) -> dict[str, str]:
     """Return where the data sets came from."""
     found: dict[str, set[str]] = {}
     for plan in plans:
-        for dataset, sources in results_of(plan, frame).groupby("dataset")["source"]:
+        for dataset, sources in plan_results(plan, frame).groupby("dataset")["source"]:
             found.setdefault(str(dataset), set()).update(map(str, sources))
     return {dataset: ", ".join(sorted(sources)) for dataset, sources in found.items()}

@@ -14,7 +14,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from secateurs.outputs._votes import Votes
+from secateurs.outputs.votes import Votes
 
 MOST_ROWS = 20_000  # their kernel matrix takes 3.2 GB
 _BLOCK = 500  # rows whose kernel is computed at a time, to vote
@@ -47,7 +47,7 @@ class SharedKernelSVMs:
         self._intercepts = np.zeros(self.n_members)
         for member, sample in enumerate(bags.estimators_samples_):
             rows, times = np.unique(sample, return_counts=True)
-            first, groups, size = _alike(y[rows], times, alone[rows])
+            first, groups, size = _group_alike(y[rows], times, alone[rows])
             # As one row, n alike have the n-th part of its kernel and n times its weight.
             part = kernel[np.ix_(rows[first], rows[first])]
             np.fill_diagonal(part, 1 / size)
@@ -59,7 +59,7 @@ class SharedKernelSVMs:
             self._intercepts[member] = svm.intercept_[0]
         return self
 
-    def votes(self, X: NDArray[np.float64], y: NDArray[np.str_]) -> Votes:
+    def predict_votes(self, X: NDArray[np.float64], y: NDArray[np.str_]) -> Votes:
         """Return the votes on labelled rows."""
         codes = np.empty((self.n_members, len(X)), dtype=np.uint8)
         for start in range(0, len(X), _BLOCK):
@@ -69,7 +69,7 @@ class SharedKernelSVMs:
         return Votes.from_codes(codes, self._classes, y)
 
 
-def _alike(
+def _group_alike(
     y: NDArray[np.str_], times: NDArray[np.int64], alone: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], ...]:
     """Group rows that an SVM must treat alike; return first rows, groups of rows, and sizes.

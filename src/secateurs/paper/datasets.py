@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from secateurs._text import listed, sha256
 from secateurs.exceptions import InputError
 from secateurs.paper import _data_sources as sources
 from secateurs.paper._data_registry import DATASETS, Dataset
 from secateurs.paper._generated_data import GENERATORS
-from secateurs.persistence._files import write_files
+from secateurs.persistence.atomic_files import write_files
+from secateurs.text_format import file_sha256, format_list
 
 __all__ = [
     "DATASETS",
@@ -134,13 +134,13 @@ def load(
     ((150, 4), ['0', '1'], 'scikit-learn')
     """
     if reading not in READINGS:
-        options = listed(READINGS)
+        options = format_list(READINGS)
         raise InputError(f"{{reading}} is not valid. Give one of: {options}.", reading=reading)
-    dataset = _known(name)
+    dataset = _registered_dataset(name)
     source = find(name, data_dir)
     if source is None:
-        raise _unavailable(f"{name} is not here.", name)
-    frame, labels = _read(dataset, source, data_dir)
+        raise _unavailable_error(f"{name} is not here.", name)
+    frame, labels = _read_source(dataset, source, data_dir)
     y = binarise(labels) if reading == "binary" and dataset.task == "multiclass" else labels
     return Data(sources.as_numbers(frame), np.asarray(y, dtype=str), list(frame.columns), source)
 
@@ -166,10 +166,10 @@ def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | Non
     >>> find("digits"), find("ames")
     ('scikit-learn', None)
     """
-    dataset = _known(name)
-    path = _path(name, data_dir)
+    dataset = _registered_dataset(name)
+    path = _file_path(name, data_dir)
     if path is not None:
-        digest = sha256(path)
+        digest = file_sha256(path)
         if dataset.sha256 in (digest, None):
             return "folder"
         return f"folder, {_fetched_from(path, digest) or f'another file (SHA-256 {digest[:12]}…)'}"
@@ -182,15 +182,15 @@ def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | Non
 
 def how_to_get(name: str) -> str:
     """Return what to do to get a data set, for readers of the command line and of Python."""
-    return as_reason(_unavailable("", name)).lstrip()
+    return unavailable_reason(_unavailable_error("", name)).lstrip()
 
 
-def as_reason(error: InputError) -> str:
+def unavailable_reason(error: InputError) -> str:
     """Return why a data set is not available, as a page says it to whoever reads it."""
     return error.spelled(lambda name, _: f"--data (in Python, {name})")
 
 
-def _unavailable(what: str, name: str) -> InputError:
+def _unavailable_error(what: str, name: str) -> InputError:
     if name == "ames":
         return InputError(f"{what} It is not publicly available.")
     return InputError(
@@ -262,10 +262,10 @@ def verify(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any
     rows = []
     for name, dataset in DATASETS.items():
         if dataset.sha256 is not None:
-            path = _path(name, data_dir)
+            path = _file_path(name, data_dir)
             row = {"name": name, "path": None, "state": "absent", "sha256": None}
             if path is not None:
-                digest = sha256(path)
+                digest = file_sha256(path)
                 other = "fetched" if _fetched_from(path, digest) else "another file"
                 state = "ok" if digest == dataset.sha256 else other
                 row |= {"path": str(path), "state": state, "sha256": digest}
@@ -296,21 +296,21 @@ def fetch(name: str, data_dir: str | os.PathLike[str]) -> dict[str, Any]:
     ...     fetch("waveform", folder)["source"], load("waveform", folder).X.shape
     ('generated', (5000, 21))
     """
-    dataset = _known(name)
+    dataset = _registered_dataset(name)
     folder = Path(data_dir)
     folder.mkdir(parents=True, exist_ok=True)
     source = find(name, folder)
     path = folder / f"{name}.csv.gz"
     if source is None:
-        raise _unavailable(f"{name} cannot be fetched.", name)
+        raise _unavailable_error(f"{name} cannot be fetched.", name)
     if not path.exists():
-        frame, labels = _read(dataset, source, folder)
+        frame, labels = _read_source(dataset, source, folder)
         text = frame.assign(**{sources.TARGET: labels}).to_csv(index=False, lineterminator="\n")
         content = gzip.compress(text.encode(), mtime=0)
         record = {"source": source, "sha256": hashlib.sha256(content).hexdigest()}
         sidecar = path.with_name(f"{name}.json")
         write_files({sidecar: json.dumps(record, indent=2).encode(), path: content})
-    return {"name": name, "path": str(path), "source": source, "sha256": sha256(path)}
+    return {"name": name, "path": str(path), "source": source, "sha256": file_sha256(path)}
 
 
 def binarise(labels: ArrayLike) -> NDArray[np.str_]:
@@ -346,9 +346,9 @@ def binarise(labels: ArrayLike) -> NDArray[np.str_]:
     return np.where(places >= first, "1", "0")
 
 
-def _known(name: str) -> Dataset:
+def _registered_dataset(name: str) -> Dataset:
     if name not in DATASETS:
-        raise InputError(f"{name!r} is not a known data set. Give one of: {listed(DATASETS)}.")
+        raise InputError(f"{name!r} is not a known data set. Give one of: {format_list(DATASETS)}.")
     return DATASETS[name]
 
 
@@ -366,7 +366,7 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path | None:
     return Path(folder).resolve()
 
 
-def _path(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
+def _file_path(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
     folder = data_folder(data_dir)
     return path if folder and (path := folder / f"{name}.csv.gz").is_file() else None
 
@@ -382,19 +382,19 @@ def _fetched_from(path: Path, digest: str) -> str | None:
     return str(record["source"]) if known and "source" in record else None
 
 
-def _read(
+def _read_source(
     dataset: Dataset, source: str, data_dir: str | os.PathLike[str] | None
 ) -> sources.FeaturesAndLabels:
     """Return features and labels from a source."""
-    path = _path(dataset.name, data_dir)
+    path = _file_path(dataset.name, data_dir)
     if path is not None:
         return sources.read_file(path)
     if source == "scikit-learn":
         return sources.from_sklearn(dataset.name)
     if source == "generated":
         assert dataset.n_rows is not None
-        return sources.draw(dataset.name, dataset.n_rows)
+        return sources.generate_dataset(dataset.name, dataset.n_rows)
     try:
-        return sources.conform(*sources.from_openml(dataset), dataset)
+        return sources.conform_to_registry(*sources.from_openml(dataset), dataset)
     except InputError as error:
-        raise _unavailable(f"{dataset.name}: {error}", dataset.name) from error
+        raise _unavailable_error(f"{dataset.name}: {error}", dataset.name) from error

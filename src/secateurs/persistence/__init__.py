@@ -4,13 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from secateurs.persistence._export import export as export
-    from secateurs.persistence._models import inspect_file as inspect_file
-    from secateurs.persistence._models import load as load
-    from secateurs.persistence._models import save as save
+    from secateurs.persistence.model_export import export as export
+    from secateurs.persistence.model_files import inspect_file as inspect_file
+    from secateurs.persistence.model_files import load as load
+    from secateurs.persistence.model_files import save as save
 
 # Loaded when first asked for: rooms that only write files need no scikit-learn.
-_HOMES = {"save": "_models", "load": "_models", "inspect_file": "_models", "export": "_export"}
+_HOMES = {
+    "save": "model_files",
+    "load": "model_files",
+    "inspect_file": "model_files",
+    "export": "model_export",
+}
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 

@@ -44,7 +44,7 @@ def leaf_totals(model: Any) -> NDArray[np.float64] | None:
     return None if np.allclose(totals, 1, rtol=0, atol=1e-9) else totals
 
 
-def scale_onnx(converted: Any, model: Any) -> None:
+def restore_onnx_totals(converted: Any, model: Any) -> None:
     """Restore the totals of the trees of an ONNX model."""
     totals = leaf_totals(model)
     if totals is None:
@@ -65,7 +65,7 @@ def scale_onnx(converted: Any, model: Any) -> None:
         graph.node.insert(list(graph.node).index(node) + 1, product)
 
 
-def scale_treelite(converted: Any, model: Any) -> None:
+def restore_treelite_totals(converted: Any, model: Any) -> None:
     """Restore the totals of the trees of a treelite model."""
     totals = leaf_totals(model)
     for place, total in enumerate(() if totals is None else totals):

@@ -4,12 +4,12 @@ import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from secateurs._methods import METHODS, Facts, OwnMethod
-from secateurs._text import listed
-from secateurs.exceptions import InputError, similar
-from secateurs.pruners._base import BasePruner as BasePruner
-from secateurs.pruners._parameters import check_option
-from secateurs.pruners._selector import SelectorPruner as SelectorPruner
+from secateurs._methods import METHODS, MethodTraits, UserMethod
+from secateurs.exceptions import InputError, suggest_similar
+from secateurs.pruners.base import BasePruner as BasePruner
+from secateurs.pruners.parameters import check_option
+from secateurs.pruners.selector import SelectorPruner as SelectorPruner
+from secateurs.text_format import format_list
 
 if TYPE_CHECKING:  # for editors; a method that is missing here has no types, and nothing else
     from secateurs.pruners._best_members import BestMembersPruner as BestMembersPruner
@@ -90,8 +90,8 @@ def make_pruner(name: str, **parameters: Any) -> BasePruner:
     for wrong in parameters:
         if wrong not in takes:
             raise InputError(
-                f"{{pruner}} takes no parameter {wrong!r}.{similar(wrong, takes)} It takes: "
-                f"{listed(takes)}.",
+                f"{{pruner}} takes no parameter {wrong!r}.{suggest_similar(wrong, takes)} It takes: "
+                f"{format_list(takes)}.",
                 pruner=key,
             )
     return kind(**parameters)
@@ -154,22 +154,24 @@ def register(name: str, pruner: type[BasePruner], *, summary: str = "") -> type[
             "or an object where a method is asked for.",
             pruner=pruner,
         )
-    if name in METHODS and not isinstance(METHODS[name], OwnMethod):
+    if name in METHODS and not isinstance(METHODS[name], UserMethod):
         raise InputError("{name} is a method of the package. Give another name.", name=name)
-    declared = {item.name: getattr(pruner, item.name) for item in fields(Facts)}
-    facts = Facts(**{n: v for n, v in declared.items() if not isinstance(v, property)})
+    declared = {item.name: getattr(pruner, item.name) for item in fields(MethodTraits)}
+    facts = MethodTraits(**{n: v for n, v in declared.items() if not isinstance(v, property)})
     decides = "what it decides" if pruner.may_decide_size is True else None
     told = (summary or f"{pruner.__name__}, of your own", "your own", "not known")
-    METHODS[name] = OwnMethod(name, "", None, *told, facts, decides, beside=None, kind=pruner)
+    METHODS[name] = UserMethod(
+        name, "", None, *told, facts, decides, report_rank=None, pruner_class=pruner
+    )
     return pruner
 
 
 def __getattr__(name: str) -> Any:
     if name not in __dir__():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return next(method for method in METHODS.values() if method.pruner == name).load()
+    return next(method for method in METHODS.values() if method.class_name == name).load()
 
 
 def __dir__() -> list[str]:
-    methods = [m.pruner for m in METHODS.values() if m.home.startswith(f"{__name__}.")]
+    methods = [m.class_name for m in METHODS.values() if m.module_name.startswith(f"{__name__}.")]
     return sorted([*globals(), *methods])

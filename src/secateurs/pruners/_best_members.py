@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from secateurs.outputs._scores import Scores
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, ranking
 
 
@@ -43,8 +43,10 @@ class BestMembersPruner(BasePruner):
     def __init__(self, keep: int | float = 0.1) -> None:
         self.keep = keep
 
-    def _select(self, votes: Votes | Scores, n_keep: int, rng: np.random.RandomState) -> Choice:
-        if isinstance(votes, Scores):
+    def _select(
+        self, votes: Votes | Predictions, n_keep: int, rng: np.random.RandomState
+    ) -> Choice:
+        if isinstance(votes, Predictions):
             scores = -votes.squared_errors
             best = ranking(scores)[:n_keep]
             return Choice(best.tolist(), scores[best])

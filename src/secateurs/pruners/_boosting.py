@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from secateurs.measures._pair import Floats
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.measures.pair_measure import Floats
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import TIE, Choice, greedy_forward
 
 
@@ -68,10 +68,10 @@ class _WeightedErrors:
     def __init__(self, votes: Votes) -> None:
         self._oracle = votes.oracle
         codes = self._oracle.packed.decode()
-        self._wrong = csr_array(codes == 1, dtype=float)
-        self._voted = csr_array(codes < 2, dtype=float) if votes.has_missing else None
+        self._is_wrong = csr_array(codes == 1, dtype=float)
+        self._has_vote = csr_array(codes < 2, dtype=float) if votes.has_missing else None
         self.value = 0.0
-        self._weigh(np.ones(votes.n_samples))
+        self._set_sample_weights(np.ones(votes.n_samples))
 
     @property
     def n_members(self) -> int:
@@ -80,20 +80,20 @@ class _WeightedErrors:
 
     def gains(self) -> Floats:
         """Return minus the weighted error of each member."""
-        return -self._errors
+        return -self._error_rates
 
     def add(self, member: int) -> None:
         """Add a member, and weigh the samples anew."""
-        self.value = error = float(self._errors[member])
-        weights = self._weights
+        self.value = error = float(self._error_rates[member])
+        weights = self._sample_weights
         if TIE < error < 0.5 - TIE:
             factors = np.array([1 / (2 * (1 - error)), 1 / (2 * error), 1.0])
-            self._weigh(weights * factors[self._oracle.codes([member])[0]])
+            self._set_sample_weights(weights * factors[self._oracle.codes([member])[0]])
         else:
-            self._weigh(np.ones(len(weights)))
+            self._set_sample_weights(np.ones(len(weights)))
 
-    def _weigh(self, weights: NDArray[np.float64]) -> None:
-        self._weights = weights / weights.sum()
-        self._errors: Floats = self._wrong @ self._weights
-        if self._voted is not None:
-            self._errors /= self._voted @ self._weights
+    def _set_sample_weights(self, weights: NDArray[np.float64]) -> None:
+        self._sample_weights = weights / weights.sum()
+        self._error_rates: Floats = self._is_wrong @ self._sample_weights
+        if self._has_vote is not None:
+            self._error_rates /= self._has_vote @ self._sample_weights

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.measures import disagreement, double_fault, nvi, oracle_disagreement
-from secateurs.measures._pair import Floats, ratio
+from secateurs.measures.pair_measure import Floats, safe_divide
 from secateurs.objectives import VoteError
-from secateurs.outputs._scores import Scores
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
-from secateurs.pruners._parameters import check_option
-from secateurs.search import Choice, best_member, best_prefix, check
+from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
+from secateurs.pruners.parameters import check_option
+from secateurs.search import Choice, best_member, best_prefix, raise_if_stopped
 
 Labels = NDArray[np.intp]
 
@@ -112,30 +112,32 @@ default="double_fault"
         """What the method looks at: probabilities only where members are compared by them."""
         return ("labels", "probabilities") if self.representation == "proba" else ("labels",)
 
-    def _check_parameters(self, votes: Votes | Scores) -> None:
+    def _check_parameters(self, votes: Votes | Predictions) -> None:
         check_option("representation", self.representation, _DISTANCES)
         check_option("linkage", self.linkage, _LINKAGES)
         check_option("representative", self.representative, ("accuracy", "distant", "medoid"))
 
     def _select(
-        self, outputs: Votes | Scores, n_keep: int | None, rng: np.random.RandomState
+        self, outputs: Votes | Predictions, n_keep: int | None, rng: np.random.RandomState
     ) -> Choice:
-        if isinstance(outputs, Scores):
-            votes, distances = outputs.votes, _between_probabilities(outputs)
+        if isinstance(outputs, Predictions):
+            votes, distances = outputs.votes, _probability_distances(outputs)
         else:
             votes, distances = outputs, _DISTANCES[self.representation](outputs)
         np.fill_diagonal(distances, 0.0)
-        merges = _merges(distances, _LINKAGES[self.linkage], n_keep or 1)
+        merges = _merge_clusters(distances, _LINKAGES[self.linkage], n_keep or 1)
         if n_keep is None:
-            merges = merges[: votes.n_members - self._best_size(votes, distances, merges)]
+            merges = merges[: votes.n_members - self._best_cluster_count(votes, distances, merges)]
         labels = np.arange(votes.n_members)
         for first, second in merges:
             labels[labels == second] = first
         clusters, self.labels_, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-        members = [self._representative(votes, distances, labels == c) for c in clusters]
+        members = [self._select_representative(votes, distances, labels == c) for c in clusters]
         return Choice(members, sizes)
 
-    def _best_size(self, votes: Votes, distances: Floats, merges: list[tuple[int, int]]) -> int:
+    def _best_cluster_count(
+        self, votes: Votes, distances: Floats, merges: list[tuple[int, int]]
+    ) -> int:
         """Return the smallest number of clusters whose representatives vote best."""
         objective = VoteError(votes, ties="shared")
         labels = np.arange(votes.n_members)
@@ -146,12 +148,14 @@ default="double_fault"
             objective.remove(kept[first])
             objective.remove(kept.pop(second))
             labels[labels == second] = first
-            kept[first] = self._representative(votes, distances, labels == first)
+            kept[first] = self._select_representative(votes, distances, labels == first)
             objective.add(kept[first])
             values.append(objective.value)
         return best_prefix(values[::-1])
 
-    def _representative(self, votes: Votes, distances: Floats, inside: NDArray[np.bool_]) -> int:
+    def _select_representative(
+        self, votes: Votes, distances: Floats, inside: NDArray[np.bool_]
+    ) -> int:
         """Return the member that stands for a cluster."""
         members = np.flatnonzero(inside)
         if self.representative == "accuracy":
@@ -163,7 +167,7 @@ default="double_fault"
         return int(members[best_member(scores)])
 
 
-def _between_probabilities(scores: Scores) -> Floats:
+def _probability_distances(scores: Predictions) -> Floats:
     """Return the Euclidean distances of members' probabilities, per sample that both have.
 
     They are integers, whose products add up exactly: the order of the samples changes nothing.
@@ -181,11 +185,11 @@ def _between_probabilities(scores: Scores) -> Floats:
         products += (flat @ flat.T).astype(np.int64)
         squares += ((cells**2).sum(axis=1) @ present.T).astype(np.int64)
         common += (present @ present.T).astype(np.int64)
-    apart = ratio(squares + squares.T - 2 * products, common, 0.0)
+    apart = safe_divide(squares + squares.T - 2 * products, common, 0.0)
     return np.ldexp(np.sqrt(apart), -scores.exponent)
 
 
-def _merges(
+def _merge_clusters(
     distances: Floats, join: Callable[[Floats, Floats, float], Floats], n_clusters: int
 ) -> list[tuple[int, int]]:
     """Return the clusters that are merged, step by step, each named by its first member.
@@ -199,7 +203,7 @@ def _merges(
     sizes = np.ones(len(apart))
     merges = []
     for _ in range(len(apart) - n_clusters):
-        check()
+        raise_if_stopped()
         row = best_member(-nearest)
         first, second = sorted((row, best_member(-apart[row])))
         merges.append((first, second))

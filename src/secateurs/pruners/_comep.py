@@ -8,21 +8,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs._progress import stage
-from secateurs._text import listed
-from secateurs.engines._sharded_objectives import ShardedTDAS
-from secateurs.engines._shards import objective_for
+from secateurs.engines.sharded_objectives import ShardedTDAS
+from secateurs.engines.sharding import open_objective
 from secateurs.exceptions import InputError
-from secateurs.measures._pair import Floats
-from secateurs.measures._pairwise import kappa
+from secateurs.measures.pair_measure import Floats
+from secateurs.measures.pairwise_measures import kappa
 from secateurs.objectives import TDAS
-from secateurs.objectives._bounds import upper_bound
-from secateurs.outputs._folds import held_out_accuracy, split_votes
-from secateurs.outputs._store import VoteStore
-from secateurs.outputs._store_base import in_memory
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import SpreadPruner
-from secateurs.pruners._parameters import check_fraction, check_option, is_whole
+from secateurs.objectives.bounds import upper_bound
+from secateurs.outputs.store_base import load_into_memory
+from secateurs.outputs.stratified_folds import cross_validated_accuracy, split_vote_folds
+from secateurs.outputs.vote_store import VoteStore
+from secateurs.outputs.votes import Votes
+from secateurs.progress import open_stage
+from secateurs.pruners.base import DistributedPruner
+from secateurs.pruners.parameters import check_fraction, check_option, is_integer
 from secateurs.search import (
     Choice,
     best_member,
@@ -31,6 +30,7 @@ from secateurs.search import (
     swap_search,
     tied_best,
 )
+from secateurs.text_format import format_list
 
 # The nearest to 0.3 first: small weights did best on most data sets tried.
 _AUTO_WEIGHTS = tuple(sorted(np.arange(11) / 10, key=lambda weight: abs(weight - 0.3)))
@@ -39,7 +39,7 @@ _SPREAD_EXACT = 256  # members up to which the spread start looks at all pairs
 _SPREAD_SAMPLE = 32  # members it looks at otherwise
 
 
-class COMEP(SpreadPruner):
+class COMEP(DistributedPruner):
     """Centralised objection maximisation for ensemble pruning: Algorithm 1 of the paper [1]_.
 
     Starting from one member, adds the member whose distances TDAC to those chosen have the largest
@@ -136,16 +136,16 @@ class COMEP(SpreadPruner):
         """Upper bound of the TDAS of any set of as many members."""
         if "_upper_bound" not in self.__dict__:
             n_keep = len(self.member_indices_)
-            objective = TDAS(in_memory(self._votes), self.diversity_weight_)
+            objective = TDAS(load_into_memory(self._predictions), self.diversity_weight_)
             self._upper_bound = upper_bound(objective, n_keep, self.objective_)
         return self._upper_bound
 
     def for_members(self, members: NDArray[np.intp]) -> Self:
         """Return the pruner itself, unless its start is a member, which only one group has."""
-        if is_whole(self.start):
+        if is_integer(self.start):
             raise InputError(
                 "{start} is one member, which only one group has. "
-                f"Give one of: {listed(STARTS)}.",
+                f"Give one of: {format_list(STARTS)}.",
                 start=self.start,
             )
         return self
@@ -154,12 +154,12 @@ class COMEP(SpreadPruner):
         check_option("shard", self.shard, ("auto", "members", "rows"))
         if not (isinstance(self.diversity_weight, str) and self.diversity_weight == "auto"):
             check_fraction("diversity_weight", self.diversity_weight, zero=True)
-        if not is_whole(self.start):
+        if not is_integer(self.start):
             check_option("start", self.start, STARTS)
         elif not 0 <= self.start < votes.n_members:
             raise InputError(
                 f"{{start}} is not a valid member: the ensemble has {votes.n_members}. Give an "
-                f"index from 0 to {votes.n_members - 1}, or one of: {listed(STARTS)}.",
+                f"index from 0 to {votes.n_members - 1}, or one of: {format_list(STARTS)}.",
                 start=self.start,
             )
 
@@ -172,60 +172,64 @@ class COMEP(SpreadPruner):
     ) -> Choice:
         weight = self.diversity_weight
         if weight == "auto":
-            with stage("choosing the weight of diversity"):
-                weight = self._best_weight(in_memory(votes), n_keep, rng)
-        with objective_for(ShardedTDAS, votes, weight, executor, self.shard) as objective:
+            with open_stage("choosing the weight of diversity"):
+                weight = self._best_diversity_weight(load_into_memory(votes), n_keep, rng)
+        with open_objective(ShardedTDAS, votes, weight, executor, self.shard) as objective:
             members, scores = self.grow(objective, n_keep, rng)
             if self.refine:
                 members = swap_search(objective, members)
-                distances = np.tril(objective.rows(members)[:, members], -1)
+                distances = np.tril(objective.matrix_rows(members)[:, members], -1)
                 scores = np.cumsum(distances.sum(axis=1))
-            objective.finish()
+            objective.clear_checkpoint()
         self.diversity_weight_ = float(weight)
         self.__dict__.pop("_upper_bound", None)
         self.relevance_ = objective.relevance
         self.objective_ = float(scores[-1])
         return Choice(members, scores)
 
-    def _advice(self, votes: Votes | VoteStore, members: NDArray[np.intp]) -> Iterator[str]:
-        yield from super()._advice(votes, members)
+    def _selection_warnings(
+        self, votes: Votes | VoteStore, members: NDArray[np.intp]
+    ) -> Iterator[str]:
+        yield from super()._selection_warnings(votes, members)
         if self.diversity_weight != 1:
-            yield from one_class_advice(votes)
-        yield from poor_member_advice(votes, members)
+            yield from one_class_warnings(votes)
+        yield from poor_member_warnings(votes, members)
 
-    def _best_weight(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> float:
+    def _best_diversity_weight(
+        self, votes: Votes, n_keep: int, rng: np.random.RandomState
+    ) -> float:
         """Return the weight whose choice votes best on rows held out."""
-        parts = split_votes(votes, rng)
+        parts = split_vote_folds(votes, rng)
         seed = rng.randint(2**31)
 
-        def accuracy(weight: float) -> float:
-            def choose(part: Votes) -> Sequence[int]:
+        def accuracy_for_weight(weight: float) -> float:
+            def select_members(part: Votes) -> Sequence[int]:
                 objective = TDAS(part, weight)
                 members, _ = self.grow(objective, n_keep, np.random.RandomState(seed))
                 return swap_search(objective, members) if self.refine else members
 
-            return held_out_accuracy(parts, choose)
+            return cross_validated_accuracy(parts, select_members)
 
-        scores = {weight: accuracy(weight) for weight in _AUTO_WEIGHTS}
+        scores = {weight: accuracy_for_weight(weight) for weight in _AUTO_WEIGHTS}
         return max(scores, key=scores.__getitem__)
 
     def grow(self, objective: TDAS, n_keep: int, rng: np.random.RandomState) -> Choice:
         """Choose members for an objective without any, from the start that was asked for."""
         if self.start == "every":
-            return _from_every_start(objective, n_keep)
+            return _best_of_all_starts(objective, n_keep)
         if self.start == "random":
             first = int(rng.randint(objective.n_members))
         elif self.start == "relevance":
             first = best_member(objective.relevance)
         elif self.start == "spread":
-            first = best_member(_mean_distances(objective))
+            first = best_member(_mean_member_distances(objective))
         else:
             first = int(self.start)
-        start = objective.resume(first)[:n_keep]
+        start = objective.resume_selection(first)[:n_keep]
         return greedy_forward(objective, n_keep, start, worth=lambda _: objective.value)
 
 
-def _mean_distances(objective: TDAS) -> Floats:
+def _mean_member_distances(objective: TDAS) -> Floats:
     """Return the mean TDAC of each member to all others, or to a sample if there are many."""
     n_members = objective.n_members
     if n_members == 1:
@@ -236,10 +240,10 @@ def _mean_distances(objective: TDAS) -> Floats:
     sample = ranking(objective.relevance)[places].tolist()
     others = np.full(n_members, _SPREAD_SAMPLE)
     others[sample] -= 1
-    return objective.rows(sample).sum(axis=0) / others
+    return objective.matrix_rows(sample).sum(axis=0) / others
 
 
-def _from_every_start(objective: TDAS, n_keep: int) -> Choice:
+def _best_of_all_starts(objective: TDAS, n_keep: int) -> Choice:
     """Run the greedy loop from every member, side by side, and return the best result."""
     distances = objective.matrix()
     n_members = len(distances)
@@ -257,7 +261,7 @@ def _from_every_start(objective: TDAS, n_keep: int) -> Choice:
     return Choice(members[:, best].tolist(), scores[:, best])
 
 
-def one_class_advice(votes: Votes | VoteStore) -> Iterator[str]:
+def one_class_warnings(votes: Votes | VoteStore) -> Iterator[str]:
     """Yield a warning if the true labels say nothing about members."""
     if np.count_nonzero(np.bincount(votes.truth)) == 1:
         yield (
@@ -266,7 +270,7 @@ def one_class_advice(votes: Votes | VoteStore) -> Iterator[str]:
         )
 
 
-def poor_member_advice(votes: Votes | VoteStore, members: NDArray[np.intp]) -> Iterator[str]:
+def poor_member_warnings(votes: Votes | VoteStore, members: NDArray[np.intp]) -> Iterator[str]:
     """Yield a warning if chosen members agree with y less than chance would."""
     chosen = np.sort(members)
     poor = chosen[kappa.of_counts(labels=votes.take(chosen).truth_counts) < 0]

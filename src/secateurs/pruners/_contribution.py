@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, ranking
 
 
@@ -61,12 +61,12 @@ class ContributionPruner(BasePruner):
         self.keep = keep
 
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
-        self.contributions_ = votes.packed.weighted_sums(_contributions(votes))
+        self.contributions_ = votes.packed.weighted_sums(_vote_contributions(votes))
         best = ranking(self.contributions_)[:n_keep]
         return Choice(best.tolist(), self.contributions_[best])
 
 
-def _contributions(votes: Votes) -> NDArray[np.int32]:
+def _vote_contributions(votes: Votes) -> NDArray[np.int32]:
     """Return the contribution of a vote for each class on each sample: (classes, samples)."""
     tally, truth, samples = votes.tally(), votes.truth, np.arange(votes.n_samples)
     majority = tally.argmax(axis=1)

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from secateurs._labels import Array
-from secateurs.measures._pair import ratio
-from secateurs.measures._pairwise import n_agreed
+from secateurs.measures.pair_measure import safe_divide
+from secateurs.measures.pairwise_measures import n_agreed
 from secateurs.objectives import VoteError
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
-from secateurs.pruners._parameters import check_fraction, check_option
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
+from secateurs.pruners.parameters import check_fraction, check_option
 from secateurs.search import Choice, Mask, best_prefix, greedy_forward, ranking
+from secateurs.typing import Array
 
 STOPS = ("best_prefix", "nonincrease", "strict")
 
@@ -78,17 +78,17 @@ class DREP(BasePruner):
 
     def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
         objective = VoteError(votes, ties="lowest")
-        agreement = _Agreement(votes, self.rho)
+        agreement = _AgreementShortlist(votes, self.rho)
         members, values = greedy_forward(
-            objective, n_keep or votes.n_members, shortlist=agreement.least
+            objective, n_keep or votes.n_members, shortlist=agreement.least_agreeing
         )
         if n_keep is None:
-            n_keep = self._cut(values)
-        rates = objective.rates(values[:n_keep])
+            n_keep = self._stopping_size(values)
+        rates = objective.error_rates(values[:n_keep])
         self.objective_ = float(rates[-1])
         return Choice(members[:n_keep], rates)
 
-    def _cut(self, values: list[int]) -> int:
+    def _stopping_size(self, values: list[int]) -> int:
         if self.stop == "best_prefix":
             return best_prefix(values)
         needed = 1 if self.stop == "strict" else 0
@@ -98,26 +98,28 @@ class DREP(BasePruner):
         return len(values)
 
 
-class _Agreement:
+class _AgreementShortlist:
     """Counts how often each member agrees with those chosen."""
 
     def __init__(self, votes: Votes, rho: float) -> None:
         self._votes = votes
         self._rho = rho
-        self._sums: Array = np.zeros(votes.n_members, dtype=np.int64)
+        self._agreement_sums: Array = np.zeros(votes.n_members, dtype=np.int64)
 
-    def least(self, chosen: list[int], free: Mask) -> Mask:
+    def least_agreeing(self, chosen: list[int], free: Mask) -> Mask:
         """Return a mask of the fraction ρ of the free members that agree least, ties by index."""
         if not chosen:
             return free
         tables = self._votes.joint_counts([chosen[-1]])[0]
         if self._votes.has_missing:  # fractions of the samples in common, 0 where there are none
-            self._sums = self._sums + ratio(n_agreed(tables), tables.sum(axis=(-2, -1)), 0.0)
+            self._agreement_sums = self._agreement_sums + safe_divide(
+                n_agreed(tables), tables.sum(axis=(-2, -1)), 0.0
+            )
         else:
-            self._sums = self._sums + n_agreed(tables)
+            self._agreement_sums = self._agreement_sums + n_agreed(tables)
         others = np.flatnonzero(free)
         n_least = max(1, math.ceil(self._rho * len(others) - 1e-9))
-        order = ranking(-self._sums[others])
+        order = ranking(-self._agreement_sums[others])
         listed = np.zeros_like(free)
         listed[others[order[:n_least]]] = True
         return listed

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice
 
 
@@ -41,7 +41,7 @@ class EarlyStoppingPruner(BasePruner):
     array([0, 1])
     """
 
-    _keeps_first = True
+    _is_prefix_selector = True
 
     def __init__(self, keep: int | float = 0.1) -> None:
         self.keep = keep

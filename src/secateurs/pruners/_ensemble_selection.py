@@ -7,15 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from secateurs._progress import Callback, tell, watched
 from secateurs.exceptions import InputError
-from secateurs.measures._scoring import Scoring
+from secateurs.measures.scoring import Scoring
 from secateurs.objectives import MeanScore
-from secateurs.outputs._checks import check_weights
-from secateurs.outputs._scores import Scores
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
-from secateurs.pruners._parameters import check_fraction, is_whole
+from secateurs.outputs.input_checks import check_sample_weights
+from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.votes import Votes
+from secateurs.progress import ProgressCallback, report_progress, watch_progress
+from secateurs.pruners.base import BasePruner
+from secateurs.pruners.parameters import check_fraction, is_integer
 from secateurs.search import Choice, best_prefix, greedy_repeated, ranking
 
 
@@ -128,13 +128,13 @@ class EnsembleSelection(BasePruner):
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
-        callback: Callback | None = None,
+        callback: ProgressCallback | None = None,
     ) -> Self:
         """Choose the members to keep.
 
         Parameters
         ----------
-        votes : array-like of shape (n_samples, n_members), Votes, VoteStore or Scores
+        votes : array-like of shape (n_samples, n_members), Votes, VoteStore or Predictions
             The label that each member gives to each sample; or probabilities (samples × members ×
             classes), or numbers. Masked entries of a NumPy masked array are missing.
         y : array-like of shape (n_samples,)
@@ -148,36 +148,36 @@ class EnsembleSelection(BasePruner):
         -------
         self
         """
-        with watched(callback):
-            return self._choose(self._encode(votes, y, reset=True), sample_weight)
+        with watch_progress(callback):
+            return self._fit_encoded(self._encode_predictions(votes, y, reset=True), sample_weight)
 
     def _check_parameters(self, votes: Any) -> None:
         check_fraction("bag_fraction", self.bag_fraction, zero=False)
         for name, least in (("max_models", 1), ("n_bags", 1), ("sorted_start", 0)):
             value = getattr(self, name)
-            if not is_whole(value) or value < least:
+            if not is_integer(value) or value < least:
                 raise InputError(
                     f"{{{name}}} is not a valid number. Give {least} or more.", **{name: value}
                 )
 
     def _select(
         self,
-        votes: Votes | Scores,
+        votes: Votes | Predictions,
         n_keep: int | None,
         rng: np.random.RandomState,
         sample_weight: ArrayLike | None = None,
     ) -> Choice:
-        objective = MeanScore.of(
+        objective = MeanScore.for_predictions(
             votes,
-            Scoring.of(self.scoring, votes.classes),
-            check_weights(sample_weight, votes.n_samples),
+            Scoring.from_scorer(self.scoring, votes.classes),
+            check_sample_weights(sample_weight, votes.n_samples),
         )
         n_most = votes.n_members if n_keep is None else n_keep
-        progress = _Progress(self.max_models, self.n_bags)
+        progress = _BagProgress(self.max_models, self.n_bags)
         weights = np.zeros(votes.n_members)
         self.runs_: list[Choice] = []
-        for bag in self._bags(votes.n_members, rng):
-            run, n_steps = self._run(objective.among(bag), n_most, progress)
+        for bag in self._draw_bags(votes.n_members, rng):
+            run, n_steps = self._run_bag(objective.for_members(bag), n_most, progress)
             self.runs_.append(Choice(bag[run.members].tolist(), run.scores))
             weights += np.bincount(bag[run.members[:n_steps]], minlength=len(weights)) / n_steps
         if self.n_bags == 1:
@@ -189,14 +189,16 @@ class EnsembleSelection(BasePruner):
         self.objective_ = scores[-1]
         return Choice(members, scores)
 
-    def _bags(self, n_members: int, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
+    def _draw_bags(self, n_members: int, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
         """Draw the members of each run."""
         if self.n_bags == 1:
             return [np.arange(n_members)]
         size = max(1, round(self.bag_fraction * n_members))
         return [np.sort(rng.permutation(n_members)[:size]) for _ in range(self.n_bags)]
 
-    def _run(self, objective: MeanScore, n_most: int, progress: _Progress) -> tuple[Choice, int]:
+    def _run_bag(
+        self, objective: MeanScore, n_most: int, progress: _BagProgress
+    ) -> tuple[Choice, int]:
         """Return all steps of a run with their scores, and the number of them that count."""
         n_most = min(n_most, objective.n_members)
         n_start = min(self.sorted_start, n_most, self.max_models)
@@ -207,7 +209,7 @@ class EnsembleSelection(BasePruner):
             n_most,
             start=start,
             replacement=self.replacement,
-            progress=lambda value: progress.step(objective.as_score(value)),
+            progress=lambda value: progress.report_step(objective.as_score(value)),
         )
         progress.end_run()
         n_fixed = max(0, n_start - 1)
@@ -215,23 +217,25 @@ class EnsembleSelection(BasePruner):
         return Choice(members, [objective.as_score(value) for value in values]), n_steps
 
 
-class _Progress:
+class _BagProgress:
     """Tells the number of steps done, their total, and the best score so far."""
 
     def __init__(self, n_steps: int, n_runs: int) -> None:
-        self._n_steps, self._total = n_steps, n_steps * n_runs
-        self._done, self._best = 0, -np.inf
+        self._n_steps, self._n_steps_total = n_steps, n_steps * n_runs
+        self._n_steps_done, self._best_score = 0, -np.inf
 
-    def step(self, score: float) -> None:
+    def report_step(self, score: float) -> None:
         """Report a step."""
-        self._best = max(self._best, score)
-        self._tell(self._done + 1)
+        self._best_score = max(self._best_score, score)
+        self._report_done(self._n_steps_done + 1)
 
     def end_run(self) -> None:
         """Report a run that has ended, where it has taken fewer steps than it might have."""
-        if self._done % self._n_steps:
-            self._tell(self._done + self._n_steps - self._done % self._n_steps)
+        if self._n_steps_done % self._n_steps:
+            self._report_done(
+                self._n_steps_done + self._n_steps - self._n_steps_done % self._n_steps
+            )
 
-    def _tell(self, done: int) -> None:
-        self._done = done
-        tell(done, self._total, self._best)
+    def _report_done(self, done: int) -> None:
+        self._n_steps_done = done
+        report_progress(done, self._n_steps_total, self._best_score)

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from secateurs.engines._sharded_objectives import ShardedJointError
-from secateurs.engines._shards import objective_for
+from secateurs.engines.sharded_objectives import ShardedJointError
+from secateurs.engines.sharding import open_objective
 from secateurs.objectives import JointError
-from secateurs.objectives._bounds import upper_bound
-from secateurs.outputs._store_base import in_memory
-from secateurs.pruners._base import SpreadPruner
-from secateurs.pruners._parameters import check_fraction, check_option
+from secateurs.objectives.bounds import upper_bound
+from secateurs.outputs.store_base import load_into_memory
+from secateurs.pruners.base import DistributedPruner
+from secateurs.pruners.parameters import check_fraction, check_option
 from secateurs.search import Choice, best_member, greedy_forward, swap_search
 
 
-class JointErrorPruner(SpreadPruner):
+class JointErrorPruner(DistributedPruner):
     """Keep members whose average has the smallest squared error, added one at a time [1]_.
 
     The average of k members has a squared error that is the mean of G(i, j) over all pairs (i, j)
@@ -115,10 +115,10 @@ class JointErrorPruner(SpreadPruner):
         """Lower bound of the squared error of any set of as many members."""
         if "_lower_bound" not in self.__dict__:
             n_keep = len(self.member_indices_)
-            objective = JointError(in_memory(self._votes))
-            reached = objective.worth_of(self.objective_, n_keep)
+            objective = JointError(load_into_memory(self._predictions))
+            reached = objective.error_to_value(self.objective_, n_keep)
             worth = upper_bound(objective, n_keep, reached)
-            self._lower_bound = max(0.0, float(objective.error_of(worth, n_keep)))
+            self._lower_bound = max(0.0, float(objective.value_to_error(worth, n_keep)))
         return self._lower_bound
 
     def _check_parameters(self, votes: Any) -> None:
@@ -132,25 +132,25 @@ class JointErrorPruner(SpreadPruner):
         rng: np.random.RandomState,
         executor: Any = None,
     ) -> Choice:
-        with objective_for(
+        with open_objective(
             ShardedJointError, votes, self.shrink, executor, self.shard
         ) as objective:
-            members, worths = _grow(objective, n_keep)
+            members, worths = _select_greedily(objective, n_keep)
             if self.refine:
                 members = swap_search(objective, members)
-                worths = objective.worths(members)
-            objective.finish()
-        scores = objective.errors(worths)
+                worths = objective.prefix_values(members)
+            objective.clear_checkpoint()
+        scores = objective.prefix_errors(worths)
         self.__dict__.pop("_lower_bound", None)
         self.objective_ = float(scores[-1])
         return Choice(members, scores)
 
 
-def _grow(objective: JointError, n_keep: int) -> Choice:
+def _select_greedily(objective: JointError, n_keep: int) -> Choice:
     """Choose members one at a time, from the one with the smallest error on."""
 
-    def error(chosen: list[int]) -> float:
-        return float(objective.error_of(objective.value, len(chosen)))
+    def average_error(chosen: list[int]) -> float:
+        return float(objective.value_to_error(objective.value, len(chosen)))
 
-    start = objective.resume(best_member(objective.own))[:n_keep]
-    return greedy_forward(objective, n_keep, start, worth=error)
+    start = objective.resume_selection(best_member(objective.member_values))[:n_keep]
+    return greedy_forward(objective, n_keep, start, worth=average_error)

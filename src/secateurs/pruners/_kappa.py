@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.measures import kappa
-from secateurs.measures._pair import Floats
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.measures.pair_measure import Floats
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import TIE, Choice, ranking
 
 
@@ -51,7 +51,7 @@ class KappaPruner(BasePruner):
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
         if votes.n_members == 1:
             return Choice([0], [1.0])
-        values, partners = _lowest_pairs(votes)
+        values, partners = _lowest_kappa_pairs(votes)
         members = np.arange(votes.n_members)
         order = np.lexsort((np.maximum(partners, members), np.minimum(partners, members)))
         chosen: dict[int, float] = {}
@@ -62,7 +62,7 @@ class KappaPruner(BasePruner):
         return Choice(list(chosen), list(chosen.values()))
 
 
-def _lowest_pairs(votes: Votes) -> tuple[Floats, NDArray[np.intp]]:
+def _lowest_kappa_pairs(votes: Votes) -> tuple[Floats, NDArray[np.intp]]:
     """Return the lowest κ of each member with another, and which: of ties the first pair (i, j).
 
     A member is brought in by the first of its pairs, so no others are needed.
@@ -70,7 +70,7 @@ def _lowest_pairs(votes: Votes) -> tuple[Floats, NDArray[np.intp]]:
     values = np.full(votes.n_members, np.inf)
     partners = np.zeros(votes.n_members, dtype=np.intp)
 
-    def lower(members: slice, others: slice, found: Floats) -> None:
+    def update_lowest(members: slice, others: slice, found: Floats) -> None:
         """Take what is lower than the values so far; ``found`` has a row for each member."""
         least = found.min(axis=1)
         place = np.argmax(found <= least[:, None] + TIE, axis=1)  # κ is at most 1
@@ -82,6 +82,6 @@ def _lowest_pairs(votes: Votes) -> tuple[Floats, NDArray[np.intp]]:
 
     for rows, others, block, pairs in kappa.blocks(votes):
         found = np.where(pairs, block, np.inf)
-        lower(others, rows, found.T)  # pairs in which a member is the second come first
-        lower(rows, others, found)
+        update_lowest(others, rows, found.T)  # pairs in which a member is the second come first
+        update_lowest(rows, others, found)
     return values, partners

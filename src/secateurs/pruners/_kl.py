@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from secateurs._text import counted
 from secateurs.exceptions import InputError
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, greedy_forward
+from secateurs.text_format import format_count
 
 _SMALLEST = 1e-12  # added to every probability: no divergence is infinite
 
@@ -86,7 +86,7 @@ class KLDivergencePruner(BasePruner):
         if weights.ndim != 2 or len(weights) != votes.n_members:
             raise InputError(
                 f"{{distributions}} has shape {weights.shape}. Give one row for each of the "
-                f"{counted(votes.n_members, 'member')}.",
+                f"{format_count(votes.n_members, 'member')}.",
                 distributions=...,
             )
         if not np.isfinite(weights).all() or weights.min() < 0 or not weights.sum(axis=1).all():
@@ -103,8 +103,8 @@ class KLDivergencePruner(BasePruner):
         self.objective_ = float(choice.scores[-1])
         return choice
 
-    def _advice(self, votes: Votes, members: NDArray[np.intp]) -> Iterator[str]:
-        yield from super()._advice(votes, members)
+    def _selection_warnings(self, votes: Votes, members: NDArray[np.intp]) -> Iterator[str]:
+        yield from super()._selection_warnings(votes, members)
         if self.distributions is None:
             yield (
                 "KLDivergencePruner got no distributions and compares how often members give each "
@@ -120,28 +120,32 @@ class _Divergence:
         scaled = np.asarray(weights, dtype=float)
         scaled = scaled / scaled.sum(axis=1, keepdims=True) + _SMALLEST
         self._probabilities = scaled / scaled.sum(axis=1, keepdims=True)
-        self._logs = np.log(self._probabilities)
-        self._own = (self._probabilities * self._logs).sum(axis=1)
-        self._symmetric = symmetric
-        self._sums = np.zeros(len(scaled))
+        self._log_probabilities = np.log(self._probabilities)
+        self._negative_entropies = (self._probabilities * self._log_probabilities).sum(axis=1)
+        self._is_symmetric = symmetric
+        self._divergence_sums = np.zeros(len(scaled))
         self.value = 0.0
 
     @property
     def n_members(self) -> int:
         """Number of members to choose from."""
-        return len(self._sums)
+        return len(self._divergence_sums)
 
     def gains(self) -> NDArray[np.float64]:
         """Return J after each member has joined."""
-        return self.value + self._sums
+        return self.value + self._divergence_sums
 
     def add(self, member: int) -> None:
         """Add a member."""
-        self.value += float(self._sums[member])
-        to_others = self._own[member] - self._logs @ self._probabilities[member]
-        from_others = self._own - self._probabilities @ self._logs[member]
-        if self._symmetric:
-            self._sums = self._sums + to_others + from_others
+        self.value += float(self._divergence_sums[member])
+        to_others = (
+            self._negative_entropies[member] - self._log_probabilities @ self._probabilities[member]
+        )
+        from_others = (
+            self._negative_entropies - self._probabilities @ self._log_probabilities[member]
+        )
+        if self._is_symmetric:
+            self._divergence_sums = self._divergence_sums + to_others + from_others
         else:
             later = np.arange(self.n_members) > member
-            self._sums = self._sums + np.where(later, to_others, from_others)
+            self._divergence_sums = self._divergence_sums + np.where(later, to_others, from_others)

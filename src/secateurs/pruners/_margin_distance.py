@@ -7,9 +7,9 @@ import numpy as np
 
 from secateurs.exceptions import InputError
 from secateurs.objectives import MarginDistance
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
-from secateurs.pruners._parameters import is_number
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
+from secateurs.pruners.parameters import is_number
 from secateurs.search import Choice, greedy_forward
 
 
@@ -71,7 +71,7 @@ class MarginDistancePruner(BasePruner):
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
         objective = MarginDistance(votes, self._fixed_target())
         members, values = greedy_forward(objective, n_keep)
-        return Choice(members, objective.distances(values))
+        return Choice(members, objective.as_distances(values))
 
     def _fixed_target(self) -> Fraction | None:
         """Return the number as it is written, 0.075 and not the float nearest to it."""

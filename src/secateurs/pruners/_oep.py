@@ -3,8 +3,8 @@
 import numpy as np
 
 from secateurs.objectives import VoteError
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, best_prefix, greedy_forward
 
 
@@ -56,6 +56,6 @@ class OEP(BasePruner):
         objective = VoteError(votes, ties="shared")
         members, values = greedy_forward(objective, n_keep or votes.n_members)
         n_kept = n_keep or best_prefix(values)
-        rates = objective.rates(values[:n_kept])
+        rates = objective.error_rates(values[:n_kept])
         self.objective_ = float(rates[-1])
         return Choice(members[:n_kept], rates)

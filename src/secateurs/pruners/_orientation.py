@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, ranking
 
 
@@ -58,7 +58,7 @@ class OrientationOrderingPruner(BasePruner):
         self.keep = keep
 
     def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
-        products, length = _products(votes)
+        products, length = _reference_products(votes)
         if length == 0:
             warnings.warn(
                 "All samples are right for equally many members, so there is no reference "
@@ -76,7 +76,7 @@ class OrientationOrderingPruner(BasePruner):
         return Choice(order[:n_keep].tolist(), self.angles_[order[:n_keep]])
 
 
-def _products(votes: Votes) -> tuple[NDArray[Any], float]:
+def _reference_products(votes: Votes) -> tuple[NDArray[Any], float]:
     """Return products of signatures and reference, as exact integers, and the reference's length.
 
     With eₙ the sum of all signatures on sample n, the reference is 1 − (Σe / Σe²)·e. Everything

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.measures import nmi, nvi
-from secateurs.measures._pair import Floats
+from secateurs.measures.pair_measure import Floats
 from secateurs.objectives import TDAS
-from secateurs.outputs._folds import held_out_accuracy, split_votes
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
-from secateurs.pruners._comep import COMEP, one_class_advice, poor_member_advice
-from secateurs.search import TIE, Choice, best_member, check, levels, swap_search
+from secateurs.outputs.stratified_folds import cross_validated_accuracy, split_vote_folds
+from secateurs.outputs.votes import Votes
+from secateurs.pruners._comep import COMEP, one_class_warnings, poor_member_warnings
+from secateurs.pruners.base import BasePruner
+from secateurs.search import TIE, Choice, best_member, raise_if_stopped, score_levels, swap_search
 
 Sets = NDArray[np.intp]  # sets of members, one a row, each sorted
 
@@ -100,35 +100,35 @@ class ParetoCOMEP(BasePruner):
         self.random_state = random_state
 
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
-        front = _front(votes, n_keep)
+        front = _pareto_front(votes, n_keep)
         self.trade_off_ = _best_trade_off(votes, n_keep, rng) if len(front) > 1 else 0.0
         self.pareto_front_ = front
-        self.front_index_ = _place(front, self.trade_off_)
+        self.front_index_ = _front_index(front, self.trade_off_)
         members = front["members"][self.front_index_]
         return Choice(members, nmi.of_counts(labels=votes.truth_counts[members]))
 
-    def _advice(self, votes: Votes, members: NDArray[np.intp]) -> Iterator[str]:
-        yield from super()._advice(votes, members)
-        yield from one_class_advice(votes)
-        yield from poor_member_advice(votes, members)
+    def _selection_warnings(self, votes: Votes, members: NDArray[np.intp]) -> Iterator[str]:
+        yield from super()._selection_warnings(votes, members)
+        yield from one_class_warnings(votes)
+        yield from poor_member_warnings(votes, members)
 
 
 def _best_trade_off(votes: Votes, n_keep: int, rng: np.random.RandomState) -> float:
     """Return the trade-off whose sets vote best on rows held out."""
-    parts = split_votes(_sorted_rows(votes), rng)
-    front_of = cache(lambda part: _front(part, n_keep))
+    parts = split_vote_folds(_sorted_samples(votes), rng)
+    front_of = cache(lambda part: _pareto_front(part, n_keep))
 
-    def accuracy(trade_off: float) -> float:
-        def choose(part: Votes) -> Any:
+    def accuracy_at_trade_off(trade_off: float) -> float:
+        def select_members(part: Votes) -> Any:
             front = front_of(part)
-            return front["members"][_place(front, trade_off)]
+            return front["members"][_front_index(front, trade_off)]
 
-        return held_out_accuracy(parts, choose)
+        return cross_validated_accuracy(parts, select_members)
 
-    return float(max(_TRADE_OFFS, key=accuracy))
+    return float(max(_TRADE_OFFS, key=accuracy_at_trade_off))
 
 
-def _sorted_rows(votes: Votes) -> Votes:
+def _sorted_samples(votes: Votes) -> Votes:
     """Return the rows with a vote, by true label and votes, whatever order they come in."""
     codes = votes.packed.decode()
     _, ranks = np.unique(np.vstack([votes.truth, codes]), axis=1, return_inverse=True)
@@ -136,59 +136,61 @@ def _sorted_rows(votes: Votes) -> Votes:
     return votes.rows(order[(codes[:, order] < votes.n_classes).any(axis=0)])
 
 
-def _place(front: Any, trade_off: float) -> int:
+def _front_index(front: Any, trade_off: float) -> int:
     """Return the set whose diversity is closest to a trade-off."""
     diversity = front["diversity"]
     target = diversity[0] + trade_off * (diversity[-1] - diversity[0])
     return best_member(-np.abs(diversity - target))
 
 
-def _front(votes: Votes, n_keep: int) -> Any:
+def _pareto_front(votes: Votes, n_keep: int) -> Any:
     """Return the front, from the most relevant to the most diverse set."""
-    sums = _Sums(votes)
+    sums = _SetSums(votes)
     if math.comb(votes.n_members, n_keep) <= _MOST_SETS:
-        found = sums.undominated(np.array(list(combinations(range(votes.n_members), n_keep))))
+        found = sums.undominated_sets(np.array(list(combinations(range(votes.n_members), n_keep))))
     else:
-        found = sums.search(np.array([_weighed(votes, n_keep, weight) for weight in _WEIGHTS]))
+        found = sums.search_front(
+            np.array([_comep_members(votes, n_keep, weight) for weight in _WEIGHTS])
+        )
     fields = [("members", np.intp, (n_keep,)), ("relevance", float), ("diversity", float)]
     front = np.empty(len(found), dtype=fields)
     front["members"] = found
-    front["relevance"], front["diversity"] = sums.of(found)
+    front["relevance"], front["diversity"] = sums.relevance_and_diversity(found)
     return front
 
 
-def _weighed(votes: Votes, n_keep: int, weight: float) -> list[int]:
+def _comep_members(votes: Votes, n_keep: int, weight: float) -> list[int]:
     """Return COMEP's set for a weight, refined by swaps."""
     objective = TDAS(votes, weight)
     members, _ = COMEP().grow(objective, n_keep, np.random.RandomState(0))
     return sorted(swap_search(objective, members))
 
 
-class _Sums:
+class _SetSums:
     """Relevance and diversity of sets, from those of single members and of pairs."""
 
     def __init__(self, votes: Votes) -> None:
         self._relevance = nmi.of_counts(labels=votes.truth_counts)
-        self._apart = nvi.matrix(votes)
-        np.fill_diagonal(self._apart, 0.0)
+        self._distances = nvi.matrix(votes)
+        np.fill_diagonal(self._distances, 0.0)
 
-    def of(self, sets: Sets) -> tuple[Floats, Floats]:
+    def relevance_and_diversity(self, sets: Sets) -> tuple[Floats, Floats]:
         """Return the two sums of each set."""
         diversity = np.empty(len(sets))
         step = max(1, _MOST_CELLS // sets.shape[1] ** 2)
         for first in range(0, len(sets), step):
             block = sets[first : first + step]
-            pairs = self._apart[block[:, :, None], block[:, None, :]]
+            pairs = self._distances[block[:, :, None], block[:, None, :]]
             diversity[first : first + step] = pairs.sum(axis=(1, 2)) / 2
         return self._relevance[sets].sum(axis=1), diversity
 
-    def undominated(self, sets: Sets) -> Sets:
+    def undominated_sets(self, sets: Sets) -> Sets:
         """Return the front of some sets; of equal ones the first."""
-        return sets[_undominated(*self.of(sets))]
+        return sets[_undominated_indices(*self.relevance_and_diversity(sets))]
 
-    def search(self, sets: Sets) -> Sets:
+    def search_front(self, sets: Sets) -> Sets:
         """Swap single members until no swap of any set is let in, or there were too many swaps."""
-        front = self.undominated(np.unique(sets, axis=0))
+        front = self.undominated_sets(np.unique(sets, axis=0))
         n_keep, n_members = sets.shape[1], len(self._relevance)
         room = max(1, _MOST_SWAPS // (n_keep * (n_members - n_keep)))
         searched: set[bytes] = set()
@@ -197,35 +199,35 @@ class _Sums:
             if not fresh:
                 break
             fresh = fresh[:: -(-len(fresh) // room)]  # evenly spread, if there is no room for all
-            known = self.of(front)
-            found = [front, *(self._swapped(members, known) for members in fresh)]
-            front = self.undominated(np.unique(np.concatenate(found), axis=0))
+            known = self.relevance_and_diversity(front)
+            found = [front, *(self._improving_swaps(members, known) for members in fresh)]
+            front = self.undominated_sets(np.unique(np.concatenate(found), axis=0))
             searched.update(members.tobytes() for members in fresh)
             room -= len(fresh)
         return front
 
-    def _swapped(self, members: Sets, known: tuple[Floats, Floats]) -> Sets:
+    def _improving_swaps(self, members: Sets, known: tuple[Floats, Floats]) -> Sets:
         """Return the sets that differ by one member and that extend the front known."""
-        check()
+        raise_if_stopped()
         free = np.setdiff1d(np.arange(len(self._relevance)), members)
-        sums = self._apart[members].sum(axis=0)
+        sums = self._distances[members].sum(axis=0)
         leaving, entering = np.divmod(np.arange(len(members) * len(free)), len(free))
         out, new = members[leaving], free[entering]
         relevance = self._relevance[members].sum() + self._relevance[new] - self._relevance[out]
-        diversity = sums[members].sum() / 2 + sums[new] - sums[out] - self._apart[out, new]
+        diversity = sums[members].sum() / 2 + sums[new] - sums[out] - self._distances[out, new]
         # Of the sets on the front that are as relevant, the last is the most diverse.
         n_above = np.searchsorted(-known[0], TIE - relevance, side="right")
         reached = np.concatenate([[-np.inf], known[1]])[n_above]
         better = np.flatnonzero(diversity > reached + TIE)
-        best = better[_undominated(relevance[better], diversity[better])]
+        best = better[_undominated_indices(relevance[better], diversity[better])]
         swapped = np.tile(members, (len(best), 1))
         swapped[np.arange(len(best)), leaving[best]] = new[best]
         return np.sort(swapped, axis=1)
 
 
-def _undominated(relevance: Floats, diversity: Floats) -> NDArray[np.intp]:
+def _undominated_indices(relevance: Floats, diversity: Floats) -> NDArray[np.intp]:
     """Return the places that no other beats, from the most relevant on; of equal ones the first."""
-    reached = levels(diversity)
-    order = np.lexsort((-reached, -levels(relevance)))
+    reached = score_levels(diversity)
+    order = np.lexsort((-reached, -score_levels(relevance)))
     before = np.maximum.accumulate(np.concatenate([[-1], reached[order]]))[:-1]
     return order[reached[order] > before]

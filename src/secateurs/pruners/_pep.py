@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from secateurs import search
-from secateurs._progress import tell
 from secateurs.objectives import VoteError
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._random_search import (
+from secateurs.outputs.votes import Votes
+from secateurs.progress import report_progress
+from secateurs.pruners.random_search import (
     RandomSearchPruner,
     random_flips,
     random_half,
@@ -79,86 +79,89 @@ class PEP(RandomSearchPruner):
     def _select(self, votes: Votes, n_keep: int | None, rng: np.random.RandomState) -> Choice:
         self.n_iter_ = resolve_iterations(self.n_iterations, votes.n_members)
         objective = VoteError(votes, ties="shared", distinct=True)
-        first = _solution(objective, random_half(votes.n_members, rng, n_keep))
-        archive = _search(objective, first, self.n_iter_, rng)
-        front = sorted(archive, key=lambda solution: solution.size)
+        first = _make_solution(objective, random_half(votes.n_members, rng, n_keep))
+        archive = _evolve_archive(objective, first, self.n_iter_, rng)
+        front = sorted(archive, key=lambda solution: solution.n_members)
         self.pareto_front_ = [
-            (float(objective.rates(solution.worth)), np.flatnonzero(solution.chosen))
+            (float(objective.error_rates(solution.worth)), np.flatnonzero(solution.member_mask))
             for solution in front
         ]
         # The first set fits, and only sets no larger push one out: some set always fits.
-        fitting = [solution for solution in front if n_keep is None or solution.size <= n_keep]
+        fitting = [solution for solution in front if n_keep is None or solution.n_members <= n_keep]
         best = max(fitting, key=lambda solution: solution.worth)  # the smallest of the best
-        return self._finish(objective, np.flatnonzero(best.chosen).tolist())
+        return self._finish_selection(objective, np.flatnonzero(best.member_mask).tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
     """A set of members, its worth (minus its errors) and its size."""
 
-    chosen: Mask
+    member_mask: Mask
     worth: int
-    size: int
+    n_members: int
 
-    def covers(self, other: "_Solution") -> bool:
+    def is_as_good_as(self, other: "_Solution") -> bool:
         """Return whether this one is at least as good in both respects."""
-        return self.worth >= other.worth and self.size <= other.size
+        return self.worth >= other.worth and self.n_members <= other.n_members
 
-    def beats(self, other: "_Solution") -> bool:
+    def is_better_than(self, other: "_Solution") -> bool:
         """Return whether this one is at least as good in both respects, and better in one."""
-        return self.covers(other) and (self.worth, -self.size) != (other.worth, -other.size)
+        return self.is_as_good_as(other) and (self.worth, -self.n_members) != (
+            other.worth,
+            -other.n_members,
+        )
 
 
-def _search(
+def _evolve_archive(
     objective: VoteError, first: _Solution, n_rounds: int, rng: np.random.RandomState
 ) -> list[_Solution]:
     n_members = objective.n_members
     archive = [first]
     searched: set[bytes] = set()
     for done in range(n_rounds):
-        search.check()
+        search.raise_if_stopped()
         if done and done % max(1, n_rounds // 200) == 0:
-            tell(done, n_rounds)
+            report_progress(done, n_rounds)
         parent = archive[rng.randint(len(archive))]
         flips = random_flips(n_members, rng)[0]
-        if not flips.any() and parent.chosen.tobytes() in searched:
+        if not flips.any() and parent.member_mask.tobytes() in searched:
             continue
-        chosen = parent.chosen ^ flips
+        chosen = parent.member_mask ^ flips
         if not chosen.any():
             continue
-        child = _solution(objective, chosen)
-        if _let_in(archive, child):
+        child = _make_solution(objective, chosen)
+        if _add_to_archive(archive, child):
             searched.add(chosen.tobytes())
-            for solution in _variable_depth(objective, child):
-                if solution.size:
-                    _let_in(archive, solution)
-    tell(n_rounds, n_rounds)
+            for solution in _search_variable_depth(objective, child):
+                if solution.n_members:
+                    _add_to_archive(archive, solution)
+    report_progress(n_rounds, n_rounds)
     return archive
 
 
-def _solution(objective: VoteError, chosen: Mask) -> _Solution:
+def _make_solution(objective: VoteError, chosen: Mask) -> _Solution:
     objective.reset(np.flatnonzero(chosen))
     return _Solution(chosen, int(objective.value), int(chosen.sum()))
 
 
-def _let_in(archive: list[_Solution], solution: _Solution) -> bool:
+def _add_to_archive(archive: list[_Solution], solution: _Solution) -> bool:
     """Add a solution to the archive, unless one there beats it; drop those that it covers."""
-    if any(known.beats(solution) for known in archive):
+    if any(known.is_better_than(solution) for known in archive):
         return False
-    archive[:] = [known for known in archive if not solution.covers(known)]
+    archive[:] = [known for known in archive if not solution.is_as_good_as(known)]
     archive.append(solution)
     return True
 
 
-def _variable_depth(objective: VoteError, start: _Solution) -> list[_Solution]:
+def _search_variable_depth(objective: VoteError, start: _Solution) -> list[_Solution]:
     """Return the sets on the way of flipping each member once, the best one first.
 
     The objective already has the members of the start.
     """
-    chosen = start.chosen.copy()
+    chosen = start.member_mask.copy()
     flip_each = VoteError.flip_each if objective.is_reduced else _flip_each
     path = []
-    now = start.chosen.copy()
+    now = start.member_mask.copy()
     for member, worth in zip(*flip_each(objective, chosen), strict=True):
         now[member] = not now[member]
         path.append(_Solution(now.copy(), int(worth), int(now.sum())))
@@ -170,9 +173,9 @@ def _flip_each(objective: VoteError, chosen: Mask) -> tuple[list[int], list[int]
     free = np.ones(len(chosen), dtype=bool)
     order, values = [], []
     for _ in range(len(chosen)):
-        worths = objective.flips(chosen)
+        worths = objective.flip_gains(chosen)
         member = best_member(worths, free)
-        objective.flip([member], chosen)
+        objective.flip_members([member], chosen)
         free[member] = False
         order.append(member)
         values.append(int(worths[member]))

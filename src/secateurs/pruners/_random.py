@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice
 
 

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 
 from secateurs.objectives import VoteError
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, backfit, greedy_forward
 
 
@@ -69,6 +69,6 @@ class ReducedErrorPruner(BasePruner):
         objective = VoteError(votes, ties="lowest")
         settle = partial(backfit, objective) if self.backfit else None
         members, values = greedy_forward(objective, n_keep, settle=settle)
-        rates = objective.rates(values)
+        rates = objective.error_rates(values)
         self.objective_ = float(rates[-1])
         return Choice(members, rates)

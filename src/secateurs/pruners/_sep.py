@@ -3,10 +3,10 @@
 import numpy as np
 
 from secateurs import search
-from secateurs._progress import tell
 from secateurs.objectives import VoteError
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._random_search import (
+from secateurs.outputs.votes import Votes
+from secateurs.progress import report_progress
+from secateurs.pruners.random_search import (
     RandomSearchPruner,
     random_flips,
     random_half,
@@ -77,8 +77,8 @@ class SEP(RandomSearchPruner):
         objective.reset(np.flatnonzero(chosen))
         at_once = min(1024, 1 + _MOST_AT_ONCE // votes.n_samples)
         for first in range(0, self.n_iter_, at_once):
-            search.check()
+            search.raise_if_stopped()
             flips = random_flips(n_members, rng, min(at_once, self.n_iter_ - first))
             objective.flip_rounds(flips, chosen, n_members if n_keep is None else n_keep)
-            tell(first + len(flips), self.n_iter_)
-        return self._finish(objective, np.flatnonzero(chosen).tolist())
+            report_progress(first + len(flips), self.n_iter_)
+        return self._finish_selection(objective, np.flatnonzero(chosen).tolist())

@@ -3,8 +3,8 @@
 import numpy as np
 
 from secateurs.objectives import UncertaintyWeighted
-from secateurs.outputs._votes import Votes
-from secateurs.pruners._base import BasePruner
+from secateurs.outputs.votes import Votes
+from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, best_member, greedy_forward
 
 
@@ -63,6 +63,6 @@ class UncertaintyWeightedPruner(BasePruner):
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
         objective = UncertaintyWeighted(votes)
         members, values = greedy_forward(objective, n_keep, [best_member(votes.n_right)])
-        rates = objective.rates(values)
+        rates = objective.error_rates(values)
         self.objective_ = float(rates[-1])
         return Choice(members, rates)

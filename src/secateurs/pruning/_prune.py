@@ -12,20 +12,20 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from secateurs._methods import AUTO, DEFAULT_TOLERANCE
-from secateurs._progress import Callback, watched
-from secateurs.evaluation._auto import method_for
-from secateurs.evaluation._budget import Budget, Sizes
-from secateurs.evaluation._value_per_cost import choose_by_cost
+from secateurs.evaluation.auto_method import resolve_method
+from secateurs.evaluation.budget import Budget, SizeSearch
+from secateurs.evaluation.cost_selection import select_by_cost
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
+from secateurs.progress import ProgressCallback, watch_progress
 from secateurs.pruners import BasePruner
-from secateurs.pruners._parameters import check_option
-from secateurs.pruners._selector import fit_pruner
-from secateurs.pruners._weights import check_weighing
+from secateurs.pruners.member_weights import check_weights_option
+from secateurs.pruners.parameters import check_option
+from secateurs.pruners.selector import fit_pruner
 from secateurs.pruning._pruning import Pruning
-from secateurs.refitting._refit import N_MADE, RefitRows, refitted
+from secateurs.refitting.refit import SYNTHETIC_RATIO, RefitSamples, refit_ensemble
 
-VOTES = ("auto", "labels")
+VOTE_OPTIONS = ("auto", "labels")
 
 
 def prune(
@@ -48,12 +48,12 @@ def prune(
     names: Sequence[str] | None = None,
     weights: bool | None = None,
     refit: bool = False,
-    n_made: float = N_MADE,
+    n_made: float = SYNTHETIC_RATIO,
     X_unlabelled: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     executor: Any = None,
-    callback: Callback | None = None,
+    callback: ProgressCallback | None = None,
     **parameters: Any,
 ) -> Pruning:
     """Keep the few members of a fitted ensemble that together predict best.
@@ -161,11 +161,15 @@ def prune(
     >>> pruning.estimator
     RandomForestClassifier(n_estimators=5, random_state=0)
     """
-    check_option("vote", vote, VOTES)
+    check_option("vote", vote, VOTE_OPTIONS)
     given: dict[str, Any] = {"sample_weight": sample_weight, "classes": classes, "names": names}
-    with watched(callback):
-        problem = Problem.of(ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given)
-        problem = problem.with_weighing(check_weighing(weights, refit, problem.ensemble.staged))
+    with watch_progress(callback):
+        problem = Problem.from_input(
+            ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given
+        )
+        problem = problem.with_weighing(
+            check_weights_option(weights, refit, problem.ensemble.is_sequential)
+        )
         rng = check_random_state(random_state)
         budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
         if budget.is_set and keep is not None:
@@ -173,27 +177,29 @@ def prune(
         if keep is None and not budget.is_set and (pruner is None or isinstance(pruner, str)):
             budget = Budget(tolerance=DEFAULT_TOLERANCE)
         spread = executor is not None
-        method, reason = method_for(problem, pruner, parameters, keep, rng, spread, random_state)
+        method, reason = resolve_method(
+            problem, pruner, parameters, keep, rng, spread, random_state
+        )
         if scoring is not None and getattr(method, "scoring", ...) is None:
-            method.set_params(scoring=problem.scoring.given)
-        budget.check(problem)
+            method.set_params(scoring=problem.scoring.given_scorer)
+        budget.check_limits(problem)
         fit: Callable[..., BasePruner] = partial(
             fit_pruner, executor=executor, sample_weight=problem.sample_weight
         )
         by_cost = least = None
         if budget.max_cost is not None:
-            by_cost = choose_by_cost(problem, method, budget, rng, vote, fit)
+            by_cost = select_by_cost(problem, method, budget, rng, vote, fit)
             method = by_cost.pruner
         else:
             if budget.is_set:
-                keep, least = Sizes(problem, method, rng).find(budget, vote)
+                keep, least = SizeSearch(problem, method, rng).find_size(budget, vote)
             if keep is not None:
                 method = method.with_keep(keep)
-            fit(method, problem.outputs_for(method))
+            fit(method, problem.predictions_for(method))
         if refit:
             kept = np.sort(method.member_indices_).tolist()
-            rows = RefitRows(problem.X, problem.votes, problem.oob, X_unlabelled, n_made)
-            changed = refitted(problem.ensemble, kept, rows, rng, problem.n_jobs)
+            rows = RefitSamples(problem.X, problem.predictions, problem.oob, X_unlabelled, n_made)
+            changed = refit_ensemble(problem.ensemble, kept, rows, rng, problem.n_jobs)
             problem = replace(problem, refitted=changed)
         return Pruning.of(
             problem,

@@ -13,21 +13,26 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
-from secateurs._text import counted
-from secateurs._units import rounded_up
 from secateurs.ensembles import Ensemble
-from secateurs.evaluation import _before_after
-from secateurs.evaluation._alternatives import (
-    Featured,
-    evaluate_around,
-    parameters_of,
+from secateurs.evaluation import before_after
+from secateurs.evaluation.alternatives import (
+    ReportSubject,
+    evaluate_with_alternatives,
+    plain_parameters,
 )
-from secateurs.evaluation._judged import Judged, judged, seconds_to_judge, weights_remark
-from secateurs.evaluation._value_per_cost import CostChoice
+from secateurs.evaluation.cost_selection import CostSelection
+from secateurs.evaluation.cross_validated_scores import (
+    CrossValidatedScores,
+    cross_validate_pruning,
+    cross_validation_seconds,
+    sample_weight_remark,
+)
 from secateurs.exceptions import InputError
-from secateurs.outputs._votes import Votes
+from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+from secateurs.text_format import format_count
+from secateurs.units import round_up
 
 _QUICK = 2.0  # seconds of cross-fitting that a notebook may wait for without having asked
 
@@ -50,7 +55,7 @@ class Pruning:
         Their weights, with a sum of 1; None where they count the same.
     problem : Problem
         The ensemble and the votes that the members were chosen by, without the rows.
-    by_cost : CostChoice or None
+    by_cost : CostSelection or None
         How members were chosen by their cost, if ``max_cost`` was given.
     reason : str
         Why the method was taken, in one line; empty if it was asked for.
@@ -67,7 +72,7 @@ class Pruning:
 
     problem: Problem  # without its rows
     pruner: BasePruner
-    by_cost: CostChoice | None = None
+    by_cost: CostSelection | None = None
     reason: str = ""
     tolerance: float | None = None
     least_tolerance: float | None = None
@@ -76,13 +81,13 @@ class Pruning:
 
     def __post_init__(self) -> None:
         kept = np.sort(self.pruner.member_indices_).tolist()
-        object.__setattr__(self, "estimator", self.problem.served.serve(kept))
+        object.__setattr__(self, "estimator", self.problem.served_ensemble.as_predictor(kept))
 
     @classmethod
     def of(cls, problem: Problem, pruner: BasePruner, **facts: Any) -> Pruning:
         """Return the pruning by a fitted pruner; of the rows it keeps one, to time predictions."""
         row = None if problem.X is None else _safe_indexing(problem.X, [0])
-        return cls(problem.serving(pruner).without_rows(), pruner, row=row, **facts)
+        return cls(problem.with_pruner_weights(pruner).without_samples(), pruner, row=row, **facts)
 
     @property
     def ensemble(self) -> Ensemble:
@@ -92,7 +97,7 @@ class Pruning:
     @property
     def votes(self) -> Votes:
         """The votes that the members were chosen by."""
-        return self.problem.votes
+        return self.problem.predictions
 
     @property
     def oob(self) -> bool:
@@ -107,18 +112,18 @@ class Pruning:
     @property
     def weights(self) -> NDArray[np.float64] | None:
         """Weights of the kept members in the same order; None where they count the same."""
-        weights = self.problem.weights
+        weights = self.problem.member_weights
         return None if weights is None else weights[self.member_indices]
 
     @property
     def members(self) -> Any:
         """The kept members as they were given, in their old order: a list, or a dict of a dict."""
-        return self.ensemble.pick(np.sort(self.member_indices).tolist())
+        return self.ensemble.original_members(np.sort(self.member_indices).tolist())
 
     @property
     def member_names(self) -> list[str]:
         """Names of the kept members, in the order they were chosen."""
-        return [self.ensemble.names[member] for member in self.member_indices]
+        return [self.ensemble.member_names[member] for member in self.member_indices]
 
     def summary(
         self,
@@ -162,27 +167,29 @@ class Pruning:
         """
         scoring, remarks = self.problem.scoring, tuple[str, ...]()
         if X_test is not None or y_test is not None:
-            problem = self.problem.with_test(X_test, y_test, sample_weight)
+            problem = self.problem.with_test_set(X_test, y_test, sample_weight)
             rng = check_random_state(random_state)
-            rows, figures = _before_after.measure(problem, self.pruner, rng)
-            remarks = tuple(weights_remark(problem, self.pruner))
+            rows, figures = before_after.measure_on_test(problem, self.pruner, rng)
+            remarks = tuple(sample_weight_remark(problem, self.pruner))
         else:
-            rows, turns, figures, remarks = self._judged if X is None else self._judge(X)
+            rows, turns, figures, remarks = (
+                self._cross_validated_scores if X is None else self._cross_validate(X)
+            )
             remarks = (f"Cross-fitted: {turns}.", *remarks) if turns else remarks
         if self.least_tolerance is not None:
-            least = f"{rounded_up(self.least_tolerance):.15g}"
+            least = f"{round_up(self.least_tolerance):.15g}"
             told = f"No fewer members are within the tolerance; the smallest that helps is {least}."
             remarks = (*remarks, told)
-        return _before_after.summary(rows, figures, remarks, scoring, self.tolerance)
+        return before_after.summary_table(rows, figures, remarks, scoring, self.tolerance)
 
-    def _judge(self, X: Any = None) -> Judged:
-        problem = self.problem.with_rows(X)
-        return judged(problem, self.pruner, self.by_cost, row=self.row)
+    def _cross_validate(self, X: Any = None) -> CrossValidatedScores:
+        problem = self.problem.with_validation_set(X)
+        return cross_validate_pruning(problem, self.pruner, self.by_cost, row=self.row)
 
     @cached_property
-    def _judged(self) -> Judged:
+    def _cross_validated_scores(self) -> CrossValidatedScores:
         """Figures by cross-fitting, with what is known without the rows."""
-        return self._judge()
+        return self._cross_validate()
 
     def report(
         self,
@@ -215,10 +222,10 @@ class Pruning:
         Path
             The file written.
         """
-        from secateurs.persistence._files import refuse_existing
+        from secateurs.persistence.atomic_files import check_writable
         from secateurs.report import report_data, write_report
 
-        refuse_existing([Path(path)], force)  # before any work
+        check_writable([Path(path)], force)  # before any work
         data = report_data(self, X_test, y_test, X=X, sample_weight=sample_weight)
         return write_report(data, path, force=force)
 
@@ -230,17 +237,19 @@ class Pruning:
         X: Any = None,
         sample_weight: ArrayLike | None = None,
         beside: bool = True,
-    ) -> Featured:
+    ) -> ReportSubject:
         """Evaluate the pruning at all sizes, and other methods beside it; used by reports."""
-        if self.ensemble.staged:
+        if self.ensemble.is_sequential:
             raise InputError(
                 "Reports are about members with answers of their own, which rounds of boosting do "
                 "not have. Use summary, or on the command line leave out {report}.",
                 report=...,
             )
-        problem = self.problem.with_rows(X).with_test(X_test, y_test, sample_weight)
-        evaluation = evaluate_around(problem, self.pruner, beside, self.by_cost)
-        return Featured(evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0])
+        problem = self.problem.with_validation_set(X).with_test_set(X_test, y_test, sample_weight)
+        evaluation = evaluate_with_alternatives(problem, self.pruner, beside, self.by_cost)
+        return ReportSubject(
+            evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0]
+        )
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Save the pruned ensemble, with its provenance in a file beside it.
@@ -257,7 +266,7 @@ class Pruning:
         Path
             The file written.
         """
-        from secateurs.persistence._models import save
+        from secateurs.persistence.model_files import save
 
         return save(self.estimator, path, provenance=self.provenance(), force=force)
 
@@ -267,8 +276,8 @@ class Pruning:
         return budget | {
             "method": type(self.pruner).__name__,
             "reason": self.reason,
-            "parameters": parameters_of(self.pruner),
-            "seed": self.pruner._seed,
+            "parameters": plain_parameters(self.pruner),
+            "seed": self.pruner._drawn_seed,
             "members": self.member_indices.tolist(),
             "names": self.member_names,
             "weights": None if self.weights is None else self.weights.tolist(),
@@ -281,13 +290,18 @@ class Pruning:
         }
 
     def __repr__(self) -> str:
-        kept = f"{len(self.member_indices)} of {counted(self.ensemble.n_members, 'member')}"
+        kept = f"{len(self.member_indices)} of {format_count(self.ensemble.n_members, 'member')}"
         return f"Pruning({type(self.ensemble.model).__name__}: {kept} kept by {self.pruner})"
 
     def _repr_html_(self) -> str:
-        from secateurs.report._notebook import pruning_html
+        from secateurs.report.notebook import pruning_html
 
-        quick = "_judged" in self.__dict__ or seconds_to_judge(self.pruner) <= _QUICK
+        quick = (
+            "_cross_validated_scores" in self.__dict__
+            or cross_validation_seconds(self.pruner) <= _QUICK
+        )
         with suppress(InputError):  # rows too few, or too few votes out of bag, for fifths of them
-            return pruning_html(self.problem, self.pruner, self._judged if quick else None)
+            return pruning_html(
+                self.problem, self.pruner, self._cross_validated_scores if quick else None
+            )
         return pruning_html(self.problem, self.pruner, None)

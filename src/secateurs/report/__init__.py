@@ -1,7 +1,7 @@
 """The report: data first, then one page that needs nothing but itself."""
 
-from secateurs.report._data import report_data
-from secateurs.report._page import render
+from secateurs.report._report_data import report_data
+from secateurs.report._report_page import render
 from secateurs.report._run_files import load_run, write_report, write_run
 
 __all__ = ["load_run", "render", "report_data", "write_report", "write_run"]

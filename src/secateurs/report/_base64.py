@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SHAPE = {"bits": int, "shape": [int], "deflated": bool, "base64": str}
+PACKED_ARRAY_SHAPE = {"bits": int, "shape": [int], "deflated": bool, "base64": str}
 _WORTH_DEFLATING = 1 << 14  # bytes; below, the page reads faster without
 _BITS = (1, 2, 4, 8, 16)
 
 
-def pack(values: NDArray[Any], n_codes: int | None = None) -> dict[str, Any]:
+def pack_array(values: NDArray[Any], n_codes: int | None = None) -> dict[str, Any]:
     """Pack codes below ``n_codes`` in as few bits as possible; without it, floats in 64 bits.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from secateurs.report._base64 import pack
-    >>> packed = pack(np.array([0, 2, 1, 2]), n_codes=3)
+    >>> from secateurs.report._base64 import pack_array
+    >>> packed = pack_array(np.array([0, 2, 1, 2]), n_codes=3)
     >>> packed["bits"], packed["base64"]
     (2, 'mA==')
     """

@@ -7,17 +7,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-from secateurs.exceptions import InputError, cause_of, reading
-from secateurs.persistence._files import refuse_existing, write_file
-from secateurs.report._data import HEADER, SCHEMA, SHAPES
-from secateurs.report._page import render
-from secateurs.report._schema import check
-from secateurs.report.sections._section import Plain
+from secateurs.exceptions import InputError, describe_error, reading_file
+from secateurs.persistence.atomic_files import check_writable, write_file
+from secateurs.report._report_data import HEADER, SCHEMA, SHAPES
+from secateurs.report._report_page import render
+from secateurs.report._schema import check_shape
+from secateurs.report.sections._section import JsonObject
 
 _MOST_BYTES = 1 << 28
 
 
-def write_report(data: Plain, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+def write_report(data: JsonObject, path: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Write the page of a report.
 
     Parameters
@@ -34,10 +34,10 @@ def write_report(data: Plain, path: str | os.PathLike[str], *, force: bool = Fal
     Path
         The file.
     """
-    return _write(render(data), Path(path), force)
+    return _write_text(render(data), Path(path), force)
 
 
-def write_run(data: Plain, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+def write_run(data: JsonObject, path: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Write the data of a report as JSON, for `load_run`.
 
     Parameters
@@ -50,10 +50,10 @@ def write_run(data: Plain, path: str | os.PathLike[str], *, force: bool = False)
     Path
         The file.
     """
-    return _write(json.dumps(data, allow_nan=False) + "\n", Path(path), force)
+    return _write_text(json.dumps(data, allow_nan=False) + "\n", Path(path), force)
 
 
-def load_run(path: str | os.PathLike[str]) -> Plain:
+def load_run(path: str | os.PathLike[str]) -> JsonObject:
     """Read the data of a report.
 
     Parameters
@@ -77,37 +77,37 @@ def load_run(path: str | os.PathLike[str]) -> Plain:
     if not target.is_file():
         what = "is not a file" if target.exists() else "does not exist"
         raise InputError(f"{target} {what}. Give the JSON file of a run.")
-    with reading(target):
+    with reading_file(target):
         if target.stat().st_size > _MOST_BYTES:
             raise InputError(f"is larger than {_MOST_BYTES:,} bytes, which no run is.")
-        data = _parse(target.read_bytes())
+        data = _parse_json(target.read_bytes())
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise InputError(
                 f"is not a run of this version: its schema is not {SCHEMA!r}. Write it again."
             )
-        check(data, HEADER)
-        check(data, SHAPES.get(data["ensemble"]["predicts"], SHAPES["labels"]))
+        check_shape(data, HEADER)
+        check_shape(data, SHAPES.get(data["ensemble"]["predicts"], SHAPES["labels"]))
         render(data)
     return data
 
 
-def _parse(content: bytes) -> Any:
+def _parse_json(content: bytes) -> Any:
     try:
         return json.loads(content, parse_constant=_refuse_constant)
     except RecursionError:
         raise InputError("is not valid JSON of a run: it is nested too deeply.") from None
     except ValueError as error:
-        raise InputError(f"is not valid JSON: {cause_of(error)}.") from None
+        raise InputError(f"is not valid JSON: {describe_error(error)}.") from None
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _write(text: str, path: Path, force: bool) -> Path:
-    refuse_existing([path], force)
+def _write_text(text: str, path: Path, force: bool) -> Path:
+    check_writable([path], force)
     try:
         write_file(path, text.encode(), force=force)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {cause_of(error)}.") from error
+        raise InputError(f"{path} cannot be written: {describe_error(error)}.") from error
     return path

@@ -5,7 +5,8 @@ methods as columns, or an array. Tests are two-sided unless they say otherwise. 
 by less than 1e-12 count as equal.
 """
 
-from secateurs.statistics._folds import PairedTest, WinTieLoss, paired_t_test, win_tie_loss
+from secateurs.statistics._description import describe, format_p
+from secateurs.statistics._fold_tests import PairedTest, WinTieLoss, paired_t_test, win_tie_loss
 from secateurs.statistics._intervals import (
     Difference,
     Equivalence,
@@ -17,8 +18,7 @@ from secateurs.statistics._intervals import (
     mean_difference,
     paired_difference,
 )
-from secateurs.statistics._pairs import Pairwise, nemenyi, smallest_p_value, wilcoxon_holm
-from secateurs.statistics._paragraph import describe, format_p
+from secateurs.statistics._pairwise_tests import Pairwise, nemenyi, smallest_p_value, wilcoxon_holm
 from secateurs.statistics._ranks import (
     Friedman,
     aggregated_ranks,

@@ -100,18 +100,18 @@ class Difference:
 
     def p_above(self, value: float = 0.0) -> float:
         """Return the one-sided p-value of a true difference that is not above a value."""
-        return self._tail(self.mean - value)
+        return self._tail_probability(self.mean - value)
 
     def p_below(self, value: float = 0.0) -> float:
         """Return the one-sided p-value of a true difference that is not below a value."""
-        return self._tail(value - self.mean)
+        return self._tail_probability(value - self.mean)
 
     @property
     def p_value(self) -> float:
         """Two-sided p-value of no difference."""
         return min(1.0, 2 * min(self.p_above(), self.p_below()))
 
-    def _tail(self, distance: float) -> float:
+    def _tail_probability(self, distance: float) -> float:
         if not self.error:
             return 0.0 if distance > 0 else 1.0
         return float(stats.t.sf(distance / self.error, self.freedom))

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from secateurs._text import counted
 from secateurs.exceptions import InputError
+from secateurs.text_format import format_count
 
 DECIMALS = 12  # finer differences are rounding errors
 
@@ -34,7 +34,7 @@ def average_ranks(scores: Any) -> pd.Series:
     >>> average_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).tolist()
     [1.0, 2.25, 2.75]
     """
-    return _ranks(as_frame(scores)).mean()
+    return _rank_methods(as_score_frame(scores)).mean()
 
 
 def aggregated_ranks(scores: Any) -> pd.Series:
@@ -62,7 +62,7 @@ def aggregated_ranks(scores: Any) -> pd.Series:
     >>> aggregated_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).tolist()
     [2.0, 4.5, 5.5]
     """
-    return _ranks(as_frame(scores)).sum()
+    return _rank_methods(as_score_frame(scores)).sum()
 
 
 @dataclass(frozen=True)
@@ -118,14 +118,14 @@ def friedman(scores: Any) -> Friedman:
     >>> round(test.statistic, 3), round(test.f_p_value, 3)
     (4.667, 0.049)
     """
-    table = as_frame(scores)
+    table = as_score_frame(scores)
     n_sets, n_methods = table.shape
     if n_sets < 2 or n_methods < 3:
         raise InputError(
             f"Friedman's test needs two or more data sets and three or more methods; these are "
-            f"{counted(n_sets, 'data set')} and {counted(n_methods, 'method')}."
+            f"{format_count(n_sets, 'data set')} and {format_count(n_methods, 'method')}."
         )
-    ranks = _ranks(table)
+    ranks = _rank_methods(table)
     all_share = (ranks.nunique(axis=1) == 1).all()
     statistic = 0.0 if all_share else float(stats.friedmanchisquare(*ranks.to_numpy().T)[0])
     largest = n_sets * (n_methods - 1)
@@ -164,15 +164,15 @@ def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> flo
             "methods and one or more data sets."
         )
     quantile = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf))
-    return quantile / float(np.sqrt(2)) * rank_error(n_methods, n_sets)
+    return quantile / float(np.sqrt(2)) * rank_standard_error(n_methods, n_sets)
 
 
-def rank_error(n_methods: int, n_sets: int) -> float:
+def rank_standard_error(n_methods: int, n_sets: int) -> float:
     """Return the standard error of the difference of two average ranks."""
     return float(np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
 
 
-def as_frame(scores: Any) -> pd.DataFrame:
+def as_score_frame(scores: Any) -> pd.DataFrame:
     """Return scores as a frame of finite numbers, data sets × methods."""
     table = scores if isinstance(scores, pd.DataFrame) else pd.DataFrame(np.asarray(scores))
     if table.empty or not table.columns.is_unique:
@@ -190,6 +190,6 @@ def as_frame(scores: Any) -> pd.DataFrame:
     return table
 
 
-def _ranks(table: pd.DataFrame) -> pd.DataFrame:
+def _rank_methods(table: pd.DataFrame) -> pd.DataFrame:
     """Rank each row; 1 is the highest score, equal scores share their ranks."""
     return table.round(DECIMALS).rank(axis=1, ascending=False, method="average")

@@ -2,18 +2,19 @@
 
 from importlib import import_module
 
-from secateurs.report.sections._section import Section
+from secateurs.report.sections._section import ReportSection
 
-_STEMS = (  # in the order of the page
-    *("score_size", "before_after", "what_if", "leaderboard", "kappa_error", "error_correlation"),
-    *("distances", "steps", "weights", "confusion", "losses", "residuals", "reproduce"),
+_MODULES = (  # in the order of the page
+    *("_score_size", "_before_after", "_what_if", "leaderboard", "_kappa_error"),
+    *("_error_correlation", "_distances", "_steps", "_diversity_sweep", "_confusion", "_losses"),
+    *("_residuals", "_reproduce"),
 )
-SECTIONS: tuple[Section, ...] = tuple(
-    import_module(f"{__name__}._{stem}").SECTION for stem in _STEMS
+SECTIONS: tuple[ReportSection, ...] = tuple(
+    import_module(f"{__name__}.{name}").SECTION for name in _MODULES
 )
 
 
-def sections_for(predicts: str) -> list[Section]:
+def sections_for(predicts: str) -> list[ReportSection]:
     """Return the sections for members that predict "numbers", or else labels."""
     kind = "numbers" if predicts == "numbers" else "labels"
     return [section for section in SECTIONS if section.predicts in (None, kind)]

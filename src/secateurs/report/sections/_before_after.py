@@ -7,65 +7,65 @@ import numpy as np
 from markupsafe import Markup
 from scipy.stats import binomtest
 
-from secateurs._labels import Array
-from secateurs._text import NOTHING, counted, signed
-from secateurs.evaluation._before_after import Figure
-from secateurs.report._schema import Maybe
-from secateurs.report._templates import Table, decimals, interval
-from secateurs.report.sections._section import Plain, Section, Subject
+from secateurs.evaluation.before_after import BeforeAfter
+from secateurs.report._schema import Nullable
+from secateurs.report.html_templates import HtmlTable, format_decimals, format_interval
+from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.text_format import NOTHING, format_count, format_signed
+from secateurs.typing import Array
 
 _LABELS = {"megabytes": "MB as pickle"}  # short ones, for small screens
 _LABELS |= {f"megabytes as {suffix}": f"MB as {suffix}" for suffix in (".skops", ".onnx")}
 _TOLERANCE = 0.005  # half a point of accuracy
 
 _TIMINGS = {"low": float, "high": float, "all": [float]}
-_LINE = dict.fromkeys(("before", "after", "change", "low", "high"), Maybe(float))
-_SHAPE: Plain = {"verdict": str, "safety": str}
+_LINE = dict.fromkeys(("before", "after", "change", "low", "high"), Nullable(float))
+_SHAPE: JsonObject = {"verdict": str, "safety": str}
 _SHAPE["before_after"] = [
-    {"figure": str, **_LINE, "timings": Maybe({"before": _TIMINGS, "after": _TIMINGS})}
+    {"figure": str, **_LINE, "timings": Nullable({"before": _TIMINGS, "after": _TIMINGS})}
 ]
 
 
-def facts(subject: Subject) -> Plain:
+def collect_data(subject: ReportContext) -> JsonObject:
     """Return the figures, what they say in one sentence, and how sure that is."""
-    lines = [_line(name, figure) for name, figure in subject.figures.items()]
-    problem, place = subject.problem, subject.curve.selection.place(subject.keep)
+    lines = [_figure_line(name, figure) for name, figure in subject.before_after_figures.items()]
+    problem, place = subject.problem, subject.curve.selection.size_index(subject.keep)
     scoring = problem.scoring
-    told = safety(lines, scoring.label, scoring.larger_is_better)
+    told = safety_text(lines, scoring.label, scoring.larger_is_better)
     if scoring.label == "accuracy":
-        own = subject.curve.own
+        own = subject.curve.by_own_vote
         told += (
             " McNemar's exact test of rows lost against rows won: "
-            f"p = {mcnemar(int(own.lost[place]), int(own.won[place])):.2g}."
+            f"p = {mcnemar_p_value(int(own.n_lost[place]), int(own.n_won[place])):.2g}."
         )
     return {
-        "verdict": verdict(lines, problem.has_test, scoring.label),
+        "verdict": verdict_text(lines, problem.has_test_set, scoring.label),
         "safety": told,
         "before_after": lines,
     }
 
 
-def _line(name: str, figure: Figure) -> Plain:
+def _figure_line(name: str, figure: BeforeAfter) -> JsonObject:
     before, after, low, high, timings = figure
-    line: Plain = {"figure": name, "before": before, "after": after, "change": after - before}
+    line: JsonObject = {"figure": name, "before": before, "after": after, "change": after - before}
     line |= {"low": low, "high": high, "timings": None}
     if timings is not None:
-        line["timings"] = {"before": _spread(timings[0]), "after": _spread(timings[1])}
+        line["timings"] = {"before": _timing_range(timings[0]), "after": _timing_range(timings[1])}
     return line
 
 
-def _spread(times: Array) -> Plain:
+def _timing_range(times: Array) -> JsonObject:
     """Return single timings, and the range of the middle nine tenths of them."""
     low, high = np.percentile(times, [5, 95])
     return {"low": float(low), "high": float(high), "all": times.round(6).tolist()}
 
 
-def mcnemar(lost: int, won: int) -> float:
+def mcnemar_p_value(lost: int, won: int) -> float:
     """Return the p-value of McNemar's exact test: whether as many rows are lost as won."""
     return 1.0 if lost + won == 0 else float(binomtest(won, lost + won).pvalue)
 
 
-def verdict(lines: Sequence[Plain], tested: bool, score: str) -> str:
+def verdict_text(lines: Sequence[JsonObject], tested: bool, score: str) -> str:
     """Return in a sentence or two what was gained and lost, by the score that matters."""
     by_name = {line["figure"]: line for line in lines}
     members, scored = by_name["members"], by_name[score]
@@ -82,10 +82,10 @@ def verdict(lines: Sequence[Plain], tested: bool, score: str) -> str:
         part = by_name["megabytes"]["after"] / by_name["megabytes"]["before"]
         gains.append(f"{100 * (1 - part):.0f} % smaller")
     told = f"{told}; {', '.join(gains)}." if gains else f"{told}."
-    return " ".join([told, *_also_moved(by_name, score)])
+    return " ".join([told, *_other_score_changes(by_name, score)])
 
 
-def _also_moved(by_name: Mapping[str, Plain], score: str) -> list[str]:
+def _other_score_changes(by_name: Mapping[str, JsonObject], score: str) -> list[str]:
     """Return a sentence for log loss and for AUC where they move by more than accuracy does."""
     if "accuracy" not in by_name:
         return []
@@ -104,14 +104,14 @@ def _also_moved(by_name: Mapping[str, Plain], score: str) -> list[str]:
     return moved
 
 
-def safety(lines: Sequence[Plain], score: str, larger_is_better: bool) -> str:
+def safety_text(lines: Sequence[JsonObject], score: str, larger_is_better: bool) -> str:
     """Return what can be said about the change of the score that matters."""
     line = next(line for line in lines if line["figure"] == score)
     change, low, high = line["change"], line["low"], line["high"]
-    told = f"Change in {score} {signed(change)}"
+    told = f"Change in {score} {format_signed(change)}"
     if low is None or high is None or not np.isfinite([low, high]).all():
         return f"{told}; these rows are too few for an interval."
-    told += f", 95 % interval {signed(low)} to {signed(high)}"
+    told += f", 95 % interval {format_signed(low)} to {format_signed(high)}"
     if score == "accuracy":
         if low >= -_TOLERANCE:
             return f"{told}: no more than half a point of accuracy is lost."
@@ -126,60 +126,66 @@ def safety(lines: Sequence[Plain], score: str, larger_is_better: bool) -> str:
     return f"{told}: no clear difference on these rows."
 
 
-def view(data: Plain) -> Plain:
+def template_values(data: JsonObject) -> JsonObject:
     """Return the table, and which notes belong below it."""
     lines = data["before_after"]
     sizes = [line["before"] for line in lines if line["figure"].startswith("megabytes")]
     return {
-        "table": _table(lines),
+        "table": _figures_table(lines),
         "too_large": None in sizes,
         "timed": any(line["timings"] is not None for line in lines),
     }
 
 
-def _table(lines: Sequence[Plain]) -> Table:
+def _figures_table(lines: Sequence[JsonObject]) -> HtmlTable:
     rows: list[list[Any]] = []
     for line in lines:
         name: str = line["figure"]
-        figures = [_figure(name, line[column]) for column in ("before", "after")]
+        figures = [_format_figure(name, line[column]) for column in ("before", "after")]
         label = _LABELS.get(name, name)
-        rows.append([label, *figures, _with_interval(_change(line), line)])
+        rows.append([label, *figures, _with_interval(_format_change(line), line)])
         if line["timings"] is not None:
-            rows.append(_spread_of_timings(line["timings"]))
+            rows.append(_timing_range_row(line["timings"]))
     change = Markup('change<span class="beside">95 % interval</span>')
     headings = ["", "all members", "kept", change]
-    return Table(headings, rows, numeric=range(1, 4))
+    return HtmlTable(headings, rows, numeric=range(1, 4))
 
 
-def _with_interval(change: str, line: Plain) -> Markup:
+def _with_interval(change: str, line: JsonObject) -> Markup:
     """Return a change with its interval beside it; below it on a small screen."""
-    beside = interval(line["low"], line["high"])
+    beside = format_interval(line["low"], line["high"])
     return Markup('{}<span class="beside">{}</span>').format(change, beside)
 
 
-def _figure(name: str, value: float | None) -> str:
+def _format_figure(name: str, value: float | None) -> str:
     places = 0 if name == "members" else 3 if name.startswith(("ms", "megabytes")) else 4
-    return decimals(value, places)
+    return format_decimals(value, places)
 
 
-def _change(line: Plain) -> str:
+def _format_change(line: JsonObject) -> str:
     before, after, change = line["before"], line["after"], line["change"]
     if change is None:
         return NOTHING
     if line["figure"].startswith(("members", "megabytes")):
-        return f"{signed(100 * change / before, 0)} %" if before else NOTHING
+        return f"{format_signed(100 * change / before, 0)} %" if before else NOTHING
     if line["figure"].startswith("ms"):
-        return f"{before / after:.1f}× faster" if after and before >= after else signed(change, 3)
-    return signed(change)
+        return (
+            f"{before / after:.1f}× faster"
+            if after and before >= after
+            else format_signed(change, 3)
+        )
+    return format_signed(change)
 
 
-def _spread_of_timings(timings: Plain) -> list[str]:
+def _timing_range_row(timings: JsonObject) -> list[str]:
     spread = []
     for column in ("before", "after"):
         low, high = timings[column]["low"], timings[column]["high"]
         places = 3 if high < 1 else 2 if high < 100 else 1
-        spread.append(f"{decimals(low, places)}–{decimals(high, places)}")
-    return [f"5–95 % of {counted(len(timings['before']['all']), 'timing')}", *spread, ""]
+        spread.append(f"{format_decimals(low, places)}–{format_decimals(high, places)}")
+    return [f"5–95 % of {format_count(len(timings['before']['all']), 'timing')}", *spread, ""]
 
 
-SECTION = Section("before-after", "Before and after", _SHAPE, facts, view, predicts=None)
+SECTION = ReportSection(
+    "before-after", "Before and after", _SHAPE, collect_data, template_values, predicts=None
+)

@@ -5,33 +5,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from secateurs._labels import Array
-from secateurs._text import signed
-from secateurs.report.sections._section import Plain, Section, Subject
+from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.text_format import format_signed
+from secateurs.typing import Array
 
 Counts = Sequence[Sequence[int]]
 
 _MOST_CLASSES = 15  # in a matrix
-_SHAPE: Plain = {"classes": [int], "n_classes": int, "rows": [int], "labels": [str]}
+_SHAPE: JsonObject = {"classes": [int], "n_classes": int, "rows": [int], "labels": [str]}
 _SHAPE |= {"whole": [[int]], "kept": [[int]]}
 
 
-class _Cell(NamedTuple):
+class _MatrixCell(NamedTuple):
     number: str
     percent: str
     shade: str
 
 
-def facts(subject: Subject) -> Plain:
+def collect_data(subject: ReportContext) -> JsonObject:
     """Return the matrices, and the names of the classes."""
-    judged = subject.judged
-    found = matrices(judged.truth, *subject.voted, judged.n_classes)
+    judged = subject.evaluation_predictions
+    found = confusion_matrices(judged.truth, *subject.predicted_codes, judged.n_classes)
     return {"confusion": found | {"labels": [str(label) for label in judged.classes]}}
 
 
-def matrices(truth: Array, before: Array, after: Array, n_classes: int) -> Plain:
+def confusion_matrices(truth: Array, before: Array, after: Array, n_classes: int) -> JsonObject:
     """Return the matrices of all and of the kept members, of the classes that change the most."""
-    whole, kept = (confusion(truth, codes, n_classes) for codes in (before, after))
+    whole, kept = (confusion_counts(truth, codes, n_classes) for codes in (before, after))
     change = np.abs(whole - kept)
     shown = np.argsort(-change.sum(axis=1) - change.sum(axis=0), kind="stable")[:_MOST_CLASSES]
     grid = np.ix_(shown, shown)
@@ -44,13 +44,13 @@ def matrices(truth: Array, before: Array, after: Array, n_classes: int) -> Plain
     }
 
 
-def confusion(truth: Array, predicted: Array, n_classes: int) -> Array:
+def confusion_counts(truth: Array, predicted: Array, n_classes: int) -> Array:
     """Return the number of rows by true and predicted code."""
     cells = truth.astype(np.int64) * n_classes + predicted
     return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
 
 
-def view(data: Plain) -> Plain:
+def template_values(data: JsonObject) -> JsonObject:
     """Return the matrices of all members, of the kept ones, and of the change."""
     own = data["confusion"]
     whole, kept = own["whole"], own["kept"]
@@ -58,36 +58,45 @@ def view(data: Plain) -> Plain:
     return {
         "labels": [own["labels"][place] for place in own["classes"]],
         "matrices": {
-            "All members": _matrix(whole, n_rows),
-            "Kept": _matrix(kept, n_rows),
-            "Change": _matrix(change, n_rows, is_change=True),
+            "All members": _matrix_cells(whole, n_rows),
+            "Kept": _matrix_cells(kept, n_rows),
+            "Change": _matrix_cells(change, n_rows, is_change=True),
         },
     }
 
 
-def _matrix(counts: Counts, n_rows: Sequence[int], is_change: bool = False) -> list[list[_Cell]]:
+def _matrix_cells(
+    counts: Counts, n_rows: Sequence[int], is_change: bool = False
+) -> list[list[_MatrixCell]]:
     return [
-        [_cell(count, total, place == column, is_change) for column, count in enumerate(line)]
+        [
+            _matrix_cell(count, total, place == column, is_change)
+            for column, count in enumerate(line)
+        ]
         for place, (line, total) in enumerate(zip(counts, n_rows, strict=True))
     ]
 
 
-def _cell(count: int, n_rows: int, diagonal: bool, is_change: bool) -> _Cell:
+def _matrix_cell(count: int, n_rows: int, diagonal: bool, is_change: bool) -> _MatrixCell:
     part = count / n_rows if n_rows else 0.0
     if is_change:
-        shade = _shade("good" if (part > 0) == diagonal else "bad", min(60.0, 700 * abs(part)))
-        texts = signed(count, 0), f"{signed(100 * part, 1)} %"
+        shade = _background_style(
+            "good" if (part > 0) == diagonal else "bad", min(60.0, 700 * abs(part))
+        )
+        texts = format_signed(count, 0), f"{format_signed(100 * part, 1)} %"
     else:
         strength = 55 * part if diagonal else min(55.0, 250 * part)
-        shade = _shade("accent" if diagonal else "bad", strength)
+        shade = _background_style("accent" if diagonal else "bad", strength)
         texts = f"{count:,}", f"{100 * part:.1f} %"
-    return _Cell(*(texts if count else ("·", "·")), shade)
+    return _MatrixCell(*(texts if count else ("·", "·")), shade)
 
 
-def _shade(colour: str, strength: float) -> str:
+def _background_style(colour: str, strength: float) -> str:
     if strength < 0.5:
         return ""
     return f"background:color-mix(in srgb,var(--{colour}) {strength:.0f}%,transparent)"
 
 
-SECTION = Section("confusion", "Confusion", {"confusion": _SHAPE}, facts, view)
+SECTION = ReportSection(
+    "confusion", "Confusion", {"confusion": _SHAPE}, collect_data, template_values
+)

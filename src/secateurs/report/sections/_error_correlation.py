@@ -3,26 +3,26 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs.evaluation._diagnostics import error_pairs
-from secateurs.report._schema import Maybe
-from secateurs.report._templates import Table
-from secateurs.report.sections._section import Plain, Section, Subject
+from secateurs.evaluation.member_diagnostics import error_correlations
+from secateurs.report._schema import Nullable
+from secateurs.report.html_templates import HtmlTable
+from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
 
 _MOST_PAIRS = 3000  # points of other pairs in the figure
-_SHAPE: Plain = {"n_pairs": int, "kept": [[float]], "others": [[float]]}
-_SHAPE |= {"mean": Maybe([float]), "mean_kept": Maybe([float])}
+_SHAPE: JsonObject = {"n_pairs": int, "kept": [[float]], "others": [[float]]}
+_SHAPE |= {"mean": Nullable([float]), "mean_kept": Nullable([float])}
 
 
-def facts(subject: Subject) -> Plain:
+def collect_data(subject: ReportContext) -> JsonObject:
     """Return correlation and size of errors of pairs: all of the kept, a sample of the others."""
-    pairs = error_pairs(subject.votes, subject.kept)
-    among = np.isin(pairs.first, subject.kept) & np.isin(pairs.second, subject.kept)
+    pairs = error_correlations(subject.predictions, subject.kept_members)
+    among = np.isin(pairs.first, subject.kept_members) & np.isin(pairs.second, subject.kept_members)
     points = np.stack([pairs.correlation, pairs.error], axis=1)
     kept, others = np.flatnonzero(among), np.flatnonzero(~among)
     if len(others) > _MOST_PAIRS:
         others = np.sort(np.random.RandomState(0).choice(others, _MOST_PAIRS, replace=False))
 
-    def mean(places: NDArray[np.intp]) -> list[float] | None:
+    def mean_point(places: NDArray[np.intp]) -> list[float] | None:
         return points[places].mean(axis=0).tolist() if len(places) else None
 
     return {
@@ -30,13 +30,13 @@ def facts(subject: Subject) -> Plain:
             "n_pairs": len(among),
             "kept": points[kept[:_MOST_PAIRS]],
             "others": points[others],
-            "mean": mean(np.arange(len(among))),
-            "mean_kept": mean(kept),
+            "mean": mean_point(np.arange(len(among))),
+            "mean_kept": mean_point(kept),
         }
     }
 
 
-def view(data: Plain) -> Table | None:
+def template_values(data: JsonObject) -> HtmlTable | None:
     """Return the means; None without pairs."""
     own = data["error_correlation"]
     if own["n_pairs"] == 0:
@@ -44,15 +44,15 @@ def view(data: Plain) -> Table | None:
     means = (("all", own["mean"]), ("kept", own["mean_kept"]))
     rows = [[label, *mean] for label, mean in means if mean is not None]
     headings = ["pairs of members", "correlation of their errors", "root mean squared error"]
-    return Table(headings, rows, "Means over pairs, on the rows chosen on.", numeric=(1, 2))
+    return HtmlTable(headings, rows, "Means over pairs, on the rows chosen on.", numeric=(1, 2))
 
 
-SECTION = Section(
+SECTION = ReportSection(
     "error-correlation",
     "Correlation of errors",
     {"error_correlation": _SHAPE},
-    facts,
-    view,
+    collect_data,
+    template_values,
     is_drawn=True,
     predicts="numbers",
 )

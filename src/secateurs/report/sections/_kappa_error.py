@@ -3,31 +3,31 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs.evaluation._diagnostics import kappa_error
-from secateurs.report._schema import Maybe
-from secateurs.report._templates import Table
-from secateurs.report.sections._section import Plain, Section, Subject
+from secateurs.evaluation.member_diagnostics import kappa_error
+from secateurs.report._schema import Nullable
+from secateurs.report.html_templates import HtmlTable
+from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
 
 _MOST_PAIRS = 3000  # points of other pairs in the figure
 _MOST_FRONT = 40  # pairs in the table
 
-_SHAPE: Plain = {"n_pairs": int, "kept": [[float]], "others": [[float]], "front": [[float]]}
-_SHAPE |= {"front_pairs": [[int]], "mean": Maybe([float]), "mean_kept": Maybe([float])}
+_SHAPE: JsonObject = {"n_pairs": int, "kept": [[float]], "others": [[float]], "front": [[float]]}
+_SHAPE |= {"front_pairs": [[int]], "mean": Nullable([float]), "mean_kept": Nullable([float])}
 
 
-def facts(subject: Subject) -> Plain:
+def collect_data(subject: ReportContext) -> JsonObject:
     """Return κ and mean error of pairs: all of the kept members, a sample of the others."""
-    pairs = kappa_error(subject.votes)
-    among = pairs.among(subject.kept)
+    pairs = kappa_error(subject.predictions)
+    among = pairs.pairs_among(subject.kept_members)
     others = np.flatnonzero(~among)
     if len(others) > _MOST_PAIRS:
         others = np.sort(np.random.RandomState(0).choice(others, _MOST_PAIRS, replace=False))
-    front = np.flatnonzero(pairs.front)
+    front = np.flatnonzero(pairs.pareto_front)
     front = front[np.lexsort((pairs.error[front], pairs.kappa[front]))]
 
     points = np.stack([pairs.kappa, pairs.error], axis=1).round(5)
 
-    def mean(places: NDArray[np.intp]) -> list[float] | None:
+    def mean_point(places: NDArray[np.intp]) -> list[float] | None:
         values = pairs.kappa[places], pairs.error[places]
         return [float(one.mean()) for one in values] if len(places) else None
 
@@ -39,13 +39,13 @@ def facts(subject: Subject) -> Plain:
             "others": points[others],
             "front": points[front],
             "front_pairs": np.stack([pairs.first, pairs.second], axis=1)[front],
-            "mean": mean(everything),
-            "mean_kept": mean(kept),
+            "mean": mean_point(everything),
+            "mean_kept": mean_point(kept),
         }
     }
 
 
-def view(data: Plain) -> Table | None:
+def template_values(data: JsonObject) -> HtmlTable | None:
     """Return the means, and the pairs that no other pair beats; None without pairs."""
     own, names = data["kappa_error"], data["ensemble"]["names"]
     if own["n_pairs"] == 0:
@@ -56,9 +56,14 @@ def view(data: Plain) -> Table | None:
     for (first, second), (kappa, error) in pairs:
         rows.append([f"{names[first]} and {names[second]}", kappa, error])
     caption = "Means, and the pairs for which no other is both less alike and more accurate."
-    return Table(["pair", "κ", "mean error"], rows, caption, numeric=(1, 2))
+    return HtmlTable(["pair", "κ", "mean error"], rows, caption, numeric=(1, 2))
 
 
-SECTION = Section(
-    "kappa-error", "Agreement and error", {"kappa_error": _SHAPE}, facts, view, is_drawn=True
+SECTION = ReportSection(
+    "kappa-error",
+    "Agreement and error",
+    {"kappa_error": _SHAPE},
+    collect_data,
+    template_values,
+    is_drawn=True,
 )

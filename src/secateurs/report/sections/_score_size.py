@@ -6,97 +6,109 @@ from typing import Any
 
 import numpy as np
 
-from secateurs._labels import Array
-from secateurs._methods import floors, short_name
-from secateurs.evaluation._curves import SizeCurve, score
-from secateurs.evaluation._score_curve import score_curve
-from secateurs.report._schema import Maybe
-from secateurs.report._templates import Table, decimals, titled
-from secateurs.report.sections._section import Plain, Section, Subject
+from secateurs._methods import baseline_methods, short_name
+from secateurs.evaluation.score_curve import score_curve
+from secateurs.evaluation.size_curves import SizeCurve, count_correct
+from secateurs.report._schema import Nullable
+from secateurs.report.html_templates import HtmlTable, capitalise_first, format_decimals
+from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.typing import Array
 
 _MOST_SIZES = 24  # rows of the table
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 680, 320, 56, 12, 12, 44  # of the drawing
 
-_CURVE: Plain = {"label": str, "sizes": [int], "values": [float], "half_width": [Maybe(float)]}
-_CHOOSING: Plain = {"values": [float], "counts_labels": bool}
-_SHAPE: Plain = {"whole": float, "curves": [_CURVE | {"is_nested": bool}], "shown": [int]}
-_SHAPE |= {"choosing": Maybe(_CHOOSING)}
+_CURVE: JsonObject = {
+    "label": str,
+    "sizes": [int],
+    "values": [float],
+    "half_width": [Nullable(float)],
+}
+_CHOOSING: JsonObject = {"values": [float], "counts_labels": bool}
+_SHAPE: JsonObject = {"whole": float, "curves": [_CURVE | {"is_nested": bool}], "shown": [int]}
+_SHAPE |= {"choosing": Nullable(_CHOOSING)}
 
 
-def facts(subject: Subject) -> Plain:
+def collect_data(subject: ReportContext) -> JsonObject:
     """Return the score of all members, and of every method at every size, as people know it."""
     scoring, curves = subject.problem.scoring, subject.evaluation.curves
     return {
         "score_size": {
-            "whole": scoring.shown(subject.curve.scored.whole_value),
+            "whole": scoring.display_score(subject.curve.main_score.full_value),
             "curves": [
                 {
                     "label": label,
                     "sizes": curve.selection.sizes,
-                    "values": [scoring.shown(value) for value in curve.scored.values.tolist()],
-                    "half_width": _known(curve.scored.half_width),
+                    "values": [
+                        scoring.display_score(value) for value in curve.main_score.values.tolist()
+                    ],
+                    "half_width": _finite_or_none(curve.main_score.half_width),
                     "is_nested": curve.selection.order is not None,
                 }
                 for label, curve in curves.items()
             ],
-            "choosing": _on_rows_chosen_on(subject),
-            "shown": _shown(list(curves.values()), list(curves).index(subject.name), subject.keep),
+            "choosing": _validation_scores(subject),
+            "shown": _initial_curves(
+                list(curves.values()), list(curves).index(subject.method_name), subject.keep
+            ),
         }
     }
 
 
-def _known(values: Array) -> list[float | None]:
+def _finite_or_none(values: Array) -> list[float | None]:
     return [value if np.isfinite(value) else None for value in values.tolist()]
 
 
-def _shown(curves: Sequence[SizeCurve], chosen: int, keep: int) -> list[int]:
+def _initial_curves(curves: Sequence[SizeCurve], chosen: int, keep: int) -> list[int]:
     """Return the lines to draw at first: the choice, its closest rival, and random members."""
 
-    def method(place: int) -> str | None:
-        return short_name(curves[place].selection.pruner)
+    def method_name(place: int) -> str | None:
+        return short_name(curves[place].selection.largest_pruner)
 
-    def at_keep(place: int) -> float:
-        return float(curves[place].scored.values[curves[place].selection.place(keep)])
+    def score_at_keep(place: int) -> float:
+        return float(curves[place].main_score.values[curves[place].selection.size_index(keep)])
 
     others = [
         place
         for place, curve in enumerate(curves)
         if place != chosen and curve.selection.order is not None and keep in curve.selection.sizes
     ]
-    rivals = [place for place in others if method(place) not in floors()]
-    random = [place for place in others if method(place) == "random"]
-    return [chosen, *sorted(rivals, key=at_keep)[-1:], *random[:1]]
+    rivals = [place for place in others if method_name(place) not in baseline_methods()]
+    random = [place for place in others if method_name(place) == "random"]
+    return [chosen, *sorted(rivals, key=score_at_keep)[-1:], *random[:1]]
 
 
-def _on_rows_chosen_on(subject: Subject) -> Plain | None:
+def _validation_scores(subject: ReportContext) -> JsonObject | None:
     """Return the chosen method's score on the rows chosen on, by the same vote where it is known.
 
     Where only labels are known of them, labels are counted; another score is not known then.
     """
     problem, selection = subject.problem, subject.curve.selection
-    groups, inside = selection.groups, selection.group_weights
-    if problem.counts_rows and not problem.is_regression:
-        rows, right = subject.split.choosing, np.zeros(len(groups), dtype=np.int64)
-        for ballots in rows.ballots():
-            right += score(ballots, groups, True, weights=inside)[0].right
-        differs = rows.counts_labels and not subject.split.judged_on.counts_labels
-        return {"values": right / problem.votes.n_samples, "counts_labels": differs}
-    if problem.is_soft and not problem.knows_scores:
+    groups, inside = selection.member_groups, selection.group_weights
+    if problem.is_plain_accuracy and not problem.is_regression:
+        rows, right = (
+            subject.evaluation_plan.validation_samples,
+            np.zeros(len(groups), dtype=np.int64),
+        )
+        for ballots in rows.vote_blocks():
+            right += count_correct(ballots, groups, True, weights=inside)[0].n_right
+        differs = rows.counts_labels and not subject.evaluation_plan.scored_samples.counts_labels
+        return {"values": right / problem.predictions.n_samples, "counts_labels": differs}
+    if problem.is_soft and not problem.has_soft_predictions:
         return None
     weights = problem.ensemble.weights, problem.sample_weight
-    outputs, scoring = problem.outputs_scored(), problem.scoring
+    outputs, scoring = problem.scored_predictions(), problem.scoring
     found = score_curve(outputs, groups, scoring, *weights, group_weights=inside)
-    values = [scoring.shown(value) for value in found.values.tolist()]
+    values = [scoring.display_score(value) for value in found.values.tolist()]
     return {"values": values, "counts_labels": False}
 
 
-def view(data: Plain) -> Plain:
+def template_values(data: JsonObject) -> JsonObject:
     """Return the table, the curve for browsers that run no scripts, and words."""
     own, label, vote = data["score_size"], data["score"]["label"], data["ensemble"]["vote"]
     by_labels = data["rows"]["counts_labels"] or data["ensemble"]["predicts"] == "numbers"
     return {
-        "table": _table(data),
-        "curve": curve(data),
+        "table": _scores_table(data),
+        "curve": curve_drawing(data),
         "score": label,
         "better": data["score"]["larger_is_better"],
         "is_barred": None in own["curves"][data["chosen"]["course"]]["half_width"],
@@ -105,7 +117,7 @@ def view(data: Plain) -> Plain:
     }
 
 
-def _table(data: Plain) -> Table:
+def _scores_table(data: JsonObject) -> HtmlTable:
     own, label = data["score_size"], data["score"]["label"]
     curves, choosing = own["curves"], own["choosing"]
     chosen = curves[data["chosen"]["course"]]
@@ -114,20 +126,20 @@ def _table(data: Plain) -> Table:
         name = f"{chosen['label']}, rows chosen on{', by labels' * choosing['counts_labels']}"
         columns.append((name, chosen["sizes"], choosing["values"]))
     rows: list[list[Any]] = [
-        [size, *(_at(sizes, values, size) for _, sizes, values in columns)]
-        for size in some_sizes(curves, data["chosen"]["keep"])
+        [size, *(_score_at_size(sizes, values, size) for _, sizes, values in columns)]
+        for size in table_sizes(curves, data["chosen"]["keep"])
     ]
     headings = ["members", *(name for name, _, _ in columns)]
     whole = f"{own['whole']:.4f}"
-    caption = f"{titled(label)} on held-out rows; with all members {whole}."
-    return Table(headings, rows, caption, numeric=range(len(headings)))
+    caption = f"{capitalise_first(label)} on held-out rows; with all members {whole}."
+    return HtmlTable(headings, rows, caption, numeric=range(len(headings)))
 
 
-def _at(sizes: Sequence[int], values: Sequence[float], size: int) -> str:
-    return decimals(values[sizes.index(size)], 4) if size in sizes else ""
+def _score_at_size(sizes: Sequence[int], values: Sequence[float], size: int) -> str:
+    return format_decimals(values[sizes.index(size)], 4) if size in sizes else ""
 
 
-def some_sizes(curves: Sequence[Plain], keep: int) -> list[int]:
+def table_sizes(curves: Sequence[JsonObject], keep: int) -> list[int]:
     """Return sizes for the table: those of all methods, thinned out evenly on a log scale."""
     sizes = sorted({size for curve in curves for size in curve["sizes"]})
     if len(sizes) <= _MOST_SIZES:
@@ -137,7 +149,7 @@ def some_sizes(curves: Sequence[Plain], keep: int) -> list[int]:
     return sorted({sizes[place] for place in places} | {keep, sizes[-1]})
 
 
-def curve(data: Plain) -> Plain:
+def curve_drawing(data: JsonObject) -> JsonObject:
     """Return where to draw the method that pruned: held-out rows, and rows chosen on.
 
     Sizes below a third of the one kept are left out: their low scores would flatten the rest.
@@ -150,10 +162,10 @@ def curve(data: Plain) -> Plain:
     choosing = [] if own["choosing"] is None else [own["choosing"]["values"][p] for p in drawn]
     low, high = min(*held_out, *choosing, whole), max(*held_out, *choosing, whole)
     ends = math.log(max(1, sizes[0])), math.log(max(2, *sizes))
-    x = _scale(*ends, _LEFT, _WIDTH - _RIGHT)
-    y = _scale(low, high, _HEIGHT - _BOTTOM, _TOP)
+    x = _linear_scale(*ends, _LEFT, _WIDTH - _RIGHT)
+    y = _linear_scale(low, high, _HEIGHT - _BOTTOM, _TOP)
 
-    def points(values: Sequence[float]) -> str:
+    def svg_points(values: Sequence[float]) -> str:
         pairs = zip(sizes, values, strict=True) if values else ()
         return " ".join(f"{x(math.log(size)):.1f},{y(value):.1f}" for size, value in pairs)
 
@@ -168,21 +180,21 @@ def curve(data: Plain) -> Plain:
         "bottom": _HEIGHT - _BOTTOM,
         "label": f"{data['score']['label']} by members kept, {main['label']}",
         "whole": y(whole),
-        "choosing": points(choosing),
-        "held_out": points(held_out),
+        "choosing": svg_points(choosing),
+        "held_out": svg_points(held_out),
         "dot": (x(math.log(keep)), y(at_keep)),
         "x_ticks": [(x(math.log(n)), f"{n:,}") for n in ticks if sizes[0] <= n <= max(sizes)],
         "y_ticks": [(y(level), f"{level:.3f}") for level in levels],
     }
 
 
-def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+def _linear_scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
     span = high - low or 1.0
     return lambda value: start + (end - start) * (value - low) / span
 
 
-SECTION = Section(
-    *("score-size", "{Score} against size", {"score_size": _SHAPE}, facts, view),
+SECTION = ReportSection(
+    *("score-size", "{Score} against size", {"score_size": _SHAPE}, collect_data, template_values),
     is_drawn=True,
     predicts=None,
 )

@@ -9,77 +9,92 @@ import numpy as np
 from markupsafe import Markup
 from sklearn.utils import check_random_state
 
-from secateurs._labels import Array, merge_classes
-from secateurs.evaluation import _before_after
-from secateurs.evaluation._alternatives import Featured, live_pruner
-from secateurs.evaluation._before_after import Figure
-from secateurs.evaluation._budget import own_latency, predictor
-from secateurs.evaluation._curves import whole_vote
-from secateurs.evaluation._diagnostics import MOST_LIVE
-from secateurs.evaluation._latency import Latency
+from secateurs.evaluation import before_after
+from secateurs.evaluation.alternatives import ReportSubject, diversity_sweep_pruner
+from secateurs.evaluation.before_after import BeforeAfter
+from secateurs.evaluation.budget import full_ensemble_latency, make_predictor
+from secateurs.evaluation.latency import Latency
+from secateurs.evaluation.member_diagnostics import MOST_LIVE
+from secateurs.evaluation.size_curves import full_ensemble_vote
+from secateurs.labels import merge_classes
 from secateurs.pruners import COMEP
-from secateurs.report._templates import Table, environment, titled
+from secateurs.report.html_templates import HtmlTable, capitalise_first, template_environment
+from secateurs.typing import Array
 
-Plain = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-class Subject:
+class ReportContext:
     """A choice to report, with what several sections need of it, worked out once.
 
     ``command`` is the beginning of the command line that makes such a choice.
     """
 
-    def __init__(self, featured: Featured, command: Sequence[str] | None = None) -> None:
+    def __init__(self, featured: ReportSubject, command: Sequence[str] | None = None) -> None:
         self.command = command
-        self.evaluation, self.pruner, self.name, self.keep, self.leaderboard, known = featured
-        self._latency, self.split = known, self.evaluation.split
-        self.problem = self.evaluation.problem.serving(self.pruner)
-        self.curve = self.evaluation.curves[self.name]
-        self.kept: list[int] = self.pruner.member_indices_.tolist()
-        self.votes, self.judged = self.problem.votes, self.split.judged_on.votes
-        self.classes = merge_classes(self.votes.classes, self.judged.classes)
+        self.evaluation, self.pruner, self.method_name, self.keep, self.leaderboard, known = (
+            featured
+        )
+        self._latency, self.evaluation_plan = known, self.evaluation.split
+        self.problem = self.evaluation.problem.with_pruner_weights(self.pruner)
+        self.curve = self.evaluation.curves[self.method_name]
+        self.kept_members: list[int] = self.pruner.member_indices_.tolist()
+        self.predictions, self.evaluation_predictions = (
+            self.problem.predictions,
+            self.evaluation_plan.scored_samples.votes,
+        )
+        self.classes = merge_classes(self.predictions.classes, self.evaluation_predictions.classes)
 
     @cached_property
-    def voted(self) -> tuple[Array, Array]:
+    def predicted_codes(self) -> tuple[Array, Array]:
         """The codes that all and the kept members vote for on the rows judged on.
 
         They are predicted by the models themselves where there are models and test rows.
         """
-        rows, problem = self.split.judged_on, self.problem
-        if not problem.has_test or problem.is_predictions:
-            return whole_vote(rows), self.curve.predicted[self.keep]
-        both = (problem.ensemble, range(problem.n_members)), (problem.served, self.kept)
-        labels = [predictor(ensemble, members)(rows.X) for ensemble, members in both]
+        rows, problem = self.evaluation_plan.scored_samples, self.problem
+        if not problem.has_test_set or problem.has_only_predictions:
+            return full_ensemble_vote(rows), self.curve.predicted_codes[self.keep]
+        both = (
+            (problem.ensemble, range(problem.n_members)),
+            (problem.served_ensemble, self.kept_members),
+        )
+        labels = [make_predictor(ensemble, members)(rows.X) for ensemble, members in both]
         before, after = (np.searchsorted(rows.votes.classes, one) for one in labels)
         return before, after
 
     @cached_property
-    def figures(self) -> dict[str, Figure]:
+    def before_after_figures(self) -> dict[str, BeforeAfter]:
         """Figures of all and of the kept members, on test rows or else cross-fitted."""
         problem, pruner = self.problem, self.pruner
-        if problem.has_test:
-            return _before_after.measure(problem, pruner, check_random_state(0), files=True)[1]
-        figures = _before_after.cross_fitted(problem, self.curve, self.keep)
+        if problem.has_test_set:
+            return before_after.measure_on_test(problem, pruner, check_random_state(0), files=True)[
+                1
+            ]
+        figures = before_after.held_out_scores(problem, self.curve, self.keep)
         if not problem.is_regression:
             weight = problem.sample_weight
-            balanced = _before_after.balanced_accuracy(problem.votes.truth, *self.voted, weight)
+            balanced = before_after.balanced_accuracy(
+                problem.predictions.truth, *self.predicted_codes, weight
+            )
             figures = {"accuracy": figures["accuracy"], "balanced accuracy": balanced} | figures
-        return _before_after.count(pruner) | figures | _before_after.costs(problem, pruner)
+        return (
+            before_after.member_counts(pruner) | figures | before_after.model_costs(problem, pruner)
+        )
 
     @cached_property
-    def latency(self) -> Latency | None:
+    def row_latency(self) -> Latency | None:
         """How long one row takes by the number of members, where that can be measured."""
-        return self._latency or own_latency(self.problem)
+        return self._latency or full_ensemble_latency(self.problem)
 
     @cached_property
-    def live(self) -> COMEP | None:
+    def live_comep(self) -> COMEP | None:
         """The COMEP that the page runs itself; None where there are too many members."""
-        too_many = self.votes.n_members > MOST_LIVE
-        return None if too_many else live_pruner(self.evaluation, self.pruner)
+        too_many = self.predictions.n_members > MOST_LIVE
+        return None if too_many else diversity_sweep_pruner(self.evaluation, self.pruner)
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A section of the page: its part of the data, and what its template shows of it.
 
     Parameters
@@ -91,9 +106,9 @@ class Section:
         Its heading; ``{Score}`` in it stands for the score that matters.
     shape : mapping of str to shape
         The fields of the data that are its own; see `secateurs.report._schema`.
-    facts : callable(subject) -> dict
+    collect_data : callable(context) -> dict
         These fields.
-    view : callable(data) -> dict, Table or None
+    template_values : callable(data) -> dict, HtmlTable or None
         Values for the template, or its ``table`` alone, from the data of the whole report; None to
         leave the section out.
     is_drawn : bool, default=False
@@ -105,24 +120,26 @@ class Section:
     name: str
     title: str
     shape: Mapping[str, Any]
-    facts: Callable[[Subject], Plain]
-    view: Callable[[Plain], Plain | Table | None]
+    collect_data: Callable[[ReportContext], JsonObject]
+    template_values: Callable[[JsonObject], JsonObject | HtmlTable | None]
     is_drawn: bool = False
     predicts: str | None = "labels"
 
     @property
-    def stem(self) -> str:
+    def file_stem(self) -> str:
         """The name of its files."""
         return self.name.replace("-", "_")
 
-    def heading(self, data: Plain) -> str:
+    def format_heading(self, data: JsonObject) -> str:
         """Return its heading for this data."""
-        return self.title.replace("{Score}", titled(data["score"]["label"]))
+        return self.title.replace("{Score}", capitalise_first(data["score"]["label"]))
 
-    def html(self, data: Plain) -> Markup:
+    def render_html(self, data: JsonObject) -> Markup:
         """Return the section without its heading; empty if there is nothing to show."""
-        view = self.view(data)
+        view = self.template_values(data)
         if view is None:
             return Markup()
-        view = {"table": view} if isinstance(view, Table) else view
-        return Markup(environment().get_template(f"{self.stem}.html").render(view, data=data))
+        view = {"table": view} if isinstance(view, HtmlTable) else view
+        return Markup(
+            template_environment().get_template(f"{self.file_stem}.html").render(view, data=data)
+        )

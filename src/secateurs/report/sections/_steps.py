@@ -1,9 +1,9 @@
 """Order of choice: the members one after the other, and the vote after each."""
 
-from secateurs.evaluation._diagnostics import selection_steps
-from secateurs.report._schema import Maybe
-from secateurs.report._templates import Table
-from secateurs.report.sections._section import Plain, Section, Subject
+from secateurs.evaluation.member_diagnostics import selection_steps
+from secateurs.report._schema import Nullable
+from secateurs.report.html_templates import HtmlTable
+from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
 
 _COLUMNS = {
     "score": "score of the method",
@@ -13,23 +13,23 @@ _COLUMNS = {
     "weight": "weight",
 }
 
-_STEP: Plain = {"member": int, "accuracy": float, "alone": float}
-_STEP |= {"score": Maybe(float), "distance": Maybe(float), "weight": Maybe(float)}
+_STEP: JsonObject = {"member": int, "accuracy": float, "alone": float}
+_STEP |= {"score": Nullable(float), "distance": Nullable(float), "weight": Nullable(float)}
 
 
-def facts(subject: Subject) -> Plain:
+def collect_data(subject: ReportContext) -> JsonObject:
     """Return the choice step by step."""
-    weights = subject.problem.weights
+    weights = subject.problem.member_weights
     steps = selection_steps(
-        subject.votes,
-        subject.kept,
+        subject.predictions,
+        subject.kept_members,
         subject.pruner.scores_.tolist(),
-        None if weights is None else weights[subject.kept],
+        None if weights is None else weights[subject.kept_members],
     )
     return {"steps": [step._asdict() for step in steps]}
 
 
-def view(data: Plain) -> Table:
+def template_values(data: JsonObject) -> HtmlTable:
     """Return the choice step by step."""
     names, columns = data["ensemble"]["names"], dict(_COLUMNS)
     if all(step["weight"] is None for step in data["steps"]):
@@ -40,7 +40,9 @@ def view(data: Plain) -> Table:
     ]
     caption = "On the rows chosen on, counting labels."
     numeric = (0, *range(2, 2 + len(columns)))
-    return Table(["step", "member", *columns.values()], rows, caption, numeric=numeric)
+    return HtmlTable(["step", "member", *columns.values()], rows, caption, numeric=numeric)
 
 
-SECTION = Section("steps", "Order of choice", {"steps": [_STEP]}, facts, view, is_drawn=True)
+SECTION = ReportSection(
+    "steps", "Order of choice", {"steps": [_STEP]}, collect_data, template_values, is_drawn=True
+)

@@ -1,0 +1,104 @@
+"""Figures of ranks over data sets: the Friedman chart and critical differences."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from secateurs import statistics as stats
+from secateurs.benchmarking import pictures as look
+from secateurs.displays.critical_difference import CriticalDifferenceDisplay
+
+
+def rank_pictures(
+    name: str,
+    title: str,
+    group: str,
+    sides: Mapping[str, pd.DataFrame],
+    control: str | None = None,
+    *,
+    in_column: bool = False,
+) -> list[look.Picture]:
+    """Return the figures of ranks of some tables of scores, side by side.
+
+    Parameters
+    ----------
+    name, title, group : str
+        Parts of their names and titles, and what they belong to.
+    sides : mapping of str to DataFrame
+        Scores of the same methods, data sets × methods, by what is written above them.
+    control : str, optional
+        The method to stand out.
+    in_column : bool, default=False
+        Whether all are as wide as a column of a paper, and not as the names need.
+
+    Returns
+    -------
+    list of Picture
+    """
+    tests = {side: stats.nemenyi(scores) for side, scores in sides.items()}
+    methods = list(next(iter(sides.values())).columns)
+    headings = ("method", *(f"average rank{_comma_prefixed(side)}" for side in tests))
+    rows = tuple((m, *(float(test.ranks[m]) for test in tests.values())) for m in methods)
+    counted = ", ".join(f"{test.n_sets} data sets {side}".rstrip() for side, test in tests.items())
+    band = f" The band is {control}'s." if control else ""
+    if in_column:
+        sizes = [(look.COLUMN, 2.1), (look.COLUMN, 2.3 * len(tests))]
+    else:
+        diagrams = [CriticalDifferenceDisplay(test).figsize for test in tests.values()]
+        widest, tallest = (max(size) for size in zip(*diagrams, strict=True))
+        rows_high = 0.9 + 0.16 * len(methods)
+        sizes = [(look.COLUMN + widest / 3, rows_high), (widest, tallest * len(tests))]
+    charts: tuple[tuple[str, str, Any, str], ...] = (
+        ("friedman", "Friedman chart", partial(_draw_intervals, methods, control),
+         " with intervals as long as Nemenyi's critical difference at 5 %: methods whose intervals "
+         f"do not overlap differ.{band}"),
+        ("critical-difference", "Critical differences", _draw_diagrams,
+         ". A bar joins methods of which no two differ by Nemenyi's test at 5 %."),
+    )  # fmt: skip
+    return [
+        look.Picture(
+            name=f"{kind}-{name}",
+            group=group,
+            title=f"{heading}: {title}",
+            caption=f"Average ranks ({counted}){told}",
+            headings=headings,
+            rows=rows,
+            draw=partial(draw, tests),
+            height=height,
+            width=width,
+        )
+        for (kind, heading, draw, told), (width, height) in zip(charts, sizes, strict=True)
+    ]
+
+
+def _comma_prefixed(side: str) -> str:
+    return f", {side}" if side else ""
+
+
+def _draw_intervals(
+    methods: list[str], control: str | None, tests: dict[str, Any], figure: Any
+) -> None:
+    panels = figure.subplots(1, len(tests), sharex=True, sharey=True, squeeze=False)[0]
+    for panel, (side, test) in zip(panels, tests.items(), strict=True):
+        half = test.critical_difference / 2
+        if control is not None:
+            own = test.ranks[control]
+            panel.axvspan(own - half, own + half, color="#e8eef4", linewidth=0)
+        for place, name in enumerate(methods):
+            rank = test.ranks[name]
+            colour = look.ORANGE if name == control else look.BLUE
+            panel.plot([rank - half, rank + half], [place] * 2, color=colour, linewidth=1.4)
+            panel.plot([rank], [place], "D" if name == control else "o", color=colour)
+        panel.set_title(side)
+        panel.set_xlabel("average rank")
+    look.label_rows(panels, methods)
+
+
+def _draw_diagrams(tests: dict[str, Any], figure: Any) -> None:
+    panels = figure.subplots(len(tests), 1, squeeze=False)[:, 0]
+    for panel, (side, test) in zip(panels, tests.items(), strict=True):
+        CriticalDifferenceDisplay(test).plot(ax=panel)
+        if side:
+            panel.title.set_text(f"{side}: {panel.get_title()}")

@@ -1,0 +1,368 @@
+"""Measures of a whole ensemble, computed from the numbers of right and of equal votes.
+
+T members, N samples; on sample n, lₙ members are right and V[n, c] vote for class c. Where a
+measure is 0/0 it takes the value that means no diversity.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secateurs.measures.pair_measure import Counts, Floats, as_complete_votes
+from secateurs.measures.pairwise_measures import disagreement
+from secateurs.outputs.votes import Votes
+
+
+def _right_counts(votes: ArrayLike | Votes, y: ArrayLike | None) -> tuple[Counts, int, int]:
+    """Return the number of members that are right on each sample (lₙ), T and N."""
+    voted = as_complete_votes(votes, y)
+    return voted.oracle.tally()[:, 0].astype(np.int64), voted.n_members, voted.n_samples
+
+
+def _failure_distribution(votes: ArrayLike | Votes, y: ArrayLike | None) -> tuple[Floats, int]:
+    """Return the fraction of samples on which exactly i members are wrong, for i = 0 … T; and T."""
+    right, n_members, n_samples = _right_counts(votes, y)
+    return np.bincount(n_members - right, minlength=n_members + 1) / n_samples, n_members
+
+
+def kohavi_wolpert(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the Kohavi–Wolpert variance of being right: Σ lₙ(T − lₙ) / (N T²) [1]_.
+
+    More is more diverse.
+
+    See Also
+    --------
+    label_kohavi_wolpert : The same for labels.
+
+    References
+    ----------
+    .. [1] Kohavi and Wolpert. "Bias plus variance decomposition for zero-one loss functions".
+       ICML 1996.
+
+    Examples
+    --------
+    >>> from secateurs.measures import kohavi_wolpert
+    >>> kohavi_wolpert([[0, 1], [1, 1]], [0, 1])
+    0.125
+    """
+    right, n_members, n_samples = _right_counts(votes, y)
+    return float((right * (n_members - right)).sum() / (n_samples * n_members**2))
+
+
+def label_kohavi_wolpert(votes: ArrayLike | Votes) -> float:
+    """Compute the Kohavi–Wolpert variance of the labels: mean of (1 − Σ (V/T)²) / 2.
+
+    More is more diverse.
+
+    See Also
+    --------
+    kohavi_wolpert : The same for right and wrong votes.
+
+    Examples
+    --------
+    >>> from secateurs.measures import label_kohavi_wolpert
+    >>> label_kohavi_wolpert([[0, 1], [1, 1]])
+    0.125
+    """
+    voted = as_complete_votes(votes)
+    squares = (voted.tally().astype(np.int64) ** 2).sum()
+    return float((1 - squares / (voted.n_samples * voted.n_members**2)) / 2)
+
+
+def interrater_agreement(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the interrater agreement κ of being right; less is more diverse [1]_.
+
+    1 − Σ lₙ(T − lₙ) / (N T (T − 1) p̄ (1 − p̄)), with p̄ the mean accuracy.
+
+    See Also
+    --------
+    fleiss_kappa : The same for labels instead of right and wrong.
+    kappa : Cohen's κ of two members.
+
+    References
+    ----------
+    .. [1] Kuncheva and Whitaker. "Measures of diversity in classifier ensembles and their
+       relationship with the ensemble accuracy". Machine Learning 2003.
+
+    Examples
+    --------
+    >>> from secateurs.measures import interrater_agreement
+    >>> interrater_agreement([[0, 1], [1, 1], [0, 0]], [0, 1, 1])
+    0.3333333333333333
+    """
+    right, n_members, n_samples = _right_counts(votes, y)
+    n_votes, n_right = n_samples * n_members, int(right.sum())
+    spread = int((right * (n_members - right)).sum())
+    by_chance = (n_members - 1) * n_right * (n_votes - n_right)
+    return 1.0 if by_chance == 0 else (by_chance - spread * n_votes) / by_chance
+
+
+def fleiss_kappa(votes: ArrayLike | Votes) -> float:
+    """Compute Fleiss' κ of the labels, true labels unused; less is more diverse [1]_.
+
+    See Also
+    --------
+    interrater_agreement : The same for right and wrong votes.
+    kappa : Cohen's κ of two members.
+
+    References
+    ----------
+    .. [1] Fleiss. "Measuring nominal scale agreement among many raters". Psychological
+       Bulletin 1971.
+
+    Examples
+    --------
+    >>> from secateurs.measures import fleiss_kappa
+    >>> fleiss_kappa([[0, 0], [1, 1], [0, 0]])
+    1.0
+    """
+    voted = as_complete_votes(votes)
+    n_samples, n_members = voted.n_samples, voted.n_members
+    by_class = voted.sizes.sum(axis=0)
+    by_chance = sum(n**2 for n in by_class.tolist()) / (n_samples * n_members) ** 2
+    if n_members == 1 or np.count_nonzero(by_class) == 1:
+        return 1.0
+    squares = (voted.tally().astype(np.int64) ** 2).sum()
+    agreed = (squares / n_samples - n_members) / (n_members * (n_members - 1))
+    return float((agreed - by_chance) / (1 - by_chance))
+
+
+def kuncheva_entropy(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the entropy of the votes after Kuncheva: mean of min(lₙ, T − lₙ) / (T − ⌈T/2⌉) [1]_.
+
+    From 0, all alike, to 1, split in halves everywhere.
+
+    See Also
+    --------
+    vote_entropy : Entropy of the labels, after Cunningham and Carney.
+
+    References
+    ----------
+    .. [1] Kuncheva and Whitaker. "Measures of diversity in classifier ensembles and their
+       relationship with the ensemble accuracy". Machine Learning 2003.
+
+    Examples
+    --------
+    >>> from secateurs.measures import kuncheva_entropy
+    >>> kuncheva_entropy([[0, 1], [1, 1]], [0, 1])
+    0.5
+    """
+    right, n_members, n_samples = _right_counts(votes, y)
+    if n_members == 1:
+        return 0.0
+    smaller = np.minimum(right, n_members - right).sum()
+    return float(smaller / (n_samples * (n_members - math.ceil(n_members / 2))))
+
+
+def vote_entropy(votes: ArrayLike | Votes, base: float = math.e, normalise: bool = False) -> float:
+    """Compute the entropy of the votes: mean of −Σ (V/T) log(V/T); more is more diverse [1]_.
+
+    Parameters
+    ----------
+    votes : array-like of shape (n_samples, n_members) or Votes
+        Labels that the members give.
+    base : float, default=e
+        Base of the logarithm; the literature does not fix it.
+    normalise : bool, default=False
+        Divide by the largest value possible, log min(classes, members).
+
+    Returns
+    -------
+    float
+        The entropy, true labels unused.
+
+    See Also
+    --------
+    kuncheva_entropy : Computed from right and wrong votes.
+
+    References
+    ----------
+    .. [1] Cunningham and Carney. "Diversity versus quality in classification ensembles based on
+       feature selection". ECML 2000.
+
+    Examples
+    --------
+    >>> from secateurs.measures import vote_entropy
+    >>> vote_entropy([[0, 1], [1, 1]], base=2)
+    0.5
+    """
+    voted = as_complete_votes(votes)
+    parts = voted.tally() / voted.n_members
+    nats = -(parts * np.log(np.where(parts > 0, parts, 1.0))).sum() / voted.n_samples
+    if not normalise:
+        return float(nats / math.log(base))
+    n_voted = int(np.count_nonzero(voted.sizes.sum(axis=0)))
+    largest = math.log(min(n_voted, voted.n_members))
+    return float(nats / largest) if largest > 0 else 0.0
+
+
+def difficulty(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the difficulty θ: the variance of the fraction of right members [1]_.
+
+    Less is more diverse.
+
+    References
+    ----------
+    .. [1] Hansen and Salamon. "Neural network ensembles". TPAMI 1990.
+
+    Examples
+    --------
+    >>> from secateurs.measures import difficulty
+    >>> difficulty([[0, 0], [1, 1]], [0, 0])
+    0.25
+    """
+    right, n_members, _ = _right_counts(votes, y)
+    return float(np.var(right / n_members))
+
+
+def generalised_diversity(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the generalised diversity: 1 − p(2) / p(1); more is more diverse [1]_.
+
+    p(1) and p(2) are the chances that one and that two members drawn at random fail on a random
+    sample. 0 if no member ever fails.
+
+    References
+    ----------
+    .. [1] Partridge and Krzanowski. "Software diversity: practical statistics for its measurement
+       and exploitation". Information and Software Technology 1997.
+
+    Examples
+    --------
+    >>> from secateurs.measures import generalised_diversity
+    >>> generalised_diversity([[0, 1], [1, 0]], [0, 0])
+    1.0
+    """
+    failed, n_members = _failure_distribution(votes, y)
+    wrong = np.arange(n_members + 1)
+    one = (wrong / n_members * failed).sum()
+    if n_members == 1 or one == 0:
+        return 0.0
+    two = (wrong * (wrong - 1) / (n_members * (n_members - 1)) * failed).sum()
+    return float(1 - two / one)
+
+
+def coincident_failure(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
+    """Compute the coincident failure diversity: how rarely members that fail do so together [1]_.
+
+    1 when at most one member fails on any sample, 0 when all fail together or none ever does.
+
+    References
+    ----------
+    .. [1] Partridge and Krzanowski. "Software diversity: practical statistics for its measurement
+       and exploitation". Information and Software Technology 1997.
+
+    Examples
+    --------
+    >>> from secateurs.measures import coincident_failure
+    >>> coincident_failure([[0, 1], [1, 0]], [0, 0])
+    1.0
+    """
+    every, n_members = _failure_distribution(votes, y)
+    failed, wrong = every[1:], np.arange(1, n_members + 1)
+    if n_members == 1 or failed.sum() == 0:
+        return 0.0
+    return float(((n_members - wrong) / (n_members - 1) * failed).sum() / failed.sum())
+
+
+def label_ambiguity(votes: ArrayLike | Votes) -> float:
+    """Compute the fraction of votes that differ from the ensemble's own; more is more diverse [1]_.
+
+    References
+    ----------
+    .. [1] Zenobi and Cunningham. "Using diversity in preparing ensembles of classifiers based on
+       different feature subsets to minimize generalization error". ECML 2001.
+
+    Examples
+    --------
+    >>> from secateurs.measures import label_ambiguity
+    >>> label_ambiguity([[0, 0, 1], [1, 1, 1]])
+    0.16666666666666666
+    """
+    voted = as_complete_votes(votes)
+    n_votes = voted.n_samples * voted.n_members
+    return float((n_votes - voted.tally().max(axis=1).sum()) / n_votes)
+
+
+class LossAmbiguity(NamedTuple):
+    """Gain of the vote over the average member: total = good − bad."""
+
+    total: float
+    good: float
+    bad: float
+
+
+def loss_ambiguity(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> LossAmbiguity:
+    """Compute the ambiguity of the 0/1 loss: mean error minus error of the vote [1]_ [2]_.
+
+    Good diversity is the fraction of wrong members where the vote is right, bad diversity that of
+    right members where it is wrong; both averaged over all samples.
+
+    References
+    ----------
+    .. [1] Chen. "Diversity and regularization in neural network ensembles". PhD thesis 2008.
+    .. [2] Brown and Kuncheva. "'Good' and 'bad' diversity in majority vote ensembles". MCS 2010.
+
+    Examples
+    --------
+    >>> from secateurs.measures import loss_ambiguity
+    >>> loss_ambiguity([[0, 0, 1, 0], [1, 1, 0, 1]], [0, 0])
+    LossAmbiguity(total=0.0, good=0.125, bad=0.125)
+    """
+    voted = as_complete_votes(votes, y)
+    vote_right = voted.is_right()
+    fraction_right = voted.oracle.tally()[:, 0] / voted.n_members
+    good = float(np.where(vote_right, 1 - fraction_right, 0.0).mean())
+    bad = float(np.where(vote_right, 0.0, fraction_right).mean())
+    return LossAmbiguity(float(vote_right.mean() - fraction_right.mean()), good, bad)
+
+
+def disagreement_error_ratio(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float | None:
+    """Compute the disagreement–error ratio: above 1, voting is expected to help [1]_.
+
+    Mean disagreement of two members drawn independently, divided by the mean error; None if no
+    member ever fails.
+
+    References
+    ----------
+    .. [1] Theisen et al. "When are ensembles really effective?". NeurIPS 2023.
+
+    Examples
+    --------
+    >>> from secateurs.measures import disagreement_error_ratio
+    >>> disagreement_error_ratio([[0, 1], [1, 0]], [0, 0])
+    1.0
+    """
+    voted = as_complete_votes(votes, y)
+    n_members = voted.n_members
+    error = 1 - voted.n_right.sum() / (voted.n_samples * n_members)
+    if voted.n_right.sum() == voted.n_samples * n_members:
+        return None
+    return float(disagreement.mean(voted) * (n_members - 1) / n_members / error)
+
+
+def c_bound(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float | None:
+    """Compute the C-bound on the error of the vote: 1 − (E M)² / E M² [1]_.
+
+    M, the margin, is the fraction of right members minus that of wrong ones. None if its mean is
+    not positive: then the bound says nothing.
+
+    References
+    ----------
+    .. [1] Germain et al. "Risk bounds for the majority vote". JMLR 2015.
+
+    Examples
+    --------
+    >>> from secateurs.measures import c_bound
+    >>> c_bound([[0, 0, 1], [0, 1, 0]], [0, 0])
+    0.0
+    """
+    right, n_members, n_samples = _right_counts(votes, y)
+    margins = 2 * right - n_members
+    if margins.sum() <= 0:
+        return None
+    of_squares = n_samples * int((margins**2).sum())  # beyond 64 bits where votes are many
+    return float(1 - int(margins.sum()) ** 2 / of_squares)

@@ -1,0 +1,152 @@
+"""Compiled loops that code labels, pack them into bit planes and count pairs of them.
+
+Every kernel takes arrays, fills or returns arrays, counts in integers and releases the GIL. None
+uses threads: parallelism lives above. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python. The
+same holds for `secateurs.outputs.vote_kernels` and `secateurs.outputs._tree_kernels`.
+"""
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic, overload
+
+from secateurs.outputs.compiling import kernel
+
+WORD_BITS = 64
+_TILE_WORDS = 2048  # 16 KiB of a plane: one tile of each side stays in the first-level cache
+
+
+def popcount(word):
+    """Count the bits set in a 64-bit word."""
+    return int(word).bit_count()
+
+
+@intrinsic
+def _popcount_intrinsic(typing_context, word):
+    def emit_popcount(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), emit_popcount
+
+
+@overload(popcount)
+def _compiled_popcount(word):
+    return lambda word: _popcount_intrinsic(word)  # noqa: PLW0108 (numba wants a function)
+
+
+@kernel
+def mark_present(values, low, seen):
+    """Set ``seen[v - low]`` for every value v of a 2-D integer array."""
+    for row in range(values.shape[0]):
+        for column in range(values.shape[1]):
+            seen[np.int64(values[row, column]) - low] = True
+
+
+@kernel
+def look_up_codes(values, low, table, codes):
+    """Fill codes with ``table[v - low]`` for every value v of a 2-D integer array."""
+    for row in range(values.shape[0]):
+        for column in range(values.shape[1]):
+            codes[row, column] = table[np.int64(values[row, column]) - low]
+
+
+@kernel
+def pack_rows(codes, planes, first_word):
+    """Write a block of coded rows (rows × members) into the planes, from one word on.
+
+    ``planes`` is (members, classes - 1, words); the last class has no plane. A block starts at a
+    word boundary, and only the last block may end inside a word.
+    """
+    n_rows, n_members = codes.shape
+    words = np.empty(n_members, dtype=np.uint64)
+    for block in range((n_rows + WORD_BITS - 1) // WORD_BITS):
+        first = block * WORD_BITS
+        last = min(n_rows, first + WORD_BITS)
+        for label in range(planes.shape[1]):
+            words[:] = np.uint64(0)
+            for row in range(first, last):
+                shift = np.uint64(row - first)
+                for member in range(n_members):
+                    bit = np.uint64(codes[row, member] == label)
+                    words[member] |= bit << shift
+            for member in range(n_members):
+                planes[member, label, first_word + block] = words[member]
+
+
+@kernel
+def append_bits(planes, n_bits, joined):
+    """OR planes into joined, moved ``n_bits`` places on."""
+    first_word = n_bits // WORD_BITS
+    shift = np.uint64(n_bits % WORD_BITS)
+    back = np.uint64(WORD_BITS) - shift
+    for member in range(planes.shape[0]):
+        for label in range(planes.shape[1]):
+            for word in range(planes.shape[2]):
+                bits = planes[member, label, word]
+                if bits != 0:  # words beyond the last sample are empty and have no place
+                    joined[member, label, first_word + word] |= bits << shift
+                    if shift > 0 and bits >> back != 0:
+                        joined[member, label, first_word + word + 1] |= bits >> back
+
+
+@kernel
+def copy_rows(table, rows, other, places):
+    """Copy some rows to places of another table, four side by side: each is slow to begin."""
+    n_together = rows.size // 4 * 4
+    for i in range(0, n_together, 4):
+        a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        to_a, to_b, to_c, to_d = places[i], places[i + 1], places[i + 2], places[i + 3]
+        for column in range(table.shape[1]):
+            other[to_a, column] = table[a, column]
+            other[to_b, column] = table[b, column]
+            other[to_c, column] = table[c, column]
+            other[to_d, column] = table[d, column]
+    for i in range(n_together, rows.size):
+        for column in range(table.shape[1]):
+            other[places[i], column] = table[rows[i], column]
+
+
+@kernel
+def joint_count(plane, other):
+    """Number of samples set in both planes (whole arrays: a bounded range would not vectorise)."""
+    total = np.uint64(0)
+    for word in range(plane.size):
+        total += popcount(plane[word] & other[word])
+    return total
+
+
+@kernel
+def count_joint_planes(planes, others, tables):
+    """Count the samples of each pair of labels but the last ones, which have no planes.
+
+    Adds to ``tables[i, j, a, b]``, for label a of member i and label b of the other side's member
+    j.
+    """
+    n_words = planes.shape[2]
+    for first in range(0, n_words, _TILE_WORDS):
+        last = min(n_words, first + _TILE_WORDS)
+        for j in range(others.shape[0]):
+            for i in range(planes.shape[0]):
+                for a in range(planes.shape[1]):
+                    plane = planes[i, a, first:last]
+                    for b in range(others.shape[1]):
+                        tables[i, j, a, b] += joint_count(plane, others[j, b, first:last])
+
+
+@kernel
+def count_joint_codes(codes, others, tables):
+    """Count the samples of each pair of labels by histogram: the way for many classes."""
+    for i in range(codes.shape[0]):
+        for j in range(others.shape[0]):
+            table = tables[i, j]
+            for sample in range(codes.shape[1]):
+                table[codes[i, sample], others[j, sample]] += 1
+
+
+@kernel
+def sum_of_cells(tables, values, sums):
+    """Add to sums ``values[count]`` over the cells of each table, always in the same order."""
+    for i in range(tables.shape[0]):
+        for a in range(tables.shape[2]):
+            for b in range(tables.shape[3]):
+                for j in range(tables.shape[1]):
+                    sums[i, j] += values[tables[i, j, a, b]]

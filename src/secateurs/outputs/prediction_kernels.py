@@ -1,0 +1,202 @@
+"""Compiled loops over scores in fixed point: products of errors, added up in 64 bits.
+
+As in `secateurs.outputs.bit_kernels`: arrays in, integers out, no threads, and plain Python with
+``NUMBA_DISABLE_JIT=1``.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from secateurs.outputs.compiling import kernel
+
+_BLOCK = 1 << 17  # samples of the one member that stay near the processor
+_TURN = 32  # samples that `dot_four` takes at once
+_HALF = _TURN // 2
+
+
+def dot_four(values, rows, sums):
+    """Add to sums the products of values with four rows, as far as whole turns go.
+
+    Values and rows are of 16 bits, and at most 2**14. Four rows are read side by side, because one
+    alone does not use up what memory can deliver.
+    """
+    whole = values.size // _TURN * _TURN
+    for row in range(4):
+        for i in range(whole):
+            sums[row] += np.int64(values[i]) * np.int64(rows[row, i])
+
+
+@intrinsic
+def _dot_four(typing_context, values, rows, sums):
+    """Multiply 16 × 16 bits and add neighbours in 32 bits, which processors do in one go.
+
+    A loop is not compiled to that. Four products of 2**28 still fit into 32 bits.
+    """
+    word, wide = ir.IntType(16), ir.IntType(64)
+    words = ir.VectorType(word, _HALF)
+    products = ir.VectorType(ir.IntType(32), _HALF)
+    totals = ir.VectorType(wide, _HALF // 2)
+
+    def emit_dot_four(context, builder, signature, args):
+        one, table, out = (
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(signature.args, args, strict=True)
+        )
+
+        def wide_constant(value):
+            return ir.Constant(wide, value)
+
+        def lane_indices(first):
+            return ir.Constant(
+                ir.VectorType(ir.IntType(32), _HALF // 2), list(range(first, _HALF, 2))
+            )
+
+        def load_widened(start, index):
+            run = builder.bitcast(builder.gep(start, [index]), words.as_pointer())
+            return builder.sext(builder.load(run, align=2), products)
+
+        def add_neighbours(left, right):
+            made, nothing = builder.mul(left, right), ir.Constant(products, ir.Undefined)
+            even = builder.shuffle_vector(made, nothing, lane_indices(0))
+            return builder.add(even, builder.shuffle_vector(made, nothing, lane_indices(1)))
+
+        stride = builder.extract_value(table.strides, 0)
+        base = builder.bitcast(table.data, ir.IntType(8).as_pointer())
+        starts = [
+            builder.bitcast(
+                builder.gep(base, [builder.mul(stride, wide_constant(row))]), word.as_pointer()
+            )
+            for row in range(4)
+        ]
+        nothing = ir.Constant(totals, [0] * (_HALF // 2))
+        added = [cgutils.alloca_once_value(builder, nothing) for _ in starts]
+        size = builder.extract_value(one.shape, 0)
+        whole = builder.mul(builder.sdiv(size, wide_constant(_TURN)), wide_constant(_TURN))
+        turns = cgutils.for_range_slice(
+            builder, wide_constant(0), whole, wide_constant(_TURN), wide
+        )
+        with turns as (index, _):
+            second = builder.add(index, wide_constant(_HALF))
+            left = [load_widened(one.data, index), load_widened(one.data, second)]
+            for start, total in zip(starts, added, strict=True):
+                first_half = add_neighbours(left[0], load_widened(start, index))
+                both = builder.add(first_half, add_neighbours(left[1], load_widened(start, second)))
+                builder.store(builder.add(builder.load(total), builder.sext(both, totals)), total)
+        for row, total in enumerate(added):
+            place = builder.gep(out.data, [wide_constant(row)])
+            found, result = builder.load(total), builder.load(place)
+            for lane in range(_HALF // 2):
+                at = ir.Constant(ir.IntType(32), lane)
+                result = builder.add(result, builder.extract_element(found, at))
+            builder.store(result, place)
+        return context.get_dummy_value()
+
+    return types.void(values, rows, sums), emit_dot_four
+
+
+@overload(dot_four)
+def _compiled_dot_four(values, rows, sums):
+    return lambda values, rows, sums: _dot_four(values, rows, sums)  # noqa: PLW0108
+
+
+@kernel
+def dot_product(values, others):
+    """Sum of products of two runs of integers (whole arrays: bounded ranges do not vectorise)."""
+    total = np.int64(0)
+    for i in range(values.size):
+        total += np.int64(values[i]) * np.int64(others[i])
+    return total
+
+
+@kernel
+def add_dot_products(values, table, sums):
+    """Add to sums the products of values (components, samples) with each member of a table.
+
+    Both are of 16 bits and at most 2**14; the samples of a member lie next to each other.
+    """
+    n_members, n_samples = table.shape[0], values.shape[1]
+    n_fours = n_members // 4 * 4
+    for first in range(0, n_samples, _BLOCK):
+        last = min(n_samples, first + _BLOCK)
+        rest = last - (last - first) % _TURN
+        for component in range(values.shape[0]):
+            block = values[component, first:last]
+            end = values[component, rest:last]
+            for member in range(0, n_fours, 4):
+                four = table[member : member + 4, component]
+                dot_four(block, four[:, first:last], sums[member : member + 4])
+                for i in range(4):
+                    sums[member + i] += dot_product(end, table[member + i, component, rest:last])
+            for member in range(n_fours, n_members):
+                sums[member] += dot_product(block, table[member, component, first:last])
+
+
+@kernel
+def cell_error(cell, true, shift, missing):
+    """Error of a cell, in 32 bits (two of which are multiplied faster); 0 if it is missing."""
+    error = np.int32(np.int64(cell >> shift) - np.int64(true))
+    return error if cell != missing else np.int32(0)
+
+
+@kernel
+def error_dot(errors, cells, truth, shift, missing):
+    """Sum of products of errors with those of one member, on the samples that it has."""
+    total = np.int64(0)
+    for i in range(errors.size):
+        error = cell_error(cells[i], truth[i], shift, missing)
+        total += np.int64(errors[i]) * np.int64(error)
+    return total
+
+
+@kernel
+def error_square(cells, truth, shift, missing):
+    """Sum of squared errors of one member, on the samples that it has."""
+    total = np.int64(0)
+    for i in range(cells.size):
+        error = np.int64(cell_error(cells[i], truth[i], shift, missing))
+        total += error * error
+    return total
+
+
+@kernel
+def error_dots(errors, cells, truth, shift, missing, sums):  # noqa: PLR0917
+    """Add to sums the products of one member's errors with those of each other.
+
+    ``errors`` (components, samples) are 0 where the one has no value; an error of ``cells``
+    (members, components, samples) is what is left of a cell, shifted to the right, after the truth
+    (components, samples).
+    """
+    n_samples = errors.shape[1]
+    for first in range(0, n_samples, _BLOCK):
+        last = min(n_samples, first + _BLOCK)
+        for component in range(errors.shape[0]):
+            block = errors[component, first:last]
+            true = truth[component, first:last]
+            for member in range(cells.shape[0]):
+                run = cells[member, component, first:last]
+                sums[member] += error_dot(block, run, true, shift, missing)
+
+
+@kernel
+def error_squares(cells, truth, shift, missing, sums):
+    """Add up the squared errors of each member."""
+    for member in range(cells.shape[0]):
+        for component in range(cells.shape[1]):
+            run = cells[member, component]
+            sums[member] += error_square(run, truth[component], shift, missing)
+
+
+@kernel
+def largest_error(cells, truth, shift, missing):
+    """Return the largest absolute error."""
+    largest = np.int64(0)
+    for member in range(cells.shape[0]):
+        for component in range(cells.shape[1]):
+            run, true = cells[member, component], truth[component]
+            for sample in range(run.size):
+                error = np.int64(cell_error(run[sample], true[sample], shift, missing))
+                largest = max(largest, abs(error))
+    return largest

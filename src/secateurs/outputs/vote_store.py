@@ -1,0 +1,344 @@
+"""VoteStore: votes in a folder of packed tiles, which workers map into their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secateurs.exceptions import InputError
+from secateurs.labels import as_labels
+from secateurs.outputs._label_columns import (
+    LabelColumns,
+    as_label_columns,
+    open_parquet_columns,
+    open_zarr,
+)
+from secateurs.outputs._store_files import StrPath, filling_lock
+from secateurs.outputs.bit_kernels import WORD_BITS
+from secateurs.outputs.input_checks import check_known_labels, check_store_sizes, encode_true_labels
+from secateurs.outputs.label_coding import (
+    check_class_count,
+    code_dtype,
+    encode_labels,
+    find_classes,
+    mark_missing,
+    plain_text,
+)
+from secateurs.outputs.store_base import Store
+from secateurs.outputs.vote_packing import (
+    BitPlanes,
+    PackedVotes,
+    empty_packed_votes,
+    packed_from_cells,
+)
+from secateurs.outputs.votes import BaseVotes, Votes
+from secateurs.persistence.atomic_files import write_array
+from secateurs.typing import Array, MemberIndices
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VoteStore(Store[Votes], BaseVotes):
+    """Votes in a folder, for ensembles and rows that do not fit into memory.
+
+    Pruners accept it wherever they accept votes. It holds the packed votes in tiles of members,
+    each a ``.npy`` file that is mapped, not read; a worker on another machine needs only the
+    folder's path. Members are shuffled once when the store is created, so that any run of tiles is
+    a random sample of them; indices are always those of the ensemble.
+
+    Make one by `from_table`, `from_zarr`, `from_parquet`, by ``collect_votes(..., store=path)``,
+    or tile by tile: `create` it, and `write` what is `missing`.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    n_members, n_samples : int
+        Number of members and of samples.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted.
+    y : ndarray of shape (n_samples,) or None
+        The true labels, coded.
+    names : ndarray of shape (n_members,) or None
+        Names of the members.
+    has_missing : bool
+        Whether votes may be missing.
+
+    See Also
+    --------
+    Votes : The same in memory.
+    collect_votes : Collect the votes of a fitted ensemble, into a store if asked to.
+
+    Notes
+    -----
+    ``meta.json`` describes the folder; ``order.npy`` has the order in which the members lie;
+    ``classes.npy``, ``y.npy`` and ``names.npy`` the rest; ``tile-*.npy`` the votes; and
+    ``tiles.jsonl`` a line per finished tile, with a checksum for each of its members. Every file
+    appears whole or not at all, so a crash leaves a store that knows what is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from secateurs import COMEP, VoteStore
+    >>> votes, y = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]], [0, 0, 1, 1]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = VoteStore.from_table(f"{folder}/votes", votes, y)
+    ...     print(store, COMEP(keep=2, diversity_weight=0.3).fit(store).member_indices_)
+    VoteStore(4 samples, 4 members, 2 classes) [0 2]
+    """
+
+    of = "votes"
+
+    @classmethod
+    def create(
+        cls,
+        path: StrPath,
+        n_members: int,
+        n_samples: int,
+        classes: ArrayLike,
+        *,
+        y: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        has_missing: bool = False,
+        content: str | None = None,
+        tile_members: int | None = None,
+        shuffle: bool = True,
+        random_state: int = 0,
+    ) -> VoteStore:
+        """Create an empty store, to be filled by `write`.
+
+        Parameters
+        ----------
+        path : path
+            The folder, which must not exist.
+        n_members, n_samples : int
+            Number of members and of samples to be written.
+        classes : array-like
+            All labels that votes and true labels may have.
+        y : array-like of shape (n_samples,), optional
+            The true labels.
+        names : sequence of str, optional
+            Names of the members.
+        has_missing : bool, default=False
+            Whether votes may be missing.
+        content : str, optional
+            Fingerprint of the ensemble and the rows, to recognise them when the store is resumed.
+        tile_members : int, optional
+            Number of members per tile; by default as many as make 64 MB.
+        shuffle : bool, default=True
+            Whether members lie in random order.
+        random_state : int, default=0
+            Seed of that order.
+
+        Returns
+        -------
+        VoteStore
+        """
+        cls._check_new_store(path, n_members, n_samples, tile_members, names)
+        known = np.unique(plain_text(as_labels(classes, "classes")))
+        check_class_count(known, has_missing)
+        return cls._create_store(
+            path,
+            n_members,
+            n_samples,
+            known,
+            like=empty_packed_votes(n_samples, 0, len(known) + has_missing).cells,
+            y=None if y is None else encode_true_labels(y, known, n_samples),
+            names=names,
+            has_missing=has_missing,
+            content=content,
+            tile_members=tile_members,
+            shuffle=shuffle,
+            random_state=random_state,
+        )
+
+    @classmethod
+    def from_table(
+        cls, path: StrPath, table: Any, y: ArrayLike | None = None, **options: Any
+    ) -> VoteStore:
+        """Write a table of labels (samples × members), some columns at a time.
+
+        Parameters
+        ----------
+        path : path
+            The folder, which must not exist.
+        table : array-like
+            Anything with a shape and slices: an array, a memory map, a zarr or h5py array; or a
+            list or data frame.
+        y : array-like of shape (n_samples,), optional
+            The true labels.
+        **options
+            As for `create`.
+
+        Returns
+        -------
+        VoteStore
+        """
+        return cls._from_columns(path, as_label_columns(table), y, **options)
+
+    @classmethod
+    def from_zarr(
+        cls, path: StrPath, array: Any, y: ArrayLike | None = None, **options: Any
+    ) -> VoteStore:
+        """Write a zarr array of labels (samples × members), given itself or by its path."""
+        return cls.from_table(path, open_zarr(array), y, **options)
+
+    @classmethod
+    def from_parquet(
+        cls, path: StrPath, file: StrPath, y: ArrayLike | None = None, **options: Any
+    ) -> VoteStore:
+        """Write the columns of a Parquet file, each with the votes of one member.
+
+        Parameters
+        ----------
+        path : path
+            The folder, which must not exist.
+        file : path
+            The Parquet file.
+        y : array-like of shape (n_samples,) or str, optional
+            The true labels, or the name of the column that holds them.
+        **options
+            As for `create`.
+
+        Returns
+        -------
+        VoteStore
+        """
+        columns, truth = open_parquet_columns(Path(file), y)
+        return cls._from_columns(path, columns, truth, **options)
+
+    @classmethod
+    def _from_columns(
+        cls, path: StrPath, columns: LabelColumns, y: ArrayLike | None, **options: Any
+    ) -> VoteStore:
+        check_store_sizes(columns.n_members, columns.n_samples)
+        found = {"has_missing": columns.has_missing, "names": columns.names, **options}
+        classes = found.pop("classes", None)
+        if classes is None:
+            classes = columns.find_all_classes(y)
+        store = cls.create(path, columns.n_members, columns.n_samples, classes, y=y, **found)
+        with filling_lock(store.path):
+            for members in store.missing:
+                store.write(members, columns.read_members(members).T)
+        return store
+
+    @classmethod
+    def from_votes(cls, path: StrPath, votes: Votes, **options: Any) -> VoteStore:
+        """Write `Votes` as they are; options as for `create`."""
+        store = cls._create_like(path, votes, **options)
+        with filling_lock(store.path):
+            for members in store.missing:
+                store._write_cells(members, votes.packed.select_members(members).cells)
+        return store
+
+    @classmethod
+    def scratch(cls, path: StrPath, votes: Votes) -> VoteStore:
+        """Write votes for processes of this machine to map: for one run, and without checks."""
+        store = cls._create_like(path, votes, shuffle=False, tile_members=votes.n_members)
+        write_array(store._tile_path(0), votes.packed.cells, lasting=False)
+        return store.unverified()
+
+    @classmethod
+    def _create_like(cls, path: StrPath, votes: Votes, **options: Any) -> VoteStore:
+        """Create an empty store of the shape of votes."""
+        return cls.create(
+            path,
+            votes.n_members,
+            votes.n_samples,
+            votes.classes,
+            y=None if votes.y is None else votes.classes[votes.y],
+            names=None if votes.names is None else votes.names.tolist(),
+            has_missing=votes.has_missing,
+            **options,
+        )
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes: the classes, and one for missing votes if there may be any."""
+        return self.n_classes + self.has_missing
+
+    def write(self, members: MemberIndices, votes: ArrayLike) -> None:
+        """Write a whole tile.
+
+        Parameters
+        ----------
+        members : sequence of int
+            One of the lists in `missing`.
+        votes : array-like of shape (len(members), n_samples)
+            Their labels, member by member; masked where missing.
+        """
+        mask = np.ma.getmaskarray(np.ma.asanyarray(votes)) if np.ma.is_masked(votes) else None
+        if mask is None:
+            labels = as_labels(votes, "votes")
+        elif self.has_missing:
+            labels = as_labels(np.where(mask, self.classes[0], np.ma.getdata(votes)), "votes")
+        else:
+            raise InputError("votes are masked. Create the store with has_missing=True.")
+        self._check_tile(members, labels.shape)
+        check_known_labels(find_classes(labels), self.classes, "votes")
+        codes = encode_labels(labels, self.classes)
+        if mask is not None:
+            codes = mark_missing(codes, mask, self.n_classes)
+        self.write_codes(members, codes)
+
+    def places_of(self, labels: Array) -> NDArray[np.intp]:
+        """Return the places of labels among the classes; an error if one is not among them."""
+        check_known_labels(labels, self.classes, "votes")
+        return np.searchsorted(self.classes, plain_text(labels))
+
+    def write_codes(self, members: MemberIndices, codes: Array) -> None:
+        """Write a whole tile of coded votes: places among the classes, behind them if missing."""
+        self._check_tile(members, codes.shape)
+        if not 0 <= codes.min() <= codes.max() < self.n_codes:
+            raise InputError(
+                f"Votes hold codes from {codes.min()} to {codes.max()}, but the store has "
+                f"{self.n_codes} codes: {self.n_classes} "
+                f"classes{', and one for missing votes' * self.has_missing}."
+            )
+        packed = empty_packed_votes(self.n_samples, len(codes), self.n_codes)
+        packed.write_rows(0, np.ascontiguousarray(codes.T, dtype=code_dtype(self.n_codes)))
+        self._write_cells(members, packed.cells)
+
+    def rows(self, samples: slice) -> Votes:
+        """Load the votes of all members on a run of samples that starts at a multiple of 64."""
+        start, stop, step = samples.indices(self.n_samples)
+        if start % WORD_BITS or step != 1 or stop <= start:
+            raise InputError(
+                f"{samples} is not a run of samples that starts at a multiple of {WORD_BITS}."
+            )
+        packed = empty_packed_votes(stop - start, self.n_members, self.n_codes)
+        first = start // packed.samples_per_cell
+        last = -(-stop // packed.samples_per_cell)
+        for tile in range(self.n_tiles):
+            whole = self._map_checked_cells(tile)  # checksums are of whole members
+            packed.cells[self.members_of(tile), ..., : last - first] = whole[..., first:last]
+        if isinstance(packed, BitPlanes) and stop % WORD_BITS:  # samples beyond the end of the run
+            packed.cells[..., last - first - 1] &= np.uint64((1 << stop % WORD_BITS) - 1)
+        votes = self._votes_from_packed(packed, np.arange(self.n_members))
+        return votes if self.y is None else replace(votes, y=self.y[start:stop])
+
+    def is_right(self, members: MemberIndices) -> NDArray[np.bool_]:
+        """Mark the samples on which the vote of some members is right."""
+        return self.take(members).is_right()
+
+    @property
+    def _cell_template(self) -> Array:
+        return empty_packed_votes(self.n_samples, 0, self.n_codes).cells
+
+    def _encode_truth(self, y: ArrayLike) -> Array:
+        return encode_true_labels(y, self.classes, self.n_samples)
+
+    def _outputs_from_cells(self, cells: Array, members: NDArray[np.intp]) -> Votes:
+        return self._votes_from_packed(
+            packed_from_cells(cells, self.n_samples, self.n_codes), members
+        )
+
+    def _votes_from_packed(self, packed: PackedVotes, members: NDArray[np.intp]) -> Votes:
+        packed.make_read_only()
+        names = self.names
+        taken = None if names is None else names[members]
+        return Votes(packed, self.classes, self.y, taken, self.has_missing)

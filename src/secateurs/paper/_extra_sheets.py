@@ -1,0 +1,150 @@
+"""Tables that the paper lacks: how its open settings matter, and what its authors' settings do."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from secateurs.benchmarking.table_text import Grid, Sheet, csv_text, format_distance, format_number
+from secateurs.paper._accuracy_sheets import accuracy_sheet
+from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable, make_accuracy_table
+from secateurs.paper._figure_ranks import judge_best_ranks, judge_not_worse
+from secateurs.paper._plan import Plan, Setting
+from secateurs.paper._printed_fit import with_printed_accuracies
+from secateurs.paper._printed_tables import (
+    CONTROL,
+    PAPER_METHODS,
+    method_label,
+)
+from secateurs.text_format import NOTHING
+
+_AUTHORS_HEADINGS = (
+    *("row", "method", "paper_mean", "paper_std", "library_mean", "library_std"),
+    *("library_deviations", "authors_mean", "authors_std", "authors_deviations"),
+)
+
+
+def settings_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
+    """Show how ranks and verdicts depend on the number of members and the rate.
+
+    Parameters
+    ----------
+    tables : mapping of Setting to AccuracyTable
+        Those of a plan with several settings.
+
+    Returns
+    -------
+    Sheet or None
+        None where no data set has results of all ten methods at any setting.
+    """
+    lines = [
+        (setting.n_members, setting.keep, len(table.scores), *_setting_summary(table))
+        for setting, table in tables.items()
+        if len(table.scores)
+    ]
+    if not lines:
+        return None
+    headings = ("Members", "Kept", "Data sets", *map(method_label, PAPER_METHODS), "W/T/L")
+    shown = tuple(
+        tuple(format_number(value) if isinstance(value, float) else str(value) for value in line)
+        for line in lines
+    )
+    caption = (
+        "Average ranks of the ten methods, and DOMEP's wins, ties and losses against the nine "
+        "others by t-test."
+    )
+    any_table = next(iter(tables.values()))
+    if not any_table.is_short:
+        headings += ("Not worse", "Best ranks")
+        caption += (
+            " Beside them, whether two claims hold: DOMEP is not significantly worse than the "
+            "others; COMEP and DOMEP have the best ranks."
+        )
+    names, grid = (any_table.name, any_table.title), Grid(headings, shown)
+    return Sheet(*names, caption, grid, csv_text(headings, lines))
+
+
+def _setting_summary(table: AccuracyTable) -> tuple[Any, ...]:
+    counts = [table.win_tie_loss(method) for method in PAPER_METHODS if method != CONTROL]
+    totals = (sum(getattr(c, name) for c in counts) for name in ("wins", "ties", "losses"))
+    judges = () if table.is_short else (judge_not_worse, judge_best_ranks)
+    verdicts = (judge([table]).verdict for judge in judges)
+    ranks = (table.ranks[method] for method in PAPER_METHODS)
+    return (*ranks, "/".join(map(str, totals)), *verdicts)
+
+
+def measured_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
+    """Show the accuracies of a plan that is not a table of the paper, at its first setting.
+
+    Parameters
+    ----------
+    tables : mapping of Setting to AccuracyTable
+        Such as those of learners that the paper names and prints nothing of.
+
+    Returns
+    -------
+    Sheet or None
+        None where nothing was measured.
+    """
+    table = next(iter(tables.values()))
+    is_measured = any(entry.folds for row in table.rows for entry in row.entries.values())
+    return accuracy_sheet(table) if is_measured else None
+
+
+def authors_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+    """Show what settings near those of the authors' program change, beside the printed numbers.
+
+    Parameters
+    ----------
+    plan : Plan
+        One of the variant "authors".
+    frame : DataFrame
+        Results, one row per cell; those of the library's own settings are used if there.
+
+    Returns
+    -------
+    Sheet or None
+        None where nothing was measured.
+    """
+    table = make_accuracy_table(replace(plan, variants=("library", *plan.variants)), frame)
+    sides = {"library": plan.methods, "authors' settings": [f"{m}/authors" for m in plan.methods]}
+    authors = sides["authors' settings"]
+    rows = [
+        with_printed_accuracies(row)
+        for row in table.rows
+        if any(row.entries[c].folds for c in authors)
+    ]
+    if not rows:
+        return None
+    headings = ("Data set", "", *map(method_label, plan.methods))
+    grid = Grid.of_blocks(headings, [_authors_lines(row, sides) for row in rows])
+    numbers = [
+        _authors_csv_line(row, *pair)
+        for row in rows
+        for pair in zip(*sides.values(), strict=True)
+        if row.entries[pair[1]].folds
+    ]
+    text = csv_text(_AUTHORS_HEADINGS, numbers)
+    return Sheet(plan.name, plan.title, table.caption, grid, text)
+
+
+def _authors_lines(row: AccuracyRow, sides: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
+    lines = [(side, *(str(row.entries[c]) for c in columns)) for side, columns in sides.items()]
+    papers = [row.entries[method].paper for method in sides["library"]]
+    if any(papers):
+        lines.insert(0, ("paper", *(str(paper or NOTHING) for paper in papers)))
+        for side, columns in sides.items():
+            away = (format_distance(row.deviations_from_paper(column)) for column in columns)
+            lines.append((f"{side}, in paper's std", *away))
+    return [("" if n else row.name, *line) for n, line in enumerate(lines)]
+
+
+def _authors_csv_line(row: AccuracyRow, method: str, authors: str) -> tuple[Any, ...]:
+    paper = row.entries[method].paper
+    library, theirs = (
+        (row.entries[c].mean, row.entries[c].std, row.deviations_from_paper(c))
+        for c in (method, authors)
+    )
+    printed_numbers = (paper.mean, paper.std) if paper else (None, None)
+    return (row.name, method_label(method), *printed_numbers, *library, *theirs)

@@ -1,0 +1,105 @@
+"""Results of the paper's cells: what a line holds, and which lines belong to a plan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from secateurs.benchmarking.result_store import (
+    RESULTS,
+    Result,
+    ResultSchema,
+    results_frame,
+    stored_results,
+)
+from secateurs.paper._plan import CELL_FIELDS, Cell, PaperRow, Plan
+
+RowResults = tuple[str, PaperRow, pd.DataFrame]  # name, source and results of a row
+_COLUMNS = (
+    *(*CELL_FIELDS, "accuracy", "validation_accuracy", "n_kept", "members", "objective"),
+    *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
+    *("n_train", "n_validation", "n_test", "n_classes", "source"),
+)
+SCHEMA = ResultSchema(
+    Cell,
+    {
+        **dict.fromkeys(("n_train", "n_validation", "n_test", "n_classes"), int),
+        **{"source": str, "train_seconds": float, "vote_seconds": float},
+    },
+    {
+        "prune": {
+            **dict.fromkeys(("accuracy", "validation_accuracy", "objective", "seconds"), float),
+            **{"n_kept": int, "members": [int]},
+        },
+        "combination": {"size": int, "points": [(float, float, float)]},
+        "size": {"sizes": [int], "accuracies": [float]},
+        "speedup": {
+            **{"workers": int, "n_groups": int},
+            **{f"seconds_{side}": [float] for side in ("comep", "domep", "path")},
+        },
+        "scale": {"n": int, "d": int, "seconds": float},
+    },
+    {"path_seconds": float},
+)
+
+
+def load_results(out_dir: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read all results of a run.
+
+    Parameters
+    ----------
+    out_dir : str or path-like
+        The folder that was given to `run`.
+
+    Returns
+    -------
+    DataFrame
+        One row per cell, sorted by the fields of cells, so that the order in which they were
+        measured does not matter. Fields that a kind of cell lacks are NaN or None.
+
+    See Also
+    --------
+    run : Measures the cells.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from secateurs.paper import load_results
+    >>> with TemporaryDirectory() as folder:
+    ...     len(load_results(folder))
+    0
+    """
+    results = stored_results(Path(out_dir) / RESULTS, SCHEMA)
+    return paper_results_frame(results[cell] for cell in sorted(results))
+
+
+def paper_results_frame(results: Iterable[Result]) -> pd.DataFrame:
+    """Return results as a frame that has all the usual columns."""
+    return results_frame(results, _COLUMNS)
+
+
+def plan_results(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the results that a plan asks for, of any seed, in a fixed order."""
+    names = [name for name in CELL_FIELDS if name != "seed"]
+    wanted = pd.DataFrame(set(map(attrgetter(*names), plan.cells())), columns=names)
+    chosen = frame.merge(wanted, on=names)
+    return chosen.sort_values(list(CELL_FIELDS), kind="stable", ignore_index=True)
+
+
+def results_by_row(plan: Plan, frame: pd.DataFrame) -> Iterator[RowResults]:
+    """Yield the name, the source and the results of each row of a plan, also where none exist."""
+    wanted = plan_results(plan, frame)
+    for name, row in zip(plan.row_names, plan.rows, strict=True):
+        source = {"dataset": row.dataset, "reading": row.reading, "learner": row.learner}
+        yield name, row, rows_where(wanted, **source)
+
+
+def rows_where(frame: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """Return the rows of a frame that have these values."""
+    return frame[np.logical_and.reduce([frame[name] == value for name, value in values.items()])]

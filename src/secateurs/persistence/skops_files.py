@@ -1,0 +1,234 @@
+"""skops files: written, and checked for sizes and types before anything is built from them.
+
+skops checks the types in a file, not what they hold: an archive may unpack without end, and a
+number in it may ask for any amount of memory.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from secateurs.exceptions import InputError, UntrustedFileError
+from secateurs.persistence._trusted_types import trusted_loaders
+from secateurs.persistence.atomic_files import check_array_header
+
+_MAX_ENTRIES = 500_000
+_MAX_SCHEMA = 256 << 20
+_MAX_NODES = 4_000_000  # objects and lists in a schema: some 70 for each tree of a forest
+_MAX_RATIO = 400  # unpacked to packed bytes: 10 in files of forests, 1000 in bombs
+_BOMB_FLOOR = 64 << 20  # an archive that unpacks to less is harmless
+
+# These build nothing larger than what the file holds. Any other loader of skops has to be trusted
+# by the type it builds: some allocate as much as a number in the file says.
+_PLAIN_LOADERS = frozenset(
+    f"{kind}Node"
+    for kind in (
+        *("Json", "Dict", "DefaultDict", "List", "Tuple", "Set", "Slice", "Bytes", "Bytearray"),
+        *("Type", "Function", "Object", "DType", "NdArray", "MaskedArray", "RandomState", "Tree"),
+        "Loss",
+    )
+)
+# Without numpy.void and numpy.bytes_: called with a number, they allocate that many bytes.
+_ARRAYS = frozenset(
+    f"numpy.{np.dtype(code).type.__name__}" for code in np.typecodes["All"] if code not in "SOV"
+) | {"numpy.ndarray", "numpy.bool", "numpy.bool_"}
+
+
+def dump_skops(model: Any) -> bytes:
+    """Return a model as the content of a skops file."""
+    dumps = import_module("skops.io").dumps
+    return dumps(model, compression=zipfile.ZIP_DEFLATED, compresslevel=6)
+
+
+def load_skops(data: bytes, trust_types: Collection[str], max_bytes: int, pinned: bool) -> Any:
+    """Build what a skops file holds, if its sizes are allowed and its types are trusted."""
+    skops, trusted = import_module("skops.io"), {*trusted_loaders(), *trust_types}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        check_archive_sizes(archive, len(data), max_bytes, pinned)
+        check = SchemaCheck(archive, frozenset(trust_types))
+        check.node_digest(read_schema(archive))
+    if not check.untrusted_types:
+        with suppress(import_module("skops.io.exceptions").UntrustedTypesFoundException):
+            return skops.loads(data, trusted=list(trusted))
+    names = sorted(check.untrusted_types | {*skops.get_untrusted_types(data=data)} - trusted)
+    raise UntrustedFileError(
+        f"holds types that are not trusted: {', '.join(names)}. If you know them and where the "
+        "file comes from, give {trust_types}.",
+        trust_types=[*trust_types, *names],
+    )
+
+
+def check_archive_sizes(
+    archive: zipfile.ZipFile, n_bytes: int, max_bytes: int, pinned: bool
+) -> None:
+    """Refuse an archive of ``n_bytes`` that unpacks to too much, before unpacking it."""
+    entries = archive.infolist()
+    names = {entry.filename for entry in entries}
+    unpacked = sum(entry.file_size for entry in entries)
+    plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if len(entries) > _MAX_ENTRIES or len(names) < len(entries):
+        raise UntrustedFileError(
+            f"has {len(entries)} entries with {len(names)} different names. At most {_MAX_ENTRIES} "
+            "entries, all of different names, are allowed; get a file that skops wrote."
+        )
+    if any(entry.compress_type not in plain or entry.flag_bits & 1 for entry in entries):
+        raise UntrustedFileError(
+            "is compressed in a way that skops does not use. Get a file that skops wrote."
+        )
+    if unpacked > max_bytes:
+        raise UntrustedFileError(
+            f"unpacks to {unpacked} bytes, more than {{max_bytes}}. Give a larger limit if you "
+            "expect that.",
+            max_bytes=max_bytes,
+        )
+    if unpacked > max(_BOMB_FLOOR, _MAX_RATIO * n_bytes) and not pinned:
+        raise UntrustedFileError(
+            f"unpacks to {unpacked // n_bytes} times its size, as zip bombs do; at most "
+            f"{_MAX_RATIO} times is allowed. Give its {{sha256}} if you know the file.",
+            sha256=...,
+        )
+
+
+def read_schema(archive: zipfile.ZipFile) -> Any:
+    """Read the description of the objects in a skops file."""
+    if "schema.json" not in archive.namelist():
+        raise InputError("is a zip file without a model. Give a .skops file.")
+    size = archive.getinfo("schema.json").file_size
+    if size > _MAX_SCHEMA:
+        raise UntrustedFileError(
+            f"describes its objects in {size} bytes, of {_MAX_SCHEMA} allowed. Split the model."
+        )
+    schema = archive.read("schema.json")
+    n_nodes = schema.count(b"{") + schema.count(b"[")
+    if n_nodes > _MAX_NODES:
+        raise UntrustedFileError(
+            f"describes {n_nodes} objects, of {_MAX_NODES} allowed. Split the model."
+        )
+    return json.loads(schema)
+
+
+def read_claims(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """Return what a skops file says about itself, unverified; nothing is built."""
+    schema = read_schema(archive)
+    nodes, stack = [], [schema]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, (dict, list)):
+            stack.extend(part.values() if isinstance(part, dict) else part)
+        if isinstance(part, dict) and part.get("__loader__", "JsonNode") != "JsonNode":
+            nodes.append(part)
+    marks = [node["content"].get("_sklearn_version") for node in nodes if "key_types" in node]
+    return {
+        "model": _type_name(schema),
+        "types": sorted({_type_name(node) for node in nodes}),
+        "protocol": schema["protocol"],
+        "versions": {
+            "skops": schema.get("_skops_version"),
+            "scikit-learn": sorted({json.loads(mark["content"]) for mark in marks if mark}),
+        },
+    }
+
+
+def _type_name(node: dict[str, Any]) -> str:
+    return f"{node['__module__']}.{node['__class__']}"
+
+
+def _is_expected_loader(name: str, loader: str) -> bool:
+    """Whether skops writes a type with this loader, if it is we who trust it."""
+    loaders = trusted_loaders().get(name)
+    return loaders is None or loader in loaders
+
+
+def _is_array(node: dict[str, Any]) -> bool:
+    return node["__loader__"] == "NdArrayNode" and node["type"] == "numpy"
+
+
+def _combine_digests(digests: list[bytes] | dict[str, bytes]) -> bytes:
+    return blake2b(repr(digests).encode(), digest_size=16).digest()
+
+
+@dataclass(frozen=True)
+class SchemaCheck:
+    """Check a skops file for what skops itself lets pass; types are left to skops.
+
+    Attributes
+    ----------
+    archive : ZipFile
+        The file.
+    trusted_types : frozenset of str
+        Types that whoever loads it vouches for.
+    untrusted_types : set of str
+        Types found that are not trusted with the loader that is to build them.
+    """
+
+    archive: zipfile.ZipFile
+    trusted_types: frozenset[str] = frozenset()
+    untrusted_types: set[str] = field(default_factory=set)
+    _digests: dict[int, bytes] = field(default_factory=dict)
+    _file_owners: dict[str, int] = field(default_factory=dict)
+    _array_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def node_digest(self, part: Any) -> bytes:
+        """Return a digest of a part of the schema; check every node in it.
+
+        Neither ids nor names of files count: skops may write one object twice under other names.
+        """
+        if isinstance(part, list):
+            return _combine_digests([self.node_digest(child) for child in part])
+        if not isinstance(part, dict):
+            return repr(part).encode()
+        is_file = "file" in part and "__loader__" in part
+        left_out = ("__id__", "file") if is_file else ("__id__",)
+        inner = {key: self.node_digest(part[key]) for key in part if key not in left_out}
+        if is_file:
+            inner["file"] = self._file_digest(part)
+        digest = _combine_digests(inner)
+        if "__loader__" in part or "__id__" in part:
+            self._check_node(part, digest)
+        return digest
+
+    def _check_node(self, node: dict[str, Any], digest: bytes) -> None:
+        name, loader, key = _type_name(node), node["__loader__"], node["__id__"]
+        # skops builds what it first meets under an id. In a file that skops wrote, one id means one
+        # content; a short stand-in for a long one would be expanded again and again, without end,
+        # and one that is checked could stand for one that is not.
+        if type(key) is not int or key < 1 or self._digests.setdefault(key, digest) != digest:
+            raise InputError("describes one object in two different ways. Write it again.")
+        if "file" in node and self._file_owners.setdefault(node["file"], key) != key:
+            raise InputError("uses one array for two objects. Write it again.")
+        is_array = _is_array(node)
+        plain = loader in _PLAIN_LOADERS and (not is_array or name in _ARRAYS)
+        if name not in self.trusted_types and not (plain and _is_expected_loader(name, loader)):
+            self.untrusted_types.add(name)
+        if is_array and name != "numpy.ndarray" and (shape := self._array_shape(node["file"])):
+            raise InputError(f"has an array of shape {shape} for a number. Write it again.")
+        if loader == "TreeNode":
+            self._check_tree(node["content"]["content"])
+
+    def _check_tree(self, state: dict[str, Any]) -> None:
+        """Refuse nodes that are no list: scikit-learn crashes as it builds the tree."""
+        nodes = state["nodes"]
+        if not _is_array(nodes) or len(self._array_shape(nodes["file"])) != 1:
+            raise InputError("has a tree whose nodes are no list. Write it again.")
+
+    def _file_digest(self, node: dict[str, Any]) -> bytes:
+        info = self.archive.getinfo(node["file"])
+        shape = self._array_shape(node["file"]) if _is_array(node) else None
+        return repr((shape, info.file_size, info.CRC)).encode()
+
+    def _array_shape(self, file: str) -> tuple[int, ...]:
+        """Return the shape of an array; refuse one that claims another size than its bytes have."""
+        if file not in self._array_shapes:
+            with self.archive.open(file) as handle:
+                self._array_shapes[file] = check_array_header(
+                    handle, self.archive.getinfo(file).file_size
+                )
+        return self._array_shapes[file]

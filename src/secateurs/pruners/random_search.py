@@ -1,0 +1,66 @@
+"""Base class and helpers of searches by random flips."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from secateurs.exceptions import InputError
+from secateurs.objectives import VoteError
+from secateurs.outputs.votes import Votes
+from secateurs.progress import open_stage
+from secateurs.pruners.base import BasePruner
+from secateurs.pruners.parameters import is_integer
+from secateurs.search import Choice, Mask, greedy_forward
+
+MOST_ROUNDS = 50_000
+
+
+class RandomSearchPruner(BasePruner):
+    """Base class of `SEP` and `PEP`."""
+
+    def __init__(
+        self, keep: int | float | None = None, n_iterations: Any = "auto", random_state: Any = None
+    ) -> None:
+        self.keep = keep
+        self.n_iterations = n_iterations
+        self.random_state = random_state
+
+    def _check_parameters(self, votes: Votes) -> None:
+        rounds = self.n_iterations
+        if rounds != "auto" and (not is_integer(rounds) or rounds < 0):
+            raise InputError(
+                '{n_iterations} is not a valid number of rounds. Give 0 or more, or "auto".',
+                n_iterations=rounds,
+            )
+
+    def _finish_selection(self, objective: VoteError, members: list[int]) -> Choice:
+        """Set ``objective_`` and return the members with the error rates of their prefixes."""
+        objective.reset([])
+        with open_stage("scoring"):  # no steps of the search
+            _, values = greedy_forward(objective, len(members), start=members)
+        rates = objective.error_rates(values)
+        self.objective_ = float(rates[-1])
+        return Choice(members, rates)
+
+
+def resolve_iterations(n_iterations: int | str, n_members: int) -> int:
+    """Return the number of rounds; "auto" is round(n² ln n), up to a limit."""
+    if n_iterations == "auto":
+        return min(MOST_ROUNDS, round(n_members**2 * math.log(n_members)))
+    return int(n_iterations)
+
+
+def random_half(n_members: int, rng: np.random.RandomState, n_most: int | None) -> Mask:
+    """Draw each member with probability one half; at least one, and at most ``n_most``."""
+    chosen = rng.randint(0, 2, size=n_members).astype(bool)
+    while not chosen.any():
+        chosen = rng.randint(0, 2, size=n_members).astype(bool)
+    if n_most is not None and chosen.sum() > n_most:
+        chosen[rng.permutation(np.flatnonzero(chosen))[n_most:]] = False
+    return chosen
+
+
+def random_flips(n_members: int, rng: np.random.RandomState, n_rounds: int = 1) -> Mask:
+    """Draw each member with probability 1/n in each round: a mask (rounds, members)."""
+    return rng.random_sample((n_rounds, n_members)) < 1 / n_members

@@ -1,0 +1,92 @@
+"""Leaderboard: every method and size that was compared, the most accurate first."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from secateurs.measures.scoring import Scoring
+from secateurs.report._schema import Nullable
+from secateurs.report.html_templates import (
+    HtmlTable,
+    format_decimals,
+    format_interval,
+    format_with_error,
+)
+from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.text_format import format_signed
+
+_LINE: JsonObject = {"method": str, "keep": int, "members": int, "pareto": bool}
+_LINE |= dict.fromkeys(("score", "change", "seconds"), float)
+_LINE |= dict.fromkeys(("standard_error", "low", "high", "accuracy"), Nullable(float))
+_LINE |= {"bytes": Nullable(float), "ms": Nullable(float)}
+
+
+def collect_data(subject: ReportContext) -> JsonObject:
+    """Return the lines of the comparison, if there was one."""
+    lines, scoring = subject.leaderboard, subject.problem.scoring
+    return {
+        "leaderboard": None
+        if lines is None
+        else [leaderboard_line(line, scoring) for line in lines]
+    }
+
+
+def leaderboard_line(line: JsonObject, scoring: Scoring) -> JsonObject:
+    """Return a line with its score as people know it, by the name that all scores have here."""
+    kept = {name: value for name, value in line.items() if name not in (scoring.name, "accuracy")}
+    kept |= {"score": scoring.display_score(line[scoring.name]), "accuracy": line.get("accuracy")}
+    if scoring.larger_is_better:
+        return kept
+    low, high = (None if kept[end] is None else 0.0 - kept[end] for end in ("high", "low"))
+    return kept | {"change": 0.0 - kept["change"], "low": low, "high": high}
+
+
+def template_values(data: JsonObject) -> JsonObject | None:
+    """Return the table and what to know of methods, if methods were compared."""
+    lines, chosen, score = data["leaderboard"], data["chosen"], data["score"]
+    if lines is None:
+        return None
+    own = chosen["label"], chosen["keep"]
+    marked = [place for place, one in enumerate(lines) if (one["method"], one["keep"]) == own]
+    drawn = leaderboard_table(lines, score["label"], score["larger_is_better"], marked)
+    return {"table": drawn, "notes": data["method_notes"]}
+
+
+def leaderboard_table(
+    lines: Sequence[JsonObject], score: str, larger_is_better: bool, marked: Sequence[int] = ()
+) -> HtmlTable:
+    """Return the leaderboard of a comparison by a score."""
+    headings = ["method", "members", score, "change", "95 % interval"]
+    headings += ["megabytes", "ms per row", "seconds to choose", "Pareto"]
+    columns = ("method", "members", "score", "change", "low", "bytes", "ms", "seconds", "pareto")
+    keys = [[_sort_key(line[column]) for column in columns] for line in lines]
+    rows = [
+        [
+            line["method"],
+            line["members"],
+            format_with_error(line["score"], line["standard_error"]),
+            format_signed(line["change"]),
+            format_interval(line["low"], line["high"]),
+            format_decimals(None if line["bytes"] is None else line["bytes"] / 1e6, 3),
+            format_decimals(line["ms"], 2),
+            format_decimals(line["seconds"], 3),
+            "●" if line["pareto"] else "",
+        ]
+        for line in lines
+    ]
+    caption = f"Best {score} first. ● nothing else is at least as good and cheaper."
+    order = 2, "descending" if larger_is_better else "ascending"
+    return HtmlTable(headings, rows, caption, range(1, 8), keys, order, marked)
+
+
+def _sort_key(value: Any) -> Any:
+    return int(value) if isinstance(value, bool) else value
+
+
+SECTION = ReportSection(
+    "leaderboard",
+    "Leaderboard",
+    {"leaderboard": Nullable([_LINE])},
+    collect_data,
+    template_values,
+    predicts=None,
+)

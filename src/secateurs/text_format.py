@@ -1,0 +1,100 @@
+"""Values as text, written once for messages, tables, pages and JSON."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+NOTHING = "–"
+
+
+def format_signed(value: float | None, places: int = 4) -> str:
+    """Return a number with its sign: a true minus, none for zero, a dash for no number.
+
+    Examples
+    --------
+    >>> from secateurs.text_format import format_signed
+    >>> format_signed(-0.25, 2), format_signed(0.001, 2), format_signed(None)
+    ('−0.25', '0.00', '–')
+    """
+    if value is None or math.isnan(value):
+        return NOTHING
+    text = f"{value:+.{places}f}"
+    return text[1:] if float(text) == 0 else text.replace("-", "−")
+
+
+def format_list(values: Iterable[Any], last: str = ", ", nothing: str = "none") -> str:
+    """Return values as an enumeration.
+
+    Examples
+    --------
+    >>> from secateurs.text_format import format_list
+    >>> format_list(["re", "oo", "kp"], last=" and "), format_list([])
+    ('re, oo and kp', 'none')
+    """
+    words = [str(value) for value in values]
+    return last.join([", ".join(words[:-1]), words[-1]] if words[1:] else words) or nothing
+
+
+def format_count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it needs one.
+
+    Examples
+    --------
+    >>> from secateurs.text_format import format_count
+    >>> format_count(1, "member"), format_count(3000, "member"), format_count(2, "class")
+    ('1 member', '3,000 members', '2 classes')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}{'e' * (noun[-1] == 's')}s"
+
+
+def to_json_value(value: Any) -> Any:
+    """Return a value made of what JSON has; NaN and infinity become None, other objects text."""
+    if isinstance(value, Mapping):
+        return {str(name): to_json_value(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json_value(one) for one in value]
+    if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+        return to_json_value(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    return replace_surrogates(str(value))
+
+
+def format_columns(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return a table in columns: the first ones aligned left, the others right."""
+    table = [[to_one_line(cell) for cell in row] for row in (headings, *rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return "  ".join(aligned).rstrip()
+
+    return "\n".join(line(row) for row in table if any(row))
+
+
+def to_one_line(text: str) -> str:
+    """Return text on one line, without characters that steer a terminal."""
+    return replace_unprintable(" ".join(text.split()))
+
+
+def replace_surrogates(text: str) -> str:
+    """Return text that can be written: names may hold halves of characters (lone surrogates)."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def replace_unprintable(text: str) -> str:
+    """Return text in which names from a file cannot break lines or steer a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -1,0 +1,53 @@
+"""Type aliases and protocols that several packages share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]  # of any dtype; use NDArray[np.float64] etc. where it is known
+BoolArray: TypeAlias = NDArray[np.bool_]
+FloatArray: TypeAlias = NDArray[np.float64]
+IndexArray: TypeAlias = NDArray[np.intp]
+MemberIndices: TypeAlias = Sequence[int] | IndexArray
+
+Samples: TypeAlias = Any  # array-like, data frame (pandas, polars) or sparse matrix of samples
+RandomStateLike: TypeAlias = int | np.random.RandomState | None
+Parameters: TypeAlias = Mapping[str, Any]  # of an estimator: any value may be given
+JsonObject: TypeAlias = dict[str, Any]  # as json.loads returns it
+
+PredictionKind: TypeAlias = Literal["labels", "probabilities", "values"]
+
+
+class Estimator(Protocol):
+    """A fitted scikit-learn estimator that predicts."""
+
+    def predict(self, X: Samples) -> Array:
+        """Return a prediction for each sample."""
+        ...
+
+
+class Classifier(Estimator, Protocol):
+    """A fitted scikit-learn classifier with probabilities."""
+
+    classes_: Array
+
+    def predict_proba(self, X: Samples) -> FloatArray:
+        """Return probabilities, samples × classes."""
+        ...
+
+
+class Scorer(Protocol):
+    """A scorer of scikit-learn: the larger the returned score, the better the estimator."""
+
+    def __call__(self, estimator: Any, X: Samples, y: Array) -> float:
+        """Return the score of a fitted estimator."""
+        ...
+
+
+class ExecutorLike(Protocol):
+    """Anything that runs functions in the background: an `Executor` or a Dask `Client`."""
+
+    submit: Callable[..., "Future[Any]"]
