@@ -382,12 +382,12 @@ def best():
 def random():
     """Draw the accuracy of many random sets, and that of a selected set."""
     _, votes, y, _ = example_problem()
-    found = [
+    accuracies = [
         make_pruner("random", keep=KEEP, random_state=seed).fit(votes, y).score(votes, y)
         for seed in range(400)
     ]
     ax = make_axes("accuracy of the vote of 7 members", "random sets")
-    ax.hist(found, bins=np.arange(min(found), max(found) + 0.01, 0.01), color=GREY)
+    ax.hist(accuracies, bins=np.arange(min(accuracies), max(accuracies) + 0.01, 0.01), color=GREY)
     value = fitted_pruner("joint").score(votes, y)
     ax.axvline(value, color=BLUE, label="7 selected by joint, on the same samples")
     ax.legend(fontsize="small")

@@ -1,314 +1,271 @@
-"""Predictions in every form that people have them: the same members are kept."""
+"""Scores: fixed point, missing values, batches, and what is derived from them."""
+
+from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import VotingClassifier
-from sklearn.metrics import log_loss, roc_auc_score
-from sklearn.tree import DecisionTreeClassifier
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_classification, make_regression
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from secateurs import COMEP, collect_predictions, collect_votes, compare, prune
+from secateurs import (
+    COMEP,
+    BestMembersPruner,
+    JointErrorPruner,
+    Predictions,
+    RandomPruner,
+    collect_predictions,
+    collect_votes,
+)
+from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
-from secateurs.outputs.prediction_table import PredictionTable
+from secateurs.outputs.collect import collect_encoded_predictions
 
-RNG = np.random.default_rng(0)
-LABELS = np.array(["ant", "bee", "cat"])
-TRUTH = RNG.integers(3, size=60)
-Y = LABELS[TRUTH]
-RIGHT = 0.6 * np.eye(3)[TRUTH][:, None]
-SHARES = RNG.dirichlet(np.ones(3), size=(60, 7)) * 0.4 + RIGHT * (RNG.random((60, 7, 1)) < 0.7)
-SHARES /= SHARES.sum(axis=2, keepdims=True)
-VOTES = LABELS[SHARES.argmax(axis=2)]
-NAMES = [f"model {member}" for member in range(7)]
-KEPT = COMEP(keep=3).fit(VOTES, Y).member_indices_.tolist()
+PROBABILITY_ERROR = 2.0**-15 + 1e-9
+NUMBER_ERROR = 2.0**-29
 
 
-def by_name(make):
-    return {name: make(member) for member, name in enumerate(NAMES)}
+def classifiers(n_classes):
+    tree = DecisionTreeClassifier(max_depth=4)
+    named = [("nb", GaussianNB()), ("tree", tree), ("knn", KNeighborsClassifier())]
+    return {
+        "forest": RandomForestClassifier(7, max_depth=5, random_state=0),
+        "extra": ExtraTreesClassifier(7, max_depth=5, bootstrap=True, random_state=0),
+        "bagged trees": BaggingClassifier(tree, 7, max_features=0.6, random_state=0),
+        "bagged models": BaggingClassifier(GaussianNB(), 5, random_state=0),
+        "few rows": BaggingClassifier(tree, 5, max_samples=n_classes + 2, random_state=0),
+        "voting": VotingClassifier(named, voting="soft", weights=[1, 2, 3]),
+        "boosting": AdaBoostClassifier(tree, n_estimators=5, random_state=0),
+        "pipeline": make_pipeline(StandardScaler(), RandomForestClassifier(4, random_state=0)),
+    }
 
 
-VOTE_TABLES = {
-    "array": VOTES,
-    "object array": VOTES.astype(object),
-    "nested lists": VOTES.tolist(),
-    "list of rows": list(VOTES),
-    "list of members": list(VOTES.T),
-    "tuple of Series": tuple(pd.Series(column) for column in VOTES.T),
-    "frame": pd.DataFrame(VOTES, columns=NAMES),
-    "dict of arrays": by_name(lambda member: VOTES[:, member]),
-    "dict of lists": by_name(lambda member: VOTES[:, member].tolist()),
-    "dict of columns": by_name(lambda member: VOTES[:, [member]]),
-    "dict of Series": by_name(lambda member: pd.Series(VOTES[:, member])),
-    "dict of frames": by_name(lambda member: pd.DataFrame({"prediction": VOTES[:, member]})),
-    "dict of many kinds": by_name(
-        lambda member: VOTES[:, member] if member % 2 else VOTES[:, member].astype(object)
-    ),
-}
-SHARE_TABLES = {
-    "array": SHARES,
-    "nested lists": SHARES.tolist(),
-    "list of members": [SHARES[:, member] for member in range(7)],
-    "list of rows": list(SHARES),
-    "dict of arrays": by_name(lambda member: SHARES[:, member]),
-    "dict of lists": by_name(lambda member: SHARES[:, member].tolist()),
-    "dict of frames": by_name(lambda member: pd.DataFrame(SHARES[:, member], columns=LABELS)),
-    "dict of frames in any order": by_name(
-        lambda member: pd.DataFrame(SHARES[:, member], columns=LABELS)[
-            np.roll(LABELS, member).tolist()
-        ]
-    ),
-}
+@pytest.fixture(scope="module", params=[2, 3])
+def classified(request):
+    X, y = make_classification(240, 8, n_informative=5, n_classes=request.param, random_state=0)
+    return X, np.array(["cat", "dog", "emu"])[y], request.param
 
 
-@pytest.mark.parametrize("form", VOTE_TABLES)
-def test_labels_in_any_form_keep_the_same_members(form):
-    table = VOTE_TABLES[form]
-    pruning = prune(table, y=Y, pruner="comep", keep=3)
-    assert pruning.member_indices.tolist() == KEPT
-    named = form == "frame" or form.startswith("dict")
-    expected = [NAMES[member] if named else f"member {member}" for member in KEPT]
-    assert pruning.member_names == expected
-    assert prune(table, y=Y, pruner="comep", keep=3, names=NAMES).member_names == [
-        NAMES[i] for i in KEPT
-    ]
-
-
-@pytest.mark.parametrize("form", SHARE_TABLES)
-def test_probabilities_in_any_form_keep_the_same_members(form):
-    table = SHARE_TABLES[form]
-    given = None if "frames" in form else LABELS
-    pruning = prune(table, y=Y, pruner="comep", keep=3, classes=given, names=NAMES)
-    assert pruning.member_indices.tolist() == KEPT
-    assert pruning.member_names == [NAMES[member] for member in KEPT]
-    assert pruning.votes.classes.tolist() == LABELS.tolist()
-    rows = {"X_test": table, "y_test": Y, "classes": given}
-    accuracy = compare(table, y=Y, methods=["best"], keep=3, **rows).leaderboard().accuracy
-    whole = (LABELS[SHARES.mean(axis=1).argmax(axis=1)] == Y).mean()
-    assert whole in accuracy.tolist()
-
-
-@pytest.mark.parametrize("form", [*VOTE_TABLES, *SHARE_TABLES])
-def test_what_is_kept_has_the_form_of_what_was_given(form):
-    for tables, values in ((VOTE_TABLES, VOTES), (SHARE_TABLES, SHARES)):
-        if form not in tables:
+def own_answers(ensemble, X):
+    """The members' own answers, asked one by one."""
+    rows = ensemble.prepare_input(X)
+    answers = []
+    for index, member in enumerate(ensemble.members):
+        seen = ensemble.member_input(rows, index)
+        if not hasattr(member, "classes_"):
+            answers.append(member.predict(seen))
             continue
-        kept = prune(
-            tables[form], None, Y, "comep", 3, classes=None if "frames" in form else LABELS
-        ).estimator
-        places = sorted(KEPT)
-        if form.startswith("dict"):
-            assert list(kept) == [NAMES[place] for place in places]
-            assert all(kept[name] is tables[form][name] for name in kept)
-        elif form in ("list of members", "tuple of Series"):
-            assert all(one is tables[form][place] for one, place in zip(kept, places))
-        else:
-            assert np.array_equal(np.asarray(kept), values[:, places])
+        known = np.zeros((len(X), len(ensemble.classes)))
+        places = member.classes_.astype(int) if ensemble.has_coded_labels else member.classes_
+        for column, label in enumerate(places):
+            place = label if ensemble.has_coded_labels else ensemble.classes.tolist().index(label)
+            known[:, place] = member.predict_proba(seen)[:, column]
+        answers.append(known)
+    return np.stack(answers, axis=1)
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 0, 2]])
-@pytest.mark.parametrize("labels", [LABELS, np.array([7, 3, 5]), np.array([2.0, 1.0, 0.0])])
-def test_classes_may_come_in_any_order(order, labels):
-    expected = np.argsort(labels)
-    scores = PredictionTable(SHARES[:, :, order], classes=labels[order]).numeric_predictions
-    assert scores.classes.tolist() == sorted(labels.tolist())
-    assert np.abs(scores.decode() - SHARES[:, :, expected]).max() < 1e-4
-    pruning = prune(
-        SHARES[:, :, order], y=labels[TRUTH].tolist(), pruner="comep", keep=3, classes=labels[order]
-    )
-    assert pruning.member_indices.tolist() == KEPT
-    voted = labels[SHARES.argmax(axis=2)]
-    assert (pruning.votes.classes[pruning.votes.codes(range(7)).T] == voted).all()
+@pytest.mark.parametrize("name", classifiers(2))
+def test_probabilities_are_those_of_the_members(classified, name):
+    X, y, n_classes = classified
+    model = classifiers(n_classes)[name].fit(X, y)
+    scores = collect_predictions(model, X, n_jobs=2)
+    assert_allclose_to(scores, own_answers(as_ensemble(model), X), PROBABILITY_ERROR)
 
 
-@pytest.mark.parametrize(
-    "cast",
-    [
-        lambda y: y.astype(object),
-        lambda y: pd.Series(y, dtype=object),
-        lambda y: pd.Series(y, index=np.arange(60) + 100),
-        pd.Categorical,
-        lambda y: y.tolist(),
-        lambda y: y.reshape(-1, 1).astype(object),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:A column-vector y")
-def test_true_labels_may_be_objects(cast):
-    for votes, y in ((VOTES, Y), (SHARES.argmax(axis=2), TRUTH)):
-        assert prune(votes, y=cast(y), pruner="comep", keep=3).member_indices.tolist() == KEPT
-        assert (
-            prune(votes.astype(object), y=cast(y), pruner="comep", keep=3).member_indices.tolist()
-            == KEPT
-        )
-        rows = {"X_test": votes, "y_test": cast(y)}
-        assert len(compare(votes, y=cast(y), methods=["best"], keep=3, **rows).leaderboard()) == 5
-    assert prune(SHARES, y=cast(TRUTH), pruner="comep", keep=3).member_indices.tolist() == KEPT
-    assert (
-        prune(SHARES, y=cast(Y), pruner="comep", keep=3, classes=LABELS).member_indices.tolist()
-        == KEPT
-    )
+def assert_allclose_to(scores, expected, error):
+    assert scores.shape == expected.shape
+    assert np.abs(scores - expected).max() <= error
 
 
-def test_scores_of_probabilities_are_those_of_scikit_learn():
-    pruning = prune(SHARES, y=Y, pruner="comep", keep=3, classes=LABELS)
-    found = pruning.summary(SHARES, Y)
-    for column, members in (("before", list(range(7))), ("after", KEPT)):
-        mean = SHARES[:, members].mean(axis=1)
-        expected = roc_auc_score(Y, mean, multi_class="ovr")
-        assert found.loc["ROC AUC one-vs-rest", column] == pytest.approx(expected, abs=2e-3)
-        assert found.loc["log loss", column] == pytest.approx(log_loss(Y, mean), abs=1e-3)
+def test_a_member_without_probabilities_has_1_for_its_label(classified):
+    X, y, _ = classified
+    scores = collect_predictions([LinearSVC().fit(X, y), GaussianNB().fit(X, y)], X)
+    votes = collect_votes([LinearSVC().fit(X, y), GaussianNB().fit(X, y)], X)
+    assert set(np.unique(scores[:, 0])) == {0.0, 1.0}
+    assert_array_equal(np.unique(y)[scores[:, 0].argmax(axis=1)], votes[:, 0])
 
 
-def test_masked_probabilities_are_missing_votes():
-    mask = RNG.random((60, 7)) < 0.2
-    table = np.ma.array(SHARES.copy(), mask=np.repeat(mask[:, :, None], 3, axis=2))
-    table.data[mask] = np.nan
-    pruning = prune(table, y=TRUTH, pruner="comep", keep=3)
-    expected = prune(np.ma.array(SHARES.argmax(axis=2), mask=mask), y=TRUTH, pruner="comep", keep=3)
-    assert pruning.votes.n_voted.tolist() == (~mask).sum(axis=0).tolist()
-    assert pruning.member_indices.tolist() == expected.member_indices.tolist()
-    scores = pruning.ensemble.numeric_predictions.decode()
-    assert (np.ma.getmaskarray(scores)[:, :, 0] == mask).all()
-
-
-def test_tables_to_test_on_are_matched_by_name():
-    shuffled = [3, 1, 0, 2, 6, 5, 4]
-    for form, tables in (("frame", VOTE_TABLES), ("dict of arrays", VOTE_TABLES)):
-        table = tables[form]
-        names = [NAMES[place] for place in shuffled]
-        other = table[names] if form == "frame" else {name: table[name] for name in names}
-        pruning = prune(table, y=Y, pruner="comep", keep=3)
-        straight, matched = (pruning.summary(rows, Y) for rows in (table, other))
-        assert matched.loc["accuracy"].equals(straight.loc["accuracy"])
-    with pytest.raises(InputError, match="has other members, such as 'anothermodel 0'"):
-        pruning.summary({"another" + name: VOTES[:, 0] for name in NAMES}, Y)
-
-
-BAD = {
-    "transposed labels": (
-        VOTES.T,
-        {},
-        r"shape \(7, 60\) and y has 60 labels: they look transp.*\.T",
-    ),
-    "transposed nested lists": (VOTES.T.tolist(), {}, "they look transposed"),
-    "transposed probabilities": (SHARES.swapaxes(0, 1), {}, r"give predictions\.swapaxes\(0, 1\)"),
-    "as many members as samples": (list(np.resize(VOTES, (60, 60))), {}, "may hold samples or mem"),
-    "y outside of the classes": (
-        SHARES,
-        {},
-        r"y has the label 'ant', which is not one of the .*0, 1",
-    ),
-    "few classes": (
-        SHARES,
-        {"classes": ["a", "b"]},
-        "classes has 2 different labels for prob.* of 3",
-    ),
-    "classes twice": (SHARES, {"classes": ["a", "b", "b"]}, "classes has 2 different labels"),
-    "votes outside of the classes": (
-        VOTES,
-        {"classes": ["ant", "bee"]},
-        "A member has the label 'c",
-    ),
-    "few names": (VOTES, {"names": ["a"]}, "names has 1 different names for 7 members"),
-    "names twice": (VOTES, {"names": ["a"] * 7}, "names has 1 different names for 7 members"),
-    "two kinds": (
-        {"a": VOTES[:, 0], "b": SHARES[:, 1]},
-        {},
-        "'a' has labels, member 'b' has probabilities of 3 classes. Give one kind",
-    ),
-    "two numbers of classes": ({"a": SHARES[:, 0], "b": SHARES[:, 1, :2]}, {}, "of 3 classes, mem"),
-    "two lengths": (
-        {"a": VOTES[:, 0], "b": VOTES[:59, 1]},
-        {},
-        "'a' has 60 predictions, member 'b' has 59",
-    ),
-    "two indices": (
-        {"a": pd.Series(Y), "b": pd.Series(Y, index=np.arange(60)[::-1])},
-        {},
-        "members 'a' and 'b' have different indices",
-    ),
-    "two sets of classes": (
-        {
-            "a": pd.DataFrame(SHARES[:, 0], columns=LABELS),
-            "b": pd.DataFrame(SHARES[:, 1], columns=["ant", "bee", "elk"]),
-        },
-        {},
-        "columns of member 'b' name other classes than those of 'a'",
-    ),
-    "three dimensions": (
-        {"a": SHARES, "b": SHARES},
-        {},
-        r"'a' has predictions of shape \(60, 7, 3\)",
-    ),
-    "text beside numbers": ({"a": Y, "b": TRUTH}, {}, "mixes kinds of labels"),
-    "another number of rows": ({"a": Y[:50], "b": Y[:50]}, {}, "50 samples but y has 60 labels"),
-    "text for probabilities": (SHARES.astype(str), {}, "are not numbers"),
+REGRESSORS = {
+    "forest": RandomForestRegressor(7, random_state=0),
+    "extra": ExtraTreesRegressor(7, bootstrap=True, random_state=0),
+    "bagged trees": BaggingRegressor(DecisionTreeRegressor(), 7, max_features=0.6, random_state=0),
+    "bagged models": BaggingRegressor(LinearRegression(), 5, random_state=0),
+    "voting": VotingRegressor([("a", Ridge()), ("b", LinearRegression())], weights=[1, 3]),
+    "pipeline": make_pipeline(StandardScaler(), RandomForestRegressor(4, random_state=0)),
 }
 
 
-@pytest.mark.parametrize("form", BAD)
-def test_tables_that_cannot_be_used_are_refused_in_one_line(form):
-    table, options, message = BAD[form]
-    with pytest.raises(InputError, match=message) as caught:
-        prune(table, y=Y, keep=1, **options)
-    assert "\n" not in str(caught.value)
+@pytest.fixture(scope="module")
+def numbers():
+    X, y = make_regression(200, 6, noise=5, random_state=0)
+    return X, y
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_numbers_are_those_of_the_members(numbers, name):
+    X, y = numbers
+    model = REGRESSORS[name].fit(X, y)
+    expected = own_answers(as_ensemble(model), X)
+    error = NUMBER_ERROR * np.abs(expected).max()
+    assert_allclose_to(collect_predictions(model, X, n_jobs=2), expected, error)
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_sliced_regressor_averages_the_members_kept(numbers, name):
+    X, y = numbers
+    model = REGRESSORS[name].fit(X, y)
+    known = as_ensemble(model)
+    scores, whole = collect_encoded_predictions(known, X, y), known.weights
+    weights = None if whole is None else whole[[1]]
+    expected = scores.average([1], weights)
+    assert np.abs(known.slice([1]).predict(X) - expected).max() <= 1e-6 * np.abs(y).max()
+    assert np.abs(model.predict(X) - scores.average(weights=whole)).max() <= 1e-6 * np.abs(y).max()
+
+
+def test_out_of_bag_values_are_masked_where_a_member_saw_the_row(numbers):
+    X, y = numbers
+    forest = RandomForestRegressor(40, random_state=0, oob_score=True).fit(X, y)
+    scores = collect_predictions(forest, X, oob=True)
+    for member, rows in enumerate(forest.estimators_samples_):
+        assert_array_equal(scores.mask[:, member], np.isin(np.arange(len(X)), rows))
+    np.testing.assert_allclose(scores.mean(axis=1), forest.oob_prediction_, rtol=1e-6)
+
+
+@given(
+    arrays(float, (9, 3), elements=st.floats(-1e6, 1e6)),
+    st.lists(st.integers(0, 9), max_size=3),
+    arrays(bool, (9, 3)),
+)
+def test_batches_of_numbers_join_to_what_one_batch_gives(table, cuts, mask):
+    mask[0] = False
+    masked, y = np.ma.array(table, mask=mask), np.arange(9.0)
+    whole = Predictions.encode(masked, y)
+    edges = sorted({0, 9, *cuts})
+    parts = [Predictions.encode(masked[a:b], y[a:b]) for a, b in pairwise(edges)]
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = joined.append(part)
+    assert joined.exponent == whole.exponent
+    assert_array_equal(joined.cells, whole.cells)
+    assert_array_equal(joined.y, whole.y)
+    assert joined.has_missing == whole.has_missing
+
+
+def test_batches_with_other_classes_join_to_what_one_batch_gives():
+    rng = np.random.RandomState(0)
+    table = rng.dirichlet(np.ones(2), size=(8, 3))
+    whole = Predictions.encode(table, np.array(list("aabbccab")), classes=["b", "a"])
+    first = Predictions.encode(table[:4], np.array(list("aabb")), classes=["b", "a"])
+    joined = first.append(Predictions.encode(table[4:], np.array(list("ccab")), classes=["b", "a"]))
+    assert_array_equal(joined.classes, ["a", "b", "c"])
+    assert_array_equal(joined.cells, whole.cells)
+    assert_array_equal(joined.y, whole.y)
+    assert_array_equal(joined.decode()[:, :, 2], 0)
+    np.testing.assert_allclose(joined.decode()[:, :, [1, 0]], table, atol=PROBABILITY_ERROR)
+
+
+def test_the_largest_probability_is_the_vote_and_ties_go_to_the_lowest_class():
+    table = [[[0.5, 0.5], [0.2, 0.8]], [[0.3, 0.7], [1.0, 0.0]]]
+    assert Predictions.encode(table).votes.codes([0, 1]).tolist() == [[0, 1], [1, 0]]
+
+
+def test_methods_of_labels_take_probabilities_as_their_labels():
+    rng = np.random.RandomState(0)
+    y = rng.randint(3, size=40)
+    table = (rng.dirichlet(np.ones(3), size=(40, 6)) + np.eye(3)[y][:, None]) / 2
+    by_labels = COMEP(keep=3).fit(table.argmax(axis=2), y)
+    assert_array_equal(COMEP(keep=3).fit(table, y).member_indices_, by_labels.member_indices_)
+
+
+def test_methods_of_labels_refuse_numbers_and_name_those_that_take_them(numbers):
+    X, y = numbers
+    scores = collect_encoded_predictions(as_ensemble(REGRESSORS["forest"].fit(X, y)), X, y)
+    with pytest.raises(InputError, match=r"COMEP needs classes.*random.*best"):
+        COMEP().fit(scores)
+    with pytest.raises(InputError, match=r"COMEP needs classes.*random.*best"):
+        COMEP().fit(scores.decode(), y)
+    expected = np.argmin([np.mean((scores.values(m) - y) ** 2) for m in range(7)])
+    assert BestMembersPruner(keep=1).fit(scores).member_indices_[0] == expected
+    assert RandomPruner(keep=7, random_state=0).fit(scores).score(scores, y) > 0.5
+
+
+def test_a_mean_is_over_the_members_that_have_a_value():
+    table = np.ma.array([[1.0, 3.0], [2.0, 9.0], [5.0, 7.0]], mask=[[0, 0], [0, 1], [1, 1]])
+    scores = Predictions.encode(table)
+    assert_array_equal(scores.average(), [2.0, 2.0, np.nan])
+    assert_array_equal(scores.n_voted, [2, 1])
 
 
 @pytest.mark.parametrize(
-    ("row", "fault"),
+    ("table", "y", "told"),
     [
-        ([np.nan, 0.5, 0.5], r"\[nan 0\.5 0\.5\], which are not all finite numbers"),
-        ([np.inf, 0.0, 0.0], "which are not all finite numbers"),
-        ([-0.2, 0.6, 0.6], "which are partly negative"),
-        ([0.7, 0.7, 0.0], "which do not sum to 1"),
-        ([0.0, 0.0, 0.0], "which do not sum to 1"),
+        ([[[0.5, 0.6]]], None, "sum of 1"),
+        ([[[np.nan, 1.0]]], None, "sum of 1"),
+        ([[[1.5, -0.5]]], None, "sum of 1"),
+        ([[np.inf, 1.0]], None, "finite"),
+        ([[0.5, 1.0]], ["a"], "not numbers"),
+        ([[0.5, 1.0]], [np.nan], "NaN"),
+        ([[0.5, 1.0]], [1.0, 2.0, 3.0], "1 sample but y has 3"),
+        ([[[0.5, 0.5]]], ["a"], "coded differently"),
     ],
 )
-@pytest.mark.filterwarnings("error")
-def test_rows_that_are_no_probabilities_are_named(row, fault):
-    values = SHARES.copy()
-    values[4, 2] = row
-    with pytest.raises(InputError, match=rf"Member 2 gives sample 4 the probabilities .*{fault}"):
-        prune(values, y=TRUTH, keep=1)
-    with pytest.raises(InputError, match=rf"Member 'model 2' gives sample 4 .*{fault}"):
-        prune(values, y=TRUTH, keep=1, names=NAMES)
+def test_what_is_not_probabilities_or_numbers_is_refused(table, y, told):
+    with pytest.raises(InputError, match=told):
+        Predictions.encode(table, y)
 
 
-def test_names_and_classes_are_for_predictions_only():
-    trees = [DecisionTreeClassifier(max_depth=1).fit(RIGHT[:, 0], Y)] * 2
-    for name in ("classes", "names"):
-        with pytest.raises(InputError, match=f"{name} is for predictions; models have their own"):
-            prune(trees, RIGHT[:, 0], Y, keep=1, **{name: LABELS})
+@pytest.mark.parametrize("n_axes", [2, 3])
+def test_tables_with_members_first_are_recognised(n_axes):
+    table = np.full((5, 8, 2)[:n_axes], 0.5)
+    y = np.arange(8) + 0.5 if n_axes == 2 else [0, 1] * 4
+    turned = "votes.T" if n_axes == 2 else r"votes.swapaxes\(0, 1\)"
+    for refused in (Predictions.encode, JointErrorPruner(keep=2).fit):
+        with pytest.raises(InputError, match=rf"shape \(5, 8.* looks transposed\. .*give {turned}"):
+            refused(table, y)
 
 
-class Upright(ClassifierMixin, BaseEstimator):
-    """A classifier that predicts a column, as CatBoost does for several classes."""
-
-    def __init__(self, feature=0):
-        self.feature = feature
-
-    def fit(self, X, y):
-        self.inner_ = DecisionTreeClassifier(max_depth=2).fit(X[:, [self.feature]], y)
-        self.classes_ = self.inner_.classes_
-        return self
-
-    def predict(self, X):
-        return self.inner_.predict(X[:, [self.feature]]).reshape(-1, 1)
-
-    def predict_proba(self, X):
-        return self.inner_.predict_proba(X[:, [self.feature]])
+def test_labels_that_do_not_match_the_probabilities_are_refused():
+    with pytest.raises(InputError, match="probabilities of 2 classes"):
+        Predictions.encode([[[0.5, 0.5]]], classes=["a", "b", "c"])
 
 
-@pytest.mark.filterwarnings("ignore:.* also among the rows chosen on")
-def test_models_that_predict_a_column_are_members_like_others():
-    rows = SHARES[:, 0] + RNG.normal(scale=0.2, size=(60, 3))
-    models = [Upright(feature).fit(rows, Y) for feature in range(3)]
-    expected = np.hstack([model.predict(rows) for model in models])
-    voting = VotingClassifier([(f"m{i}", Upright(i)) for i in range(3)], voting="soft").fit(rows, Y)
-    for ensemble in (models, {f"m{i}": model for i, model in enumerate(models)}, voting):
-        assert (collect_votes(ensemble, rows) == expected).all()
-        assert collect_predictions(ensemble, rows).shape == (60, 3, 3)
-        pruning = prune(ensemble, rows, Y, "best", keep=1)
-        right = (expected == Y[:, None]).sum(axis=0)
-        assert right[pruning.member_indices[0]] == right.max()
-        assert pruning.summary(rows, Y).loc["accuracy", "after"] == right.max() / 60
+def test_cells_do_not_follow_later_changes_of_the_table():
+    table, y = np.array([[0.5, 1.5], [2.0, 3.0]]), np.array([1.0, 2.0])
+    scores = Predictions.encode(table, y)
+    table[:], y[:] = 9, 9
+    assert_array_equal(scores.decode(), [[0.5, 1.5], [2.0, 3.0]])
+    assert_array_equal(scores.truth, [1.0, 2.0])
+
+
+def test_logistic_probabilities_survive_a_round_trip(classified):
+    X, y, _ = classified
+    known = LogisticRegression().fit(X, y).predict_proba(X)
+    table = np.stack([known, known[:, ::-1]], axis=1)
+    assert_allclose_to(Predictions.encode(table).decode(), table, PROBABILITY_ERROR)
+
+
+def test_numbers_whose_squares_have_no_sum_are_refused():
+    with pytest.raises(InputError, match=r"holds 1e\+308: squares of numbers beyond 1e\+150"):
+        Predictions.encode([[1.0, 1e308], [2.0, 3.0]], [1.0, 2.0])
+    with pytest.raises(InputError, match=r"y holds 1e\+200: squares"):
+        Predictions.encode([[1.0, 2.0], [2.0, 3.0]], [1.0, -1e200])
