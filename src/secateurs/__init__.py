@@ -1,8 +1,8 @@
-"""Keep the few members of an ensemble that together predict best."""
+"""Prune ensembles: keep the few members that together predict as well as all of them."""
 
 __version__ = "0.1.0"
 
-TYPE_CHECKING = False  # this module imports nothing, so that the command line is there at once
+TYPE_CHECKING = False  # this module imports nothing, so that the command line starts fast
 if TYPE_CHECKING:
     from typing import Any
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def _homes() -> dict[str, str]:
-    """Return where public names live, in the order of the flow."""
+    """Return the module of each public name, in the order of imports."""
     from secateurs._methods import METHODS
 
     return {
@@ -70,10 +70,29 @@ def _homes() -> dict[str, str]:
     }
 
 
+# Old public names, which work until the next release.
+_RENAMED = {
+    "Scores": "Predictions",
+    "ScoreStore": "PredictionStore",
+    "collect_scores": "collect_predictions",
+}
+
+
 def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
-    if name in ("_HOMES", "__all__"):  # made when they are first asked for, as the names are loaded
+    if name in _RENAMED:
+        import warnings
+
+        warnings.warn(
+            f"secateurs.{name} was renamed to {_RENAMED[name]}. The old name will be removed in "
+            "the next release.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        name = _RENAMED[name]
+
+    if name in ("_HOMES", "__all__"):  # created at first use
         return globals().setdefault(name, _homes() if name == "_HOMES" else [*_homes()])
     homes = __getattr__("_HOMES")
     if name not in homes:
@@ -84,3 +103,8 @@ def __getattr__(name: str) -> "Any":
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_homes()})
+
+
+from secateurs._renamed_modules import install_renamed_modules  # noqa: E402
+
+install_renamed_modules()
