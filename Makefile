@@ -1,4 +1,4 @@
-# Two commands: `make demo` and `make test`. Each makes the environment it needs, once.
+# The main commands are `make demo` and `make test`. Each creates the environment that it needs once.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,14 +9,14 @@ OLDEST := numpy==2.0.2 scipy==1.13.1 scikit-learn==1.6.1 numba==0.60.0 pandas==2
 .PHONY: help demo test lint types tests uncompiled oldest audit soak docs reproduce-quick benchmarks clean
 
 help:
-	@echo "make demo             train a forest, prune it with every method, write the report"
-	@echo "make test             linters, types and all tests"
-	@echo "make docs             build the documentation into docs/_build/html, and test it"
+	@echo "make demo             train a forest, prune it with every method and write the report"
+	@echo "make test             linters, type checker and all tests"
+	@echo "make docs             build and test the documentation (docs/_build/html)"
 	@echo "make oldest           tests with the oldest versions of the dependencies"
-	@echo "make audit            advisories and licences of the dependencies (needs pypi.org itself, not a mirror)"
-	@echo "make soak             ten minutes of faults on purpose (SOAK_MINUTES=60 for an hour)"
-	@echo "make reproduce-quick  the paper's tables and figures in small, into reproduction-quick/"
-	@echo "make benchmarks       measure speed and memory; prints docs/benchmarks.md (some minutes)"
+	@echo "make audit            advisories and licences of the dependencies (needs pypi.org, not a mirror)"
+	@echo "make soak             inject faults for ten minutes (SOAK_MINUTES=60 for an hour)"
+	@echo "make reproduce-quick  the paper's tables and figures at small scale, into reproduction-quick/"
+	@echo "make benchmarks       measure speed and memory and print docs/benchmarks.md (takes minutes)"
 	@echo "make clean            remove the environment and all caches"
 
 $(VENV)/.usable:
@@ -26,7 +26,7 @@ $(VENV)/.usable:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# Installing again is needed only when the project's settings change.
+# The package is installed again only when the project's settings change.
 $(VENV)/.installed: $(VENV)/.usable pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
@@ -58,17 +58,17 @@ types: $(VENV)/.tested
 tests: $(VENV)/.tested
 	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --ignore=tests/docs
 
-# The kernels once more, as plain Python.
+# The kernels as plain Python, without compilation.
 uncompiled: $(VENV)/.tested
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet tests/outputs/test_kernels.py
 
-# Warnings are errors. The tests look at every link, and open pages in a browser.
+# Warnings are errors. The tests check every link and open pages in a browser.
 docs: $(VENV)/.documented
 	$(BIN)/python -m sphinx --jobs 2 --fail-on-warning --keep-going --quiet --doctree-dir docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python -m pytest --quiet tests/docs
 
-# The oldest versions that pyproject.toml allows, in an environment of their own: the rooms that depend on them most, with few
-# random examples each; two versions of numba must not share compiled kernels.
+# The oldest versions that pyproject.toml allows, in a separate environment. Runs the tests of the packages that depend on them
+# most, with few random examples each. Two versions of numba must not share compiled kernels.
 OLDEST_TESTS := $(addprefix tests/,ensembles persistence test_pruned_estimators.py)
 $(VENV)-oldest/.tested: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-oldest
@@ -79,8 +79,8 @@ oldest: $(VENV)-oldest/.tested
 	NUMBA_CACHE_DIR=$(abspath $(VENV)-oldest)/numba $(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal \
 	    --hypothesis-profile=few $(OLDEST_TESTS)
 
-# Only the versions of constraints.txt are looked at: what tests and linters need reaches no user. The metadata of
-# skops do not name its licence, which is MIT.
+# Only the versions in constraints.txt are checked, because users do not install the test dependencies. The metadata of
+# skops lack its licence, which is MIT.
 $(VENV)-audit/.installed:
 	$(PYTHON) -m venv $(VENV)-audit
 	$(VENV)-audit/bin/python -m pip install --quiet 'pip-audit>=2.9' 'pip-licenses>=5.5'
@@ -91,7 +91,7 @@ audit: $(VENV)/.tested $(VENV)-audit/.installed
 	    --ignore-packages skops --packages $$(grep -o '^[^=#]*' constraints.txt)
 	$(VENV)-audit/bin/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
 
-# Everything that may go wrong, made to go wrong; see docs/reliability.md.
+# Fault injection; see docs/reliability.md.
 SOAK_MINUTES ?= 10
 soak: $(VENV)/.tested
 	$(BIN)/python -W ignore tests/soak --minutes $(SOAK_MINUTES) $(SOAK)

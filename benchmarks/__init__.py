@@ -1,1 +1,1 @@
-"""Measurements of speed and memory; ``python -m benchmarks`` prints docs/benchmarks.md."""
+"""Measure speed and memory; ``python -m benchmarks`` prints docs/benchmarks.md."""

@@ -1,6 +1,6 @@
-"""Run benchmarks by name, or all, and print a Markdown page.
+"""Run benchmarks by name, or all of them, and print a Markdown page.
 
-The page says how it was made; figures are of one run on the machine named in it.
+The page names the command and the machine; its numbers come from one run.
 """
 
 import argparse
@@ -17,7 +17,7 @@ PARTS = {part.__name__: part for module in MODULES for part in module.PARTS}
 
 
 def processor() -> str:
-    """Name the processor, where the system tells."""
+    """Return the name of the processor, if the system provides it."""
     try:
         with open("/proc/cpuinfo") as lines:
             names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
@@ -32,13 +32,18 @@ def main() -> None:
     chosen = parser.parse_args().parts or list(PARTS)
     unknown = sorted(set(chosen) - set(PARTS))
     if unknown:
-        parser.error(f"unknown: {', '.join(unknown)}. Choose from: {', '.join(PARTS)}")
+        parser.error(f"unknown: {', '.join(unknown)}. Pass any of: {', '.join(PARTS)}")
     command = " ".join(["python -m benchmarks", *(chosen if len(chosen) < len(PARTS) else [])])
     print("# Benchmarks\n")
-    print(f"Made by `{command}` (`make benchmarks` runs it all) with Python", end=" ")
+    print(f"Created by `{command}` (`make benchmarks` runs everything) with Python", end=" ")
     print(f"{platform.python_version()} on {os.cpu_count()} cores of {processor()}.")
-    print("Ratios are of one run, both sides measured in turn; the cores may be shared, so")
-    print("seconds are worth less than ratios. n members, d samples, k members kept.")
+    print(
+        "Ratios come from one run in which both sides are measured alternately. Other processes may"
+    )
+    print(
+        "use the same cores, so ratios are more reliable than times. n is the number of members, d"
+    )
+    print("the number of samples, and k the number of selected members.")
     for name in chosen:
         title, about = name.replace("_", " ").capitalize(), inspect.getdoc(PARTS[name])
         print(f"\n## {title}\n\n{about}\n", flush=True)

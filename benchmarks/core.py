@@ -1,4 +1,4 @@
-"""The core: votes, counts, measures and pruners on one machine."""
+"""Benchmarks of votes, counts, measures and pruners on one machine."""
 
 import resource
 import subprocess
@@ -30,7 +30,7 @@ import naive
 
 
 def votes_of(n_members, n_samples, n_classes, seed=0):
-    """Members of uneven skill on samples of uneven difficulty."""
+    """Return votes of members of different skill on samples of different difficulty."""
     rng = np.random.default_rng(seed)
     y = rng.integers(n_classes, size=n_samples)
     skill = rng.normal(0.6, 0.3, size=n_members)
@@ -46,7 +46,7 @@ def votes_of(n_members, n_samples, n_classes, seed=0):
 
 @njit(nogil=True)
 def stream(planes):
-    """Read every word once and do next to nothing with it."""
+    """Read every word once and only add it up: the lower bound for the memory traffic."""
     total = np.uint64(0)
     words = planes.ravel()
     for place in range(words.size):
@@ -55,7 +55,7 @@ def stream(planes):
 
 
 def streaming() -> Iterator[Row]:
-    """COMEP against the bare reading of the planes it needs."""
+    """COMEP compared with only reading the bit planes that it needs."""
     table, y = votes_of(1000, 100_000, 2)
     votes = Votes.encode(table, y)
     planes = votes.packed.cells
@@ -77,20 +77,20 @@ def streaming() -> Iterator[Row]:
     speed = 50 * planes.nbytes / best["read"] / 1e9
     figures = f"{pretty(best['fit'])} against {pretty(best['read'])} ({speed:.0f} GB/s)"
     yield Row(
-        "COMEP, n=1000, d=100 000, k=50, two classes: times the reading of k·n·d/8 bytes",
-        f"{figures}; packing the int8 table, which comes before: {pretty(packing)}",
+        "COMEP, n=1000, d=100 000, k=50, two classes: time over reading k·n·d/8 bytes",
+        f"{figures}; packing the int8 table before: {pretty(packing)}",
         best["fit"] / best["read"],
         at_most=4,
     )
     yield Row(
-        "the same from the most relevant member, which reads nothing more than that",
+        "the same, starting with the most relevant member, which needs no further reading",
         f"{pretty(best['relevant'])}",
         best["relevant"] / best["read"],
     )
 
 
 def many_classes() -> Iterator[Row]:
-    """Joint counts of one member with all, by three ways, and by what the library takes."""
+    """Joint counts of one member with all: three implementations, and the one that is used."""
     for n_classes in (2, 3, 5, 10, 14, 16, 17, 20, 40):
         yield _one_row(n_classes, n_members=100, n_samples=100_000)
 
@@ -117,7 +117,8 @@ def _one_row(n_classes, n_members, n_samples):
     fastest = min(value for name, value in best.items() if name != "ours")
     figures = ", ".join(f"{name} {pretty(value)}" for name, value in best.items())
     return Row(
-        f"one row of counts, n={n_members}, d={n_samples}, {n_classes} classes: times the best way",
+        f"one row of counts, n={n_members}, d={n_samples}, {n_classes} classes: time over the "
+        "fastest",
         figures,
         best["ours"] / fastest,
         at_most=1.1 if n_classes == 10 else None,
@@ -125,8 +126,8 @@ def _one_row(n_classes, n_members, n_samples):
 
 
 def slopes() -> Iterator[Row]:
-    """How COMEP's time grows: the exponent over a factor of four."""
-    base = {"n": 600, "d": 60_000, "k": 40}  # four times each still fits in the cache
+    """Growth of COMEP's time: the exponent over a factor of four."""
+    base = {"n": 600, "d": 60_000, "k": 40}  # four times each size still fits in the cache
     for letter, value in base.items():
         times = {}
         for factor in (1, 2, 4):
@@ -143,7 +144,7 @@ def slopes() -> Iterator[Row]:
 
 
 def all_pairs() -> Iterator[Row]:
-    """All pairs of two-class members against a matrix product."""
+    """All pairs of members with two classes, compared with a matrix product."""
     table, _ = votes_of(1000, 100_000, 2)
     votes = Votes.encode(table)
     codes = np.ascontiguousarray(table.T)
@@ -152,13 +153,13 @@ def all_pairs() -> Iterator[Row]:
     ways = {
         "kappa.matrix": lambda: measures.kappa.matrix(votes),
         "sgemm, one-hot": lambda: both @ both.T,
-        "sgemm, one column a member": lambda: one_column @ one_column.T,
+        "sgemm, one column per member": lambda: one_column @ one_column.T,
     }
     for call in ways.values():
         call()
     best = side_by_side(ways, repeats=3)
     figures = ", ".join(f"{name} {pretty(value)}" for name, value in best.items())
-    what = "all pairs, n=1000, d=100 000, two classes: {} (all its threads) over ours (one)"
+    what = "all pairs, n=1000, d=100 000, two classes: {} (all threads) over ours (one thread)"
     yield Row(
         what.format("one-hot sgemm"),
         figures,
@@ -166,14 +167,14 @@ def all_pairs() -> Iterator[Row]:
         at_least=5,
     )
     yield Row(
-        what.format("sgemm of one column a member"),
+        what.format("sgemm of one column per member"),
         "as above",
-        best["sgemm, one column a member"] / best["kappa.matrix"],
+        best["sgemm, one column per member"] / best["kappa.matrix"],
     )
 
 
 def twins() -> Iterator[Row]:
-    """Methods against their slow twins, on the same votes and with the same answer."""
+    """Methods compared with their naive implementations, with the same votes and results."""
     table, y = votes_of(200, 2000, 2)
     votes = Votes.encode(table, y)
     rows, truth = table.tolist(), y.tolist()
@@ -198,7 +199,7 @@ def twins() -> Iterator[Row]:
         theirs = seconds(lambda t=twin, a=answers: a.append(t()))
         assert pruner.member_indices_.tolist() == answers[0], name
         yield Row(
-            f"{name}, n=200, d=2000, k=20: naive twin over ours",
+            f"{name}, n=200, d=2000, k=20: naive implementation over ours",
             f"{pretty(theirs)} against {pretty(ours)}, the same members",
             theirs / ours,
             at_least=wanted,
@@ -206,7 +207,7 @@ def twins() -> Iterator[Row]:
 
 
 def selection() -> Iterator[Row]:
-    """Ensemble selection by log loss against the loop of AutoGluon, in plain NumPy."""
+    """Ensemble selection by log loss, compared with the loop of AutoGluon in plain NumPy."""
     rng = np.random.default_rng(0)
     n_members, n_samples, n_steps = 200, 2000, 50
     rows = np.arange(n_samples)
@@ -241,7 +242,7 @@ def selection() -> Iterator[Row]:
 
 
 def greedy_by(loss, tables, y, n_steps):
-    """Add the table with which the mean has the least loss, tried one by one."""
+    """Return members selected greedily by the loss of their mean, as AutoGluon does it."""
     chosen, total = [], np.zeros_like(tables[0])
     for _ in range(n_steps):
         losses = [loss(y, (total + table) / (len(chosen) + 1)) for table in tables]
@@ -284,10 +285,10 @@ print(before, peak(), pruner._predictions.nbytes)
 
 
 def memory() -> Iterator[Row]:
-    """The most memory a process needs that makes and prunes a large table of votes."""
+    """Peak memory of a process that creates and prunes a large table of votes."""
     before, peak, packed = (int(word) for word in _python(_MEMORY).split())
     yield Row(
-        "n=5000, d=100 000, two classes: GB at the most, table of int8 (0.5 GB) included",
+        "n=5000, d=100 000, two classes: peak memory in GB, including the table of int8 (0.5 GB)",
         f"{before / 1e6:.2f} GB before pruning, packed votes {packed / 1e9:.3f} GB",
         peak / 1e6,
         at_most=1.5,
@@ -295,7 +296,7 @@ def memory() -> Iterator[Row]:
 
 
 def imports() -> Iterator[Row]:
-    """Time to import, in CPU seconds of fresh processes."""
+    """Import time, in CPU seconds of new processes."""
     statements = {
         "scikit-learn": "import sklearn.feature_selection",
         "package": "import secateurs",
@@ -312,7 +313,7 @@ def imports() -> Iterator[Row]:
     figures = f"against {pretty(best['scikit-learn'])} for sklearn.feature_selection"
     for name in ("package", "pruner"):
         yield Row(
-            f"`{statements[name]}`: times the import of scikit-learn's feature selection",
+            f"`{statements[name]}`: time over the import of scikit-learn's feature selection",
             f"{pretty(best[name])} {figures}",
             best[name] / best["scikit-learn"],
             at_most=1.5,

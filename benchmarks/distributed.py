@@ -1,4 +1,4 @@
-"""How fast the work of many processes is, against that of one."""
+"""Benchmarks of EPFD, several processes and vote stores, compared with one process."""
 
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ REPEATS = 2
 
 
 def made_votes(n_members: int, n_samples: int, n_classes: int = 2, seed: int = 0) -> Votes:
-    """Make votes of members that are right on seven of ten samples."""
+    """Return votes of members that are right on seven of ten samples."""
     rng = np.random.default_rng(seed)
     y = rng.integers(n_classes, size=n_samples, dtype=np.uint8)
     codes = np.empty((n_members, n_samples), dtype=np.uint8)
@@ -28,7 +28,7 @@ def made_votes(n_members: int, n_samples: int, n_classes: int = 2, seed: int = 0
 
 
 def epfd_overhead() -> Iterator[Row]:
-    """What EPFD costs in one process beyond the pruner's own work, both timed in the same runs."""
+    """Overhead of EPFD in one process over its pruner's own work, both timed in the same runs."""
     for pruner, votes in (
         (COMEP(K), made_votes(N, D)),
         (COMEP(K), made_votes(N // 2, D // 2, C)),
@@ -44,7 +44,7 @@ def epfd_overhead() -> Iterator[Row]:
             runs.append((whole / sum(stopwatch.own_work), whole))
         ratio, whole = sorted(runs)[len(runs) // 2]
         yield Row(
-            f"EPFD({type(pruner).__name__}) against its pruner's own work, n={votes.n_members}, "
+            f"EPFD({type(pruner).__name__}) over its pruner's own work, n={votes.n_members}, "
             f"d={votes.n_samples}, k={K}, {votes.n_classes} classes",
             f"{pretty(whole)}, of which {pretty(whole - whole / ratio)} are EPFD's; median of "
             f"{len(runs)} runs, {min(runs)[0]:.3f} to {max(runs)[0]:.3f}",
@@ -54,7 +54,7 @@ def epfd_overhead() -> Iterator[Row]:
 
 
 def _timed(pruner: Any) -> Any:
-    """Give a pruner of the same parameters that notes how long each of its fits takes."""
+    """Return a pruner with the same parameters that records the time of each fit."""
 
     class Timed(type(pruner)):  # type: ignore[misc]
         own_work: ClassVar[list[float]] = []
@@ -67,10 +67,10 @@ def _timed(pruner: Any) -> Any:
 
 
 def two_processes() -> Iterator[Row]:
-    """A store of votes, pruned by two processes and by two Dask workers, against one process.
+    """A store of votes, pruned by two processes and by two Dask workers, compared with one process.
 
-    Five classes: of two classes one process makes all this in a quarter of a second, less than
-    it takes to tell others what to do.
+    The votes have five classes. With two classes, one process takes a quarter of a second, which
+    is less than the communication with other processes.
     """
     votes = made_votes(N, D, C)
     domep, exact = DOMEP(K, random_state=0), COMEP(K, shard="members")
@@ -90,7 +90,7 @@ def two_processes() -> Iterator[Row]:
             "COMEP, rows shared by 2 processes": lambda: by_rows.fit(store, executor=pool),
             "COMEP, members shared by 2 Dask workers": lambda: exact.fit(store, executor=client),
         }
-        side_by_side(calls, 1)  # processes load, compile and check at their first task
+        side_by_side(calls, 1)  # not counted: processes import and compile at their first task
         times = side_by_side(calls, REPEATS)
     same = (exact.member_indices_ == one_core.member_indices_).all()
     for name, base, wanted in (
@@ -101,16 +101,18 @@ def two_processes() -> Iterator[Row]:
         ("COMEP, members shared by 2 Dask workers", "COMEP", None),
     ):
         yield Row(
-            f"{name}, against one process; n={N}, d={D}, k={K}, {C} classes",
+            f"{name}: speed-up over one process; n={N}, d={D}, k={K}, {C} classes",
             f"{pretty(times[base])} against {pretty(times[name])}",
             times[base] / times[name],
             at_least=wanted,
         )
-    yield Row("exact COMEP chose other members than one process", "", float(not same), at_most=0)
+    yield Row(
+        "exact COMEP selected different members than one process", "", float(not same), at_most=0
+    )
 
 
 def store() -> Iterator[Row]:
-    """Writing and reading a store, against copying the packed votes."""
+    """Writing and reading a store, compared with copying the packed votes in memory."""
     votes = made_votes(N // 4, D)
     with tempfile.TemporaryDirectory() as folder:
         paths = iter(range(1000))

@@ -1,4 +1,4 @@
-"""Real ensembles: collecting votes, pruning end to end, and what is gained."""
+"""Benchmarks of real ensembles: collecting votes, pruning end to end, and the gains."""
 
 import pickle
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def data(n_rows):
 
 
 def collecting() -> Iterator[Row]:
-    """Votes of a forest of 200 trees on 50 000 rows."""
+    """Collecting the votes of a forest of 200 trees on 50 000 samples."""
     X, y = data(60_000)
     forest = RandomForestClassifier(200, random_state=0, n_jobs=2).fit(X[:10_000], y[:10_000])
     known, rows = as_ensemble(forest), X[10_000:]
@@ -41,12 +41,14 @@ def collecting() -> Iterator[Row]:
         at_least=2,
     )
     yield Row(
-        "one thread over two", "as above, on two cores", best["one thread"] / best["two threads"]
+        "one thread over two threads",
+        "as above, on two cores",
+        best["one thread"] / best["two threads"],
     )
 
 
 def end_to_end() -> Iterator[Row]:
-    """prune() on that forest: where the time and the memory go."""
+    """Time and memory of prune() on that forest."""
     X, y = data(60_000)
     forest = RandomForestClassifier(200, random_state=0, n_jobs=2).fit(X[:10_000], y[:10_000])
     known, rows, truth = as_ensemble(forest), X[10_000:], y[10_000:]
@@ -56,14 +58,14 @@ def end_to_end() -> Iterator[Row]:
         whole = min(whole, seconds(lambda: prune(forest, rows, truth, keep=20)))
         parts = min(parts, seconds(lambda: collect_encoded_votes(known, rows, truth)))
     yield Row(
-        "share of prune(forest, keep=20) that is collecting votes, one thread",
+        "share of collecting votes in the time of prune(forest, keep=20), one thread",
         f"{pretty(parts)} of {pretty(whole)}",
         parts / whole,
         at_least=0.9,
     )
     more, table, x_bytes = (int(word) for word in _python(_MEMORY).split())
     yield Row(
-        "most memory beyond what was there before: times (2 × vote matrix + X)",
+        "additional peak memory over (2 × vote matrix + X)",
         f"{more / 1e6:.0f} MB; vote matrix {table / 1e6:.0f} MB, X {x_bytes / 1e6:.0f} MB",
         more / (2 * table + x_bytes),
         at_most=1,
@@ -94,15 +96,15 @@ print(status("VmHWM") - before, len(rows) * 200, rows.nbytes)
 
 
 def gains() -> Iterator[Row]:
-    """A forest of 500 trees pruned to 50: what is gained."""
+    """Size and speed of a forest of 500 trees pruned to 50."""
     X, y = data(12_000)
     forest = RandomForestClassifier(500, random_state=0).fit(X[:6000], y[:6000])
     pruning = prune(forest, X[6000:9000], y[6000:9000], keep=50)
     small, test = pruning.estimator, (X[9000:], y[9000:])
     sizes = len(pickle.dumps(forest)), len(pickle.dumps(small))
     yield Row(
-        "500 → 50 trees: times smaller (pickle)",
-        f"{sizes[0] / 1e6:.1f} MB to {sizes[1] / 1e6:.1f} MB; accuracy on rows held out "
+        "500 → 50 trees: factor in size (pickle)",
+        f"{sizes[0] / 1e6:.1f} MB to {sizes[1] / 1e6:.1f} MB; test accuracy "
         f"{forest.score(*test):.4f} to {small.score(*test):.4f}",
         sizes[0] / sizes[1],
         at_least=8,
@@ -112,7 +114,7 @@ def gains() -> Iterator[Row]:
         ways = {"500": lambda r=rows: forest.predict(r), "50": lambda r=rows: small.predict(r)}
         best = side_by_side(ways, repeats=15)
         yield Row(
-            f"500 → 50 trees: times faster, {n_rows} rows",
+            f"500 → 50 trees: factor in speed, {n_rows} samples",
             f"{pretty(best['500'])} to {pretty(best['50'])}",
             best["500"] / best["50"],
             at_least=8,
@@ -120,7 +122,7 @@ def gains() -> Iterator[Row]:
 
 
 def other_members() -> Iterator[Row]:
-    """Bagged members that are no trees: what asking costs, and how little of it is overhead."""
+    """Bagged members other than trees: time to collect votes, and in total."""
     X, y = data(9000)
     for base in (LogisticRegression(), GaussianNB(), KNeighborsClassifier()):
         bagging = BaggingClassifier(base, 50, random_state=0, n_jobs=2).fit(X[:4000], y[:4000])
@@ -130,7 +132,7 @@ def other_members() -> Iterator[Row]:
             lambda k=known, r=rows: COMEP(keep=5).fit(collect_encoded_votes(k, r, y[4000:]))
         )
         yield Row(
-            f"50 bagged {type(base).__name__}, 5000 rows, one thread",
+            f"50 bagged {type(base).__name__}, 5000 samples, one thread",
             f"{pretty(took)} for the votes, {pretty(chosen)} with packing and COMEP",
         )
 

@@ -1,4 +1,4 @@
-"""The first call after an install: what compiling takes, by the processor's time."""
+"""Benchmark of the first call after an installation, which compiles: processor time."""
 
 import json
 import os
@@ -16,9 +16,9 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from secateurs import prune
 
 settings = json.loads(sys.argv[1])
-numbers = settings.pop("numbers", False)
-X, y = (load_diabetes if numbers else load_digits)(return_X_y=True)
-kind = RandomForestRegressor if numbers else RandomForestClassifier
+is_regression = settings.pop("is_regression", False)
+X, y = (load_diabetes if is_regression else load_digits)(return_X_y=True)
+kind = RandomForestRegressor if is_regression else RandomForestClassifier
 forest = kind(100, random_state=0).fit(X[::2], y[::2])
 took = []
 for _ in range(2):
@@ -30,12 +30,12 @@ print(json.dumps(took))
 
 
 def first_call() -> Iterator[Row]:
-    """Processor time of the first `prune` of 100 trees in a fresh install, beyond a second one."""
+    """Processor time of the first `prune` of 100 trees after an installation, minus the second."""
     for what, settings in {
         "by default": {},
         "COMEP, a tenth": {"pruner": "comep", "keep": 0.1},
         'pruner="auto" within a tolerance': {"pruner": "auto", "tolerance": 0.005},
-        "of regressors": {"numbers": True},
+        "of regressors": {"is_regression": True},
     }.items():
         with tempfile.TemporaryDirectory() as empty:
             done = subprocess.run(

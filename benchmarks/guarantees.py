@@ -1,9 +1,9 @@
-"""Search for votes on which COMEP and DOMEP reach little of the optimum: how tight ½ and ¼ are.
+"""Search for votes on which COMEP and DOMEP are far from the optimum: how tight ½ and ¼ are.
 
-Small tables of votes are drawn at random and changed one entry at a time, as long as the ratio of
-what is reached to the optimum (by trying all sets) does not rise. Every start of COMEP and every
-number of members is tried; for DOMEP two groups and a start in each are part of what is changed.
-Written apart from the package's search: only the distances are the package's.
+Small tables of votes are drawn at random and changed one entry at a time; a change is kept if the
+ratio of the reached value to the optimum (over all sets) does not rise. The start of COMEP and the
+number of members are changed too, and for DOMEP two groups and a start in each group. The search is
+independent of the package's implementation; only the distances come from the package.
 """
 
 import argparse
@@ -20,9 +20,10 @@ from secateurs.objectives import TDAS
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Votes (samples × members), labels, λ, members to keep, groups (0 or 1), starts.
+    """Votes (samples × members), labels, λ, number of members to keep, groups (0 or 1) and starts.
 
-    Starts are those of COMEP alone, of the two groups, and of the union: places among its members.
+    Starts are indices of members, modulo their number: COMEP uses the first start; DOMEP uses the
+    first two for its groups and the third for their union.
     """
 
     votes: np.ndarray
@@ -49,7 +50,7 @@ def optimum(distances: np.ndarray, keep: int) -> float:
 
 
 def greedy(distances: np.ndarray, members: list[int], keep: int, start: int) -> list[int]:
-    """Add the member that is furthest from those chosen, the lowest of equal ones."""
+    """Return members selected greedily by distance; the lowest index wins ties."""
     chosen = [members[start % len(members)]]
     while len(chosen) < min(keep, len(members)):
         sums = distances[:, chosen].sum(axis=1)
@@ -60,16 +61,16 @@ def greedy(distances: np.ndarray, members: list[int], keep: int, start: int) -> 
 
 
 def ratio_of_comep(found: Table) -> float:
-    """What greedy search reaches from its start, as a share of the optimum."""
+    """Return the value that greedy search reaches, as a share of the optimum."""
     distances = found.distances
     best = optimum(distances, found.keep)
-    everybody = list(range(len(distances)))
-    reached = worth(distances, greedy(distances, everybody, found.keep, found.starts[0]))
+    members = list(range(len(distances)))
+    reached = worth(distances, greedy(distances, members, found.keep, found.starts[0]))
     return reached / best if best > 1e-12 else 1.0
 
 
 def ratio_of_domep(found: Table) -> float:
-    """The same in two groups, then among those chosen there; the best of the three."""
+    """Return the same share for two groups and their union; the best of the three counts."""
     distances = found.distances
     best = optimum(distances, found.keep)
     sides = [np.flatnonzero(found.groups == side).tolist() for side in (0, 1)]
@@ -85,7 +86,7 @@ def ratio_of_domep(found: Table) -> float:
 
 
 def drawn(rng: np.random.Generator) -> Table:
-    """Draw a table of up to eight members, eight samples and three classes."""
+    """Return a random table of up to eight members, eight samples and three classes."""
     n_members, n_samples, n_classes = rng.integers(5, 9), rng.integers(2, 9), rng.integers(2, 4)
     return Table(
         rng.integers(n_classes, size=(n_samples, n_members)),
@@ -98,7 +99,7 @@ def drawn(rng: np.random.Generator) -> Table:
 
 
 def changed(found: Table, rng: np.random.Generator) -> Table:
-    """Change one vote, label, group or start, or λ or the number to keep."""
+    """Return a table with a different vote, label, group, λ or number to keep, or other starts."""
     votes, y, groups = found.votes.copy(), found.y.copy(), found.groups.copy()
     n_samples, n_members = votes.shape
     what = rng.integers(10)
@@ -137,22 +138,24 @@ def search(ratio, asked: argparse.Namespace) -> tuple[float, float, Table]:
 
 
 def confirm(found: Table) -> float:
-    """The ratio that the package's COMEP has on a table, by its own optimum of all sets."""
+    """Return the ratio of the package's COMEP to the optimum on a table."""
     n_members = found.votes.shape[1]
     start = found.starts[0] % n_members
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of members worse than chance, and of a single class
+        warnings.simplefilter("ignore")  # about members worse than chance, and about a single class
         pruner = COMEP(found.keep, found.weight, start).fit(found.votes, found.y)
     return float(pruner.objective_) / optimum(found.distances, found.keep)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.guarantees", description=__doc__)
-    parser.add_argument("--starts", type=int, default=40, help="tables that are changed (40)")
-    parser.add_argument("--steps", type=int, default=1000, help="changes of each (1000)")
+    parser.add_argument(
+        "--starts", type=int, default=40, help="number of tables that are changed (40)"
+    )
+    parser.add_argument("--steps", type=int, default=1000, help="changes per table (1000)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--weight", type=float, help="λ (default: changed as well)")
-    parser.add_argument("--keep", type=int, help="members kept (default: changed as well)")
+    parser.add_argument("--weight", type=float, help="λ (default: changed too)")
+    parser.add_argument("--keep", type=int, help="number of kept members (default: changed too)")
     asked = parser.parse_args()
     rows, tables = [], {}
     for name, ratio, proven in (

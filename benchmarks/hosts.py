@@ -1,7 +1,8 @@
-"""The paper's experiment on one, two and three machines, each a host of its own on this one.
+"""Run the paper's experiment on one, two and three hosts that are simulated on this machine.
 
 A host is a network namespace with its own address on a virtual switch and a share of one core.
-Each cluster has one Dask worker a host. Needs root, for the namespaces; removes all it made.
+Each cluster has one Dask worker per host. The script needs root for the namespaces, and removes
+everything that it created.
 """
 
 import argparse
@@ -22,15 +23,15 @@ from typing import Any, NamedTuple
 
 PREFIX = "secateurs"
 SWITCH = f"{PREFIX}-switch"
-NETWORK = "198.18.0"  # set aside for benchmarks (RFC 2544)
-PERIOD_US = 20_000
+NETWORK = "198.18.0"  # reserved for benchmarks (RFC 2544)
+PERIOD_US = 20_000  # of the CPU quota: short, so that a host runs evenly
 CGROUP_V1 = Path("/sys/fs/cgroup/cpu")
 CGROUP_V2 = Path("/sys/fs/cgroup")
 BASELINES = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep")
 
 
 class Size(NamedTuple):
-    """How large an experiment is."""
+    """The size of an experiment."""
 
     n_members: int
     n_samples: int
@@ -48,7 +49,7 @@ QUICK_GREEDY, QUICK_OTHERS = Size(200, 5000, 10, 5), Size(20, 200, 2, 5)
 
 @contextmanager
 def hosts(n_hosts: int, share: float, rate: str) -> Iterator[list[str]]:
-    """Make hosts with a share of a core each, joined by a switch; give their names."""
+    """Create hosts with a share of a core each, connected by a switch; yield their names."""
     names = [f"{PREFIX}-{number}" for number in range(1, n_hosts + 1)]
     with ExitStack() as stack:
         stack.callback(_ip, "netns", "del", SWITCH, check=False)
@@ -71,18 +72,18 @@ def hosts(n_hosts: int, share: float, rate: str) -> Iterator[list[str]]:
 
 
 def address(number: int) -> str:
-    """Give a host's address."""
+    """Return the address of a host."""
     return f"{NETWORK}.{10 + number}"
 
 
 @contextmanager
 def clusters(names: Sequence[str], sizes: Sequence[int]) -> Iterator[dict[int, str]]:
-    """Start a cluster of each size: a scheduler on the first host, one worker a host."""
+    """Start a cluster of each size: a scheduler on the first host, one worker per host."""
     found: dict[int, str] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for size in sizes:
-            port = 18786 + size  # clear of the ports that Dask takes by itself
+            port = 18786 + size  # not the default ports of Dask
             found[size] = f"tcp://{address(1)}:{port}"
             command = ["scheduler", "--host", address(1), "--port", str(port), "--no-dashboard"]
             stack.enter_context(_started(names[0], None, command, folder))
@@ -141,7 +142,7 @@ def _remove_host(name: str) -> None:
     for pid in found.stdout.split():
         os.kill(int(pid), signal.SIGKILL)
     _ip("netns", "del", name, check=False)
-    for _ in range(50):  # a group can go once its last process has
+    for _ in range(50):  # a group can be removed only after its last process has ended
         if not _group(name).exists():
             return
         try:
@@ -160,11 +161,11 @@ def _run(*command: str, check: bool = True) -> None:
         raise SystemExit(f"{' '.join(command)}: {done.stderr.strip()}")
 
 
-# What runs on the hosts.
+# The following functions run on the hosts.
 
 
 def experiment(schedulers: dict[int, str], quick: bool, repeats: int) -> None:
-    """Measure every method on every cluster, in turn, and print the tables."""
+    """Measure every method on every cluster, alternately, and print the tables."""
     from benchmarks.distributed import made_votes
     from distributed import Client
     from secateurs import VoteStore
@@ -188,7 +189,7 @@ Calls = dict[tuple[str, int], Callable[[], Any]]
 
 
 def greedy_calls(store: Any, size: Size, clients: dict[int, Any]) -> Calls:
-    """COMEP, DOMEP and exact COMEP: from the most relevant member, so that operations count."""
+    """Return calls of COMEP, DOMEP and exact COMEP, with a start that costs nothing."""
     from secateurs import COMEP, DOMEP, EPFD
 
     calls: Calls = {}
@@ -196,7 +197,7 @@ def greedy_calls(store: Any, size: Size, clients: dict[int, Any]) -> Calls:
         comep = EPFD(COMEP(size.n_keep, start="relevance"), n_groups=1)
         calls["COMEP on one host", m] = lambda p=comep: p.fit(store, executor=clients[1])
         domep = DOMEP(size.n_keep, n_groups=m, start="relevance", random_state=0)
-        calls["DOMEP, a group a host", m] = lambda p=domep, c=client: p.fit(store, executor=c)
+        calls["DOMEP, one group per host", m] = lambda p=domep, c=client: p.fit(store, executor=c)
         for shard in ("members", "rows"):
             exact = COMEP(size.n_keep, start="relevance", shard=shard)
             calls[f"COMEP, {shard} shared", m] = lambda p=exact, c=client: p.fit(store, executor=c)
@@ -204,7 +205,7 @@ def greedy_calls(store: Any, size: Size, clients: dict[int, Any]) -> Calls:
 
 
 def baseline_calls(store: Any, size: Size, clients: dict[int, Any]) -> Calls:
-    """Each baseline by EPFD with a group a host; with one group it is the method itself."""
+    """Return calls of EPFD with one group per host for each baseline; one group is the baseline."""
     from secateurs import EPFD, make_pruner
 
     calls: Calls = {}
@@ -215,7 +216,7 @@ def baseline_calls(store: Any, size: Size, clients: dict[int, Any]) -> Calls:
 
 
 def interleaved(calls: Calls, repeats: int) -> dict[tuple[str, int], float]:
-    """Time all calls in turn, over and over, after one round that does not count: medians."""
+    """Return median times of calls that alternate, after one round that does not count."""
     times: dict[tuple[str, int], list[float]] = {key: [] for key in calls}
     for turn in range(repeats + 1):
         for key, call in calls.items():
@@ -227,12 +228,12 @@ def interleaved(calls: Calls, repeats: int) -> dict[tuple[str, int], float]:
 
 
 def model(size: Size, hosts_counts: Sequence[int]) -> dict[tuple[str, int], float]:
-    """Speed-up by counting pairs of members whose labels are compared."""
+    """Return the expected speed-up by the number of pairs of members that are compared."""
     n, k = size.n_members, size.n_keep
     models = {}
     for m in hosts_counts:
         rounds = n * k if m == 1 else -(-n // m) * k + m * k * k
-        models["DOMEP, a group a host", m] = n * k / rounds
+        models["DOMEP, one group per host", m] = n * k / rounds
         for shard in ("members", "rows"):
             models[f"COMEP, {shard} shared", m] = float(m)
     return models
@@ -243,7 +244,7 @@ def table(
     models: dict[tuple[str, int], float],
     hosts_counts: Sequence[int],
 ) -> str:
-    """Speed-up over one host, and efficiency, which is speed-up divided by hosts."""
+    """Return a table of speed-up over one host, and efficiency: speed-up per host."""
     headings = ["method", "one host"]
     for m in hosts_counts[1:]:
         headings += [f"{m} hosts: speed-up", "model", "efficiency"]
@@ -266,11 +267,15 @@ def table(
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hosts", description=__doc__)
-    parser.add_argument("--hosts", type=int, default=3, help="up to how many (default 3)")
-    parser.add_argument("--share", type=float, default=0.4, help="of a core a host (default 0.4)")
-    parser.add_argument("--rate", default="1gbit", help="of each host's network (default 1gbit)")
+    parser.add_argument("--hosts", type=int, default=3, help="largest number of hosts (default 3)")
+    parser.add_argument(
+        "--share", type=float, default=0.4, help="share of a core per host (default 0.4)"
+    )
+    parser.add_argument("--rate", default="1gbit", help="network rate of each host (default 1gbit)")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="small sizes: does it all work?")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, to check that everything works"
+    )
     parser.add_argument("--schedulers", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.schedulers:
@@ -279,20 +284,24 @@ def main() -> None:
         return
     if os.name != "posix" or os.geteuid() != 0 or not shutil.which("ip"):
         parser.error(
-            "needs root and the program ip (iproute2), to make hosts as network namespaces. "
+            "needs root and the program ip (iproute2), to create hosts as network namespaces. "
             "Run it as root on Linux."
         )
     sizes = list(range(1, options.hosts + 1))
     print("# One, two and three hosts\n")
-    print("Made by `python -m benchmarks.hosts`. Each host is a network namespace with")
+    print("Created by `python -m benchmarks.hosts`. Each host is a network namespace with")
     print(
-        f"{options.share:g} of a core and {options.rate}/s, and runs one Dask worker; the client is"
+        f"{options.share:g} of a core and {options.rate}/s that runs one Dask worker. The client is"
     )
     print(
-        f"on the first, outside its share. Medians of {options.repeats}, all in turn, after a round"
+        f"on the first host, outside its share. Times are medians of {options.repeats} alternating"
     )
-    print("that warms up. Speed-up is the time of one host by the time of several; the model")
-    print("counts pairs of members compared, and knows no messages.", flush=True)
+    print(
+        "rounds, after one round to warm up. Speed-up is the time of one host divided by the time"
+    )
+    print(
+        "of several. The model counts compared pairs of members and ignores messages.", flush=True
+    )
     with hosts(options.hosts, options.share, options.rate) as names, clusters(names, sizes) as at:
         command = ["ip", "netns", "exec", names[0], sys.executable, "-m", "benchmarks.hosts"]
         command += ["--repeats", str(options.repeats), "--schedulers", *at.values()]

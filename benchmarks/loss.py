@@ -1,4 +1,4 @@
-"""How much of TDAS DOMEP loses against COMEP, on bagged trees for each set of a data folder."""
+"""Measure how much TDAS DOMEP loses against COMEP, on bagged trees for each data set."""
 
 import argparse
 import statistics
@@ -12,13 +12,12 @@ from secateurs.paper._plan import Bag
 
 
 def losses(name: str, folder: Path, n_members: int, n_keep: int, n_seeds: int) -> list[float]:
-    """Return the loss for each deal of the members, as a share of what COMEP reaches."""
+    """Return the loss for each random partition of the members, relative to COMEP's value."""
     bag = Bag(name, datasets.DATASETS[name].task, "dt", n_members, 0, 0)
     votes = cast_votes(bag, folder).validation
-    whole = COMEP(n_keep).fit(votes).objective_
+    full = COMEP(n_keep).fit(votes).objective_
     return [
-        1 - DOMEP(n_keep, random_state=seed).fit(votes).objective_ / whole
-        for seed in range(n_seeds)
+        1 - DOMEP(n_keep, random_state=seed).fit(votes).objective_ / full for seed in range(n_seeds)
     ]
 
 
@@ -27,7 +26,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--members", type=int, default=100)
     parser.add_argument("--keep", type=int, default=20)
-    parser.add_argument("--seeds", type=int, default=10, help="deals of the members per data set")
+    parser.add_argument(
+        "--seeds", type=int, default=10, help="random partitions of the members per data set"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print("| data set | mean loss | worst |\n| --- | --- | --- |")

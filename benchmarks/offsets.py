@@ -1,8 +1,8 @@
-"""Look for the reason where all methods lie off the printed figures.
+"""Look for reasons why all methods differ from the printed accuracies on some data sets.
 
-Other numbers of members, neighbours and training rows are tried: whole ensembles without pruning,
-five folds of the paper's protocol, repeated with other seeds. Printed are the mean, and how much
-the mean of five folds varies from seed to seed.
+The script trains full ensembles, without pruning, with other numbers of members, neighbours and
+training samples, on five folds of the paper's protocol with several seeds. It prints the mean
+accuracy, and the standard deviation of the mean of five folds from seed to seed.
 """
 
 import argparse
@@ -20,7 +20,8 @@ from secateurs.paper._printed_tables import printed_accuracies
 
 TREE, NEIGHBOURS = DecisionTreeClassifier(), KNeighborsClassifier(weights="distance")
 SCALED = make_pipeline(StandardScaler(), KNeighborsClassifier(weights="distance"))
-# Table, row, data set, seeds; then what is tried: learner, members, whether validation rows train.
+# Table, row, data set, number of seeds, and settings: learner, number of members, and whether the
+# validation samples are used for training.
 LOOKED_AT = (
     ("table-dt", "Liver", "liver", 8, {f"{n} members": (TREE, n, False) for n in (1, 5, 17, 100)}),
     ("table-dt", "Landsat", "landsat", 2, {f"{n} members": (TREE, n, False) for n in (5, 17, 100)}),
@@ -46,12 +47,12 @@ LOOKED_AT = (
 )
 
 
-def accuracy(data, learner, n_members: int, more_rows: bool, seed: int) -> float:
-    """Test accuracy of whole ensembles in per cent, mean over five folds."""
+def accuracy(data, learner, n_members: int, uses_validation: bool, seed: int) -> float:
+    """Return the test accuracy of full ensembles in per cent, mean over five folds."""
     scores = []
     for fold in range(N_FOLDS):
         parts = split_samples(data.y, fold, np.random.default_rng(seed))
-        rows = np.concatenate([parts.train, parts.validation]) if more_rows else parts.train
+        rows = np.concatenate([parts.train, parts.validation]) if uses_validation else parts.train
         model = BaggingClassifier(learner, n_members, random_state=N_FOLDS * seed + fold)
         model.fit(data.X[rows], data.y[rows])
         scores.append(model.score(data.X[parts.test], data.y[parts.test]))
@@ -62,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.offsets", description=__doc__)
     parser.add_argument("data", help="folder of the data sets")
     folder = parser.parse_args().data
-    print("| row | printed | tried | mean | from seed to seed |\n|---|---|---|---|---|")
+    print("| row | printed | setting | mean | from seed to seed |\n|---|---|---|---|---|")
     for table, row, name, n_seeds, tried in LOOKED_AT:
         paper = np.mean([entry.mean for entry in printed_accuracies(table)[row].values()])
         data = datasets.load(name, folder, "binary")

@@ -1,14 +1,13 @@
-"""Timing side by side, and the rows of the report."""
+"""Time functions alternately, and write the tables of docs/benchmarks.md."""
 
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: a ratio, the figures behind it, and what is wanted of it."""
+    """One measurement: a ratio, its target, and the values behind it."""
 
     what: str
     figures: str
@@ -18,7 +17,7 @@ class Row:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the ratio is as wanted; None where nothing is."""
+        """Whether the ratio meets its target; None without a target."""
         if self.at_least is not None:
             return self.ratio is not None and self.ratio >= self.at_least
         if self.at_most is not None:
@@ -26,7 +25,7 @@ class Row:
         return None
 
     def cells(self) -> list[str]:
-        """Return the row as text."""
+        """Return the cells of the row as text."""
         wanted = "–"
         if self.at_least is not None:
             wanted = f"≥ {self.at_least:g}"
@@ -37,8 +36,8 @@ class Row:
         return [self.what, ratio, wanted, verdict, self.figures]
 
 
-def seconds(call: Callable[[], Any], repeats: int = 1) -> float:
-    """Time a call: the best of some repeats."""
+def seconds(call: Callable[[], object], repeats: int = 1) -> float:
+    """Return the time of a call, the best of several repeats."""
     best = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()
@@ -47,8 +46,8 @@ def seconds(call: Callable[[], Any], repeats: int = 1) -> float:
     return best
 
 
-def side_by_side(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Time several calls in turn, so that all meet the same load; the best of each."""
+def side_by_side(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Return the best time of each call; calls alternate, so that all see the same load."""
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(repeats):
         for name, call in calls.items():
@@ -57,7 +56,7 @@ def side_by_side(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str,
 
 
 def pretty(duration: float) -> str:
-    """Write a duration with three digits."""
+    """Return a duration as text with three digits."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if duration >= scale or unit == "µs":
             return f"{duration / scale:.3g} {unit}"
@@ -65,7 +64,7 @@ def pretty(duration: float) -> str:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Write rows as a Markdown table."""
-    lines = ["| what | ratio | wanted | holds | figures |", "|---|---|---|---|---|"]
+    """Return rows as a Markdown table."""
+    lines = ["| measurement | ratio | target | met | details |", "|---|---|---|---|---|"]
     lines += ["| " + " | ".join(row.cells()) + " |" for row in rows]
     return "\n".join(lines)

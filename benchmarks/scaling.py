@@ -1,4 +1,4 @@
-"""What 10⁶ members and 10⁷ rows would cost: constants measured here, the rest by arithmetic.
+"""Estimate the cost of pruning 10⁶ members on 10⁷ samples from measured constants.
 
 Prints the tables of docs/scaling.md.
 """
@@ -9,7 +9,8 @@ import statistics
 import time
 import zlib
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
 
 from benchmarks.distributed import dask_workers, made_votes
 from benchmarks.report import seconds
@@ -17,33 +18,33 @@ from secateurs.objectives import TDAS
 from secateurs.outputs.votes import Votes
 
 K = 100
-SPREAD_ROWS = 32  # of the spread start
+SPREAD_ROWS = 32  # additional rows of distances of the start "spread"
 
 
 @dataclass(frozen=True)
 class Constants:
-    """What was measured, on one core unless said otherwise."""
+    """The measured constants, on one core."""
 
     pair_sample: dict[int, float]  # seconds to count one pair of members on one sample, by classes
     score: dict[int, float]  # seconds from a table of counts to a distance, by classes
-    checksum: float  # seconds a byte
-    task: float  # seconds of Dask's scheduler a task
-    round_trip: float  # seconds from a task sent to its answer
+    checksum: float  # seconds per byte
+    task: float  # seconds of Dask's scheduler per task
+    round_trip: float  # seconds from sending a task to receiving its result
 
 
 @dataclass(frozen=True)
 class Machines:
-    """What is assumed of a cluster."""
+    """The assumed cluster."""
 
     number: int = 100
     cores: int = 32
-    memory: float = 100e9  # bytes a second, a machine
+    memory: float = 100e9  # bytes per second and machine, as the next two
     storage: float = 1e9
     network: float = 10e9 / 8
 
 
 def measure() -> Constants:
-    """Measure the constants."""
+    """Return the measured constants."""
     pair, score = {}, {}
     for n_classes in (2, 10):
         pair[n_classes], score[n_classes] = _count_and_score(n_classes)
@@ -67,13 +68,13 @@ def _count_and_score(n_classes: int) -> tuple[float, float]:
 _objectives: dict[int, TDAS] = {}
 
 
-def _row(votes: Votes) -> Any:
+def _row(votes: Votes) -> np.ndarray:
     objective = _objectives.setdefault(id(votes), TDAS(votes, 0.5))
     return objective.matrix_rows([0])
 
 
 def costs(n: int, d: int, n_classes: int, given: Constants, on: Machines) -> list[list[str]]:
-    """Bytes and seconds of the three ways: a line each."""
+    """Return a line with bytes and seconds for each of three methods."""
     steps = K + SPREAD_ROWS
     bytes_a_member = d * (n_classes - 1) / 8
     whole = n * bytes_a_member
@@ -109,7 +110,7 @@ def costs(n: int, d: int, n_classes: int, given: Constants, on: Machines) -> lis
             f"**{_time(reading + steps * rows)}**",
         ],
         [
-            f"EPFD, {groups} groups, a core each",
+            f"EPFD, {groups} groups, one core each",
             _size(whole / groups),
             f"{_time(epfd_reading + group)}, then {_time(gathered + second)} for {union:,} members",
             _size(union * bytes_a_member),
@@ -131,7 +132,7 @@ def _size(n_bytes: float) -> str:
 
 
 def _crossing(n: int, n_classes: int) -> float:
-    """Rows from which sharing members sends more than sharing rows, with as many workers."""
+    """Return the number of samples above which sharing rows sends less than sharing members."""
     return n * n_classes**2 * 4 * 8 / (n_classes - 1)
 
 
@@ -147,15 +148,17 @@ def main() -> None:
     print(f"| count one pair on one sample | {pair[2] * 1e9:.4f} ns | {pair[10] * 1e9:.3f} ns |")
     print(f"| from counts to a distance | {score[2] * 1e6:.2f} µs | {score[10] * 1e6:.2f} µs |")
     print(f"| checksum | {1e-9 / given.checksum:.2f} GB/s | |")
-    print(f"| Dask, a task among many | {given.task * 1e3:.2f} ms | |")
-    print(f"| Dask, there and back | {given.round_trip * 1e3:.1f} ms | |")
-    headings = ["way", "held a worker machine or core", "time", "sent", "in all"]
+    print(f"| Dask: one of many tasks | {given.task * 1e3:.2f} ms | |")
+    print(f"| Dask: round trip | {given.round_trip * 1e3:.1f} ms | |")
+    headings = ["method", "memory per machine or core", "time", "data sent", "total"]
     for n_classes in (2, 10):
-        print(f"\n{n:,} members × {d:,} rows, {n_classes} classes, k = {K}:\n")
+        print(f"\n{n:,} members × {d:,} samples, {n_classes} classes, k = {K}:\n")
         lines = [headings, ["---"] * len(headings), *costs(n, d, n_classes, given, on)]
         print("\n".join("| " + " | ".join(line) + " |" for line in lines))
-    print(f"\nRows shared send less than members shared above {_crossing(n, 2):.2g} rows with two")
-    print(f"classes, above {_crossing(n, 10):.2g} with ten.")
+    print(
+        f"\nSharing rows sends less data than sharing members above {_crossing(n, 2):.2g} samples"
+    )
+    print(f"with two classes, and above {_crossing(n, 10):.2g} samples with ten.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Scores: what joint error costs, and the memory that scores of a forest take."""
+"""Benchmarks of joint error pruning, and of the memory of a forest's probabilities."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +12,7 @@ from secateurs import JointErrorPruner, Predictions
 
 
 def probabilities(n_members, n_samples):
-    """Probabilities of two classes by members of uneven skill."""
+    """Return probabilities of two classes from members of different skill."""
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=n_samples)
     cells = np.empty((n_members, 1, n_samples), dtype=np.int16)
@@ -24,9 +24,9 @@ def probabilities(n_members, n_samples):
 
 
 def joint_error() -> Iterator[Row]:
-    """Joint error against one float32 matrix product of the same rows of pairs, on one thread.
+    """Joint error compared with one float32 matrix product of the same pairs, on one thread.
 
-    The product knows all k members beforehand; joint error learns each from the row before.
+    The product uses all k members at once; joint error finds each member from the previous one.
     """
     scores = probabilities(1000, 100_000)
     chosen = JointErrorPruner(keep=50).fit(scores).member_indices_
@@ -41,7 +41,7 @@ def joint_error() -> Iterator[Row]:
     with threadpool_limits(1):
         best = side_by_side({"fit": fit, "product": multiply}, repeats=9)
     yield Row(
-        "joint error, n=1000, d=100 000, k=50, two classes: times the matrix product",
+        "joint error, n=1000, d=100 000, k=50, two classes: time over the matrix product",
         f"{pretty(best['fit'])} against {pretty(best['product'])}",
         best["fit"] / best["product"],
         at_most=3,
@@ -51,16 +51,19 @@ def joint_error() -> Iterator[Row]:
     kinds = {
         "complete": complete,
         "gaps": replace(complete, cells=cells, has_missing=True),
-        "numbers": Predictions.encode(complete.cells[:, 0].T / 3.0, scores.y),
+        "values": Predictions.encode(complete.cells[:, 0].T / 3.0, scores.y),
     }
 
-    def fit_some(some):
-        return lambda: JointErrorPruner(keep=10).fit(some)
+    def fit_call(predictions):
+        return lambda: JointErrorPruner(keep=10).fit(predictions)
 
-    best = side_by_side({name: fit_some(some) for name, some in kinds.items()}, repeats=5)
-    for name, told in (("gaps", "with a third of the values missing"), ("numbers", "of numbers")):
+    best = side_by_side({name: fit_call(values) for name, values in kinds.items()}, repeats=5)
+    for name, kind in (
+        ("gaps", "with a third of the values missing"),
+        ("values", "for regression"),
+    ):
         yield Row(
-            f"joint error {told}, n=200, d=100 000, k=10: times that of two classes without gaps",
+            f"joint error {kind}, n=200, d=100 000, k=10: time over two classes without gaps",
             f"{pretty(best[name])} against {pretty(best['complete'])}",
             best[name] / best["complete"],
         )
@@ -71,7 +74,7 @@ import sys
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from secateurs.ensembles import as_ensemble
-from secateurs.outputs.collect import scores_of
+from secateurs.outputs.collect import collect_encoded_predictions
 
 def peak():
     with open("/proc/self/status") as lines:
@@ -83,18 +86,19 @@ X, y = make_classification(
 )
 forest = RandomForestClassifier(500, max_depth=12, random_state=0, n_jobs=2).fit(X[:5000], y[:5000])
 before = peak()
-scores = scores_of(as_ensemble(forest), X, y, n_jobs=2)
+scores = collect_encoded_predictions(as_ensemble(forest), X, y, n_jobs=2)
 print(before, peak(), scores.nbytes)
 """
 
 
 def memory_of_scores() -> Iterator[Row]:
-    """The most memory of a process that collects probabilities of 500 trees on 100 000 rows."""
+    """Peak memory of a process that collects probabilities of 500 trees on 100 000 samples."""
     for n_classes in (2, 10):
         before, peak, held = (int(word) for word in _python(_SCORES, str(n_classes)).split())
         yield Row(
-            f"500 trees, d=100 000, {n_classes} classes: GB at the most, forest and rows included",
-            f"{before / 1e9:.2f} GB before; the scores take {held / 1e9:.2f} GB",
+            f"500 trees, d=100 000, {n_classes} classes: peak memory in GB, including forest and "
+            "data",
+            f"{before / 1e9:.2f} GB before; the probabilities take {held / 1e9:.2f} GB",
             peak / 1e9,
             at_most=1.5,
         )

@@ -1,7 +1,7 @@
-"""Pictures of the report for the README: ``python scripts/screenshots.py [FOLDER]``.
+"""Take pictures of the report for the README: ``python scripts/screenshots.py [FOLDER]``.
 
-Prunes a forest on handwritten digits, opens its report in Debian's chromium, and writes
-report-light.png and report-dark.png, by default into docs/images. Needs the extra ``test``.
+The script prunes a forest on handwritten digits, opens its report in Debian's chromium, and writes
+report-light.png and report-dark.png, by default to docs/images. It needs the extra ``test``.
 """
 
 import shutil
@@ -20,7 +20,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backgroun
 
 
 def write_page(path: Path) -> None:
-    """Prune a forest to a tenth, and write the report."""
+    """Prune a forest to a tenth of its trees and write the report."""
     X, y = load_digits(return_X_y=True)
     forest = RandomForestClassifier(300, random_state=0).fit(X[:900], y[:900])
     pruning = prune(forest, X[900:1350], y[900:1350], keep=30, random_state=0)
@@ -28,7 +28,7 @@ def write_page(path: Path) -> None:
 
 
 def take(page: Path, folder: Path) -> None:
-    """Take a picture of the page's beginning in light and in dark."""
+    """Take pictures of the top of the page in the light and dark theme."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for scheme in ("light", "dark"):
@@ -41,7 +41,7 @@ def take(page: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Make the page and take its pictures."""
+    """Write the page and take its pictures."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images")
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as temporary:

@@ -34,7 +34,7 @@ def differing(rng, labels, folder):
     codes = np.arange(n_rows) % n_classes
     X = rng.normal(size=(n_rows, 4)) + 0.8 * codes[:, None] * rng.normal(size=4)
     y = labels[codes]
-    if n_classes < 2:  # nobody learns from one class
+    if n_classes < 2:  # classifiers cannot be fitted to one class
         return None
     model = _fit(rng, kind, X, y)
     rows = _held(rng, X + rng.normal(scale=0.3, size=X.shape))

@@ -384,7 +384,7 @@ def c_bound(votes, y):
 
 
 def absolute_pearson(a, b):
-    """|Pearson correlation| of two lists of numbers; 0 if one of them is constant."""
+    """|Pearson correlation| of two lists of floats; 0 if either is constant."""
     if len(set(a)) == 1 or len(set(b)) == 1:
         return 0.0
     centre_a, centre_b = mean(a), mean(b)

@@ -30,7 +30,7 @@ def slack(a, b):
 
 
 def at_least(a, b):
-    """a is as large as b, but for rounding."""
+    """a is at least as large as b, up to rounding."""
     return a >= b - slack(a, b)
 
 
@@ -74,7 +74,7 @@ def is_wrong(row, truth, members, labels):
 
 
 def pareto_comep(votes, y, keep, rng):
-    """The set of the front at the trade-off that does best on rows held out."""
+    """The set of the front at the trade-off with the best cross-validated accuracy."""
     whole = front(votes, y, keep)
     if len(whole) == 1:
         return list(whole[0][0])

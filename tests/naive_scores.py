@@ -1,7 +1,7 @@
-"""Methods on scores once more, slowly, in plain Python, from their formulas.
+"""Methods on probabilities and values in plain Python, slowly, from their formulas.
 
-What members predict is a list of samples, each a list of members, each a vector of fractions: a
-one-hot label, probabilities, or a single number; None where it is missing.
+Predictions are a list of samples, each a list of members, each a vector of fractions: a one-hot
+label, probabilities, or a single value; None if it is missing.
 """
 
 from fractions import Fraction

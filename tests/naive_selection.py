@@ -1,7 +1,7 @@
-"""Ensemble selection again: slow, plain, from the formula, without running sums.
+"""Ensemble selection in plain Python, from its formula, without running sums.
 
-`outputs[n][t]` is what member t says of sample n: a label, a list of probabilities by class, a
-number, or None where it says nothing. `bag` holds members, some more than once.
+`outputs[n][t]` is the prediction of member t for sample n: a label, a list of probabilities by
+class, a value, or None if it is missing. `bag` holds members, some more than once.
 """
 
 import math
@@ -23,7 +23,7 @@ def vote(values):
 
 
 def mean(values):
-    """The mean of numbers, or of lists of numbers."""
+    """The exact mean of values, or of lists of values, element by element."""
     if isinstance(values[0], list):
         return [naive.mean(map(Fraction, column)) for column in zip(*values)]
     return naive.mean(map(Fraction, values))

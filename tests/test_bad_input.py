@@ -27,14 +27,14 @@ def refuses(message, call, *args, error=ValueError, **kwargs):
         (
             np.zeros((2, 2, 2), int),
             [0, 1],
-            "probabilities .* not all 0 or more with a sum of 1",
+            "probabilities .* must be 0 or more with a sum of 1",
         ),
         (np.zeros((2, 2, 2, 2), int), [0, 1], "votes has 4 dimension"),
         (5, [0], r"votes has 0 dimension\(s\)"),
         (np.zeros((0, 3), int), [], r"votes is empty: it has 0 sample\(s\) \(shape=\(0, 3\)\)"),
         (np.zeros((3, 0), int), [0, 1, 0], r"votes is empty: it has 0 feature\(s\)"),
         ([], [], r"votes has 1 dimension|votes is empty"),
-        (np.zeros((5, 40), int), [0] * 40, r"votes looks transposed.*give votes\.T"),
+        (np.zeros((5, 40), int), [0] * 40, r"votes looks transposed.*pass votes\.T"),
         (VOTES, [0, 1, 1, 0], r"2 samples \(shape=\(2, 3\)\) but y has 4 labels"),
         ([[0, NAN], [1, 1]], Y, "votes holds 'NaN': NaN, inf and missing values are not labels"),
         ([[0, np.inf], [1, 1]], Y, "votes holds inf"),
@@ -44,11 +44,11 @@ def refuses(message, call, *args, error=ValueError, **kwargs):
         ([[0, "a"], [1, "b"]], Y, "votes mixes kinds of labels"),
         ([[0, 1], [1]], Y, "votes is not a regular table"),
         ([[1j, 0], [0, 0]], Y, "Complex data not supported"),
-        (np.zeros((2, 2), "M8[D]"), Y, "which are not labels. Give text, integers"),
+        (np.zeros((2, 2), "M8[D]"), Y, "which are not labels. Pass text, integers"),
         ([[10**30, 1], [1, 1]], Y, "integers beyond 64 bits"),
         ([["a", "b"], ["b", "b"]], Y, "some are text such as 'a', others numbers such as"),
         (VOTES, [0, NAN], "y holds 'NaN'"),
-        (VOTES, [0.5, 1], "y holds 0.5, which is not a label: it looks like .* a regression"),
+        (VOTES, [0.5, 1], "y holds 0.5, which is not a label: it looks like a continuous target"),
         (VOTES, [[0, 1], [1, 0]], r"y has shape \(2, 2\)|y should be a 1d array"),
     ],
 )
@@ -82,7 +82,7 @@ def test_identifiers_are_no_labels():
     refuses("100000 distinct labels", Votes.encode, np.arange(100_000)[:, None], np.arange(100_000))
 
 
-ALLOWED = r"Give a count up to 3, or a fraction in \(0, 1\]"
+ALLOWED = r"Pass a count up to 3, or a fraction in \(0, 1\]"
 
 
 @pytest.mark.parametrize("name", all_pruners())
@@ -118,13 +118,13 @@ def test_keep_none_is_for_methods_that_decide(name):
 
 @pytest.mark.parametrize("weight", [-0.1, 1.1, NAN, "0.5", None, True])
 def test_diversity_weight_lies_between_0_and_1(weight):
-    message = rf"diversity_weight={weight!r} is out of range. Give a number in \[0, 1\]"
+    message = rf"diversity_weight={weight!r} is out of range. Pass a number in \[0, 1\]"
     refuses(message, COMEP(diversity_weight=weight).fit, VOTES, Y)
 
 
 @pytest.mark.parametrize("rho", [0, -1, 1.01, NAN])
 def test_rho_lies_above_0_and_up_to_1(rho):
-    refuses(rf"rho={rho!r} is out of range. Give a number in \(0, 1\]", DREP(rho=rho).fit, VOTES, Y)
+    refuses(rf"rho={rho!r} is out of range. Pass a number in \(0, 1\]", DREP(rho=rho).fit, VOTES, Y)
 
 
 @pytest.mark.parametrize(
@@ -133,12 +133,12 @@ def test_rho_lies_above_0_and_up_to_1(rho):
         (COMEP(start="sprad"), "start='sprad' is unknown. Did you mean 'spread'"),
         (
             COMEP(start=3),
-            "start=3 is not a valid member: the ensemble has 3. Give an index from 0 to 2",
+            "start=3 is not a valid member: the ensemble has 3. Pass an index from 0 to 2",
         ),
         (COMEP(start=-1), "start=-1 is not a valid member"),
         (COMEP(start=True), "start=True is unknown"),
         (COMEP(start=1.0), "start=1.0 is unknown"),
-        (DREP(stop="never"), "stop='never' is unknown. Give one of: best_prefix"),
+        (DREP(stop="never"), "stop='never' is unknown. Pass one of: best_prefix"),
         (SEP(n_iterations=-1), "n_iterations=-1 is not a valid number of rounds"),
         (PEP(n_iterations=2.5), "n_iterations=2.5 is not a valid number of rounds"),
         (PEP(n_iterations="all"), "n_iterations='all' is not a valid number of rounds"),
@@ -150,7 +150,7 @@ def test_options_that_are_none_are_refused(pruner, message):
 
 def test_unknown_pruners_are_refused_with_the_near_ones():
     refuses("pruner='comeep' is unknown. Did you mean 'comep'", make_pruner, "comeep")
-    refuses("pruner='xyz' is unknown. Give one of: comep, domep, kl", make_pruner, "xyz")
+    refuses("pruner='xyz' is unknown. Pass one of: comep, domep, kl", make_pruner, "xyz")
     refuses("pruner=3 is unknown", make_pruner, 3)
 
 

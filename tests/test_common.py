@@ -25,8 +25,8 @@ from secateurs.pruners import BasePruner
 NAMES = tuple(METHODS)
 BY_MEMBER_ORDER = (
     *("domep", "kl", "sep", "pep", "es", "random"),  # training order, random draws
-    "caruana",  # a member again says what it says alone
-    *("comp", "uwa"),  # few samples left to count; nobody to differ from the first
+    "caruana",  # adding the same member again leaves the mean unchanged, which ties
+    *("comp", "uwa"),  # ties: few samples count, and one member cannot disagree
 )
 # Tied votes go to the lowest class.
 BY_CLASS_ORDER = ("re", "drep", "comp", "uwa", "pcomep", "caruana")
@@ -300,7 +300,7 @@ def test_members_for_a_smaller_keep_are_a_prefix_where_declared(name):
 
 
 def gapped(seed):
-    """Votes with gaps, and the same with rows on which nobody votes and other values in gaps."""
+    """Votes with gaps, and the same with samples without any vote and other values in the gaps."""
     case, mask = plain(12, 60, 2, seed), np.random.default_rng(seed).random((60, 12)) < 0.2
     votes = np.ma.array(case.votes, mask=mask)
     filled = np.ma.array(np.where(mask, 1 - votes.data, votes.data), mask=mask)

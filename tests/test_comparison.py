@@ -13,8 +13,9 @@ import cases
 import naive
 from secateurs import COMEP, DREP, PEP, ReducedErrorPruner, all_pruners, compare, make_pruner, prune
 from secateurs._methods import baseline_methods
-from secateurs.comparison import FULL_ENSEMBLE, SINGLE_BEST, Comparison, pareto_mask
+from secateurs.comparison import FULL_ENSEMBLE, SINGLE_BEST, Comparison
 from secateurs.evaluation.auto_method import advised_method
+from secateurs.evaluation.leaderboard_table import pareto_mask
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import stratified_fold_indices
 from secateurs.pruners.pruner_label import pruner_label
@@ -131,18 +132,18 @@ def test_milliseconds_lie_on_one_line_by_the_number_of_members(tested):
 
 
 def test_orders_that_would_take_too_long_are_cut_and_said_to_be(monkeypatch, forest):
-    monkeypatch.setattr("secateurs.evaluation.selections._LEAST_SIZES", 4)
-    monkeypatch.setattr("secateurs.evaluation.selections._MOST_WORK", 20 * 200 * 7)
+    monkeypatch.setattr("secateurs.evaluation.selections._MIN_ORDER", 4)
+    monkeypatch.setattr("secateurs.evaluation.selections._MAX_WORK", 20 * 200 * 7)
     given = {"X_test": X[TEST], "y_test": Y[TEST], "random_state": 0}
     found = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], [3], **given)
     assert found.curves["re"].selection.sizes.tolist() == list(range(1, 8))
-    assert "Methods are followed up to 7 of the 20 members: to order all would" in found.notes[1]
+    assert "Methods are evaluated up to 7 of the 20 members, because ordering all" in found.notes[1]
     more = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], [3, 5], **given)
     assert more.curves["re"].selection.sizes.tolist() == list(range(1, 11))  # twice those asked for
 
 
 def test_a_score_that_counts_no_rows_is_computed_for_some_sizes(monkeypatch, forest):
-    monkeypatch.setattr("secateurs.evaluation.selections._MOST_SCORED", 6)
+    monkeypatch.setattr("secateurs.evaluation.selections._MAX_SCORED_SIZES", 6)
     given = {"X_test": X[TEST], "y_test": Y[TEST], "random_state": 0}
     found = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], [5], scoring="neg_log_loss", **given)
     curve = found.curves["re"]
@@ -157,13 +158,15 @@ def test_a_score_that_counts_no_rows_is_computed_for_some_sizes(monkeypatch, for
 def test_warnings_are_of_the_sizes_asked_for_and_not_of_whole_orders():
     votes, y = cases.make(0, 80, 2, ["noisy"] * 8 + ["random"] * 6)
     by_relevance = COMEP(diversity_weight=0.0)
-    with pytest.warns(UserWarning, match="of the 14 chosen members agree with y less than chance"):
+    with pytest.warns(
+        UserWarning, match="of the 14 selected members agree with y less than chance"
+    ):
         by_relevance.with_keep(14).fit(votes, y)
     found = compare(votes, None, y, [by_relevance], [2], random_state=0)
     assert not any("less than chance" in note for note in found.notes)
     wrong, y = cases.make(0, 80, 2, ["noisy"] * 8 + ["wrong"])
     found = compare(wrong, None, y, [by_relevance], [2], random_state=0)
-    assert any("1 of the 2 chosen members agrees with y" in note for note in found.notes)
+    assert any("1 of the 2 selected members agrees with y" in note for note in found.notes)
 
 
 def test_the_leaderboard_has_the_most_accurate_first_and_may_be_changed(tested):
@@ -211,9 +214,9 @@ def test_advice_says_what_to_take_in_one_line(tested):
     method, keep = tested.best
     line = line_of(tested.leaderboard(), method, keep)
     told = tested.advice
-    assert told.startswith(f"take {method}, {line['members']} members: accuracy ")
+    assert told.startswith(f"use {method} with {line['members']} members: accuracy ")
     assert f"{line['accuracy']:.3f}" in told
-    assert told.endswith(f"all 20; {20 / line['members']:.3g} × smaller")
+    assert told.endswith(f"the full ensemble of 20; {20 / line['members']:.3g} × smaller")
     assert "\n" not in told
 
 
@@ -241,7 +244,7 @@ def test_cross_fitting_chooses_on_four_fifths_and_judges_on_the_fifth(forest):
                 right.append(winner == CODES[CHOOSE][held_out])
             line = line_of(found.leaderboard(), pruner_label(pruner), keep)
             assert line["accuracy"] == pytest.approx(np.concatenate(right).mean())
-    assert "cross-fitting on 200 rows" in found.judged_on
+    assert "cross-validated on 200 validation samples" in found.judged_on
     whole = line_of(found.leaderboard(), FULL_ENSEMBLE, 20)
     assert whole["accuracy"] == pytest.approx(forest.score(X_choose, y))
 
@@ -325,7 +328,7 @@ def test_long_searches_are_cut_short_and_said_to_be():
         SINGLE_BEST,
     ]
     rounds = naive.auto_iterations(12)
-    assert any(f"pep made 50 rounds of the {rounds}" in note for note in found.notes)
+    assert any(f"pep made 50 instead of its default {rounds}" in note for note in found.notes)
     few, y = cases.plain(3, 60)  # 3² ln 3 is 10 rounds
     assert list(compare(few, None, y, ["pep"], 2).curves) == [
         "pep",
@@ -395,14 +398,17 @@ def test_the_page_in_a_notebook_escapes_names():
     shown = compare(votes, None, y, [Hostile()], 2)._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;alert(1)" in shown
-    assert "cross-fitting" in shown
+    assert "cross-validated" in shown
 
 
 def test_it_says_what_it_is(tested):
     assert isinstance(tested, Comparison)
     assert repr(tested).startswith("Comparison(RandomForestClassifier of 20 members: comep λ=0.5,")
     assert repr(tested).endswith("; 1 or 3 or 8 kept)")
-    assert tested.judged_on == "Chosen on 200 rows, judged on 400 others."
+    assert (
+        tested.judged_on
+        == "Members are selected on 200 validation samples and scored on 400 test samples."
+    )
 
 
 @pytest.mark.parametrize(
@@ -410,14 +416,14 @@ def test_it_says_what_it_is(tested):
     [
         ({"y": None}, "y is missing"),
         ({"X": None}, "X is missing"),
-        ({"keep": ()}, "no size at all"),
+        ({"keep": ()}, "has no sizes"),
         ({"keep": 21}, "asks for more members than the ensemble has"),
         ({"methods": ["comeep"]}, "Did you mean 'comep'"),
-        ({"methods": "comep"}, "Give one of: all"),
-        ({"methods": ["re", 3]}, "pruner=3 is not a valid pruner. Give a name such as"),
+        ({"methods": "comep"}, "Pass one of: all"),
+        ({"methods": ["re", 3]}, "pruner=3 is not a valid pruner. Pass a name such as"),
         ({"X_test": X[TEST]}, "X_test and y_test go together"),
         ({"y_test": Y[TEST]}, "X_test and y_test go together"),
-        ({"X_test": X[TEST], "y_test": Y[:7]}, "400 rows but y_test has 7 labels"),
+        ({"X_test": X[TEST], "y_test": Y[:7]}, "400 samples but y_test has 7 labels"),
     ],
 )
 def test_what_makes_no_sense_is_refused(forest, given, message):
@@ -436,5 +442,5 @@ def test_a_line_that_was_not_compared_cannot_be_had(tested):
 
 def test_tables_of_other_members_cannot_be_tested_on():
     votes, y = cases.plain(6, 40)
-    with pytest.raises(InputError, match="has 5 members, the one pruned 6"):
+    with pytest.raises(InputError, match="has 5 members, the validation table 6"):
         compare(votes, None, y, ["re"], 2, X_test=np.array(votes)[:, :5], y_test=y)

@@ -55,7 +55,7 @@ def test_methods_have_the_names_they_are_given(forest, tmp_path):
     assert found.members("Reduced error", 3) == plain.members("re", 3)
     assert found.members("low λ", 3) == plain.members("comep λ=0.1", 3)
     assert found.best[0] in given
-    assert f"take {found.best[0]}," in found.advice
+    assert f"use {found.best[0]} with" in found.advice
     assert type(found.pruning("Reduced error", 3).pruner) is ReducedErrorPruner
     page = found.report(tmp_path / "page.html").read_text("utf-8")
     assert all(name in page for name in given)
@@ -67,19 +67,19 @@ def test_methods_without_a_name_are_called_by_what_they_are(forest):
     model, X, y = forest
     found = compare(model, X, y, [Firsts(), lasts], keep=2, random_state=0)
     assert list(found.curves)[:2] == ["Firsts", "lasts"]
-    with pytest.raises(InputError, match=r"methods has two methods called Firsts\. Give"):
+    with pytest.raises(InputError, match=r"methods has two methods called Firsts\. Pass"):
         compare(model, X, y, [Firsts(), Firsts()], keep=2)
 
 
 @pytest.mark.parametrize(
     ("methods", "message"),
     [
-        ({"": "re"}, "methods has the name ''. Give names that can be printed"),
-        ({3: "re"}, "methods has the name 3. Give names that can be printed"),
-        ({"all members": "re"}, "methods has the name 'all members', which stands for something"),
-        ({"a": lambda votes, y: [0]}, "takes votes, y. Give a pruner, an object with fit"),
+        ({"": "re"}, "methods has the name ''. Pass names that can be printed"),
+        ({3: "re"}, "methods has the name 3. Pass names that can be printed"),
+        ({"all members": "re"}, "methods has the name 'all members', which has another meaning"),
+        ({"a": lambda votes, y: [0]}, "takes votes, y. Pass a pruner, an object with fit"),
         ({"a": lambda: 3}, r"returned 3, which has no fit\(votes, y\)"),
-        ({"a": SelectFromModel}, "SelectFromModel cannot be made without estimator. Give an obj"),
+        ({"a": SelectFromModel}, "SelectFromModel cannot be made without estimator. Pass an obj"),
         ({"a": lambda votes, y, keep: [0, 0]}, r"has member_indices_=\[0, 0\], which are not dis"),
     ],
 )

@@ -288,7 +288,7 @@ def check_answers(model, members, sliced, X):
 @every_kind_of_label
 @every_number_of_classes
 @every_voter
-def test_a_slice_answers_as_its_members_do(name, n_classes, labels):
+def test_a_slice_predicts_the_vote_of_its_members(name, n_classes, labels):
     model = fitted(name, n_classes, labels)
     whole = getattr(model, "best_estimator_", model)
     whole = whole.estimator if isinstance(whole, FrozenEstimator) else whole
@@ -299,7 +299,7 @@ def test_a_slice_answers_as_its_members_do(name, n_classes, labels):
 
 @every_number_of_classes
 @pytest.mark.parametrize("name", TAKE_WEIGHTS)
-def test_a_slice_answers_so_after_training_with_sample_weights(name, n_classes):
+def test_a_slice_predicts_the_vote_after_training_with_sample_weights(name, n_classes):
     model = fitted(name, n_classes, weighted=True)
     for members, sliced in slices(model):
         check_answers(model, members, sliced, data(n_classes)[2])
@@ -307,7 +307,7 @@ def test_a_slice_answers_so_after_training_with_sample_weights(name, n_classes):
 
 @every_number_of_classes
 @pytest.mark.parametrize("name", TAKE_MISSING)
-def test_a_slice_answers_so_where_values_are_missing(name, n_classes):
+def test_a_slice_predicts_the_vote_with_missing_values(name, n_classes):
     model = fitted(name, n_classes, missing=True)
     X = data(n_classes, missing=True)[2]
     assert np.isnan(X).any()
@@ -369,7 +369,7 @@ def test_a_slice_counts_its_members(name):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", BOOTSTRAPPED)
-def test_a_slice_knows_the_rows_its_members_saw(name, weighted):
+def test_a_slice_records_the_training_samples_of_its_members(name, weighted):
     model = fitted(name, weighted=weighted and name in TAKE_WEIGHTS)
     rows = model.estimators_samples_
     for members, sliced in slices(model):
@@ -379,7 +379,7 @@ def test_a_slice_knows_the_rows_its_members_saw(name, weighted):
 
 
 @pytest.mark.parametrize("name", [name for name in BOOTSTRAPPED if name.startswith("bagging")])
-def test_sliced_bagging_knows_the_columns_and_seeds_of_its_members(name):
+def test_sliced_bagging_has_the_columns_and_seeds_of_its_members(name):
     model = fitted(name)
     for members, sliced in slices(model):
         assert len(sliced.estimators_features_) == len(sliced._seeds) == len(members)
@@ -389,7 +389,7 @@ def test_sliced_bagging_knows_the_columns_and_seeds_of_its_members(name):
 
 
 @pytest.mark.parametrize("name", VOTINGS)
-def test_sliced_voting_knows_the_names_and_weights_of_its_members(name):
+def test_sliced_voting_has_the_names_and_weights_of_its_members(name):
     model = fitted(name)
     unfitted = [pair for pair in model.estimators if pair[1] != "drop"]
     for members, sliced in slices(model):
@@ -413,10 +413,12 @@ def test_sliced_voting_knows_the_names_and_weights_of_its_members(name):
         ({}, [1, 0, 0, 2, 0], [2]),
     ],
 )
-def test_members_without_a_say_are_not_kept_alone(options, weights, kept):
+def test_members_without_weight_are_not_kept_alone(options, weights, kept):
     X, y, _ = data(labels="numbers")
     model = voting(weights=weights, **options).fit(X, y)
-    with pytest.raises(InputError, match=r"kept, \[.*\], sum to 0\. Keep more, or drop the"):
+    with pytest.raises(
+        InputError, match=r"kept members, \[.*\], sum to 0\. Keep more members, or remove the"
+    ):
         as_ensemble(model).slice(kept)
     assert set(as_ensemble(model).slice([0, *kept]).predict(X)) <= set(y)
     model.weights = None
@@ -430,7 +432,7 @@ def test_sliced_voting_can_be_fitted_again():
     assert (again.predict(further) == sliced.predict(further)).all()
 
 
-def test_sliced_boosting_knows_the_weights_and_errors_of_its_members():
+def test_sliced_adaboost_has_the_weights_and_errors_of_its_members():
     model = fitted("boosting")
     for members, sliced in slices(model):
         assert (sliced.estimator_weights_ == model.estimator_weights_[members]).all()
@@ -447,7 +449,7 @@ def test_boosting_that_stopped_early_has_weights_for_the_members_it_has():
 
 
 @pytest.mark.parametrize("make", [forest, bagging])
-def test_scores_of_the_whole_ensemble_are_gone(make):
+def test_scores_of_the_full_ensemble_are_removed(make):
     X, y, _ = data()
     model = fit_with_oob(make(), X, y)
     sliced = as_ensemble(model).slice([0, 1])
@@ -529,7 +531,7 @@ def test_shares_add_up_to_the_vote_of_the_model(name, n_classes, labels):
 
 
 @every_model
-def test_an_ensemble_knows_its_members_and_how_they_vote(name):
+def test_an_ensemble_has_members_and_a_kind_of_vote(name):
     model = fitted(name)
     ensemble = as_ensemble(model)
     assert ensemble.n_members == len(members_of(model)) == len(ensemble.member_names)
@@ -577,7 +579,7 @@ REFUSED = {
     "a forest for each class": (
         lambda: fitted_on_rows(OneVsRestClassifier(forest(2))),
         UnsupportedEnsembleError,
-        "OneVsRestClassifier cannot be pruned: it holds a model for each class .* fit one without",
+        "OneVsRestClassifier cannot be pruned: it holds a model for each class .* fit one directly",
     ),
     "a forest for each pair of classes": (
         lambda: fitted_on_rows(OneVsOneClassifier(forest(2))),
@@ -587,7 +589,7 @@ REFUSED = {
     "a calibrated forest for each fold": (
         lambda: fitted_on_rows(CalibratedClassifierCV(forest(2), cv=2)),
         UnsupportedEnsembleError,
-        "holds 2 models, one for each fold. Prune one that was fitted to all rows, then calibrate",
+        "holds 2 models, one per fold. Prune a model that was fitted to all samples, then",
     ),
     "an unfitted calibration": (
         lambda: CalibratedClassifierCV(forest(2)),
@@ -597,12 +599,12 @@ REFUSED = {
     "boosted regressors": (
         lambda: fitted_on_rows(AdaBoostRegressor()),
         UnsupportedEnsembleError,
-        "AdaBoostRegressor cannot be pruned: it takes a weighted median",
+        "AdaBoostRegressor cannot be pruned: it predicts a weighted median",
     ),
     "two outputs": (
         lambda: two_outputs(forest(2)),
         UnsupportedEnsembleError,
-        "has 2 outputs; pruning needs one label per row. Fit one ensemble per output",
+        "has 2 outputs; pruning needs one label per sample. Fit one ensemble per output",
     ),
     "an unfitted forest": (forest, NotFittedError, "not fitted yet"),
     "an unfitted pipeline": (lambda: make_pipeline(forest()), NotFittedError, "not fitted yet"),
@@ -615,7 +617,7 @@ REFUSED = {
     "an unrelated object": (
         object,
         UnsupportedEnsembleError,
-        "object is not an ensemble .* Give one of: a RandomForest",
+        "object is not an ensemble .* Pass one of: a RandomForest",
     ),
     "a single classifier": (
         lambda: fitted_on_rows(LogisticRegression()),
@@ -625,7 +627,7 @@ REFUSED = {
     "a list with a regressor": (
         lambda: [fitted_on_rows(tree()), fitted_on_rows(DecisionTreeRegressor())],
         UnsupportedEnsembleError,
-        "Member 1 is a regressor, and member 0 is not. Give classifiers only",
+        "Member 1 is a regressor, and member 0 is not. Pass classifiers only",
     ),
     "a list with an unfitted model": (
         lambda: [fitted_on_rows(tree()), tree()],
@@ -635,7 +637,7 @@ REFUSED = {
     "a list with something that cannot predict": (
         lambda: [fitted_on_rows(tree()), object()],
         UnsupportedEnsembleError,
-        "Member 1, a object, has no predict. Give fitted models",
+        "Member 1, a object, has no predict. Pass fitted models",
     ),
     "a list with a model of two outputs": (
         lambda: [fitted_on_rows(tree()), two_outputs(tree())],
@@ -647,8 +649,8 @@ REFUSED = {
         ValueError,
         "text .* numbers",
     ),
-    "an empty list": (list, InputError, "empty. Give at least one fitted model"),
-    "an empty dict": (dict, InputError, "empty. Give at least one fitted model"),
+    "an empty list": (list, InputError, "empty. Pass at least one fitted model"),
+    "an empty dict": (dict, InputError, "empty. Pass at least one fitted model"),
     "voting changed after fitting": (
         lambda: fitted_on_rows(voting()).set_params(oak="drop"),
         InputError,
@@ -673,7 +675,7 @@ def test_a_slice_of_a_calibrated_forest_keeps_the_calibrator(name, inside):
     whole = make_pipeline(StandardScaler(), CALIBRATED[name](inside()).fit(X, y))
     whole[0].fit(X)
     before = whole.predict_proba(X)
-    with pytest.warns(SecateursWarning, match="calibrator was fitted to .* Calibrate again"):
+    with pytest.warns(SecateursWarning, match="calibrator was fitted to .* calibrate again"):
         sliced = as_ensemble(whole).slice([1, 4, 6])
     (only,) = sliced[-1].calibrated_classifiers_
     trees = as_ensemble(only.estimator).members
@@ -690,7 +692,7 @@ def test_a_slice_of_a_calibrated_forest_keeps_the_calibrator(name, inside):
 
 
 @pytest.mark.parametrize(("make", "error", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_pruned_is_refused_with_a_way_out(make, error, message):
+def test_models_that_cannot_be_pruned_are_rejected_with_an_alternative(make, error, message):
     model = make()
     with pytest.raises(error, match=message):
         as_ensemble(model)

@@ -56,14 +56,14 @@ def test_errors_while_reading_become_one_line_that_names_the_file(raised, expect
 
 
 @pytest.mark.parametrize("kind", [InputError, SecateursWarning])
-def test_messages_are_spelled_for_the_reader_also_after_a_journey(kind):
+def test_messages_are_formatted_for_the_reader_also_after_pickling(kind):
     message = pickle.loads(pickle.dumps(kind("Give {oob}, not {keep}.", oob=True, keep=...)))
     assert type(message) is kind
     assert str(message) == "Give oob=True, not keep."
     assert message.spelled(lambda name, _: f"--{name}") == "Give --oob, not --keep."
 
 
-def test_warnings_of_ours_can_be_caught_as_those_of_any_library():
+def test_our_warnings_are_user_warnings():
     with pytest.warns(UserWarning, match="Give oob=True"):
         warnings.warn(SecateursWarning("Give {oob}.", oob=True), stacklevel=1)
 

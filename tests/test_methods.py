@@ -54,7 +54,7 @@ def test_every_method_has_its_class_and_its_public_name():
         _ = pruners.DOMEP
 
 
-def test_a_class_of_your_own_declares_by_itself():
+def test_a_custom_class_declares_its_own_traits():
     assert find_method(First()) is short_name(First) is None
     assert len(First(keep=None).fit([[0, 1], [1, 1]]).member_indices_) == 1
     assert short_name(Careless()) is None
@@ -67,7 +67,7 @@ def test_an_objective_without_a_direction_is_not_compared():
         EPFD(First(), 2, "objective").fit(*plain(8, 40))
 
 
-def test_reports_show_every_method_but_those_that_decline(monkeypatch):
+def test_reports_show_every_method_with_a_report_rank(monkeypatch):
     monkeypatch.setitem(METHODS, "new", replace(METHODS["re"], name="new", report_rank=8))
     shown = report_methods()
     assert set(METHODS) - set(shown) == {n for n, m in METHODS.items() if m.report_rank is None}
@@ -86,14 +86,14 @@ def test_reports_show_every_method_but_those_that_decline(monkeypatch):
     assert [name for name in shown if name in in_order] == in_order
 
 
-def test_names_for_editors_are_those_of_the_registry():
+def test_names_for_type_checkers_are_those_of_the_registry():
     text = Path(pruners.__file__).read_text("utf-8")
     named = re.findall(r"from secateurs\.(\S+) import (?:\(\s+)?(\w+) as \2", text)
     own = {"pruners.base.BasePruner", "pruners.selector.SelectorPruner"}
     assert set(map(".".join, named)) - own <= {method.path for method in METHODS.values()}
 
 
-def test_a_method_unknown_to_reports_stands_beside_the_one_that_pruned(monkeypatch):
+def test_a_new_method_with_a_report_rank_is_compared_in_reports(monkeypatch):
     monkeypatch.setitem(METHODS, "kl", replace(METHODS["kl"], report_rank=8))
     votes, y = plain(12, 80)
     problem = Problem.from_input(np.array(votes), None, y)

@@ -27,13 +27,13 @@ def test_rows_of_whole_numbers_are_told_apart():
 
 
 def test_rows_and_labels_to_measure_on_go_together(forest):
-    with pytest.raises(InputError, match="X_test has 5 rows but y_test has 4 labels"):
+    with pytest.raises(InputError, match="X_test has 5 samples but y_test has 4 labels"):
         prune(forest, X[CHOOSE], Y[CHOOSE], keep=3).summary(X[:5], Y[:4])
 
 
 def test_training_rows_are_warned_of(forest, fitted):
     for model in (forest, fitted["bagging"]):
-        with pytest.warns(UserWarning, match="look like the rows the ensemble was trained on"):
+        with pytest.warns(UserWarning, match="validation set looks like the training set"):
             prune(model, X[FIT], Y[FIT], keep=3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -44,7 +44,7 @@ def test_training_rows_are_warned_of(forest, fitted):
 def test_training_rows_of_regressors_are_warned_of():
     models, rows = regressors.fitted_regressors(), regressors.X
     for name in ("forest", "extra trees", "bagging"):
-        with pytest.warns(UserWarning, match="look like the rows the ensemble was trained on"):
+        with pytest.warns(UserWarning, match="validation set looks like the training set"):
             prune(models[name], rows[regressors.FIT], regressors.Y[regressors.FIT], keep=3)
     heavy = regressors.Y + 1e3 * (np.arange(600) % 100 == 0)  # errors of few rows count
     with warnings.catch_warnings():
@@ -68,7 +68,7 @@ def test_parts_without_replacement_leave_rows_out_of_the_bag():
 
 
 def test_bad_predictions_are_refused():
-    with pytest.raises(InputError, match="Predictions need no X"):
+    with pytest.raises(InputError, match="X is not used, because the model is a table"):
         prune(np.zeros((3, 2), int), X[:3], [0, 1, 0])
     with pytest.raises(InputError, match="do not sum to 1"):
         prune(np.full((3, 2, 2), 0.7), y=[0, 1, 0])
@@ -120,11 +120,14 @@ def test_test_votes_are_collected_once(forest):
 def test_a_class_that_the_model_never_saw_is_told_once_with_its_rows(forest, kind):
     y, y_test = Y[CHOOSE].astype(object), Y[TEST].astype(object)
     y[[3, 8, 20]], y_test[7] = "owl", "yak"
-    told = r"^y has labels that the model never saw, and cannot predict: 'owl' \(3 rows\)\."
+    told = (
+        r"^y has labels that the model was not trained on and cannot predict: "
+        r"'owl' \(3 samples\)\."
+    )
     with pytest.warns(SecateursWarning, match=told) as caught:
         pruning = prune(forest, X[CHOOSE], y.astype(kind), "re", keep=3)
     assert len(caught) == 1
-    with pytest.warns(SecateursWarning, match=r"^y_test has .*: 'yak' \(1 row\)\.") as caught:
+    with pytest.warns(SecateursWarning, match=r"^y_test has .*: 'yak' \(1 sample\)\.") as caught:
         pruning.summary(X[TEST], y_test.astype(kind))
     assert len(caught) == 1
 
@@ -136,7 +139,7 @@ def test_a_class_that_the_model_never_saw_is_told_once_with_its_rows(forest, kin
         ({"X": None}, "X is missing"),
         ({"X_test": X[TEST]}, "X_test and y_test go together"),
         ({"y_test": Y[TEST]}, "X_test and y_test go together"),
-        ({"X_test": X[TEST], "y_test": Y[:7]}, "X_test has 200 rows but y_test has 7 labels"),
+        ({"X_test": X[TEST], "y_test": Y[:7]}, "X_test has 200 samples but y_test has 7 labels"),
     ],
 )
 def test_what_is_missing_or_does_not_fit_is_refused(forest, given, message):
@@ -149,7 +152,7 @@ def test_what_is_missing_or_does_not_fit_is_refused(forest, given, message):
 def test_rows_to_choose_on_can_be_given_again(forest):
     problem = Problem.from_input(forest, X[CHOOSE], Y[CHOOSE]).without_samples()
     assert problem.with_validation_set(X[CHOOSE]).X is not None
-    with pytest.raises(InputError, match="X has 3 rows, but the members were chosen on 200"):
+    with pytest.raises(InputError, match="X has 3 samples, but the members were selected on 200"):
         problem.with_validation_set(X[:3])
 
 
@@ -182,7 +185,7 @@ def test_tables_of_numbers_are_tested_on_others():
     board = compare(table, y=y, X_test=test, y_test=truth, keep=4).leaderboard()
     line = board.set_index("method").loc["joint"]
     assert line["r2"] == pytest.approx(figures.loc["R²", "after"], abs=1e-6)
-    with pytest.raises(InputError, match="numbers in both"):
+    with pytest.raises(InputError, match="regression values in both"):
         pruning.summary(np.full((len(truth), 20, 2), 0.5), truth)
 
 
@@ -198,11 +201,11 @@ def test_whole_numbers_are_numbers_with_a_score_of_numbers():
 def test_fractions_that_are_no_numbers_of_regressors_are_refused():
     shares = np.random.default_rng(0).random((40, 3))
     for y in (np.arange(40) % 2, np.array(["no", "yes"] * 20)):
-        with pytest.raises(InputError, match=r"is not a label.*a score of numbers, such as r2"):
+        with pytest.raises(InputError, match=r"is not a label.*a regression metric, such as r2"):
             prune(shares, y=y)
     with pytest.raises(InputError, match="are not all numbers"):
         prune([["a", "b"]] * 4, y=[0.5, 1, 2, 3])
     with pytest.raises(InputError, match="Member 1 holds NaN"):
         prune(np.where(shares == shares[3, 1], np.nan, shares), y=shares[:, 0])
-    with pytest.raises(InputError, match="X_test has 3 rows but y_test has 2 numbers"):
+    with pytest.raises(InputError, match="X_test has 3 samples but y_test has 2 values"):
         prune(shares, y=shares[:, 0], keep=2).summary(shares[:3], [0.5, 1.5])

@@ -21,9 +21,9 @@ from secateurs import (
     collect_votes,
     compare,
     make_pruner,
+    progress,
     prune,
 )
-from secateurs import progress as progress
 from secateurs.progress import (
     ProgressState,
     ProgressWatch,
@@ -54,7 +54,7 @@ class Told(list):
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("collect", [collect_votes, collect_predictions])
-def test_collecting_tells_of_every_member(forest, tmp_path, collect, n_jobs):
+def test_collecting_reports_every_member(forest, tmp_path, collect, n_jobs):
     told = Told()
     collect(forest, X[CHOOSE], n_jobs=n_jobs, callback=told)
     n_members = len(forest.estimators_)
@@ -65,7 +65,7 @@ def test_collecting_tells_of_every_member(forest, tmp_path, collect, n_jobs):
 
 
 @pytest.mark.filterwarnings("ignore:KLDivergencePruner got no")
-def test_every_method_tells_of_its_steps():
+def test_every_method_reports_its_steps():
     votes, y = cases.plain(12, 60)
     for name in all_pruners():
         told = Told()
@@ -76,16 +76,18 @@ def test_every_method_tells_of_its_steps():
         assert steps[-1] == total, name
 
 
-def test_long_searches_tell_now_and_then():
+def test_long_searches_report_at_intervals():
     votes, y = cases.plain(12, 60)
     told = Told()
     PEP(n_iterations=1000, random_state=0).fit(votes, y, callback=told)
     assert told == [(done, 1000, None) for done in range(5, 1001, 5)]
 
 
-def test_prune_tells_of_each_thing_it_does(forest):
+def test_prune_reports_each_stage(forest):
     told = Told()
-    prune(forest, X[CHOOSE], Y[CHOOSE], random_state=0, refit=True, n_made=1, callback=told)
+    prune(
+        forest, X[CHOOSE], Y[CHOOSE], random_state=0, refit=True, synthetic_ratio=1, callback=told
+    )
     n_members = len(forest.estimators_)
     trials = 7 * 5  # four methods and three guards, on four fifths each
     expected = [n_members, n_members, trials, 5]  # votes, scores, trials, the size on each fifth
@@ -93,14 +95,14 @@ def test_prune_tells_of_each_thing_it_does(forest):
     assert told.stages[-1][0] == 15  # sweeps of refitting
 
 
-def test_boosted_models_tell_of_their_rounds():
+def test_boosted_models_report_their_rounds():
     model = GradientBoostingClassifier(n_estimators=7, random_state=0).fit(X[FIT], Y[FIT])
     told = Told()
     prune(model, X[CHOOSE], Y[CHOOSE], keep=3, callback=told)
     assert told.stages[0] == (7, list(range(1, 8)))
 
 
-def test_what_a_callback_raises_ends_the_run(forest):
+def test_an_error_in_a_callback_ends_the_run(forest):
     def enough(done, total, best):
         raise RuntimeError("enough")
 
@@ -113,7 +115,7 @@ def test_what_a_callback_raises_ends_the_run(forest):
             run()
 
 
-def test_a_stage_inside_another_is_silent():
+def test_a_nested_stage_reports_nothing():
     told = Told()
     with watch_progress(told), open_stage("outer", 2) as outer:
         with open_stage("inner", 9) as inner:
@@ -151,14 +153,14 @@ def test_nothing_is_shown_before_two_seconds():
     assert shown.states == [ProgressState("choosing", 1, 8, 2.0)]
 
 
-def test_the_display_is_taken_away_whatever_happens():
+def test_the_display_is_closed_after_an_error():
     shown = Shown()
     with pytest.raises(KeyboardInterrupt), watch_progress(display=shown, label="choosing"):
         raise KeyboardInterrupt
     assert shown.closed
 
 
-def test_what_is_shown_follows_the_stages(monkeypatch):
+def test_the_display_shows_the_current_stage(monkeypatch):
     monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
     shown = Shown()
     with watch_progress(display=shown, label="pruning") as watch:
@@ -182,7 +184,7 @@ def person(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_bar_is_for_a_person_who_looks(person, monkeypatch):
+def test_a_bar_is_shown_in_terminals_and_notebooks_only(person, monkeypatch):
     with watch_progress() as watch:
         assert isinstance(watch.display, progress.TerminalBar)
         with watch_progress() as inner:
@@ -266,16 +268,16 @@ _RUN = """
 import logging, sys, time
 import numpy as np
 logging.getLogger("secateurs").setLevel("ERROR")  # no note on compiling, in a fresh clone
-from secateurs import SEP, _progress
-_progress.SHOWN_AFTER, _progress._EVERY = float(sys.argv[1]), 0.001
+from secateurs import SEP, progress
+progress.SHOWN_AFTER, progress._EVERY = float(sys.argv[1]), 0.001
 rng = np.random.RandomState(0)
 votes, y = rng.randint(0, 2, (300, 40)), rng.randint(0, 2, 300)
 seen = []
-show = _progress.TerminalBar.show
+show = progress.TerminalBar.show
 def showing(self, state):
     show(self, state)
     seen.append(state)
-_progress.TerminalBar.show = showing
+progress.TerminalBar.show = showing
 from secateurs.pruners import _sep
 tell = _sep.report_progress
 def waiting(*told):  # until it is shown, if it is to be
@@ -339,7 +341,7 @@ def screen(written):
 
 def test_a_terminal_shows_a_bar_that_leaves_nothing_behind():
     written = in_terminal("0")
-    assert "choosing by sep" in written
+    assert "selecting members by sep" in written
     assert "of 5,000" in written
     assert screen(written) == ["before", "after"]
 
@@ -357,7 +359,7 @@ def test_a_pipe_gets_no_bar():
     assert run.stdout == ""
 
 
-def test_the_best_value_is_told_where_there_is_one():
+def test_the_best_value_is_reported_if_there_is_one():
     votes, y = cases.plain(12, 60)
     told = Told()
     pruner = make_pruner("comep", keep=4).fit(votes, y, callback=told)

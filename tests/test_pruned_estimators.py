@@ -126,12 +126,12 @@ def test_probabilities_are_there_only_if_the_ensemble_has_them():
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, "all", None, True])
 def test_validation_is_a_share_or_out_of_bag(share):
-    with pytest.raises(InputError, match="is not a valid fraction of the rows"):
+    with pytest.raises(InputError, match="is not a valid fraction of the samples"):
         PrunedClassifier(FOREST, validation=share).fit(X, Y)
 
 
 def test_too_few_rows_are_refused():
-    with pytest.raises(InputError, match="none can be held out"):
+    with pytest.raises(InputError, match="too few to hold out samples"):
         PrunedClassifier(FOREST).fit(X[::60], Y[::60])
 
 
@@ -233,14 +233,14 @@ def test_methods_of_pruned_estimators_are_given_by_name_too():
 
 
 def test_the_other_kind_of_ensemble_is_refused():
-    with pytest.raises(InputError, match=r"predicts labels\. Give it to PrunedClassifier"):
+    with pytest.raises(InputError, match=r"is a classifier\. Pass it to PrunedClassifier"):
         PrunedRegressor(FOREST).fit(X, Y)
-    with pytest.raises(InputError, match=r"predicts numbers\. Give it to PrunedRegressor"):
+    with pytest.raises(InputError, match=r"is a regressor\. Pass it to PrunedRegressor"):
         PrunedClassifier(REGRESSION_FOREST).fit(X, Y)
-    with pytest.raises(InputError, match="which are not numbers"):
+    with pytest.raises(InputError, match="Pass numeric target values"):
         PrunedRegressor(REGRESSION_FOREST).fit(X, Y.astype(str))
 
 
 def test_methods_that_need_classes_are_refused_with_those_that_do_not():
-    with pytest.raises(InputError, match=r"needs classes, and these are numbers\..*best"):
+    with pytest.raises(InputError, match=r"needs classes, but these are continuous values\..*best"):
         PrunedRegressor(REGRESSION_FOREST, COMEP()).fit(ROWS, NUMBERS)

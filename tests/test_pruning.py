@@ -150,7 +150,7 @@ def test_parameters_without_a_method_take_one_that_has_them(forest):
     assert isinstance(prune(forest, X[CHOOSE], Y[CHOOSE], diversity_weight=0.1).pruner, COMEP)
     by_name = prune(forest, X[CHOOSE], Y[CHOOSE], "auto", backfit=True).pruner
     assert repr(by_name).startswith("ReducedErrorPruner(backfit=True")
-    with pytest.raises(InputError, match="takes no method that has nonsense"):
+    with pytest.raises(InputError, match="no candidate method with the parameters nonsense"):
         prune(forest, X[CHOOSE], Y[CHOOSE], nonsense=1)
 
 
@@ -200,7 +200,7 @@ def test_the_provenance_is_plain(forest):
         ({"X": None}, "X is missing"),
         ({"vote": "loud"}, "vote='loud' is unknown"),
         ({"pruner": "comeep"}, "Did you mean 'comep'"),
-        ({"pruner": COMEP(), "refine": True}, "Give refine to the pruner itself"),
+        ({"pruner": COMEP(), "refine": True}, "Pass refine to the pruner itself"),
         ({"X": X[:5]}, "5 samples but y has 200 labels"),
         ({"keep": 99}, "keep=99 asks for more members"),
     ],

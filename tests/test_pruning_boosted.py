@@ -118,10 +118,10 @@ def test_the_summary_is_of_both_models(library):
 
 REFUSED = {
     "another method": ({"pruner": "comep"}, "COMEP cannot .* each tree corrects the ones before"),
-    "another pruner": ({"pruner": COMEP(keep=3)}, "COMEP cannot choose among the rounds"),
-    "random members": ({"pruner": "random", "keep": 3}, "RandomPruner cannot choose"),
-    "costs": ({"cost": np.ones(N_ROUNDS), "max_cost": 5}, "cost cannot choose among the rounds"),
-    "rows of training": ({"oob": True}, "keeps no record of the rows .* hold rows out"),
+    "another pruner": ({"pruner": COMEP(keep=3)}, "COMEP cannot select among the rounds"),
+    "random members": ({"pruner": "random", "keep": 3}, "RandomPruner cannot select"),
+    "costs": ({"cost": np.ones(N_ROUNDS), "max_cost": 5}, "cost cannot select among the rounds"),
+    "rows of training": ({"oob": True}, "does not record which samples .* use a validation set"),
     "too many": ({"keep": 50}, "keep=50 asks for more"),
 }
 
@@ -141,10 +141,10 @@ def test_rounds_are_not_refitted():
 
 def test_comparisons_and_reports_are_refused_with_the_reason(tmp_path):
     model, X, y = fitted_boosted("scikit-learn", "two labels")
-    with pytest.raises(InputError, match=r"nothing to compare: .* each tree corrects"):
+    with pytest.raises(InputError, match=r"cannot be compared: .* each tree corrects"):
         compare(model, X[CHOOSE], y[CHOOSE])
     pruning = prune(model, X[CHOOSE], y[CHOOSE])
-    with pytest.raises(InputError, match="members with answers of their own"):
+    with pytest.raises(InputError, match="members that predict on their own"):
         pruning.report(tmp_path / "page.html", X[TEST], y[TEST])
     assert not list(tmp_path.iterdir())
 

@@ -42,7 +42,7 @@ def test_the_best_prefix_is_the_shortest():
 
 
 @given(cases_with_keep(most_members=6, most_samples=30), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
-def test_swaps_are_the_best_ones_and_end_where_none_helps(drawn, weight):
+def test_the_best_swaps_are_made_until_none_helps(drawn, weight):
     case, keep = drawn
     objective = TDAS(Votes.encode(case.votes, case.y), weight)
     first = list(range(keep))

@@ -57,7 +57,7 @@ def scores_of(seed, n_sets=12, n_methods=5, step=0.0):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_paired_t_test_is_that_of_scipy(seed):
+def test_the_paired_t_test_equals_scipy(seed):
     first, second = np.random.default_rng(seed).normal(loc=[[0.8], [0.0]], size=(2, 5))
     ours, theirs = paired_t_test(first, second), stats.ttest_rel(first, second)
     assert ours.statistic == pytest.approx(theirs.statistic)
@@ -74,7 +74,7 @@ def test_the_paired_t_test_is_that_of_scipy(seed):
         # differences 2, -1, 2, -1, 3: mean 1, standard error 0.84, t = 1.20
         ([12, 9, 12, 9, 13], [10] * 5, "tie"),
         ([0.9, 0.8, 0.7], [0.9, 0.8, 0.7], "tie"),
-        ([0.1 + 0.2, 0.3], [0.3, 0.1 + 0.2], "tie"),  # rounding errors are no difference
+        ([0.1 + 0.2, 0.3], [0.3, 0.1 + 0.2], "tie"),  # rounding errors do not count
         ([0.9, 0.8, 0.7], [0.8, 0.7, 0.6], "win"),  # the same difference on every fold
     ],
 )
@@ -87,12 +87,12 @@ def test_equal_scores_have_the_p_value_one():
 
 
 @pytest.mark.parametrize(("first", "second"), [([1, 2], [1, 2, 3]), ([1], [2])])
-def test_scores_that_are_no_pairs_are_refused(first, second):
+def test_scores_without_pairs_are_rejected(first, second):
     with pytest.raises(InputError, match=f"have {len(first)} and {len(second)} scores"):
         paired_t_test(first, second)
 
 
-def test_missing_folds_are_refused():
+def test_missing_folds_are_rejected():
     with pytest.raises(InputError, match="missing"):
         paired_t_test([0.5, np.nan], [0.5, 0.6])
 
@@ -102,7 +102,7 @@ def test_verdicts_are_counted_in_the_order_win_tie_loss():
     assert str(win_tie_loss(PairedTest(0, 0, 0, verdict) for verdict in verdicts)) == "1/2/3"
 
 
-def test_ranks_are_those_demsar_printed():
+def test_ranks_equal_those_of_demsar():
     assert average_ranks(DEMSAR).round(3).tolist() == [3.143, 2.000, 2.893, 1.964]
     assert average_ranks(DEMSAR).index.tolist() == list(DEMSAR)
 
@@ -117,14 +117,14 @@ def test_rounding_errors_do_not_break_shared_ranks():
 
 @pytest.mark.parametrize("step", [0.0, 0.5])
 @pytest.mark.parametrize("seed", range(4))
-def test_friedman_is_that_of_scipy(seed, step):
+def test_friedman_equals_scipy(seed, step):
     scores = scores_of(seed, step=step)
     ours, theirs = friedman(scores), stats.friedmanchisquare(*scores.to_numpy().T)
     assert ours.statistic == pytest.approx(theirs.statistic)
     assert ours.p_value == pytest.approx(theirs.pvalue)
 
 
-def test_friedman_and_iman_davenport_are_those_of_demsar_but_for_shared_ranks():
+def test_friedman_and_iman_davenport_equal_demsar_except_for_shared_ranks():
     # Demšar: χ² = 9.28. Shared ranks (three pairs, one of four) divide it by 1 - 78 / 840.
     test = friedman(DEMSAR)
     chi_squared = 9.28 / (1 - 78 / 840)
@@ -139,20 +139,20 @@ def test_methods_that_share_all_ranks_do_not_differ():
     assert (test.statistic, test.p_value, test.f_statistic, test.f_p_value) == (0, 1, 0, 1)
 
 
-def test_the_same_order_everywhere_is_the_clearest_outcome():
+def test_the_same_order_on_all_data_sets_has_the_largest_statistic():
     test = friedman([[3, 2, 1]] * 6)
     assert (test.statistic, test.f_statistic, test.f_p_value) == (12, np.inf, 0)
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (5, 2)])
-def test_friedman_refuses_too_little(shape):
+def test_friedman_rejects_too_few_data_sets_or_methods(shape):
     data_sets = "1 data set" if shape[0] == 1 else f"{shape[0]} data sets"
     with pytest.raises(InputError, match=f"{data_sets} and {shape[1]} methods"):
         friedman(np.arange(np.prod(shape)).reshape(shape))
 
 
 @pytest.mark.parametrize(("n_methods", "q"), enumerate(DEMSAR_Q, start=2))
-def test_critical_differences_are_those_demsar_printed(n_methods, q):
+def test_critical_differences_equal_those_of_demsar(n_methods, q):
     error = np.sqrt(n_methods * (n_methods + 1) / (6 * 14))
     assert critical_difference(n_methods, 14) == pytest.approx(q * error, abs=0.001 * error)
 
@@ -164,13 +164,13 @@ def test_a_critical_difference_needs_something_to_compare():
 
 @pytest.mark.parametrize("step", [0.0, 0.5])
 @pytest.mark.parametrize("seed", range(3))
-def test_nemenyi_is_that_of_scikit_posthocs(seed, step):
+def test_nemenyi_equals_scikit_posthocs(seed, step):
     scores = scores_of(seed, step=step)
     theirs = scikit_posthocs.posthoc_nemenyi_friedman(scores.to_numpy())
     np.testing.assert_allclose(nemenyi(scores).p_values, theirs, atol=1e-9)
 
 
-def test_nemenyi_tells_what_demsar_told():
+def test_nemenyi_finds_the_differences_of_demsar():
     # At 5 % the largest difference, 1.18, is below 1.25; at 10 % the limit is 1.12.
     assert [nemenyi(DEMSAR).worse_than(method) for method in DEMSAR] == [[], [], [], []]
     at_ten = nemenyi(DEMSAR, alpha=0.1)
@@ -187,7 +187,7 @@ def test_nemenyi_p_values_agree_with_the_critical_difference():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_wilcoxon_holm_is_that_of_scikit_posthocs(seed):
+def test_wilcoxon_holm_equals_scikit_posthocs(seed):
     scores = scores_of(seed)
     values = scores.to_numpy().T
     theirs = scikit_posthocs.posthoc_wilcoxon(values, p_adjust="holm")
@@ -202,7 +202,7 @@ def test_wilcoxon_is_exact_with_ties_and_zeros(seed):
 
 
 def naive_signed_rank(differences):
-    """Share of all choices of signs whose smaller sum of ranks is as small, zeros split evenly."""
+    """Share of all sign combinations whose smaller rank sum is as small; zeros split evenly."""
     ranks = stats.rankdata(np.abs(differences))
     halves = ranks[differences == 0].sum() / 2
     others = ranks[differences != 0]
@@ -234,7 +234,7 @@ def test_a_control_is_corrected_for_its_own_comparisons_only():
     assert np.isnan(pairs.p_values.loc["a", "c"])
 
 
-def test_wilcoxon_looks_at_sizes_where_ranks_look_at_order():
+def test_wilcoxon_uses_sizes_of_differences_and_ranks_only_their_order():
     # b is ahead on seven sets by a hair, a on five by far
     scores = pd.DataFrame(
         {"a": [0.5] * 12, "b": [0.501 + 0.0001 * i for i in range(7)] + [0.1] * 5}
@@ -243,19 +243,19 @@ def test_wilcoxon_looks_at_sizes_where_ranks_look_at_order():
     assert wilcoxon_holm(scores).leads.loc["a", "b"] > 0
 
 
-def test_an_unknown_control_is_refused():
+def test_an_unknown_control_is_rejected():
     with pytest.raises(InputError, match="control='z'"):
         wilcoxon_holm(scores_of(0), control="z")
 
 
 @pytest.mark.parametrize("n_sets", [4, 5, 6, 9])
-def test_no_p_value_is_smaller_than_the_smallest(n_sets):
+def test_the_smallest_p_value_is_reached(n_sets):
     scores = pd.DataFrame({"a": np.linspace(0.6, 0.9, n_sets), "b": 0.5, "c": 0.4})
     pairs = wilcoxon_holm(scores, control="a")
     assert pairs.p_values.loc["a", "b"] == pytest.approx(smallest_p_value(n_sets, 2))
 
 
-def test_runs_of_like_methods_are_the_longest_ones():
+def test_runs_of_methods_that_do_not_differ_are_maximal():
     # ranks 1 to 5, by construction; on 20 sets the critical difference is 1.36
     pairs = nemenyi(pd.DataFrame([[5, 4, 3, 2, 1]] * 20, columns=list("abcde")))
     assert pairs.critical_difference == pytest.approx(1.36, abs=0.01)
@@ -266,7 +266,7 @@ def test_runs_of_like_methods_are_the_longest_ones():
     assert few.alike() == [["a", "b", "c"], ["b", "c", "d"], ["c", "d", "e"]]
 
 
-def test_methods_all_apart_have_no_runs():
+def test_methods_that_all_differ_have_no_runs():
     assert nemenyi([[3, 2, 1]] * 40).alike() == []
 
 
@@ -278,12 +278,12 @@ def test_methods_all_apart_have_no_runs():
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "all of different names"),
     ],
 )
-def test_scores_that_are_no_table_are_refused(scores, message):
+def test_invalid_score_tables_are_rejected(scores, message):
     with pytest.raises(InputError, match=message):
         average_ranks(scores)
 
 
-def test_the_paragraph_names_tests_level_and_who_differs():
+def test_the_paragraph_names_tests_level_and_differences():
     scores = pd.DataFrame([[5, 4, 3, 2, 1]] * 20, columns=list("abcde"))
     text = describe(scores, control="b")
     assert "5 methods on 20 data sets" in text
@@ -293,18 +293,18 @@ def test_the_paragraph_names_tests_level_and_who_differs():
     assert "worse than a (p < 0.0001); 0 methods not significantly different" in text
 
 
-def test_the_paragraph_compares_no_pairs_when_friedman_finds_nothing():
+def test_the_paragraph_has_no_pairs_if_friedman_finds_no_difference():
     text = describe([[1, 2, 3], [3, 2, 1], [2, 3, 1], [2, 1, 3]])
     assert "no difference is found" in text
     assert "Nemenyi" not in text
 
 
-def test_the_paragraph_says_when_no_pair_stands_out():
+def test_the_paragraph_reports_that_no_pair_differs():
     # Friedman's test sees a difference in Demšar's table that Nemenyi's cannot place
     assert "no two methods differ significantly" in describe(DEMSAR)
 
 
-def test_the_paragraph_says_when_data_sets_are_too_few():
+def test_the_paragraph_reports_too_few_data_sets():
     assert describe([[1, 2, 3]]).startswith("There is nothing to test with 3 methods on 1 data set")
     text = describe([[3, 2, 1]] * 5, control=0)
     assert "so few data sets cannot reach that level" in text

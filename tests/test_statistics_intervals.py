@@ -24,7 +24,7 @@ FIRST, SECOND = RNG.normal(80, 2, 12), RNG.normal(79, 2, 12)
 @pytest.mark.parametrize(
     ("count", "total", "chance"), [(0, 7, 0.5), (7, 7, 0.5), (3, 9, 0.025), (12, 279, 0.025)]
 )
-def test_shares_are_compared_with_chance_as_scipy_does(count, total, chance):
+def test_the_binomial_test_equals_scipy(count, total, chance):
     found = binomial_test(count, total, chance)
     more, fewer = (
         stats.binomtest(count, total, chance, alternative=side) for side in ("greater", "less")
@@ -35,13 +35,13 @@ def test_shares_are_compared_with_chance_as_scipy_does(count, total, chance):
     assert found.share == count / total
 
 
-def test_impossible_shares_are_refused():
+def test_impossible_shares_are_rejected():
     for count, total in ((3, 2), (-1, 4), (0, 0)):
         with pytest.raises(InputError, match=f"{count} of {total} is not a share"):
             binomial_test(count, total)
 
 
-def test_a_difference_has_the_interval_and_the_tests_of_the_paired_t_test():
+def test_interval_and_p_values_of_a_difference_equal_the_paired_t_test():
     found = paired_difference(FIRST, SECOND)
     test = stats.ttest_rel(FIRST, SECOND)
     for level in (0.9, 0.95):
@@ -60,7 +60,7 @@ def test_repeated_splits_have_nadeau_and_bengios_larger_error():
     assert paired_difference(FIRST, SECOND, overlap=1 / 3).error == pytest.approx(expected)
 
 
-def test_a_difference_that_never_changes_is_known():
+def test_a_constant_difference_has_no_error():
     found = paired_difference([3, 4, 5], [1, 2, 3])
     assert found.interval() == (2, 2)
     assert (found.p_above(), found.p_below(), found.p_value) == (0, 1, 0)
@@ -68,7 +68,7 @@ def test_a_difference_that_never_changes_is_known():
 
 
 @pytest.mark.parametrize(("first", "second"), [([1], [1]), ([1, 2], [1]), ([1, np.nan], [1, 2])])
-def test_pairs_that_cannot_be_compared_are_refused(first, second):
+def test_invalid_pairs_are_rejected(first, second):
     with pytest.raises(InputError, match=r"two or more pairs|missing"):
         paired_difference(first, second)
 
@@ -84,7 +84,7 @@ def test_the_mean_of_two_differences_is_welchs():
     assert found.p_value == pytest.approx(test.pvalue)
 
 
-def test_the_mean_of_known_differences_is_known():
+def test_the_mean_of_constant_differences_has_no_error():
     found = mean_difference([Difference(1.0, 0.0, 4), Difference(2.0, 0.0, 4)])
     assert (found.mean, found.error) == (1.5, 0.0)
     with pytest.raises(InputError, match="no differences"):

@@ -24,7 +24,7 @@ from secateurs.units import LATENCY, LOSS, SIZE, read_keep
         (LOSS, "0", 0),
     ],
 )
-def test_text_means_what_it_says(quantity, text, number):
+def test_text_with_units_is_read(quantity, text, number):
     assert quantity.read(text) == number
 
 
@@ -41,11 +41,11 @@ def test_other_text_is_refused(quantity, text):
 
 
 @pytest.mark.parametrize("text", ["", "0", "0%", "1.5", "101%", "-3", "a tenth", "1e-1"])
-def test_text_that_is_no_number_of_members_is_refused(text):
+def test_text_that_is_not_a_number_of_members_is_rejected(text):
     assert read_keep(text) is None
 
 
-def test_budgets_in_text_are_those_in_numbers(forest):
+def test_budgets_as_text_equal_budgets_as_numbers(forest):
     rows, y = X[CHOOSE], Y[CHOOSE]
     settings = {"pruner": "best", "random_state": 0}
     limit = len(pickle.dumps(forest)) // 3000 * 1000
@@ -85,7 +85,7 @@ def test_what_is_not_a_quantity_is_refused_with_examples(forest, budget, message
         prune(forest, X[CHOOSE], Y[CHOOSE], "best", **budget)
 
 
-def test_a_parameter_that_a_method_does_not_take_is_told_with_those_it_takes(forest):
+def test_the_error_for_an_unknown_parameter_lists_the_known_ones(forest):
     message = (
         "pruner='comep' takes no parameter 'diversty_weight'. Did you mean 'diversity_weight'. "
         "It takes: .*keep"

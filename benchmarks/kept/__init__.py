@@ -1,1 +1,1 @@
-"""What is kept of an ensemble's score after pruning: every method, on many data sets."""
+"""Benchmark of all methods on many data sets: the score of ensembles after pruning."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.kept --data DIR``: measure, and write what is kept to docs/kept.md."""
+"""``python -m benchmarks.kept --data DIR``: measure all methods and write docs/kept.md."""
 
 import argparse
 import json
@@ -16,15 +16,15 @@ Chosen = dict[tuple[str, int, str], str]  # data set, split and situation to met
 
 
 def measure_one(name: str, split: int, folder: Path | None, out: Path) -> None:
-    """Measure every method on a data set once, unless a file has it."""
+    """Measure every method on a split of a data set, unless a file has the results."""
     _written(out / f"{_file_name(name, split)}.jsonl", measure.measured(name, split, folder))
 
 
 def refit_one(name: str, split: int, folder: Path | None, out: Path, chosen: Chosen) -> None:
-    """Refit what "auto" takes on a data set, unless a file has it."""
-    mine = {key[2]: m for key, m in chosen.items() if key[:2] == (name, split)}
+    """Refit the selection of "auto" on a split of a data set, unless a file has the results."""
+    methods = {key[2]: m for key, m in chosen.items() if key[:2] == (name, split)}
     path = out / "refitted" / f"{_file_name(name, split)}.jsonl"
-    _written(path, measure.refitted_records(name, split, folder, mine))
+    _written(path, measure.refitted_records(name, split, folder, methods))
 
 
 def _file_name(name: str, split: int) -> str:
@@ -48,19 +48,21 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("kept-results"), help="folder of results")
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--only", nargs="*", help="names of data sets")
-    parser.add_argument("--prior", type=Path, help="write what auto knows to this .json file")
+    parser.add_argument(
+        "--prior", type=Path, help="write the prior scores of methods for auto to this .json file"
+    )
     parser.add_argument("--page", type=Path, help="write docs/kept.md to this file, with pictures")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     options = parser.parse_args()
     names = [name for name in data.names(options.data) if not options.only or name in options.only]
     tasks = [(name, split) for split in range(options.splits) for name in names]
-    places = (options.data, options.out)
+    folders = (options.data, options.out)
     parallel = Parallel(n_jobs=options.jobs, batch_size=1)
-    parallel(delayed(measure_one)(*task, *places) for task in tasks)
+    parallel(delayed(measure_one)(*task, *folders) for task in tasks)
     records = judge.read(options.out)
     chosen = {key[:3]: m for key, m in judge.taken(records).items() if key[3] != "neg_log_loss"}
-    known = {key[:2] for key in chosen}
-    parallel(delayed(refit_one)(*task, *places, chosen) for task in tasks if task in known)
+    with_choice = {key[:2] for key in chosen}
+    parallel(delayed(refit_one)(*task, *folders, chosen) for task in tasks if task in with_choice)
     if options.prior is not None:
         write_prior(records, options.prior)
     text = page.written(records, judge.read(options.out / "refitted"), options.page)
@@ -68,7 +70,7 @@ def main() -> None:
 
 
 def write_prior(records: list[dict[str, Any]], path: Path) -> None:
-    """Write how far methods were ahead, for `secateurs.evaluation.auto_method`."""
+    """Write the leads of methods over the median method, for `evaluation.auto_method`."""
     n_sets = len({record["data"] for record in records})
     content = {
         "made by": "python -m benchmarks.kept --data DIR --prior FILE",

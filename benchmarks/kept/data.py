@@ -1,4 +1,4 @@
-"""The data sets: every table of a folder, and those that scikit-learn carries or can make."""
+"""The data sets: every table of a folder, and data sets that scikit-learn contains or generates."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from sklearn.preprocessing import LabelEncoder
 
 from secateurs.paper._data_sources import WITH_SKLEARN, as_numbers, from_sklearn, read_file
 
-_MOST_TRAINED, _MOST_CHOSEN, _MOST_TESTED = 4000, 1500, 12_000
-_MOST_CELLS = 400_000  # rows × features trained on
-_LEAST_ROWS = 100
-_N_MADE = 5000
+_MOST_TRAINED, _MOST_CHOSEN, _MOST_TESTED = 4000, 1500, 12_000  # limit the time per data set
+_MOST_CELLS = 400_000  # training samples × features, for the same reason
+_LEAST_ROWS = 100  # with fewer, the validation set would have fewer than 15 samples
+_N_MADE = 5000  # generated samples
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A data set: features as numbers, and labels or numbers to predict."""
+    """A data set with numeric features, and labels or a continuous target."""
 
     name: str
     X: NDArray[np.float64]
@@ -28,13 +28,13 @@ class Table:
 
     @property
     def family(self) -> str:
-        """What it shares with other tables of the same origin: the first word of its name."""
+        """The first word of its name, which tables of the same origin share."""
         return self.name.split("_")[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Rows to train on, to choose on, and to test on."""
+    """Indices of the training, validation and test samples."""
 
     train: NDArray[np.intp]
     choose: NDArray[np.intp]
@@ -42,7 +42,7 @@ class Parts:
 
 
 def names(folder: Path | None) -> list[str]:
-    """Return the names of all tables, without reading any."""
+    """Return the names of all data sets, without reading them."""
     given = [] if folder is None else sorted(_files(folder))
     regression = [f"{name}: {column}" for name in given for column in ("number",)]
     made = ["diabetes: number", "friedman1: number", "friedman2: number", "friedman3: number"]
@@ -54,7 +54,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def read(name: str, folder: Path | None) -> Table | None:
-    """Read a table; None where it has too few rows, or no column of numbers to predict."""
+    """Return a data set; None if it has too few samples, or no continuous column to predict."""
     known = {} if folder is None else _files(folder)
     name, numbers = name.removesuffix(": number"), name.endswith(": number")
     if numbers and name not in known:
@@ -67,11 +67,11 @@ def read(name: str, folder: Path | None) -> Table | None:
     if not numbers:
         return Table(name, X, LabelEncoder().fit_transform(labels))
     n_values = [len(np.unique(column)) for column in X.T]
-    target = int(np.argmax(n_values))  # the column with the most different values
+    target = int(np.argmax(n_values))  # the column with the most distinct values
     if X.shape[1] < 5 or X.shape[1] > 100 or n_values[target] < 0.2 * len(X) or len(X) < 400:
         return None
     y = X[:, target]
-    low, high = np.quantile(y, [0.01, 0.99])  # a few cells are errors of recording
+    low, high = np.quantile(y, [0.01, 0.99])  # clips a few recording errors
     return Table(f"{name}: number", np.delete(X, target, axis=1), np.clip(y, low, high), True)
 
 
@@ -83,10 +83,10 @@ def _drawn(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def parts(table: Table, split: int) -> Parts:
-    """Deal out the rows: 45 % to train on, 15 % to choose on, the others to test on."""
+    """Split samples: 45 % for training, 15 % for validation, the others for testing."""
     rng = np.random.RandomState(split)
     order = rng.permutation(len(table.X))
-    if not table.is_regression:  # classes in turn, so that each part has its share
+    if not table.is_regression:  # stratified: interleave the classes
         ranks = np.empty(len(order))
         for label in np.unique(table.y):
             rows = order[table.y[order] == label]
@@ -100,7 +100,7 @@ def parts(table: Table, split: int) -> Parts:
 
 
 def _dealt(order: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-    """Yield three parts of rows, 9 : 3 : 8, each taken evenly along an order."""
+    """Yield three parts of an order, 9 : 3 : 8, each spaced evenly along it."""
     place = np.arange(len(order)) * 7 % 20
     for low, high in ((0, 9), (9, 12), (12, 20)):
         yield order[(place >= low) & (place < high)]

@@ -1,4 +1,4 @@
-"""What the records say: points kept, ranks, and what "auto" would have taken."""
+"""Evaluate the records: points against the full ensemble, and the methods that "auto" selects."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -19,20 +19,20 @@ from secateurs.evaluation.auto_method import (
 Record = dict[str, Any]
 SCORES = {"accuracy": "labels", "neg_log_loss": "probabilities", "r2": "numbers"}
 _LEFT_OUT = ("single best", "pcomep", "joint refined", "caruana log loss")
-_BETWEEN = 0.3  # points by which methods differ between data sets
-_MOVED = 0.05  # share of test rows on which two sub-ensembles differ
+_BETWEEN = 0.3  # assumed standard deviation of a method's lead between data sets, in points
+_MOVED = 0.05  # assumed share of test samples on which two sub-ensembles differ
 KEYS = ["family", "data", "split", "situation", "size", "score"]
 
 
 def read(folder: Path) -> list[Record]:
-    """Read all records of a folder."""
+    """Return all records of a folder."""
     return [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.open()]
 
 
 def points(records: Iterable[Record]) -> pd.DataFrame:
-    """Return a line for each method in each situation: its score minus that of all members.
+    """Return a line per method and situation with its change against the full ensemble.
 
-    In hundredths: points of accuracy, or of R².
+    Changes are in hundredths: points of accuracy, or of R².
     """
     lines = []
     for record in records:
@@ -45,11 +45,11 @@ def points(records: Iterable[Record]) -> pd.DataFrame:
 
 
 def prior_of(records: Sequence[Record], without: str | None = None) -> dict[str, Any]:
-    """Return how far each method was ahead of the mean of all: by kind of ensemble and score.
+    """Return the lead of each method over the median method, by kind of ensemble and score.
 
-    In points; of log loss, in hundredths of that of the whole ensemble. Data sets with few test
-    rows count less, by how much chance moves their points. Data sets of one family, which share
-    their origin, can be left out.
+    Leads are in points; for log loss, in hundredths of the full ensemble's log loss. Data sets are
+    weighted by the inverse variance of their points, so that few test samples count less. Data sets
+    of one family, which share their origin, can be left out.
     """
     lines = []
     for record in with_trials(records):
@@ -76,7 +76,7 @@ def prior_of(records: Sequence[Record], without: str | None = None) -> dict[str,
 
 
 def label(method: str) -> str:
-    """Return a method's label in comparisons."""
+    """Return the label of a method in comparisons."""
     return {"comep": "comep λ=0.5", "domep": "domep λ=0.5"}.get(method, method)
 
 
@@ -85,21 +85,21 @@ def _n_tested(record: Record) -> float:
 
 
 def with_trials(records: Iterable[Record]) -> list[Record]:
-    """Return the records in which candidates were tried on rows held out."""
+    """Return the records with cross-validated scores of the candidates."""
     return [record for record in records if "features" in record]
 
 
 def kind_of(record: Record) -> str:
-    """Return the kind of ensemble, as "auto" sees it."""
+    """Return the kind of ensemble, as "auto" determines it."""
     numbers = "r2" in record["whole"]
     boosted = record["situation"] == "AdaBoost"
     return kind_from_spread(record["features"]["spread"], numbers, boosted)
 
 
 def taken(records: Sequence[Record]) -> dict[tuple[Any, ...], str]:
-    """Return the method that "auto" takes, knowing other families only.
+    """Return the method that "auto" selects with priors from other families only.
 
-    By data set, split, situation and score.
+    The keys are data set, split, situation and score.
     """
     families = {record["family"] for record in records}
     priors = {family: prior_of(records, family) for family in families}
@@ -120,7 +120,7 @@ def taken(records: Sequence[Record]) -> dict[tuple[Any, ...], str]:
 
 
 def with_auto(records: Sequence[Record]) -> pd.DataFrame:
-    """Return the points of all methods, and of "auto"."""
+    """Return the points of all methods and of "auto"."""
     chosen = taken(records)
     frame = points(records)
     keys = zip(frame["data"], frame["split"], frame["situation"], frame["score"], strict=True)

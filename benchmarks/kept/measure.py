@@ -1,4 +1,4 @@
-"""Every method in every situation on one data set, once."""
+"""Measure every method in every situation on one split of a data set."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -43,12 +43,12 @@ TRIED = (
     ),
     *("caruana", "caruana log loss"),
 )
-SLOW = ("pcomep",)  # measured once per data set
+SLOW = ("pcomep",)  # measured on one split and at one size only
 GUARDS = ("es", "random", "single best")
 
 
 def method(variant: str, keep: int) -> BasePruner:
-    """Return a method by its name here; long searches are cut as in a comparison."""
+    """Return a method of `VARIANTS`; long searches are shortened as in `compare`."""
     if variant == "single best":
         return make_pruner("best", keep=1)
     pruner = make_pruner(variant.split(maxsplit=1)[0], keep=keep, **VARIANTS[variant])
@@ -58,7 +58,7 @@ def method(variant: str, keep: int) -> BasePruner:
 
 
 def measured(name: str, split: int, folder: Any) -> Iterator[dict[str, Any]]:
-    """Measure all situations of a data set: a record for each and each size."""
+    """Yield a record for each situation and size of a data set."""
     table = data.read(name, folder)
     if table is None:
         return
@@ -72,7 +72,7 @@ def measured(name: str, split: int, folder: Any) -> Iterator[dict[str, Any]]:
             built[situation.build] = situation.build(X, y, split)
         problem = problem_of(situation, built[situation.build], table, rows)
         if problem.n_members < 2 * max(situation.sizes):
-            continue  # boosting stops when nothing is left to correct
+            continue  # boosting stopped early, because no errors were left
         for size in situation.sizes:
             about = {"data": name, "family": table.family, "split": split, "size": size}
             about |= {"situation": situation.name, "n_rows": len(table.X)}
@@ -81,15 +81,15 @@ def measured(name: str, split: int, folder: Any) -> Iterator[dict[str, Any]]:
 
 
 def problem_of(situation: Situation, ensemble: Any, table: data.Table, rows: data.Parts) -> Problem:
-    """Return the problem of choosing members on some rows, tested on others."""
-    some = rows.train if situation.oob else rows.choose
-    X, y = table.X[some], table.y[some]
+    """Return the pruning problem of a situation, with its test set."""
+    validation = rows.train if situation.oob else rows.choose
+    X, y = table.X[validation], table.y[validation]
     test = {"X_test": table.X[rows.test], "y_test": table.y[rows.test]}
     return Problem.from_input(ensemble, X, y, oob=situation.oob, **test)
 
 
 def figures(problem: Problem, size: int, trials: bool, slow: bool) -> dict[str, Any]:
-    """Measure every method at one size, and try the candidates of "auto" on rows held out."""
+    """Measure every method at one size, and cross-validate the candidates of "auto"."""
     able = [
         name for name in VARIANTS if _is_able(name, problem, size) and (slow or name not in SLOW)
     ]
@@ -101,8 +101,8 @@ def figures(problem: Problem, size: int, trials: bool, slow: bool) -> dict[str, 
         seconds = time.process_time() - start
         found[name] = scores(problem, fitted) | {"seconds": seconds}
     found["single best"] = scores(problem, method("single best", 1).fit(problem.predictions))
-    everybody = make_pruner("es", keep=problem.n_members).fit(problem.predictions)
-    record = {"methods": found, "whole": scores(problem, everybody)}
+    full = make_pruner("es", keep=problem.n_members).fit(problem.predictions)
+    record = {"methods": found, "whole": scores(problem, full)}
     if not trials:
         return record
     names = [*(name for name in TRIED if name in able), *GUARDS]
@@ -126,19 +126,19 @@ def _is_able(name: str, problem: Problem, size: int) -> bool:
 
 
 def on_score(problem: Problem, score: str) -> Problem:
-    """Return the problem with another score that matters."""
+    """Return the problem with another score."""
     return replace(problem, scoring=Scoring.from_scorer(score, problem.predictions.classes))
 
 
 def scores_of(problem: Problem) -> list[str]:
-    """Return the scores that are looked at."""
+    """Return the names of the measured scores."""
     if problem.is_regression:
         return ["r2"]
     return ["accuracy", "neg_log_loss"] if problem.is_soft else ["accuracy"]
 
 
 def scores(problem: Problem, fitted: BasePruner) -> dict[str, float]:
-    """Return the scores on test rows of what a fitted pruner keeps, with its weights if any."""
+    """Return the test scores of the members that a fitted pruner keeps, with its weights."""
     members = fitted.member_indices_.tolist()
     weights = problem.weights_for_pruner(fitted)
     inside = {} if weights is None else {0: weights}
@@ -148,20 +148,20 @@ def scores(problem: Problem, fitted: BasePruner) -> dict[str, float]:
     for name in scores_of(problem):
         scoring = Scoring.from_scorer(name, outputs.classes)
         own = problem.ensemble.weights
-        (answer,) = group_predictions(outputs, [members], scoring.needs, own, inside)
-        found[name] = scoring(answer, truth, None)
+        (predictions,) = group_predictions(outputs, [members], scoring.needs, own, inside)
+        found[name] = scoring(predictions, truth, None)
     return found
 
 
 def features(problem: Problem) -> dict[str, float]:
-    """Return what members are like on the rows to choose on."""
+    """Return the similarity of members on the validation set."""
     from secateurs.evaluation.auto_method import member_similarity
 
     return member_similarity(problem)
 
 
 def shown(trial: MethodScores) -> dict[str, Any]:
-    """Return a trial in plain values."""
+    """Return cross-validated scores as plain values."""
     return {"values": trial.values.tolist(), "errors": trial.difference_errors.tolist()}
 
 
@@ -191,19 +191,19 @@ def refitted_records(
 
 
 def refit_scores(problem: Problem, members: list[int], trained_on: Any) -> dict[str, float]:
-    """Return the scores on test rows of members that were refitted."""
+    """Return the test scores of refitted members."""
     rows = RefitSamples(problem.X, problem.predictions, problem.oob, trained_on)
     model = refit_ensemble(problem.ensemble, members, rows, 0).slice(members)
-    classes = problem.scored_predictions(test=True).classes  # test rows may show further ones
+    classes = problem.scored_predictions(test=True).classes  # the test set may have further classes
     found = {}
     for name in scores_of(problem):
         scoring = Scoring.from_scorer(name, classes)
         if scoring.needs == "probabilities":
-            answer = np.zeros((len(model.predict(problem.X_test)), len(classes)))
-            answer[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(
+            predictions = np.zeros((len(model.predict(problem.X_test)), len(classes)))
+            predictions[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(
                 problem.X_test
             )
         else:
-            answer = model.predict(problem.X_test)
-        found[name] = scoring(answer, problem.y_test, None)
+            predictions = model.predict(problem.X_test)
+        found[name] = scoring(predictions, problem.y_test, None)
     return found

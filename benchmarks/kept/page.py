@@ -1,4 +1,4 @@
-"""The page docs/kept.md: what is kept, in tables and pictures."""
+"""Write the page docs/kept.md with its tables and figures."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,32 +15,39 @@ from secateurs.statistics import average_ranks, nemenyi, wilcoxon_holm
 
 AUTO, REFITTED = "auto", "auto, refitted"
 _ONE_OF_EACH = ("comep λ=0.1", "comep λ=0.2", "joint refined", "caruana log loss", "pcomep")
-_LARGE = 4000  # rows from which a data set is large
+_LARGE = 4000  # samples from which a data set is large
+# Names of situations in the records, and on the page.
+_TITLES = {
+    "forest of numbers": "forest regressor",
+    "extra trees of numbers": "extra trees regressor",
+}
 _DRAWN = (REFITTED, AUTO, "joint", "comep", "re", "best", "es", "random")
 
-_HEAD = """# What is kept
+_HEAD = """# Benchmark of methods
 
-Pruning is worth what is left afterwards. This page compares every method, the default (`auto`) and
-the default with refitted leaves, on {n_sets} data sets ({n_numbers} of them with numbers to
-predict), {n_splits} random splits each. It is made by
+This page compares the accuracy of ensembles after pruning for every method, the default (`auto`)
+and the default with refitted leaves, on {n_sets} data sets ({n_numbers} of them for
+regression) with {n_splits} random splits each. It is created by
 
 ```
 python -m benchmarks.kept --data DIR --page docs/kept.md --prior src/secateurs/evaluation/prior.json
 ```
 
-from a folder of tables, and the data sets that scikit-learn carries. 45 % of the rows train (at
-most 4,000), 15 % choose (at most 1,500), the others test (at most 12,000). Points are hundredths
-of accuracy, or of R², against all members on test rows: −0.5 means 90.0 % where all members have
-90.5 %. Each data set counts once, as the mean of its splits. "auto, refitted" has the training
-rows as rows without labels (`X_unlabelled`) where members are chosen on rows held out.
+from a folder of tables, and from the data sets that scikit-learn contains. 45 % of the samples are
+for training (at most 4,000), 15 % are the validation set (at most 1,500), and the others are the
+test set (at most 12,000). Points are hundredths of accuracy, or of R², on the test set, compared
+with the full ensemble: −0.5 means 90.0 % if the full ensemble has 90.5 %. Each data set counts
+once, as the mean of its splits. If members are selected on the validation set, "auto, refitted"
+uses the training samples as samples without labels (`X_unlabelled`).
 
-**`auto` never sees the data set it is judged on**: what it knows of methods comes from data sets of
-other families (names with the same first word are a family, such as the three sensor readings).
+**`auto` has no information about the data set on which it is evaluated**: its prior scores of
+methods come from data sets of other families. Names with the same first word are a family, such as
+the three sensor readings.
 """
 
 
 def written(records: Sequence[Record], refits: Sequence[Record], path: Path | None) -> str:
-    """Return the page; with a path, write it there and its pictures beside it."""
+    """Return the page; with a path, also write it and its figures."""
     frame = pd.concat([judge.with_auto(records), _refitted(records, refits)], ignore_index=True)
     frame["large"] = frame["data"].isin([r["data"] for r in records if r["n_rows"] >= _LARGE])
     labels, numbers = frame[frame["score"] == "accuracy"], frame[frame["score"] == "r2"]
@@ -52,8 +59,8 @@ def written(records: Sequence[Record], refits: Sequence[Record], path: Path | No
     }
     parts = [
         _HEAD.format(**facts),
-        "## In short\n",
-        table(["what", "wanted", "found", "holds"], bars(labels)),
+        "## Summary\n",
+        table(["measurement", "target", "result", "met"], bars(labels)),
         "\n![Average ranks](images/kept-ranks.svg)\n",
         "![Points by situation](images/kept-points.svg)\n",
         "## Points of accuracy\n",
@@ -61,16 +68,16 @@ def written(records: Sequence[Record], refits: Sequence[Record], path: Path | No
         "## Average ranks\n",
         ranks_text(labels),
         "## Worst case\n",
-        "The data set on which a method loses most, in points, over all situations.\n",
+        "For each method, the data set on which it loses most, in points, over all situations.\n",
         table(["method", "points", "data set", "situation"], worst(labels)),
         "\n## Log loss\n",
-        "Hundredths of log loss that are won (+) or lost (−) against all members.\n",
+        "Hundredths of log loss gained (+) or lost (−) compared with the full ensemble.\n",
         *_tables(losses),
         "## Numbers\n",
-        "Hundredths of R².\n",
+        "Regression: hundredths of R², compared with the full ensemble.\n",
         *_tables(numbers),
         "## Seconds\n",
-        "Processor time to choose, on average; for `auto, refitted`, of refitting.\n",
+        "Mean processor time to select members; for `auto, refitted`, to refit them.\n",
         *_seconds(labels),
     ]
     text = "\n".join(parts) + "\n"
@@ -81,7 +88,7 @@ def written(records: Sequence[Record], refits: Sequence[Record], path: Path | No
 
 
 def _refitted(records: Sequence[Record], refits: Iterable[Record]) -> pd.DataFrame:
-    """Return lines for what "auto" took, refitted."""
+    """Return lines with the points of the refitted selections of "auto"."""
     known = {_key(record): record for record in records}
     lines = []
     for refit in refits:
@@ -99,24 +106,25 @@ def _key(record: Record) -> tuple[Any, ...]:
 
 
 def by_set(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return mean points: (situation, size, data set) by method."""
+    """Return mean points, (situation, size, data set) × method."""
     keys = ["situation", "size", "data", "method"]
     return frame.groupby(keys)["points"].mean().unstack("method")
 
 
 def bars(labels: pd.DataFrame) -> list[list[str]]:
-    """Return what is wanted, and what was found."""
+    """Return the lines of targets and results."""
     lines = []
     for size, most in ((20, 0.3), (40, 0.15)):
         for where in ("forest, out of bag", "forest, held out"):
-            here = labels[(labels["situation"] == where) & (labels["size"] == size)]
-            wide = by_set(here)[[REFITTED, "es"]].dropna()
-            large = by_set(here[here["large"]])[[REFITTED, "es"]].dropna()
+            part = labels[(labels["situation"] == where) & (labels["size"] == size)]
+            wide = by_set(part)[[REFITTED, "es"]].dropna()
+            large = by_set(part[part["large"]])[[REFITTED, "es"]].dropna()
             if size == 20:
                 lost, first = wide[REFITTED].mean(), wide["es"].mean()
                 lines.append(
                     _bar(
-                        f"{where}, 20 of 200: loss of auto, refitted, against that of the first 20",
+                        f"{where}, 20 of 200: loss of auto, refitted, compared with the loss of "
+                        "the first 20",
                         "at most half",
                         f"{lost / first:.2f} ({_points(lost)} of {_points(first)})",
                         lost >= 0.5 * first,
@@ -125,8 +133,8 @@ def bars(labels: pd.DataFrame) -> list[list[str]]:
             mean = large[REFITTED].mean()
             lines.append(
                 _bar(
-                    f"{where}, {size} of 200: auto, refitted, on {len(large)} sets of at least "
-                    f"{_LARGE:,} rows",
+                    f"{where}, {size} of 200: auto, refitted, on {len(large)} data sets of at "
+                    f"least {_LARGE:,} samples",
                     f"≥ −{most}",
                     _points(mean),
                     mean >= -most,
@@ -156,7 +164,8 @@ def bars(labels: pd.DataFrame) -> list[list[str]]:
     others = {name: library[name] for name in ("best", "caruana", "single best")}
     lines.append(
         _bar(
-            "library, 6 of 24: auto against best members, ensemble selection, the single best",
+            "library, 6 of 24: auto compared with the best members, ensemble selection and the "
+            "single best",
             "at least as good",
             f"{_points(library[AUTO])} against " + ", ".join(map(_points, others.values())),
             library[AUTO] >= max(others.values()),
@@ -170,13 +179,13 @@ def _bar(what: str, wanted: str, found: str, holds: bool) -> list[str]:
 
 
 def _fixed(labels: pd.DataFrame) -> pd.DataFrame:
-    """Return points of methods that were measured nearly everywhere, and of auto."""
+    """Return the points of auto and of methods that were measured nearly everywhere."""
     wide = by_set(labels).drop(columns=[REFITTED, *_ONE_OF_EACH, "single best"], errors="ignore")
     return wide.dropna(axis=1, thresh=int(0.95 * len(wide))).dropna()
 
 
 def _significantly_worse(labels: pd.DataFrame, situation: str) -> bool:
-    """Return whether auto is worse than the best fixed method, by Wilcoxon's test with Holm."""
+    """Return whether auto is significantly worse than the best fixed method (Wilcoxon, Holm)."""
     wide = _fixed(labels[labels["situation"] == situation]).groupby("data").mean()
     best = wide.drop(columns=AUTO).mean().idxmax()
     pairs = wilcoxon_holm(wide[[AUTO, best]], control=AUTO)
@@ -196,12 +205,13 @@ def _tables(frame: pd.DataFrame) -> list[str]:
         [name, *("" if np.isnan(value) else _points(value) for value in means[name])]
         for name in best
     ]
-    head = ["method", *(f"{situation}, {size}" for situation, size in means.index)]
+    titles = [f"{_TITLES.get(situation, situation)}, {size}" for situation, size in means.index]
+    head = ["method", *titles]
     return [table(head, lines), ""]
 
 
 def ranks_text(labels: pd.DataFrame) -> str:
-    """Return average ranks by situation, and the critical difference."""
+    """Return the table of average ranks by situation, and the critical difference."""
     wide = _fixed(labels)
     ranks = wide.rank(axis=1, ascending=False)
     shown = ranks.groupby("situation").mean().T
@@ -209,15 +219,14 @@ def ranks_text(labels: pd.DataFrame) -> str:
     lines = [[n, *(f"{v:.1f}" for v in row)] for n, row in shown.sort_values("all").iterrows()]
     apart = nemenyi(wide.groupby("data").mean()).critical_difference
     return (
-        f"Of {wide.shape[1]} methods, the best having rank 1. Over data sets, averages that differ "
-        f"by less than {apart:.1f} do not differ significantly (Nemenyi, 5 %).\n\n"
-        + table(["method", *shown.columns], lines)
-        + "\n"
+        f"Average ranks of {wide.shape[1]} methods; rank 1 is the best. Over data sets, average "
+        f"ranks that differ by less than {apart:.1f} do not differ significantly (Nemenyi, 5 %)."
+        "\n\n" + table(["method", *shown.columns], lines) + "\n"
     )
 
 
 def worst(labels: pd.DataFrame) -> list[list[str]]:
-    """Return the largest loss of each method."""
+    """Return a line with the largest loss of each method."""
     wide = by_set(labels)
     lines = []
     for name in wide.min().sort_values(ascending=False).index:
@@ -237,13 +246,13 @@ def _seconds(labels: pd.DataFrame) -> list[str]:
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Write a Markdown table."""
+    """Return a Markdown table."""
     rows = [head, ["---"] * len(head), *lines]
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows)
 
 
 def _draw(labels: pd.DataFrame, folder: Path) -> None:
-    """Draw average ranks, and the points of some methods by situation."""
+    """Draw average ranks, and the points of selected methods by situation."""
     from matplotlib.figure import Figure
 
     folder.mkdir(exist_ok=True)
@@ -257,10 +266,10 @@ def _draw(labels: pd.DataFrame, folder: Path) -> None:
     ]
     figure = Figure((8, 4.5), layout="constrained")
     ax = figure.subplots()
-    for place, name in enumerate(_DRAWN):
+    for position, name in enumerate(_DRAWN):
         shape = "D" if name in {AUTO, REFITTED} else "o"
-        y = np.arange(len(order)) + 0.35 - 0.1 * place
-        ax.plot(means.loc[order, name], y, shape, label=name, color=f"C{place}", markersize=5)
+        y = np.arange(len(order)) + 0.35 - 0.1 * position
+        ax.plot(means.loc[order, name], y, shape, label=name, color=f"C{position}", markersize=5)
     ax.axvline(0, color="0.7", linewidth=1, zorder=0)
     ax.set_yticks(np.arange(len(order)), [f"{situation}, {size}" for situation, size in order])
     ax.invert_yaxis()

@@ -1,4 +1,4 @@
-"""The ensembles that are pruned, and how many of their members are kept."""
+"""The ensembles that are pruned, and the numbers of members to keep."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,29 +27,13 @@ Build = Callable[[Any, Any, int], Any]
 
 @dataclass(frozen=True)
 class Situation:
-    """An ensemble, the rows that its members are chosen on, and sizes to keep.
+    """An ensemble, the samples on which members are selected, and the numbers of members."""
 
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    build : callable
-        Fits the ensemble: ``build(X, y, seed)``; the same one for situations of one ensemble.
-    sizes : tuple of int
-        How many members to keep.
-    oob : bool
-        Whether members are chosen on the training rows, out of bag, instead of on rows held out.
-    refits : bool
-        Whether its leaves can be refitted.
-    is_regression : bool
-        Whether it predicts numbers.
-    """
-
-    name: str
-    build: Build
-    sizes: tuple[int, ...]
-    oob: bool = False
-    refits: bool = True
+    name: str  # identifies the situation in the records
+    build: Build  # ``build(X, y, seed)`` trains the ensemble, once for all situations that share it
+    sizes: tuple[int, ...]  # numbers of members to keep
+    oob: bool = False  # whether members are selected out of bag instead of on the validation set
+    refits: bool = True  # whether leaves can be refitted
     is_regression: bool = False
 
 
@@ -72,16 +56,16 @@ def _boosted(X: Any, y: Any, seed: int) -> Any:
     return AdaBoostClassifier(member, n_estimators=100, random_state=seed).fit(X, y)
 
 
-def _forest_of_numbers(X: Any, y: Any, seed: int) -> Any:
+def _forest_regressor(X: Any, y: Any, seed: int) -> Any:
     return RandomForestRegressor(200, max_features=0.4, random_state=seed).fit(X, y)
 
 
-def _extra_trees_of_numbers(X: Any, y: Any, seed: int) -> Any:
+def _extra_trees_regressor(X: Any, y: Any, seed: int) -> Any:
     return ExtraTreesRegressor(200, max_features=0.4, random_state=seed).fit(X, y)
 
 
 def _library(X: Any, y: Any, seed: int) -> Any:
-    """Fit 24 models of many kinds, good and bad ones, in a random order."""
+    """Train 24 models of many kinds, good and bad, and return them in random order."""
     X, y = X[:2000], y[:2000]
     depths = (1, 3, 6, None)
     models = [
@@ -107,7 +91,7 @@ def _library(X: Any, y: Any, seed: int) -> Any:
         AdaBoostClassifier(n_estimators=30, random_state=seed),
     ]
     order = np.random.RandomState(seed).permutation(len(models))
-    return [models[place].fit(X, y) for place in order]
+    return [models[index].fit(X, y) for index in order]
 
 
 SITUATIONS = (
@@ -117,6 +101,6 @@ SITUATIONS = (
     Situation("bagged trees", _bagged, (10, 20)),
     Situation("AdaBoost", _boosted, (10, 20), refits=False),
     Situation("library", _library, (6,), refits=False),
-    Situation("forest of numbers", _forest_of_numbers, (20, 40), is_regression=True),
-    Situation("extra trees of numbers", _extra_trees_of_numbers, (20, 40), is_regression=True),
+    Situation("forest of numbers", _forest_regressor, (20, 40), is_regression=True),
+    Situation("extra trees of numbers", _extra_trees_regressor, (20, 40), is_regression=True),
 )

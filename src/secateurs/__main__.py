@@ -1,4 +1,4 @@
-"""The command ``secateurs`` and ``python -m secateurs``: an interrupt ends it at any moment."""
+"""Entry point of ``secateurs`` and ``python -m secateurs``, which can always be interrupted."""
 
 import os
 import signal
@@ -13,14 +13,14 @@ _JSON = (
 
 
 def exit_as_interrupted(*_: object) -> NoReturn:
-    """Say in one line that the command was interrupted, and end the process."""
+    """Print one line about the interrupt, and end the process without clean-up."""
     os.write(2, f"{_JSON if '--json' in sys.argv else _TEXT}\n".encode())
     os._exit(130)
 
 
 def main() -> NoReturn:
     """Run the command line."""
-    # Until there is something to clean up, and whenever an interrupt comes a second time.
+    # Handles interrupts during imports, when there is nothing to clean up, and second interrupts.
     signal.signal(signal.SIGINT, exit_as_interrupted)
     from secateurs import cli
 

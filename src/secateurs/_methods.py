@@ -1,105 +1,110 @@
-"""The registry of pruning methods: all that is known of each, without importing any of them."""
+"""The registry of pruning methods: the description of each, without importing its class."""
 
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
+
+TraitValue: TypeAlias = tuple[str, ...] | bool | int | None
 
 
 class Style(NamedTuple):
-    """Colour (by name), dashes (lengths on and off, none for a solid line) and marker of a line."""
+    """The style of a method's line in figures."""
 
-    colour: str
-    dashes: tuple[float, ...]
-    marker: str | tuple[int, int, int]
+    colour: str  # a name of the palette
+    dashes: tuple[float, ...]  # lengths on and off; empty for a solid line
+    marker: str | tuple[int, int, int]  # as in Matplotlib
 
 
 @dataclass(frozen=True)
 class MethodTraits:
-    """What a method's class declares, see `secateurs.pruners.BasePruner`."""
+    """The properties that a method's class declares, see `secateurs.pruners.BasePruner`."""
 
     outputs: tuple[str, ...] = ("labels",)
     needs_y: bool = True
     takes_missing: bool = True
     is_nested: bool = False  # with default parameters
     may_keep_fewer: bool = False
-    larger_is_better: bool | None = None  # None where there is no objective
+    larger_is_better: bool | None = None  # None without an objective
     most_rounds: int | None = None
 
 
 @dataclass(frozen=True)
 class Method:
-    """What the package knows of a pruning method."""
+    """The registry entry of a pruning method."""
 
-    name: str  # the short one
-    path: str  # module and class, inside of the package
+    name: str  # the short name
+    path: str  # module and class, relative to the package
     citation: str | None  # key of its paper in ``references.bib``
-    summary: str  # what it does
-    criterion: str  # what it looks at
-    cost: str  # what it has to count, for n members, k to keep and d rows
+    summary: str  # one line for the command line
+    criterion: str  # by which members are selected
+    cost: str  # computational cost, for n members, k to keep and d samples
     traits: MethodTraits
-    size_rule: str | None = None  # what it keeps with ``keep=None``; None where that is not allowed
+    size_rule: str | None = None  # members kept with ``keep=None``; None if that is not allowed
     has_diversity_weight: bool = False  # whether it has a ``diversity_weight``
-    report_rank: int | None = 8  # place beside the one that pruned in a report; None: not shown
-    is_baseline: bool = False  # whether it is what every other method must beat
+    report_rank: int | None = 8  # order among the alternatives of a report; None: not shown
+    is_baseline: bool = False  # whether every other method must beat it
     heading: str | None = None  # in tables and figures; None for the short name in capitals
-    style: Style | None = None  # in figures; None derives one from its place in the registry
+    style: Style | None = None  # in figures; None derives it from its position in the registry
 
     @property
     def module_name(self) -> str:
-        """The full name of its module."""
+        """The full name of the method's module."""
         return f"secateurs.{self.path}".rpartition(".")[0]
 
     @property
     def class_name(self) -> str:
-        """The name of its class."""
+        """The name of the method's class."""
         return self.path.rpartition(".")[2]
 
     @property
     def size_description(self) -> str:
-        """What it keeps, in words."""
+        """The number of members that the method keeps, in words."""
         exactly = "at most `keep`" if self.traits.may_keep_fewer else "`keep`"
         return exactly if self.size_rule is None else f"{exactly}, or {self.size_rule}"
 
     @property
     def display_name(self) -> str:
-        """Its name in tables and figures."""
+        """The method's name in tables and figures."""
         return self.heading or self.name.upper()
 
     @property
-    def class_attributes(self) -> dict[str, Any]:
-        """The class attributes of its class, by name."""
+    def class_attributes(self) -> dict[str, TraitValue]:
+        """The class attributes that `BasePruner` sets on the method's class."""
         return asdict(self.traits) | {"may_decide_size": self.size_rule is not None}
 
-    def load(self) -> Any:
-        """Import its class."""
+    def load(self) -> type:
+        """Import and return the method's class."""
         return getattr(import_module(self.module_name), self.class_name)
 
 
 @dataclass(frozen=True)
 class UserMethod(Method):
-    """A method of the user's, see `secateurs.register`: its class is there already."""
+    """A method that was added with `secateurs.register`, whose class is imported already."""
 
-    pruner_class: Any = None
+    pruner_class: type | None = None
 
     @property
     def module_name(self) -> str:
-        """The full name of its module."""
-        return str(self.pruner_class.__module__)
+        """The full name of the method's module."""
+        return self.load().__module__
 
     @property
     def class_name(self) -> str:
-        """The name of its class."""
-        return str(self.pruner_class.__qualname__)
+        """The name of the method's class."""
+        return self.load().__qualname__
 
-    def load(self) -> Any:
-        """Return its class."""
+    def load(self) -> type:
+        """Return the method's class."""
+        assert self.pruner_class is not None
         return self.pruner_class
 
 
-AUTO = "auto"  # the default: the method that is likely best
-DEFAULT_TOLERANCE = 0.005  # of the score on rows held out, where neither size nor budget is given
+AUTO = "auto"  # the default: the method that is likely to be best
+# Without a size or budget, the fewest members within this distance of the full ensemble's
+# cross-validated score are kept (docs/decisions/0019 has the measured sizes and losses).
+DEFAULT_TOLERANCE = 0.005
 
-_PAIRS = "pairs of members, each over d rows"
+_PAIRS = "pairs of members, each over d samples"
 _LABELS_OR_NUMBERS = ("labels", "numbers")
 _ALL_OUTPUTS = ("labels", "probabilities", "numbers")
 _ROUNDS = "n² ln n rounds, at most 50,000, "
@@ -109,7 +114,7 @@ METHODS = {
     for method in (
         Method(
             *("comep", "pruners._comep.COMEP", "bian2020"),
-            "Add the member farthest from those chosen, by diversity and relevance",
+            "Add the member farthest from the selected ones, by diversity and relevance",
             "diversity and relevance, by information",
             f"n·k {_PAIRS}",
             MethodTraits(is_nested=True, larger_is_better=True),
@@ -119,7 +124,7 @@ METHODS = {
         ),
         Method(
             *("domep", "distributed.epfd.DOMEP", "bian2020"),
-            "COMEP in random groups, then among their choices",
+            "Run COMEP in random groups, then among the members that they select",
             "diversity and relevance, in random groups",
             f"n·k/m {_PAIRS}, for each of m groups at once; then m·k²",
             MethodTraits(larger_is_better=True),
@@ -129,8 +134,8 @@ METHODS = {
         ),
         Method(
             *("kl", "pruners._kl.KLDivergencePruner", "margineantu1997"),
-            "Add the member whose distribution diverges most from those chosen",
-            "how members' distributions diverge",
+            "Add the member whose distribution differs most from the selected members",
+            "divergence of the members' distributions",
             "n·k pairs of distributions",
             MethodTraits(needs_y=False, is_nested=True, larger_is_better=True),
             report_rank=None,
@@ -138,7 +143,7 @@ METHODS = {
         ),
         Method(
             *("kp", "pruners._kappa.KappaPruner", "margineantu1997"),
-            "Take the pairs of members that agree least",
+            "Select the pairs of members that agree least",
             "agreement of pairs (Cohen's κ)",
             f"n²/2 {_PAIRS}",
             MethodTraits(needs_y=False, is_nested=True),
@@ -147,11 +152,11 @@ METHODS = {
         ),
         Method(
             *("oo", "pruners._orientation.OrientationOrderingPruner", "martinez2006"),
-            "Order members by their angle to what the ensemble gets wrong",
-            "where the ensemble falls short",
-            "n members over d rows",
+            "Order members by their angle to the errors of the ensemble",
+            "errors of the ensemble, by angle",
+            "n members over d samples",
             MethodTraits(takes_missing=False, is_nested=True),
-            size_rule="all that point the right way",
+            size_rule="all members with an angle below 90°",
             report_rank=6,
             style=Style("green", (6, 1, 1, 1), "s"),
         ),
@@ -159,16 +164,16 @@ METHODS = {
             *("re", "pruners._reduced_error.ReducedErrorPruner", "margineantu1997"),
             "Add the member that most improves the vote",
             "errors of the vote",
-            "n·k votes over d rows",
+            "n·k votes over d samples",
             MethodTraits(is_nested=True, larger_is_better=False),
             report_rank=3,
             style=Style("amber", (5, 1), "D"),
         ),
         Method(
             *("drep", "pruners._drep.DREP", "li2012"),
-            "Add the member that most improves the vote, of those that differ most",
-            "errors of the vote among the most different",
-            f"n·k {_PAIRS}, and votes over d rows for a share of them",
+            "Add the member that most improves the vote, among the most different members",
+            "errors of the vote, among the most different members",
+            f"n·k {_PAIRS}, and votes over d samples for a share of them",
             MethodTraits(is_nested=True, larger_is_better=False),
             size_rule="the best prefix",
             report_rank=5,
@@ -176,11 +181,11 @@ METHODS = {
         ),
         Method(
             *("sep", "pruners._sep.SEP", "qian2015"),
-            "Flip random members in and out, and stay with what is no worse",
+            "Flip random members in and out, and keep changes that are not worse",
             "errors of the vote, by random search",
-            f"{_ROUNDS}of one vote over d rows each",
+            f"{_ROUNDS}of one vote over d samples each",
             MethodTraits(may_keep_fewer=True, larger_is_better=False, most_rounds=2000),
-            size_rule="what it finds",
+            size_rule="the size that it finds",
             report_rank=None,
             style=Style("sky", (1, 2), "X"),
         ),
@@ -188,7 +193,7 @@ METHODS = {
             *("oep", "pruners._oep.OEP", "qian2015"),
             "Order members by the vote, and cut where it has the fewest errors",
             "errors of the vote, by ordering",
-            "n·k votes over d rows",
+            "n·k votes over d samples",
             MethodTraits(is_nested=True, larger_is_better=False),
             size_rule="the best prefix",
             report_rank=4,
@@ -198,9 +203,9 @@ METHODS = {
             *("pep", "pruners._pep.PEP", "qian2015"),
             "Search at random for few errors and few members at once",
             "errors and size at once",
-            f"{_ROUNDS}some of n² votes over d rows",
+            f"{_ROUNDS}some of n² votes over d samples",
             MethodTraits(may_keep_fewer=True, larger_is_better=False, most_rounds=50),
-            size_rule="what it finds",
+            size_rule="the size that it finds",
             report_rank=None,
             style=Style("green", (2, 1), ">"),
         ),
@@ -215,20 +220,20 @@ METHODS = {
             *("boost", "pruners._boosting.BoostingPruner", "martinez2007"),
             "Add the member with the fewest errors on samples weighted as by boosting",
             "errors where the last member was wrong",
-            "n·k members over d rows",
+            "n·k members over d samples",
             MethodTraits(is_nested=True),
         ),
         Method(
             *("cluster", "pruners._cluster.ClusterPruner", "giacinto2000"),
-            "Cluster members that are alike, and keep one of each cluster",
+            "Cluster similar members, and keep one of each cluster",
             "clusters of members that fail together",
             f"n²/2 {_PAIRS}",
             MethodTraits(),
-            size_rule="as many as vote best",
+            size_rule="the number with the best vote",
         ),
         Method(
             *("pcomep", "pruners._pareto_comep.ParetoCOMEP", "bian2020"),
-            "Find the front of diversity against relevance, and keep the set that votes best",
+            "Find the Pareto front of diversity and relevance, and keep the set with the best vote",
             "diversity and relevance, without a weight",
             f"n²/2 {_PAIRS}, and up to a million swaps; six times",
             MethodTraits(),
@@ -245,31 +250,31 @@ METHODS = {
             *("comp", "pruners._complementarity.ComplementarityPruner", "martinez2004"),
             "Add the member that is right most often where the vote is wrong",
             "samples that the vote gets wrong",
-            "n·k members over d rows",
+            "n·k members over d samples",
             MethodTraits(is_nested=True, larger_is_better=False),
             report_rank=None,
         ),
         Method(
             *("uwa", "pruners._uncertainty_weighted.UncertaintyWeightedPruner", "partalas2010"),
-            "Add the member that is right where those chosen are split",
-            "samples on which the chosen members are split",
-            "n·k members over d rows",
+            "Add the member that is right where the selected members are split",
+            "samples on which the selected members are split",
+            "n·k members over d samples",
             MethodTraits(is_nested=True, larger_is_better=False),
             report_rank=None,
         ),
         Method(
             *("epic", "pruners._contribution.ContributionPruner", "lu2010"),
-            "Order members by what their votes contribute to that of the ensemble",
+            "Order members by the contribution of their votes to the ensemble's vote",
             "contributions to the vote of the ensemble",
-            "n members over d rows",
+            "n members over d samples",
             MethodTraits(is_nested=True),
             report_rank=None,
         ),
         Method(
             *("caruana", "pruners._ensemble_selection.EnsembleSelection", "caruana2004"),
-            "Add members, also again, with which the mean of those chosen scores best",
-            "any score of the mean, weights included",
-            "50·n means over d rows",
+            "Add members, with repetition, that improve the score of the selected mean most",
+            "any score of the weighted mean",
+            "50·n means over d samples",
             MethodTraits(
                 outputs=("labels", "probabilities", "numbers"),
                 may_keep_fewer=True,
@@ -290,7 +295,7 @@ METHODS = {
         Method(
             *("random", "pruners._random.RandomPruner", None),
             "Keep random members, which every other method must beat",
-            "nothing: the floor",
+            "nothing (a baseline)",
             "nothing",
             MethodTraits(outputs=_LABELS_OR_NUMBERS, needs_y=False, is_nested=True),
             report_rank=10,
@@ -302,7 +307,7 @@ METHODS = {
             *("best", "pruners._best_members.BestMembersPruner", None),
             "Keep the most accurate members",
             "accuracy of each member alone",
-            "n members over d rows",
+            "n members over d samples",
             MethodTraits(outputs=_LABELS_OR_NUMBERS, is_nested=True),
             report_rank=9,
             heading="Best",
@@ -312,30 +317,30 @@ METHODS = {
 }
 
 
-def find_method(pruner: Any) -> Method | None:
-    """Return the entry of a pruner or of its class; None for a class that is not registered."""
+def find_method(pruner: object) -> Method | None:
+    """Return the registry entry of a pruner or its class; None if the class is not registered."""
     kind = pruner if isinstance(pruner, type) else type(pruner)
-    known = (kind.__module__, kind.__qualname__)
-    return next((m for m in METHODS.values() if (m.module_name, m.class_name) == known), None)
+    path = (kind.__module__, kind.__qualname__)
+    return next((m for m in METHODS.values() if (m.module_name, m.class_name) == path), None)
 
 
-def short_name(pruner: Any) -> str | None:
-    """Return the name by which `make_pruner` knows a pruner or class; None if it does not."""
+def short_name(pruner: object) -> str | None:
+    """Return the name that `make_pruner` accepts for a pruner or class; None if there is none."""
     method = find_method(pruner)
     return None if method is None else method.name
 
 
 def regression_methods() -> list[str]:
-    """Return the short names of the methods that work with numbers, of regressors."""
+    """Return the short names of the methods that support regression."""
     return [name for name, method in METHODS.items() if "numbers" in method.traits.outputs]
 
 
 def baseline_methods() -> list[str]:
-    """Return the names of the methods that every other one must beat: they look at nothing."""
+    """Return the names of the baselines: methods without a criterion, which others must beat."""
     return [method.name for method in METHODS.values() if method.is_baseline]
 
 
 def report_methods() -> list[str]:
-    """Return the methods that a report shows beside the one that pruned, in order."""
+    """Return the names of the methods that a report compares with the one used, in order."""
     shown = [(method.report_rank, method.name) for method in METHODS.values() if method.report_rank]
     return [name for _, name in sorted(shown, key=lambda pair: pair[0])]

@@ -1,4 +1,6 @@
-"""The command ``secateurs``: its subcommands, imported when they are used, and its exit codes."""
+"""The command ``secateurs``: its subcommands, imported when they are used, and exit codes."""
+
+from __future__ import annotations
 
 import atexit
 import io
@@ -9,6 +11,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -25,29 +28,31 @@ COMMANDS = (
 )
 _EPILOG = """\b
 Start with:  secateurs demo
-Exit codes:  0 success, 1 internal error, 2 usage, 3 invalid input, 4 refused for safety,
+Exit codes:  0 success, 1 internal error, 2 usage, 3 invalid input, 4 rejected for safety,
 5 budget not met, 6 exported model differs, 7 missing extra, 8 workers lost, 130 interrupted,
-141 the reader of the output went away.
+141 output closed by its reader.
 """
-_READER_GONE = 141
+_OUTPUT_CLOSED = 141  # 128 + SIGPIPE, as shells report it
 _STREAMS = ("stdout", "stderr")
 
 
 class SecateursGroup(click.Group):
-    """A group that imports a command when it is used, and exits with the documented codes."""
+    """A group that imports commands when they are used, and exits with the documented codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order of use."""
+        """Return the names of the commands, the most used first."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
+        """Import and return a command; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
         return getattr(import_module(f"secateurs.commands.{cmd_name}"), cmd_name)
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Return the command, or suggest similar ones."""
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, or raise and suggest similar names."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(
@@ -56,7 +61,7 @@ class SecateursGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
-        """Read the options before the command."""
+        """Parse the options before the command."""
         with _convert_exceptions():
             return super().make_context(*args, **settings)
 
@@ -67,27 +72,26 @@ class SecateursGroup(click.Group):
 
     def main(self, args: Sequence[str] | None = None, **settings: Any) -> NoReturn:  # type: ignore[override]
         """Run the command, and exit with its code."""
-        given = list(sys.argv[1:] if args is None else args)
+        words = list(sys.argv[1:] if args is None else args)
         _replace_unprintable_characters()
         settings["standalone_mode"] = False
         try:
-            code = super().main(args=given, **settings)
+            code = super().main(args=words, **settings)
         except Exception as error:
-            if "--debug" in given:
+            if "--debug" in words:
                 traceback.print_exception(error)
-            found = failure_from_error(click.Abort() if _interrupts else error)
+            failure = failure_from_error(click.Abort() if _interrupts else error)
             with suppress(OSError):
-                print_failure(found, "--json" in given)
-            sys.exit(found.exit_code)
+                print_failure(failure, "--json" in words)
+            sys.exit(failure.exit_code)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 @contextmanager
 def _convert_exceptions() -> Iterator[None]:
-    """Turn interrupts and outputs that cannot be written into what `SecateursGroup.main` handles.
+    """Convert interrupts and closed outputs to exceptions that `SecateursGroup.main` handles.
 
-    Left to itself, click prints an empty line for an interrupt, and exits with 1 if the reader of
-    the output went away.
+    click itself would print an empty line for an interrupt, and exit with 1 for a closed output.
     """
     try:
         yield
@@ -95,14 +99,14 @@ def _convert_exceptions() -> Iterator[None]:
         raise click.Abort from None
     except BrokenPipeError as error:
         if error.filename in _STREAMS:
-            raise click.exceptions.Exit(_READER_GONE) from error
+            raise click.exceptions.Exit(_OUTPUT_CLOSED) from error
         raise ExecutorError(
             f"A connection was lost ({describe_error(error)}). Run again."
         ) from error
 
 
 class _OutputStream(io.FileIO):
-    """An output that errors name; once it has failed, what is still to be written is dropped."""
+    """stdout or stderr, named in errors; after an error, further output is discarded."""
 
     def __init__(self, number: int) -> None:
         super().__init__(os.dup(number), "w")
@@ -113,50 +117,54 @@ class _OutputStream(io.FileIO):
             return super().write(data)
         except OSError as error:
             error.filename = self.shown_name
+            # The interpreter flushes again at exit, which must not fail a second time.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
             raise
 
 
-_interrupts: list[int] = []  # that have come
+_interrupts: list[int] = []  # signal numbers received so far
 
 
 def _handle_interrupts() -> None:
-    """Let the first interrupt stop work and clean up, and the second end the process as before.
+    """Let the first interrupt stop the work and clean up, and the second end the process at once.
 
-    While a module is imported there is nothing to clean up, and some modules swallow exceptions.
+    An interrupt during an import ends the process at once too: there is nothing to clean up, and
+    some modules suppress exceptions while they are imported.
     """
-    before = signal.getsignal(signal.SIGINT)
+    previous = signal.getsignal(signal.SIGINT)
 
-    def raise_first_interrupt(number: int, frame: Any) -> NoReturn:
+    def raise_first_interrupt(number: int, frame: FrameType | None) -> NoReturn:
         _interrupts.append(number)
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
         while frame is not None:
-            if frame.f_code.co_filename == "<frozen importlib._bootstrap>" and callable(before):
-                before(number, frame)
+            if frame.f_code.co_filename == "<frozen importlib._bootstrap>" and callable(previous):
+                previous(number, frame)
             frame = frame.f_back
         raise KeyboardInterrupt
 
-    def resend_lost_interrupt(unraisable: Any) -> None:
-        if isinstance(unraisable.exc_value, KeyboardInterrupt):  # raised where nothing can be
+    def resend_lost_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
+        # Raised in a destructor or callback, from which it does not reach the main program.
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
         else:
             sys.__unraisablehook__(unraisable)
 
     signal.signal(signal.SIGINT, raise_first_interrupt)
-    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # runs last; little is left then
+    # Registered first, so it runs last: the little work left at exit is not interrupted.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     sys.unraisablehook = resend_lost_interrupt
 
 
 def _replace_unprintable_characters() -> None:
-    """Print question marks for characters that the terminal cannot show."""
+    """Make the output print question marks for characters that its encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
 def _reserve_stdout() -> None:
-    """Leave stdout to results: what libraries and worker processes print goes to stderr."""
-    with suppress(AttributeError, OSError):  # closed, or not a file
+    """Reserve stdout for results: libraries and worker processes print to stderr instead."""
+    with suppress(AttributeError, OSError):  # a stream is closed, or is not a file
         out, err = (
             io.TextIOWrapper(
                 io.BufferedWriter(_OutputStream(number)), encoding, line_buffering=True
@@ -176,7 +184,7 @@ def _reserve_stdout() -> None:
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def secateurs(ctx: click.Context) -> None:
-    """Keep the few members of a trained ensemble of classifiers that together predict best."""
+    """Prune ensembles: keep the few classifiers or regressors that together predict best."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
         ctx.exit(2)
@@ -184,13 +192,14 @@ def secateurs(ctx: click.Context) -> None:
 
 def main() -> NoReturn:
     """Run the command line."""
-    # Numba writes a line about every thread layer it cannot load; nobody asked.
+    # Numba warns about every threading layer that it cannot load, although it finds another.
     os.environ.setdefault("NUMBA_WARNINGS", "0")
     _handle_interrupts()
     _reserve_stdout()
     try:
         secateurs.main(prog_name="secateurs")
-    except SystemExit as end:  # all is said: an interrupt that comes now ends the process as it is
+    except SystemExit as end:
+        # All output is printed: an interrupt from now on ends the process with the same code.
         code = end.code if isinstance(end.code, int) else 0
         signal.signal(signal.SIGINT, lambda *_: os._exit(code))
         raise

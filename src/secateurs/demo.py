@@ -1,18 +1,24 @@
-"""A forest on handwritten digits, pruned with every method.
+"""The demo: a forest for handwritten digits, pruned with all methods.
 
 Run it with ``make demo`` or ``secateurs demo``.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from secateurs.exceptions import InputError
 from secateurs.progress import ProgressCallback
 
+if TYPE_CHECKING:
+    from secateurs.comparison import Comparison
+    from secateurs.pruning import Pruning
+
 SIZES, SEED = (10, 30), 0
 TARGET = "digit"
-_LOW_WEIGHT = 0.2  # of diversity, next to the paper's 0.5
-_MARK = ".secateurs-demo"  # file that marks the folder of a demo
+_LOW_WEIGHT = 0.2  # of diversity, for comparison with the paper's 0.5
+_MARKER = ".secateurs-demo"  # file in a folder that a demo created, and may overwrite
 FILES = (
     *("forest.skops", "forest.json", "choose.csv", "test.csv"),
     *("small.skops", "small.json", "report.html"),
@@ -23,25 +29,10 @@ def run_demo(
     folder: Path,
     n_trees: int = 300,
     callback: ProgressCallback | None = None,
-) -> tuple[Any, Any]:
-    """Train a forest, compare all methods, and write the best result and a report: all of `FILES`.
+) -> tuple[Comparison, Pruning]:
+    """Train a forest, compare all methods, write `FILES`, and return comparison and best pruning.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder for the files, created if it does not exist. Files of an earlier demo are
-        overwritten, other files are not.
-    n_trees : int, default=300
-        Number of trees in the forest.
-    callback : callable(done, total, best), optional
-        Progress callback, see `prune`.
-
-    Returns
-    -------
-    comparison : Comparison
-        All methods at all sizes.
-    pruning : Pruning
-        The pruning that is saved.
+    Files of an earlier demo in the folder are overwritten, other files are not.
     """
     from sklearn.datasets import load_digits
     from sklearn.ensemble import RandomForestClassifier
@@ -57,12 +48,12 @@ def run_demo(
     X, y = load_digits(return_X_y=True, as_frame=True)
     X_train, X_rest, y_train, y_rest = train_test_split(X, y, test_size=0.5, random_state=SEED)
     halves = train_test_split(X_rest, y_rest, test_size=0.5, random_state=SEED)
-    X_choose, X_test, y_choose, y_test = halves
+    X_val, X_test, y_val, y_test = halves
     forest = RandomForestClassifier(n_trees, random_state=SEED).fit(X_train, y_train)
     comparison = compare(
         forest,
-        X_choose,
-        y_choose,
+        X_val,
+        y_val,
         [*all_pruners(), COMEP(diversity_weight=_LOW_WEIGHT)],
         SIZES,
         X_test=X_test,
@@ -72,8 +63,8 @@ def run_demo(
     )
     pruning = comparison.pruning()
     save(forest, folder / "forest.skops", force=True)
-    for name, rows, labels in (("choose", X_choose, y_choose), ("test", X_test, y_test)):
-        table = rows.assign(**{TARGET: labels}).to_csv(index=False, lineterminator="\n")
+    for name, X_part, y_part in (("choose", X_val, y_val), ("test", X_test, y_test)):
+        table = X_part.assign(**{TARGET: y_part}).to_csv(index=False, lineterminator="\n")
         write_file(folder / f"{name}.csv", table.encode())
     pruning.save(folder / "small.skops", force=True)
     data = report_data(comparison, command=prune_command(folder), source="forest.skops")
@@ -82,17 +73,17 @@ def run_demo(
 
 
 def prune_command(folder: Path) -> list[str]:
-    """Return the start of a command that prunes the same forest on the same rows."""
+    """Return the first words of a command that prunes the demo's forest on the same data."""
     files = [str(folder / name) for name in ("forest.skops", "choose.csv", "test.csv")]
     return ["secateurs", "prune", *files[:2], "--target", TARGET, "--test", files[2]]
 
 
 def _claim_folder(folder: Path) -> None:
-    """Create the folder; refuse one with files that are not from a demo."""
+    """Create and mark the folder; raise if it has files that no demo wrote."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is not a folder. Give another one.")
-    foreign = [name for name in FILES if (folder / name).exists()]
-    if foreign and not (folder / _MARK).is_file():
-        raise InputError(f"{folder / foreign[0]} is not from a demo. Give another folder.")
+        raise InputError(f"{folder} is not a folder. Pass the path of a folder.")
+    existing = [name for name in FILES if (folder / name).exists()]
+    if existing and not (folder / _MARKER).is_file():
+        raise InputError(f"{folder / existing[0]} is not from a demo. Pass another folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / _MARK).touch()
+    (folder / _MARKER).touch()

@@ -1,10 +1,11 @@
-"""Exceptions raised by secateurs; each class has exit code and error code of the command line."""
+"""Exceptions of secateurs, with the exit and error codes of the command line."""
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from secateurs.text_format import replace_surrogates, replace_unprintable
@@ -23,7 +24,7 @@ __all__ = [
 
 
 class _ParameterMessage(Exception):  # noqa: N818
-    """A message that names parameters by placeholders, to be spelled for whoever reads it."""
+    """A message with placeholders for parameters, formatted for Python or the command line."""
 
     def __init__(self, message: str, **parameters: Any) -> None:
         self.message = message
@@ -32,55 +33,56 @@ class _ParameterMessage(Exception):  # noqa: N818
         super().__init__(self.spelled(_as_python))
 
     def spelled(self, spell: Callable[[str, Any], str]) -> str:
-        """Return the message with its parameters in the words of the reader."""
+        """Return the message with each placeholder replaced by ``spell(name, value)``."""
         text = self.message
         for name, value in self.parameters.items():
             text = text.replace(f"{{{name}}}", spell(name, value))
         return replace_surrogates(text)
 
     def prepend(self, text: str) -> None:
-        """Put text in front of the message: most often the name of a file."""
+        """Put text in front of the message, usually the name of a file."""
         self.message = replace_unprintable(f"{text}{self.message}")
         self.args = (self.spelled(_as_python),)
 
-    def __reduce__(self) -> tuple[Any, ...]:  # exceptions of workers travel between processes
+    def __reduce__(self) -> tuple[object, ...]:  # exceptions of workers travel between processes
         return _restore_message, (type(self), self.message, self.parameters, self.__dict__)
 
 
 class SecateursWarning(_ParameterMessage, UserWarning):
-    """A warning that names parameters; its message is spelled as that of `SecateursError`."""
+    """A warning of secateurs, whose message is formatted like that of a `SecateursError`."""
 
 
 class SecateursError(_ParameterMessage):
     """Base class of all exceptions raised by secateurs.
 
-    A message names parameters by placeholders, and is spelled for whoever reads it: ``keep=40`` in
-    Python, ``--keep 40`` on the command line.
+    A message has placeholders for parameters, which are formatted for Python, ``keep=40``, or for
+    the command line, ``--keep 40``.
 
     Parameters
     ----------
     message : str
-        What came, what is allowed, what to do. ``{name}`` stands for a parameter with its value.
+        The value that was passed, the allowed values, and what to do. ``{name}`` is replaced by
+        the parameter of this name with its value.
     **parameters
-        The parameters that the message speaks of, and their values; ``...`` for the name alone.
+        The values of the parameters in the message; ``...`` shows the name only.
 
     Attributes
     ----------
     exit_code : int
         Exit code of the command line when this exception reaches it.
     code : str
-        What is wrong, as ``--json`` prints it.
+        The kind of error, as ``--json`` prints it.
     parameter : str or None
-        The parameter that the message is about: the first one given.
+        The parameter that the message is about: the first of ``parameters``.
 
     Examples
     --------
     >>> from secateurs.exceptions import InputError
-    >>> error = InputError("{keep} is not a valid count. Give 1 or more.", keep=0)
+    >>> error = InputError("{keep} is not a valid count. Pass 1 or more.", keep=0)
     >>> error, error.parameter, error.exit_code
-    (InputError('keep=0 is not a valid count. Give 1 or more.'), 'keep', 3)
+    (InputError('keep=0 is not a valid count. Pass 1 or more.'), 'keep', 3)
     >>> error.spelled(lambda name, value: f"--{name} {value}")
-    '--keep 0 is not a valid count. Give 1 or more.'
+    '--keep 0 is not a valid count. Pass 1 or more.'
     """
 
     exit_code = 1
@@ -88,20 +90,20 @@ class SecateursError(_ParameterMessage):
 
 
 class InputError(SecateursError, ValueError):
-    """Something given cannot be used: a missing file, a wrong shape, an unknown name."""
+    """An argument cannot be used: a missing file, a wrong shape, an unknown name."""
 
     exit_code = 3
 
 
 class UnsupportedEnsembleError(SecateursError, TypeError):
-    """The model is of a kind that cannot be treated as asked; the message says why."""
+    """The operation is not supported for this kind of model; the message gives the reason."""
 
     exit_code = 3
     code = "input.unsupported_ensemble"
 
 
 class UntrustedFileError(SecateursError):
-    """A file was refused for safety, before anything in it could do harm."""
+    """A file was rejected for safety, before anything in it could do harm."""
 
     exit_code = 4
     code = "safety.refused"
@@ -115,65 +117,68 @@ class BudgetError(SecateursError, ValueError):
 
 
 class ParityError(SecateursError):
-    """An exported model disagrees with the one it was made from; nothing was written."""
+    """An exported model predicts something else than the original; nothing was written."""
 
     exit_code = 6
     code = "parity.differs"
 
 
 class MissingExtraError(SecateursError, ImportError):
-    """A package that is only installed on request is missing."""
+    """A package of an optional extra is not installed."""
 
     exit_code = 7
     code = "extra.missing"
 
 
 class ExecutorError(SecateursError, RuntimeError):
-    """The workers of an executor or cluster failed: there are none, or they were lost."""
+    """An executor or cluster has no workers, or lost them."""
 
     exit_code = 8
     code = "workers.failed"
 
 
-def import_extra(module: str, extra: str, doing: str) -> Any:
-    """Import a module of a package that is only installed on request."""
+def import_extra(module: str, extra: str, doing: str) -> ModuleType:
+    """Import and return a module of an optional extra; raise `MissingExtraError` without it."""
     try:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(f'{doing} needs: pip install "secateurs[{extra}]"') from error
 
 
-def unknown_name_error(parameter: str, value: Any, names: Iterable[str]) -> InputError:
-    """Return the error for a parameter that is none of some names; it suggests close ones."""
-    known = list(names)
-    allowed = f"Give one of: {', '.join(known)}."
-    hint = suggest_similar(str(value), known)
-    return InputError(f"{{{parameter}}} is unknown.{hint} {allowed}", **{parameter: value})
+def unknown_name_error(parameter: str, value: object, names: Iterable[str]) -> InputError:
+    """Return the error for a parameter that is not one of the names; it suggests similar names."""
+    allowed = list(names)
+    hint = suggest_similar(str(value), allowed)
+    return InputError(
+        f"{{{parameter}}} is unknown.{hint} Pass one of: {', '.join(allowed)}.",
+        **{parameter: value},
+    )
 
 
 def suggest_similar(word: str, names: Iterable[str]) -> str:
-    """Return a question after the names that a word is close to, with a space before it, if any."""
-    near = difflib.get_close_matches(word.lower(), list(names), n=3)
-    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    """Return " Did you mean …?" with the names similar to a word; empty if there are none."""
+    similar = difflib.get_close_matches(word.lower(), list(names), n=3)
+    return f" Did you mean {' or '.join(map(repr, similar))}?" if similar else ""
 
 
-# What a fitted model raises whose state makes no sense, such as a changed one.
+# Raised by fitted models with inconsistent attributes, for instance after they were changed.
 STATE_ERRORS = (TypeError, LookupError, AttributeError, ArithmeticError)
 
 
 def describe_error(error: BaseException) -> str:
-    """Return in a few words what went wrong inside another library; the caller names the file."""
+    """Return a short description of another library's error, without the name of the file."""
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None:
-        known = f"[Errno {error.errno}] {error.strerror}"
-        text = known if error.strerror else " ".join(map(str, error.args))
+        without_path = f"[Errno {error.errno}] {error.strerror}"
+        text = without_path if error.strerror else " ".join(map(str, error.args))
     lines = text.strip().splitlines() or [""]
+    # Other libraries' messages may fill pages, and hold bytes of the file that was read.
     return replace_unprintable(f"{type(error).__name__}: {lines[0][:200]}").rstrip(" :.")
 
 
 @contextmanager
 def reading_file(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong while a file is read into one line of ours that names the file."""
+    """Turn any error inside this context into a `SecateursError` that names the file."""
     try:
         yield
     except Warning:  # for users who turn warnings into errors
@@ -182,21 +187,25 @@ def reading_file(path: Path) -> Iterator[None]:
         error.prepend(f"{path} ")
         raise
     except MemoryError as error:
-        raise InputError(f"{path} needs more memory than there is.") from error
+        raise InputError(f"{path} needs more memory than is available.") from error
     except Exception as error:
         raise InputError(
-            f"{path} cannot be read: {describe_error(error)}. It is damaged, or was written by another "
-            "program or version."
+            f"{path} cannot be read: {describe_error(error)}. It is damaged, or was written by "
+            "another program or version."
         ) from error
 
 
-def _as_python(name: str, value: Any) -> str:
+def _as_python(name: str, value: object) -> str:
     return name if value is ... else f"{name}={value!r}"
 
 
 def _restore_message(
-    kind: type[_ParameterMessage], message: str, parameters: dict[str, Any], state: dict[str, Any]
+    kind: type[_ParameterMessage],
+    message: str,
+    parameters: dict[str, object],
+    state: dict[str, object],
 ) -> _ParameterMessage:
+    """Return a pickled exception; subclasses may have other arguments in `__init__`."""
     error = kind.__new__(kind)
     _ParameterMessage.__init__(error, message, **parameters)
     error.__dict__.update(state)

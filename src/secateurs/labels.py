@@ -1,20 +1,20 @@
-"""Labels of any kind: what counts as a label, and how sets of labels are merged."""
+"""Check and convert labels, merge sets of classes, and turn labels into class indices."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.exceptions import InputError
 from secateurs.text_format import replace_surrogates
-from secateurs.typing import Array
+from secateurs.typing import Array, FloatArray, IndexArray
 
-_EXACT_FLOATS = 2.0**53  # beyond, neighbouring integers share a float
-_BLOCK_VALUES = 1 << 22  # values looked at in one go: bounds the memory for copies
+_EXACT_FLOATS = 2.0**53  # larger neighbouring integers are the same float
+_BLOCK_VALUES = 1 << 22  # values checked at a time: bounds the memory of copies to 32 MB of floats
+# Larger than the rounding errors of sums in a different order; smaller than any real difference.
+_TIE = 1e-12
 
 
-def as_labels(values: Any, name: str) -> Array:
+def as_labels(values: object, name: str) -> Array:
     """Return array-like labels as an array of booleans, integers, whole floats or text."""
     labels = _as_array(values, name)
     if labels.dtype.kind == "O":
@@ -32,7 +32,7 @@ def as_labels(values: Any, name: str) -> Array:
     if kind not in "biufUO":
         raise InputError(
             f"{name} holds {labels.dtype} values, which are not labels. "
-            "Give text, integers, booleans or whole floats."
+            "Pass text, integers, booleans or whole floats."
         )
     if kind == "f" and labels.size:
         _check_whole(labels, name)
@@ -40,7 +40,7 @@ def as_labels(values: Any, name: str) -> Array:
 
 
 def row_blocks(n_rows: int, n_columns: int, multiple: int = 1) -> Iterator[slice]:
-    """Cut rows into slices with a bounded number of values, each a multiple of rows long."""
+    """Yield slices of rows with a bounded number of values; their lengths are multiples."""
     step = max(1, _BLOCK_VALUES // max(1, n_columns) // multiple) * multiple
     for first in range(0, n_rows, step):
         yield slice(first, min(n_rows, first + step))
@@ -52,63 +52,63 @@ def merge_classes(first: Array, second: Array) -> Array:
         text, numbers = (first, second) if is_text(first) else (second, first)
         raise InputError(
             f"Labels are coded differently: some are text such as {text[0]!r}, others "
-            f"numbers such as {numbers[0]}. Give votes and true labels in the same coding."
+            f"numbers such as {numbers[0]}. Pass votes and true labels in the same coding."
         )
     check_surrogates(first)
     if np.array_equal(first, second) and first.dtype == second.dtype:
         return first
-    both = np.concatenate([first, second])
-    if both.dtype.kind == "f" and (np.abs(both) > _EXACT_FLOATS).any():
+    merged = np.concatenate([first, second])
+    if merged.dtype.kind == "f" and (np.abs(merged) > _EXACT_FLOATS).any():
         raise InputError(
-            f"Labels beyond 2**53 are given as {first.dtype} and as {second.dtype}: as floats they "
-            "cannot be told apart. Give votes and true labels as the same integer type."
+            f"Labels beyond 2**53 are of type {first.dtype} and of type {second.dtype}: as floats "
+            "they cannot be distinguished. Pass votes and true labels as the same integer type."
         )
-    return np.unique(both)
+    return np.unique(merged)
 
 
 def check_surrogates(classes: Array) -> None:
-    """Refuse text with half of a character: it can be neither printed nor written."""
+    """Raise an error for text with a lone surrogate, which can be neither printed nor written."""
     for label in classes if is_text(classes) else ():
         if replace_surrogates(label) != label:
             raise InputError(
-                f"The label {replace_surrogates(label)!r} holds half of a character (a lone surrogate). "
-                "Decode the labels again, for instance with errors='replace'."
+                f"The label {replace_surrogates(label)!r} holds half of a character (a lone "
+                "surrogate). Decode the labels again, for instance with errors='replace'."
             )
 
 
-def label_indices(labels: Array, classes: Array, whose: str) -> NDArray[np.intp]:
-    """Return the places of labels among sorted classes; an error for one that is not there."""
-    known = np.asarray(labels)
-    places = np.minimum(np.searchsorted(classes, known), len(classes) - 1)
-    unknown = classes[places] != known
-    if unknown.any():
+def label_indices(labels: Array, classes: Array, whose: str) -> IndexArray:
+    """Return the indices of labels in sorted classes; raise an error for an unknown label."""
+    labels = np.asarray(labels)
+    indices = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    is_unknown = classes[indices] != labels
+    if is_unknown.any():
         raise InputError(
-            f"{whose} answers with the label {known[unknown][0]!r}, which is not among its classes "
-            f"({classes[0]!r} to {classes[-1]!r}). Fit it again, or give predictions instead."
+            f"{whose} predicts the label {labels[is_unknown][0]!r}, which is not among its classes "
+            f"({classes[0]!r} to {classes[-1]!r}). Fit it again, or pass predictions instead."
         )
-    return places
+    return indices
 
 
-def argmax_with_ties(shares: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the place of the largest value in each row, the lowest of those within 1e-12."""
-    return (shares >= shares.max(axis=1, keepdims=True) - 1e-12).argmax(axis=1)
+def argmax_with_ties(shares: FloatArray) -> IndexArray:
+    """Return the index of the largest value in each row, the lowest index of those that tie."""
+    return (shares >= shares.max(axis=1, keepdims=True) - _TIE).argmax(axis=1)
 
 
-def one_hot(codes: Array, n_classes: int) -> NDArray[np.float64]:
-    """Return votes as (samples, classes): 1 for the class voted for, all 0 for a missing vote."""
+def one_hot(codes: Array, n_classes: int) -> FloatArray:
+    """Return votes as (samples, classes): 1 for the class voted for, 0 if the vote is missing."""
     return (codes[:, None] == np.arange(n_classes)).astype(float)
 
 
-def _as_array(values: Any, name: str) -> Array:
+def _as_array(values: object, name: str) -> Array:
     if hasattr(values, "tocsr"):
         raise TypeError(
-            f"{name} is sparse; labels are dense data. Give {name}.toarray(), with the labels "
-            "that its zeros stand for."
+            f"{name} is sparse; labels are dense data. Pass {name}.toarray(), with the labels "
+            "that its zeros represent."
         )
     try:
         labels = np.asarray(values)
         if labels.dtype.kind in "US" and not hasattr(values, "__array__"):
-            labels = np.asarray(values, dtype=object)  # NumPy would have turned 1 into "1"
+            labels = np.asarray(values, dtype=object)  # NumPy turns [1, "a"] into ["1", "a"]
     except ValueError as error:
         raise InputError(f"{name} is not a regular table: {error}") from None
     return labels
@@ -127,9 +127,9 @@ def _labels_from_objects(labels: Array, name: str) -> Array:
     if kind == "boolean":
         return labels.astype(bool)
     if kind == "integer":
-        whole = np.array(labels.tolist())
-        if whole.dtype.kind in "iu":
-            return whole
+        integers = np.array(labels.tolist())
+        if integers.dtype.kind in "iu":
+            return integers
         kind = "integers beyond 64 bits"
     if kind in ("floating", "mixed-integer-float", "decimal"):
         return labels.astype(np.float64)
@@ -139,14 +139,14 @@ def _labels_from_objects(labels: Array, name: str) -> Array:
         raise InputError(f"{name} holds bytes, such as {flat[0]!r}. Decode them to text first.")
     raise InputError(
         f"{name} mixes kinds of labels ({kind}), such as {flat[0]!r}. "
-        "Give text only, or numbers only."
+        "Pass text only, or numbers only."
     )
 
 
 def _raise_missing(name: str, value: object) -> None:
     raise InputError(
         f"{name} holds {value!r}: NaN, inf and missing values are not labels. "
-        "Drop those rows, or give them a class of their own."
+        "Drop these samples, or assign them a class of their own."
     )
 
 
@@ -162,19 +162,19 @@ def _check_whole(labels: Array, name: str) -> None:
         block = table[rows]
         bad = block != np.floor(block)
         if bad.any():
-            told = f"{name} holds {float(block[bad][0]):.6g}, which is not a label"
+            problem = f"{name} holds {float(block[bad][0]):.6g}, which is not a label"
             if name.startswith("y"):
                 raise InputError(
-                    f"{told}: it looks like the target of a regression, and the members predict "
-                    "classes. Give the true classes, or regressors."
+                    f"{problem}: it looks like a continuous target, but the members predict "
+                    "classes. Pass the true classes, or regressors."
                 )
             raise InputError(
-                f"{told}. Give predicted classes, such as the argmax of probabilities, or samples "
-                "× members × classes of these. For numbers of regressors, ask for a score of "
-                "numbers, such as r2."
+                f"{problem}. Pass predicted classes, such as the argmax of probabilities, or "
+                "probabilities (samples × members × classes). For predictions of regressors, pass "
+                "a regression metric, such as r2."
             )
 
 
 def is_text(labels: Array) -> bool:
-    """Tell whether labels are text."""
+    """Return whether labels are text."""
     return labels.dtype.kind in "OU"

@@ -1,9 +1,9 @@
-"""The problem to solve: an ensemble, rows to choose members on, and rows to test on."""
+"""The pruning problem: an ensemble with its validation set and, if there is one, its test set."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
+from secateurs._renamed_modules import restore_renamed
 from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.labels import as_labels
@@ -31,49 +32,14 @@ from secateurs.outputs.votes import Votes
 from secateurs.pruners import BasePruner
 from secateurs.pruners.member_weights import fit_member_weights
 from secateurs.text_format import format_count
-from secateurs.typing import Array, MemberIndices
-
-_NO_ROWS: dict[str, Any] = {"X": None, "X_test": None, "y_test": None, "sample_weight_test": None}
+from secateurs.typing import Array, FloatArray, IndexArray, MemberIndices, Samples
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """An ensemble, rows to choose members on, and rows to test on.
+    """An ensemble with its predictions on the validation samples, and an optional test set.
 
-    Create it with `Problem.from_input`, which checks the input and collects the votes.
-
-    Attributes
-    ----------
-    ensemble : Ensemble
-        The ensemble, or `PredictionTable` where only its predictions are known.
-    predictions : Votes or Predictions
-        The members' votes on the rows to choose on, with the true labels; masked where a member
-        was trained on the row, if ``oob``. Of regressors, the numbers that they predict.
-    X : object
-        The rows to choose on; None for predictions, and where the rows are not kept.
-    X_test : object
-        The rows to test on, `PredictionTable` if the ensemble is; None without test rows.
-    y_test : ndarray of shape (n_test,) or None
-        Their true labels.
-    oob : bool
-        Whether the votes are out-of-bag votes.
-    n_jobs : int or None
-        Number of threads used to collect votes.
-    row_hashes : ndarray of shape (n_samples,) or None
-        Hashes of the rows to choose on, by which they are recognised among test rows.
-    scoring : Scoring
-        The score that matters.
-    sample_weight, sample_weight_test : ndarray or None
-        Weights of the rows to choose on and of those to test on, in scores.
-    refitted : Ensemble or None
-        The ensemble with the kept members refitted, if they were.
-    columns : dict of str to str
-        Types of the columns of a data frame to choose on.
-    weighing : bool or None
-        Whether kept members get weights; None for those of a method that gives them.
-    member_weights : ndarray of shape (n_members,) or None
-        Weights of the kept members, with a sum of 1, and 0 for the others; None where they count
-        the same.
+    Create it with `Problem.from_input`, which checks the input and collects the predictions.
 
     Examples
     --------
@@ -83,95 +49,105 @@ class Problem:
     (2, [2, 1])
     """
 
-    ensemble: Ensemble
+    __setstate__ = restore_renamed(
+        votes="predictions",
+        weights="member_weights",
+        whole="parent_and_samples",
+        known_scores="known_soft_predictions",
+        scores="soft_predictions",
+    )
+
+    ensemble: Ensemble  # a `PredictionTable` if only predictions are known
+    # Votes on the validation samples (Predictions in regression) with the true labels; with
+    # ``oob``, without a member's votes on its training samples. `Any`, because methods and
+    # measures use the attributes of one of the two types.
     predictions: Any
-    X: Any = None
-    X_test: Any = None
+    X: Samples = None  # validation samples; None for predictions, and if they are not kept
+    X_test: Samples = None  # test samples; a `PredictionTable` if the ensemble is one
     y_test: Array | None = None
-    oob: bool = False
-    n_jobs: int | None = None
-    row_hashes: NDArray[np.uint64] | None = None
+    oob: bool = False  # whether these are out-of-bag votes
+    n_jobs: int | None = None  # threads that collect votes
+    row_hashes: NDArray[np.uint64] | None = None  # to find validation samples in the test set
     scoring: Scoring = field(default_factory=lambda: Scoring.from_scorer(None, [0, 1]))
-    sample_weight: NDArray[np.float64] | None = None
-    sample_weight_test: NDArray[np.float64] | None = None
-    refitted: Ensemble | None = None
-    columns: dict[str, str] = field(default_factory=dict, repr=False)
-    weighing: bool | None = None
-    member_weights: NDArray[np.float64] | None = None
+    sample_weight: FloatArray | None = None  # of the validation samples, in scores
+    sample_weight_test: FloatArray | None = None
+    refitted: Ensemble | None = None  # the ensemble with refitted kept members
+    columns: dict[str, str] = field(default_factory=dict, repr=False)  # types in a data frame X
+    weighing: bool | None = None  # as ``weights`` of `prune`
+    # (n_members,): with a sum of 1, and 0 for members that are not kept; None for equal weights.
+    member_weights: FloatArray | None = None
     known_soft_predictions: Predictions | None = field(default=None, repr=False)  # collected before
-    parent_and_samples: tuple[Problem, NDArray[np.intp]] | None = field(
-        default=None, repr=False
-    )  # see `on_samples`
+    # The problem that this one is a part of, and the samples of that part: see `on_samples`.
+    parent_and_samples: tuple[Problem, IndexArray] | None = field(default=None, repr=False)
 
     @classmethod
     def from_input(
         cls,
-        ensemble: Any,
-        X: Any = None,
+        ensemble: object,
+        X: Samples = None,
         y: ArrayLike | None = None,
         *,
-        X_test: Any = None,
+        X_test: Samples = None,
         y_test: ArrayLike | None = None,
         oob: bool = False,
         n_jobs: int | None = None,
-        scoring: Any = None,
+        scoring: str | Callable[..., float] | None = None,
         sample_weight: ArrayLike | None = None,
         sample_weight_test: ArrayLike | None = None,
         classes: ArrayLike | None = None,
         names: Sequence[str] | None = None,
     ) -> Problem:
-        """Check the input, as of `secateurs.prune` and `secateurs.compare`, and collect the votes.
+        """Return the problem of these parameters of `secateurs.prune` or `secateurs.compare`.
 
-        A problem is returned as it is, but for other test rows.
+        A problem instead of an ensemble is returned as it is, with the test set replaced.
         """
         if isinstance(ensemble, Problem):
             return ensemble.with_test_set(X_test, y_test, sample_weight_test)
         if not isinstance(ensemble, Ensemble):
             ensemble = _recognise_ensemble(ensemble, y, classes, names, scoring)
         if y is None:
-            raise InputError(
-                "{y} is missing. Give the true labels of the rows to choose on.", y=...
-            )
+            raise InputError("{y} is missing. Pass the labels of the validation samples.", y=...)
         if X is None and not isinstance(ensemble, PredictionTable):
             raise InputError(
-                "{X} is missing. Give the rows to choose on; only predictions do without.", X=...
+                "{X} is missing. Pass the validation samples; only predictions do not need them.",
+                X=...,
             )
-        test = _check_test_set(ensemble, X_test, y_test)
+        test_set = _check_test_set(ensemble, X_test, y_test)
         if isinstance(ensemble, PredictionTable):
-            ensemble.prepare_input(X)  # refuses any X
-            votes: Votes | Predictions = ensemble.with_labels(y)
+            ensemble.prepare_input(X)  # raises an error for any X
+            predictions: Votes | Predictions = ensemble.with_labels(y)
         else:
             collect = (
                 collect_encoded_predictions if ensemble.is_regression else collect_encoded_votes
             )
-            votes = collect(ensemble, X, y, oob, n_jobs)
-            if isinstance(votes, Votes):
-                warn_unseen_labels(ensemble, true_values(votes), "y")
-            if not oob and is_likely_training_set(ensemble, votes):
+            predictions = collect(ensemble, X, y, oob, n_jobs)
+            if isinstance(predictions, Votes):
+                warn_unseen_labels(ensemble, true_values(predictions), "y")
+            if not oob and is_likely_training_set(ensemble, predictions):
                 warnings.warn(
                     SecateursWarning(
-                        "These look like the rows the ensemble was trained on, on which nearly "
-                        "every member looks good. Give rows held out, or {oob} to use each "
-                        "member's unseen rows only.",
+                        "The validation set looks like the training set of the ensemble, on which "
+                        "nearly every member looks good. Pass held-out samples, or {oob} to use "
+                        "only samples that a member was not trained on.",
                         oob=True,
                     ),
                     stacklevel=3,
                 )
         if oob and not isinstance(ensemble, PredictionTable):
-            labels = true_values(votes) if isinstance(votes, Votes) else None
-            if doubt := training_order_warning(ensemble, X, labels):
-                warnings.warn(doubt, stacklevel=3)
-        n_test = 0 if test[1] is None else len(test[1])
+            labels = true_values(predictions) if isinstance(predictions, Votes) else None
+            if warning := training_order_warning(ensemble, X, labels):
+                warnings.warn(warning, stacklevel=3)
+        n_test = 0 if test_set[1] is None else len(test_set[1])
         problem = cls(
             ensemble,
-            votes,
+            predictions,
             X,
-            *test,
+            *test_set,
             oob,
             n_jobs,
             row_hashes(X),
-            Scoring.from_scorer(scoring, votes.classes),
-            check_sample_weights(sample_weight, votes.n_samples, "sample_weight"),
+            Scoring.from_scorer(scoring, predictions.classes),
+            check_sample_weights(sample_weight, predictions.n_samples, "sample_weight"),
             check_sample_weights(sample_weight_test, n_test, "sample_weight_test"),
             columns=column_types(X),
         )
@@ -179,46 +155,47 @@ class Problem:
         return problem
 
     def with_test_set(
-        self, X_test: Any, y_test: ArrayLike | None, sample_weight: ArrayLike | None = None
+        self, X_test: Samples, y_test: ArrayLike | None, sample_weight: ArrayLike | None = None
     ) -> Problem:
-        """Return the problem with these rows to test on; with neither, as it is."""
+        """Return the problem with this test set; without a test set, as it is."""
         if X_test is None and y_test is None:
             return self
         X_test, truth = _check_test_set(self.ensemble, X_test, y_test)
         weight = check_sample_weights(sample_weight, _num_samples(truth), "sample_weight")
         return replace(self, X_test=X_test, y_test=truth, sample_weight_test=weight)
 
-    def with_validation_set(self, X: Any) -> Problem:
-        """Return the problem with the rows to choose on, if they are given."""
+    def with_validation_set(self, X: Samples) -> Problem:
+        """Return the problem with its validation samples; as it is if X is None."""
         if X is None:
             return self
         if _num_samples(X) != self.predictions.n_samples:
             raise InputError(
-                f"{{X}} has {format_count(_num_samples(X), 'row')}, but the members were chosen on "
-                f"{self.predictions.n_samples}. Give those rows.",
+                f"{{X}} has {format_count(_num_samples(X), 'sample')}, but the members were "
+                f"selected on {self.predictions.n_samples}. Pass those samples.",
                 X=...,
             )
         return replace(self, X=X)
 
     def without_samples(self) -> Problem:
-        """Return the problem without any rows: votes, scores if collected, and hashes remain."""
-        known = self.__dict__.get("soft_predictions", self.known_soft_predictions)
-        if known is None and not self.is_plain_accuracy and self.is_soft and self.X is not None:
-            known = self.soft_predictions  # later figures need them
-        return replace(self, known_soft_predictions=known, **_NO_ROWS)
+        """Return the problem without samples and test set; collected predictions remain."""
+        soft = self.__dict__.get("soft_predictions", self.known_soft_predictions)
+        if soft is None and not self.is_plain_accuracy and self.is_soft and self.X is not None:
+            soft = self.soft_predictions  # collect them now, since later scores need them
+        return replace(self._drop_samples(), known_soft_predictions=soft)
 
-    def on_samples(self, rows: NDArray[np.intp]) -> Problem:
-        """Return the problem of choosing on some of the rows, without test rows."""
-        weights = None if self.sample_weight is None else self.sample_weight[rows]
-        votes, whole = self.predictions.rows(rows), (self, rows)
+    def _drop_samples(self) -> Problem:
+        return replace(self, X=None, X_test=None, y_test=None, sample_weight_test=None)
+
+    def on_samples(self, samples: IndexArray) -> Problem:
+        """Return the problem on some of the validation samples, without a test set."""
+        weights = None if self.sample_weight is None else self.sample_weight[samples]
         return replace(
-            self,
-            predictions=votes,
+            self._drop_samples(),
+            predictions=self.predictions.rows(samples),
             sample_weight=weights,
             row_hashes=None,
             known_soft_predictions=None,
-            parent_and_samples=whole,
-            **_NO_ROWS,
+            parent_and_samples=(self, samples),
         )
 
     @property
@@ -228,56 +205,54 @@ class Problem:
 
     @property
     def served_ensemble(self) -> Ensemble:
-        """The ensemble that kept members are taken from: refitted or weighted, if they were."""
+        """The ensemble to slice the kept members from: refitted or weighted, if they are."""
         ensemble = self.ensemble if self.refitted is None else self.refitted
-        return (
-            ensemble
-            if self.member_weights is None
-            else ensemble.with_member_weights(self.member_weights)
-        )
+        weights = self.member_weights
+        return ensemble if weights is None else ensemble.with_member_weights(weights)
 
     def with_weighing(self, weighing: bool | None) -> Problem:
-        """Return the problem of choosing members with weights, without, or as methods do."""
+        """Return the problem with the option ``weights`` of `prune`."""
         return self if weighing is self.weighing else replace(self, weighing=weighing)
 
-    def weights_from_pruner(self, pruner: BasePruner) -> NDArray[np.float64] | None:
-        """Return weights that a method gives its members, in order, as they can be served."""
+    def weights_from_pruner(self, pruner: BasePruner) -> FloatArray | None:
+        """Return the weights that the method itself gives its members, rounded to servable ones."""
         weights = None if self.weighing is False else getattr(pruner, "weights_", None)
         return None if weights is None else self._servable_weights(pruner.member_indices_, weights)
 
-    def optimised_weights(self, members: MemberIndices) -> NDArray[np.float64] | None:
-        """Return weights found for members, in order, as they can be served; None if not asked."""
+    def optimised_weights(self, members: MemberIndices) -> FloatArray | None:
+        """Return servable weights optimised for these members; None without ``weights=True``."""
         if not self.weighing:
             return None
-        found = fit_member_weights(
+        weights = fit_member_weights(
             self.scored_predictions(), members, self.scoring, self.sample_weight
         )
-        return self._servable_weights(members, found)
+        return self._servable_weights(members, weights)
 
-    def weights_for_pruner(self, pruner: BasePruner) -> NDArray[np.float64] | None:
-        """Return weights of a fitted pruner's members: its own, or those found if asked."""
+    def weights_for_pruner(self, pruner: BasePruner) -> FloatArray | None:
+        """Return weights of a fitted pruner's members: its own, or else optimised weights."""
         own = self.weights_from_pruner(pruner)
         return self.optimised_weights(pruner.member_indices_) if own is None else own
 
-    def _servable_weights(self, members: MemberIndices, weights: Array) -> NDArray[np.float64]:
-        everybody = np.zeros(self.n_members)
-        everybody[members] = weights
-        return self.ensemble.attainable_weights(everybody)[members]
+    def _servable_weights(self, members: MemberIndices, weights: Array) -> FloatArray:
+        """Return the nearest weights that a sliced ensemble of this kind can have."""
+        all_weights = np.zeros(self.n_members)
+        all_weights[members] = weights
+        return self.ensemble.attainable_weights(all_weights)[members]
 
     def with_pruner_weights(self, pruner: BasePruner) -> Problem:
         """Return the problem with the weights of a pruner's members, if they have any."""
-        known = self.member_weights is not None or self.refitted is not None
-        own = None if known else self.weights_for_pruner(pruner)
-        if own is None:
+        is_done = self.member_weights is not None or self.refitted is not None
+        weights = None if is_done else self.weights_for_pruner(pruner)
+        if weights is None:
             return self
-        weights = np.zeros(self.n_members)
-        weights[pruner.member_indices_] = own
-        scores = self.__dict__.get("soft_predictions", self.known_soft_predictions)
-        return replace(self, member_weights=weights, known_soft_predictions=scores)
+        all_weights = np.zeros(self.n_members)
+        all_weights[pruner.member_indices_] = weights
+        soft = self.__dict__.get("soft_predictions", self.known_soft_predictions)
+        return replace(self, member_weights=all_weights, known_soft_predictions=soft)
 
     @property
     def is_regression(self) -> bool:
-        """Whether members predict numbers rather than labels."""
+        """Whether members predict values of a continuous target rather than labels."""
         return isinstance(self.predictions, Predictions)
 
     @property
@@ -287,12 +262,12 @@ class Problem:
 
     @property
     def has_test_set(self) -> bool:
-        """Whether there are rows to test on."""
+        """Whether there is a test set."""
         return self.y_test is not None
 
     @cached_property
     def test_predictions(self) -> Any:
-        """The members' votes, or numbers, on the rows to test on, with the truth."""
+        """The members' votes, or Predictions in regression, on the test samples."""
         assert self.y_test is not None
         if isinstance(self.X_test, PredictionTable):
             return self.X_test.with_labels(self.y_test)
@@ -302,17 +277,17 @@ class Problem:
 
     @cached_property
     def soft_predictions(self) -> Predictions:
-        """The members' probabilities, or numbers, on the rows to choose on, with the truth."""
+        """The members' probabilities or values on the validation samples, with the true labels."""
         if isinstance(self.predictions, Predictions):
             return self.predictions
         if self.known_soft_predictions is not None:
             return self.known_soft_predictions
         if self.parent_and_samples is not None:
-            problem, rows = self.parent_and_samples
-            return problem.soft_predictions.rows(rows)
+            parent, samples = self.parent_and_samples
+            return parent.soft_predictions.rows(samples)
         if self.X is None and not self.has_only_predictions:
             raise InputError(
-                "The rows chosen on are not kept, and probabilities are needed. Give them: {X}.",
+                "Probabilities are needed, but the validation samples are not kept. Pass {X}.",
                 X=...,
             )
         y = true_values(self.predictions)
@@ -322,7 +297,7 @@ class Problem:
 
     @cached_property
     def soft_test_predictions(self) -> Predictions:
-        """The members' probabilities, or numbers, on the rows to test on, with the truth."""
+        """The members' probabilities or values on the test samples, with the true labels."""
         assert self.y_test is not None
         if isinstance(self.X_test, PredictionTable):
             return self.X_test.numeric_predictions.with_labels(self.y_test)
@@ -331,88 +306,94 @@ class Problem:
         )
 
     def predictions_for(self, pruner: BasePruner) -> Votes | Predictions:
-        """Return what a method chooses by: scores where it and the ensemble's own vote use them."""
-        uses_scores = "probabilities" in pruner.outputs and self.is_soft
-        return self.soft_predictions if uses_scores else self.predictions
+        """Return the predictions to fit a pruner on: probabilities if it and the vote use them."""
+        uses_probabilities = "probabilities" in pruner.outputs and self.is_soft
+        return self.soft_predictions if uses_probabilities else self.predictions
 
     @property
     def is_soft(self) -> bool:
-        """Whether probabilities are known to the ensemble's own vote."""
+        """Whether the ensemble's own vote uses probabilities."""
         return not self.is_regression and self.ensemble.is_soft
 
     @property
     def has_soft_predictions(self) -> bool:
-        """Whether scores can be had: they are collected, or the rows are there to ask about."""
-        known = self.known_soft_predictions is not None or "soft_predictions" in self.__dict__
-        return known or self.X is not None or self.has_only_predictions
+        """Whether probabilities or values are collected, or can be collected."""
+        soft = self.__dict__.get("soft_predictions", self.known_soft_predictions)
+        return soft is not None or self.X is not None or self.has_only_predictions
 
     @property
     def is_plain_accuracy(self) -> bool:
-        """Whether the score is the fraction of rows that are right, each counting the same."""
+        """Whether the score is the accuracy without sample weights."""
         return self.scoring.name == "accuracy" and self.sample_weight is None
 
     def scored_predictions(self, test: bool = False) -> Votes | Predictions:
-        """Return what the score is computed from, on the rows to choose on or to test on."""
+        """Return the predictions that scores use, on the validation samples or the test set."""
         if self.is_soft:
             return self.soft_test_predictions if test else self.soft_predictions
         return self.test_predictions if test else self.predictions
 
     def check_scoring(self) -> None:
-        """Refuse a score that the ensemble's own vote cannot have."""
+        """Raise an error if the score needs probabilities but the ensemble votes by labels."""
         if self.scoring.needs == "probabilities" and not self.is_soft:
             raise InputError(
                 f"{{scoring}} needs probabilities, but {type(self.ensemble.model).__name__} votes "
-                "by labels. Give a score of labels, such as balanced_accuracy, or an ensemble with "
+                "by labels. Pass a score of labels, such as balanced_accuracy, or an ensemble with "
                 "a soft vote.",
                 scoring=self.scoring.name,
             )
 
     @property
     def n_reused_samples(self) -> int:
-        """Number of test rows that are among the rows to choose on."""
-        known = self.row_hashes
-        hashes = None if known is None else row_hashes(self.X_test)
-        return 0 if known is None or hashes is None else int(np.isin(hashes, known).sum())
+        """Number of test samples that are also in the validation set."""
+        if self.row_hashes is None or (test_hashes := row_hashes(self.X_test)) is None:
+            return 0
+        return int(np.isin(test_hashes, self.row_hashes).sum())
 
 
 def _check_test_set(
-    ensemble: Ensemble, X_test: Any, y_test: ArrayLike | None
-) -> tuple[Any, Array | None]:
-    """Return test rows and their labels, checked; None and None without any."""
+    ensemble: Ensemble, X_test: Samples, y_test: ArrayLike | None
+) -> tuple[Samples, Array | None]:
+    """Return the test samples and their labels, validated; None and None without a test set."""
     if X_test is None and y_test is None:
         return None, None
     if X_test is None or y_test is None:
         raise InputError(
-            "{X_test} and {y_test} go together. Give both, or none.", X_test=..., y_test=...
+            "{X_test} and {y_test} go together. Pass both, or none.", X_test=..., y_test=...
         )
     if ensemble.is_regression:
         labels = as_target_values(y_test, _num_samples(y_test))
     else:
         labels = as_labels(y_test, "y_test").ravel()
-    rows: Any = X_test
+    samples: Samples = X_test
     if isinstance(ensemble, PredictionTable):
-        rows = ensemble.as_test_table(X_test, len(labels))
-    n_rows = rows.predictions.n_samples if isinstance(rows, PredictionTable) else _num_samples(rows)
-    if n_rows != len(labels):
+        samples = ensemble.as_test_table(X_test, len(labels))
+    is_table = isinstance(samples, PredictionTable)
+    n_samples = samples.predictions.n_samples if is_table else _num_samples(samples)
+    if n_samples != len(labels):
         raise InputError(
-            f"{{X_test}} has {format_count(n_rows, 'row')} but {{y_test}} has {len(labels)} "
-            f"{'numbers' if ensemble.is_regression else 'labels'}. Give one true value for each "
-            "row.",
+            f"{{X_test}} has {format_count(n_samples, 'sample')} but {{y_test}} has {len(labels)} "
+            f"{'values' if ensemble.is_regression else 'labels'}. Pass one for each sample.",
             X_test=...,
             y_test=...,
         )
     if not ensemble.is_regression and not isinstance(ensemble, PredictionTable):
         warn_unseen_labels(ensemble, labels, "y_test")
-    return rows, labels
+    return samples, labels
 
 
-def _recognise_ensemble(model: Any, y: Any, classes: Any, names: Any, scoring: Any) -> Ensemble:
+def _recognise_ensemble(
+    model: object,
+    y: ArrayLike | None,
+    classes: ArrayLike | None,
+    names: Sequence[str] | None,
+    scoring: str | Callable[..., float] | None,
+) -> Ensemble:
     """Return models or predictions as an ensemble."""
     if is_prediction_data(model):
-        n_labels = None if np.ndim(y) == 0 else _num_samples(y)
+        n_labels = None if y is None or np.ndim(y) == 0 else _num_samples(y)
         return PredictionTable(model, classes, names, n_labels, is_regression_task(y, scoring))
     for name, value in (("classes", classes), ("names", names)):
         if value is not None:
-            text = f"{{{name}}} is for predictions; models have their own. Leave it out."
+            text = f"{{{name}}} is for predictions only; models have their own. Leave it out."
             raise InputError(text, **{name: ...})
     return as_ensemble(model)

@@ -1,8 +1,8 @@
-"""Progress of long work: told to a callback, and shown to a person who looks.
+"""Progress of long work: reported to a callback, or shown as a bar in a terminal or notebook.
 
-What runs inside of `watch_progress` is made of stages, such as collecting votes, which count their steps.
-A stage inside another one is silent: of a comparison one sees how many choices are made, not how
-far each is. After two seconds a bar appears in a terminal or notebook, and goes away at the end.
+Work inside `watch_progress` consists of stages, such as collecting votes, which count their steps.
+A stage inside another stage reports nothing: a comparison shows the number of selections made, not
+the progress of each. The bar appears after two seconds and is removed at the end.
 """
 
 import html
@@ -15,20 +15,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-ProgressCallback = Callable[
-    [int, int, float | None], object
-]  # steps done, in total, the best value so far
+if TYPE_CHECKING:
+    from IPython.display import DisplayHandle
+    from rich.progress import Progress
 
-SHOWN_AFTER = 2.0  # seconds
-_EVERY = 0.2  # seconds between looks at how far it is
-_UNATTENDED = ("CI", "PYTEST_CURRENT_TEST")  # variables that tell that no person looks
+# Called with the steps done, their total number and the best value so far.
+ProgressCallback: TypeAlias = Callable[[int, int, float | None], object]
+
+SHOWN_AFTER = 2.0  # seconds without a bar: most calls are shorter, and a flashing bar distracts
+_EVERY = 0.2  # seconds between updates of the bar: smooth to the eye, and almost free
+_UNATTENDED = ("CI", "PYTEST_CURRENT_TEST")  # environment variables of unattended runs
 _OFF = ("0", "off", "false", "no")
 
 
 class ProgressState(NamedTuple):
-    """How far work is: what is shown of it."""
+    """The progress of a stage, as it is shown."""
 
     label: str
     done: int = 0
@@ -37,41 +40,29 @@ class ProgressState(NamedTuple):
     seconds_left: float | None = None
 
     def __str__(self) -> str:
-        told = "" if self.total is None else f"{self.done:,} of {self.total:,}"
-        return told + _format_seconds_left(self.seconds_left)
+        steps = "" if self.total is None else f"{self.done:,} of {self.total:,}"
+        return steps + _format_seconds_left(self.seconds_left)
 
 
 class ProgressDisplay(Protocol):
-    """Where progress is shown."""
+    """A place where progress is shown."""
 
     def show(self, state: ProgressState) -> None:
-        """Show how far the work is."""
+        """Show the progress."""
 
     def close(self) -> None:
-        """Take away what is shown."""
+        """Remove the display."""
 
 
 class ProgressWatch:
-    """Work that is watched: tells the callback of steps at once, and the display when asked to.
-
-    Parameters
-    ----------
-    callback : callable(done, total, best), optional
-        Called after each step.
-    display : ProgressDisplay, optional
-        Where to show it.
-    label : str
-        What is being done while no stage says it.
-    clock : callable
-        Returns the time in seconds.
-    """
+    """Reports each step to a callback, and the current state to a display on `refresh_display`."""
 
     def __init__(
         self,
         callback: ProgressCallback | None = None,
         display: ProgressDisplay | None = None,
-        label: str = "working",
-        clock: Callable[[], float] = time.monotonic,
+        label: str = "working",  # shown outside stages
+        clock: Callable[[], float] = time.monotonic,  # returns seconds
     ) -> None:
         self.callback, self.display, self.label = callback, display, label
         self.stage: ProgressStage | None = None
@@ -81,20 +72,20 @@ class ProgressWatch:
     def report_progress(
         self, done: int, total: int, best: float | None = None, seconds_left: float | None = None
     ) -> None:
-        """Remember how far the work is, and tell the callback."""
+        """Store the progress and report it to the callback."""
         self.state = self.state._replace(done=done, total=total, seconds_left=seconds_left)
         if self.callback is not None:
             self.callback(done, total, best)
 
     def refresh_display(self) -> None:
-        """Show how far the work is, once it takes long enough to be worth it."""
+        """Show the progress if the work has taken long enough."""
         seconds = self._clock() - self._start
         if self.display is not None and seconds >= SHOWN_AFTER:
             self.display.show(self.state._replace(seconds=seconds))
 
 
 class ProgressStage:
-    """Steps of one kind. Without a watch, as inside of another stage, nobody is told."""
+    """Steps of one kind; without a watch, as inside another stage, nothing is reported."""
 
     def __init__(self, watch: ProgressWatch | None, total: int | None = None) -> None:
         self._watch, self._total, self._lock = watch, total, threading.Lock()
@@ -102,16 +93,16 @@ class ProgressStage:
 
     @property
     def has_callback(self) -> bool:
-        """Whether a callback is told."""
+        """Whether progress is reported to a callback."""
         return self._watch is not None and self._watch.callback is not None
 
     def step(self) -> None:
-        """Tell that one more step is done; threads may."""
+        """Report that one more step is done; safe in threads."""
         with self._lock:
             self.report_progress(self.done + 1, self._total or 0)
 
     def report_progress(self, done: int, total: int, best: float | None = None) -> None:
-        """Tell how many steps are done."""
+        """Report the number of steps done."""
         self.done = done
         if self._watch is not None:
             self._watch.report_progress(done, total, best)
@@ -122,7 +113,7 @@ _stage: ContextVar[ProgressStage | None] = ContextVar("stage", default=None)
 
 
 def _forget_stages() -> None:
-    """Report nothing from a forked child: the parent's display and locks are not its own."""
+    """Report nothing from a forked child, which must not use the parent's display and locks."""
     _watch.set(None)
     _stage.set(None)
 
@@ -137,9 +128,9 @@ def watch_progress(
     display: ProgressDisplay | None = None,
     label: str | None = None,
 ) -> Iterator[ProgressWatch]:
-    """Watch what runs inside: tell a callback, or else show it to a person who looks.
+    """Report progress inside this context to a callback, or show it in a terminal or notebook.
 
-    Inside of another one, without a callback or display of its own, it is the other one.
+    Without arguments, a nested context uses the watch of the outer context.
     """
     outer = _watch.get()
     if callback is None and display is None and label is None:
@@ -159,56 +150,56 @@ def watch_progress(
 
 @contextmanager
 def open_stage(label: str, total: int | None = None) -> Iterator[ProgressStage]:
-    """Count steps of one kind: with `ProgressStage.step`, or by `report_progress` in what is called inside."""
+    """Count steps of one kind, with `ProgressStage.step` or calls of `report_progress` inside."""
     with watch_progress() as watch:
-        inside = _stage.get() is not None
-        opened = ProgressStage(None if inside else watch, total)
-        token = _stage.set(opened)
-        before = watch.state
-        if not inside:
+        is_nested = _stage.get() is not None
+        stage = ProgressStage(None if is_nested else watch, total)
+        token = _stage.set(stage)
+        previous_state = watch.state
+        if not is_nested:
             watch.state = ProgressState(label, 0, total)
         try:
-            yield opened
+            yield stage
         finally:
             _stage.reset(token)
-            if not inside:
-                watch.state = before
+            if not is_nested:
+                watch.state = previous_state
 
 
 def current_stage() -> ProgressStage:
-    """Return the stage that runs; one that nobody is told of if there is none."""
+    """Return the current stage, or a stage that reports nothing."""
     return _stage.get() or ProgressStage(None)
 
 
 def report_progress(done: int, total: int, best: float | None = None) -> None:
-    """Tell how many steps of the stage that runs are done, and the best value so far."""
+    """Report the number of steps of the current stage that are done, and the best value so far."""
     current_stage().report_progress(done, total, best)
 
 
 @contextmanager
 def _refreshing_display(watch: ProgressWatch) -> Iterator[None]:
-    """Look now and then, if there is a display, and take it away at the end."""
+    """Refresh the display from a thread, since a step may take minutes; close it at the end."""
     if watch.display is None:
         yield
         return
-    over = threading.Event()
+    finished = threading.Event()
 
-    def look() -> None:
-        while not over.wait(_EVERY):
+    def refresh_repeatedly() -> None:
+        while not finished.wait(_EVERY):
             watch.refresh_display()
 
-    looker = threading.Thread(target=look, daemon=True)
-    looker.start()
+    refresher = threading.Thread(target=refresh_repeatedly, daemon=True)
+    refresher.start()
     try:
         yield
     finally:
-        over.set()
-        looker.join()
+        finished.set()
+        refresher.join()
         watch.display.close()
 
 
 def _default_display() -> ProgressDisplay | None:
-    """Return where a person would see progress; None if nobody looks."""
+    """Return a bar for a terminal or notebook; None in scripts, threads and worker processes."""
     if is_disabled():
         return None
     if any(name in os.environ for name in _UNATTENDED):
@@ -228,7 +219,7 @@ def is_disabled() -> bool:
 
 
 def is_terminal() -> bool:
-    """Whether a person sees what is written to stderr."""
+    """Whether stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -241,25 +232,31 @@ class TerminalBar:
     """A bar at the bottom of a terminal, on stderr."""
 
     def __init__(self) -> None:
-        self._bar: Any = None
+        self._bar: Progress | None = None
 
     def show(self, state: ProgressState) -> None:
-        """Draw the bar; lines that others print stay above it."""
+        """Draw the bar below printed lines."""
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
             from rich.progress import TimeElapsedColumn as Elapsed
 
-            text, told = TextColumn("{task.description}"), TextColumn("{task.fields[told]}")
-            columns = (SpinnerColumn(), text, BarColumn(), Elapsed(), told)
+            label, steps = TextColumn("{task.description}"), TextColumn("{task.fields[steps]}")
+            columns = (SpinnerColumn(), label, BarColumn(), Elapsed(), steps)
             console = Console(stderr=True)
             self._bar = Progress(*columns, console=console, transient=True, auto_refresh=False)
-            self._bar.add_task("", total=None, told="")
+            self._bar.add_task("", total=None, steps="")
+            # The bar appears late; the time that it shows starts with the work.
             self._bar.tasks[0].start_time = self._bar.get_time() - state.seconds
             self._bar.start()
         (task,) = self._bar.task_ids
-        values = {"completed": state.done, "total": state.total, "told": str(state)}
-        self._bar.update(task, description=state.label, **values)
+        self._bar.update(
+            task,
+            description=state.label,
+            completed=state.done,
+            total=state.total,
+            steps=str(state),
+        )
         self._bar.refresh()
 
     def close(self) -> None:
@@ -273,15 +270,15 @@ class NotebookBar:
     """A bar below the cell of a notebook."""
 
     def __init__(self) -> None:
-        self._shown: Any = None
+        self._shown: DisplayHandle | None = None
 
     def show(self, state: ProgressState) -> None:
-        """Draw the bar, in place."""
+        """Draw the bar, or replace the one that is shown."""
         from IPython.display import HTML, display
 
         size = "" if state.total is None else f' value="{state.done}" max="{state.total}"'
-        told = f"{state.label} {state}".strip()
-        text = html.escape(f"{told}, {state.seconds:.0f} s")
+        description = f"{state.label} {state}".strip()
+        text = html.escape(f"{description}, {state.seconds:.0f} s")
         bar = HTML(f"<progress{size}></progress> {text}")
         if self._shown is None:
             self._shown = display(bar, display_id=True)
@@ -289,7 +286,7 @@ class NotebookBar:
             self._shown.update(bar)
 
     def close(self) -> None:
-        """Leave nothing but an empty line of output."""
+        """Replace the bar with an empty line of output."""
         if self._shown is not None:
             from IPython.display import HTML
 

@@ -1,12 +1,13 @@
-"""Fit and prune in one estimator, for pipelines and grid search."""
+"""Fit and prune an ensemble in one estimator, for pipelines and grid search."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -31,27 +32,28 @@ from sklearn.utils.validation import (
 from secateurs._methods import AUTO
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import shuffled_by_class
+from secateurs.pruners import BasePruner
 from secateurs.pruners.base import DOC_PAGE
 from secateurs.pruners.parameters import is_number
 from secateurs.pruning import prune
 from secateurs.text_format import format_count
-from secateurs.typing import Array
+from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, RandomStateLike, Samples
 
 
 class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
-    """What pruned classifiers and pruned regressors share."""
+    """Base class of `PrunedClassifier` and `PrunedRegressor`."""
 
     _doc_link_module = "secateurs"
     _doc_link_template = DOC_PAGE
 
     def __init__(  # noqa: PLR0917
         self,
-        estimator: Any,
-        pruner: Any = AUTO,
-        validation: Any = 0.2,
+        estimator: BaseEstimator,
+        pruner: str | BasePruner = AUTO,
+        validation: float | str = 0.2,
         n_jobs: int | None = None,
-        random_state: Any = None,
-        scoring: Any = None,
+        random_state: RandomStateLike = None,
+        scoring: str | Callable[..., float] | None = None,
         refit: bool = False,
         weights: bool | None = None,
     ) -> None:
@@ -64,18 +66,18 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         self.refit = refit
         self.weights = weights
 
-    def fit(self, X: Any, y: ArrayLike, **fit_params: Any) -> Self:
+    def fit(self, X: Samples, y: ArrayLike, **fit_params: Any) -> Self:
         """Fit the ensemble and prune it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to fit and to prune on.
+            Training samples, which are split into samples to fit and samples to prune on.
         y : array-like of shape (n_samples,)
-            Their labels, or numbers.
+            Labels or target values.
         **fit_params
-            Parameters of the ensemble's fit; those with one value per row are cut to the rows it
-            is fitted on. Of these, ``sample_weight`` is also used in scores on the rows held out.
+            Parameters of the ensemble's fit. Parameters with one value per sample are split in the
+            same way. ``sample_weight`` is also used in scores on the validation samples.
 
         Returns
         -------
@@ -86,24 +88,26 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         X, y = indexable(X, y)
-        truth = column_or_1d(y, warn=True)
-        assert_all_finite(truth, input_name="y")
-        self._check_truth(truth)
+        targets = column_or_1d(y, warn=True)
+        assert_all_finite(targets, input_name="y")
+        self._check_targets(targets)
         validate_data(self, X, skip_check_array=True)
         rng = check_random_state(self.random_state)
-        fit_rows, prune_rows = self._split_samples(truth, rng)
+        training, validation = self._split_samples(targets, rng)
         ensemble = clone(self.estimator)
         if not isinstance(self.estimator, FrozenEstimator):
-            params = _check_method_params(X, fit_params, indices=fit_rows)
-            ensemble.fit(_safe_indexing(X, fit_rows), truth[fit_rows], **params)
-        given = fit_params.get("sample_weight")
+            params = _check_method_params(X, fit_params, indices=training)
+            ensemble.fit(_safe_indexing(X, training), targets[training], **params)
+        sample_weight = fit_params.get("sample_weight")
+        if sample_weight is not None:
+            sample_weight = _safe_indexing(sample_weight, validation)
         self.pruning_ = prune(
             ensemble,
-            _safe_indexing(X, prune_rows),
-            truth[prune_rows],
+            _safe_indexing(X, validation),
+            targets[validation],
             pruner=self.pruner,
             scoring=self.scoring,
-            sample_weight=None if given is None else _safe_indexing(given, prune_rows),
+            sample_weight=sample_weight,
             oob=self.validation == "oob",
             refit=self.refit,
             weights=self.weights,
@@ -114,44 +118,44 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = self.pruning_.estimator
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Samples) -> Array:
         """Predict with the pruned ensemble."""
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
     @abstractmethod
-    def _check_truth(self, y: Array) -> None:
-        """Refuse true values of another kind."""
+    def _check_targets(self, y: Array) -> None:
+        """Raise an error for targets of the other kind: labels or continuous values."""
 
     @abstractmethod
     def _check_kind(self) -> None:
-        """Refuse an ensemble that predicts values of another kind."""
+        """Raise an error if the ensemble predicts targets of the other kind."""
 
     @abstractmethod
-    def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
-        """Return rows in an order, and a mask of those to hold out."""
+    def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[IndexArray, BoolArray]:
+        """Return the samples in an order, and a mask of the samples to hold out."""
 
-    def _split_samples(self, y: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
-        """Split rows into those to fit on and those to prune on."""
-        everything = np.arange(_num_samples(y))
+    def _split_samples(self, y: Array, rng: np.random.RandomState) -> tuple[IndexArray, IndexArray]:
+        """Split the samples into samples to fit on and samples to prune on."""
+        all_samples = np.arange(_num_samples(y))
         if isinstance(self.estimator, FrozenEstimator) or self.validation == "oob":
-            return everything, everything
+            return all_samples, all_samples
         if not is_number(self.validation) or not 0 < self.validation < 1:
             raise InputError(
-                "{validation} is not a valid fraction of the rows. Give a number between 0 and 1, "
-                'or "oob".',
+                "{validation} is not a valid fraction of the samples. Pass a number between 0 and "
+                '1, or "oob".',
                 validation=self.validation,
             )
         order, held_out = self._hold_out(y, rng)
         if not held_out.any():
-            kinds = (
+            classes = (
                 f" in {format_count(len(np.unique(y)), 'class')}"
                 if isinstance(self, ClassifierMixin)
                 else ""
             )
             raise InputError(
-                f"Of n_samples={len(y)}{kinds} none can be held out for pruning. Give more rows, "
-                "or {validation}.",
+                f"n_samples={len(y)}{classes} is too few to hold out samples for pruning. Pass "
+                "more samples, or {validation}.",
                 validation="oob",
             )
         return order[~held_out], order[held_out]
@@ -165,51 +169,52 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
 
 
 class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
-    """Fit an ensemble, hold rows out, and keep the members that together predict them best.
+    """Fit an ensemble of classifiers, and prune it on held-out samples.
 
     Parameters
     ----------
     estimator : estimator
-        An ensemble to fit: RandomForest, ExtraTrees, Bagging, Voting or AdaBoost classifier, a
-        boosted one, or a pipeline that ends in one. A `sklearn.frozen.FrozenEstimator` is not
-        fitted again, and all rows are used for pruning.
+        The ensemble to fit: RandomForest, ExtraTrees, Bagging, Voting or AdaBoost classifier, a
+        boosted classifier, or a pipeline that ends in one of these. A
+        `sklearn.frozen.FrozenEstimator` is not fitted again, and all samples are used for pruning.
     pruner : str or pruner, default="auto"
-        The method and its parameters, or its short name, as for `prune`: by name, it keeps as few
-        members as ``tolerance=0.005`` allows.
+        A method by its short name, or a pruner with its parameters, as for `prune`. By name, it
+        keeps as few members as ``tolerance=0.005`` allows.
     validation : float or "oob", default=0.2
-        Fraction of the rows of each class that are held out for pruning; or "oob", to fit on all
-        rows and prune by out-of-bag votes (forests and bagging with bootstrap).
+        Fraction of the samples of each class that are held out for pruning. "oob" fits on all
+        samples and prunes by out-of-bag votes (forests and bagging with bootstrap).
     n_jobs : int or None, default=None
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
-        Random state of the split.
+        Random state of the split, the method and the cross-validation folds.
     scoring : str or callable, default=None
-        The score that matters, as for `prune`: for ``pruner="auto"``, for methods with a
-        ``scoring`` that is not set, and in figures of ``pruning_``.
+        The score to optimise, as for `prune`. It is used for ``pruner="auto"``, for methods whose
+        own ``scoring`` is not set, and in summaries of ``pruning_``. Accuracy by default.
     refit : bool, default=False
-        Fit the leaves of the kept trees so that they imitate the whole ensemble, as for `prune`.
+        Whether to refit the leaves of the kept trees so that they approximate the full ensemble,
+        as for `prune`.
     weights : bool or None, default=None
-        Whether kept members have weights, as for `prune`; None for those of a method that gives
-        them.
+        Whether the kept members have weights, as for `prune`. None uses the weights of methods
+        that have them.
 
     Attributes
     ----------
     estimator_ : estimator
         The pruned ensemble, a plain scikit-learn object.
     pruning_ : Pruning
-        How its members were chosen.
+        The result of `prune`: how the members were selected.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X has names.
+        Names of the features, if X has names.
 
     See Also
     --------
-    PrunedRegressor : The same for numbers.
-    prune : Prune an ensemble that is fitted already.
-    compare : Compare several methods and sizes on rows held out.
+    PrunedRegressor : The same for regression.
+    prune : Prune an ensemble that is already fitted.
+    compare : Compare several methods and sizes by held-out scores.
 
     Examples
     --------
@@ -223,75 +228,77 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
     RandomForestClassifier(n_estimators=5, random_state=0)
     """
 
-    def _check_truth(self, y: Array) -> None:
+    def _check_targets(self, y: Array) -> None:
         check_classification_targets(y)
 
     def _check_kind(self) -> None:
         if self.pruning_.problem.is_regression:
             raise InputError(
-                f"{type(self.estimator).__name__} predicts numbers. Give it to PrunedRegressor."
+                f"{type(self.estimator).__name__} is a regressor. Pass it to PrunedRegressor."
             )
         self.classes_ = self.pruning_.estimator.classes_
 
     @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Samples) -> FloatArray:
         """Predict probabilities with the pruned ensemble."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
-    def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
+    def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[IndexArray, BoolArray]:
         by_class = shuffled_by_class(y, rng)
         first_of_class = np.concatenate([[True], y[by_class][1:] != y[by_class][:-1]])
-        # Every n-th row of the classes in turn, but never the first of its class.
+        # Every n-th sample, ordered by class, but never the first sample of a class, so that the
+        # ensemble is fitted on all classes.
         counted = np.cumsum(~first_of_class)
         steps = np.floor(counted * self.validation * len(y) / max(1, counted[-1]))
         return by_class, np.concatenate([[False], np.diff(steps) > 0]) & ~first_of_class
 
 
 class PrunedRegressor(RegressorMixin, _PrunedEstimator):
-    """Fit an ensemble of regressors, hold rows out, and keep the members that do best on them.
+    """Fit an ensemble of regressors, and prune it on held-out samples.
 
     Parameters
     ----------
     estimator : estimator
-        An ensemble to fit: RandomForest, ExtraTrees, Bagging or Voting regressor, a boosted one, or
-        a pipeline that ends in one. A `sklearn.frozen.FrozenEstimator` is not fitted again, and
-        all rows are used for pruning.
+        The ensemble to fit: RandomForest, ExtraTrees, Bagging or Voting regressor, a boosted
+        regressor, or a pipeline that ends in one of these. A `sklearn.frozen.FrozenEstimator` is
+        not fitted again, and all samples are used for pruning.
     pruner : str or pruner, default="auto"
-        The method and its parameters, or its short name, as for `prune`: by name, it keeps as few
-        members as ``tolerance=0.005`` allows.
+        A method by its short name, or a pruner with its parameters, as for `prune`. By name, it
+        keeps as few members as ``tolerance=0.005`` allows.
     validation : float or "oob", default=0.2
-        Fraction of the rows that are held out for pruning, drawn at random; or "oob", to fit on
-        all rows and prune by out-of-bag predictions (forests and bagging with bootstrap).
+        Fraction of the samples that are held out for pruning, drawn at random. "oob" fits on all
+        samples and prunes by out-of-bag predictions (forests and bagging with bootstrap).
     n_jobs : int or None, default=None
         Number of threads used to collect predictions.
     random_state : int, RandomState or None, default=None
-        Random state of the split.
+        Random state of the split, the method and the cross-validation folds.
     scoring : str or callable, default=None
-        The score that matters, as for `prune`: for ``pruner="auto"``, for methods with a
-        ``scoring`` that is not set, and in figures of ``pruning_``; R² by default.
+        The score to optimise, as for `prune`. It is used for ``pruner="auto"``, for methods whose
+        own ``scoring`` is not set, and in summaries of ``pruning_``. R² by default.
     refit : bool, default=False
-        Fit the leaves of the kept trees so that they imitate the whole ensemble, as for `prune`.
+        Whether to refit the leaves of the kept trees so that they approximate the full ensemble,
+        as for `prune`.
     weights : bool or None, default=None
-        Whether kept members have weights, as for `prune`; None for those of a method that gives
-        them.
+        Whether the kept members have weights, as for `prune`. None uses the weights of methods
+        that have them.
 
     Attributes
     ----------
     estimator_ : estimator
         The pruned ensemble, a plain scikit-learn object.
     pruning_ : Pruning
-        How its members were chosen.
+        The result of `prune`: how the members were selected.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X has names.
+        Names of the features, if X has names.
 
     See Also
     --------
-    PrunedClassifier : The same for labels.
-    prune : Prune an ensemble that is fitted already.
-    compare : Compare several methods and sizes on rows held out.
+    PrunedClassifier : The same for classification.
+    prune : Prune an ensemble that is already fitted.
+    compare : Compare several methods and sizes by held-out scores.
 
     Examples
     --------
@@ -305,16 +312,16 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
     RandomForestRegressor(n_estimators=5, random_state=0)
     """
 
-    def _check_truth(self, y: Array) -> None:
+    def _check_targets(self, y: Array) -> None:
         if y.dtype.kind not in "biufO":
-            raise InputError(f"y holds {y.dtype} values, which are not numbers. Give numbers.")
+            raise InputError(f"y has values of type {y.dtype}. Pass numeric target values.")
 
     def _check_kind(self) -> None:
         if not self.pruning_.problem.is_regression:
             raise InputError(
-                f"{type(self.estimator).__name__} predicts labels. Give it to PrunedClassifier."
+                f"{type(self.estimator).__name__} is a classifier. Pass it to PrunedClassifier."
             )
 
-    def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
+    def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[IndexArray, BoolArray]:
         n_held_out = int(self.validation * len(y))
         return rng.permutation(len(y)), np.arange(len(y)) < n_held_out

@@ -1,38 +1,37 @@
-"""Searches that pruners have in common, and the rule for ties.
+"""Searches that pruners share, and the rule for ties.
 
-Integer scores tie when they are equal, real ones when they differ by at most 1e-12 (relative to
-the best, where that is above 1); the lowest member index wins.
+Integer scores tie if they are equal, real scores if they differ by at most 1e-12 (relative to the
+best score if that is above 1). Of the members that tie, the one with the lowest index is selected.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.objectives import MeanScore, Objective, PairObjective, VoteError
 from secateurs.progress import report_progress
-from secateurs.typing import Array
+from secateurs.typing import Array, BoolArray, IndexArray
 
 __all__ = ["Choice", "best_member", "best_prefix", "greedy_forward", "greedy_repeated", "ranking"]
 
-TIE = 1e-12
-_BACKFIT_ROUNDS = 100
+TIE = 1e-12  # larger than rounding errors of sums in another order, smaller than any real gain
+_BACKFIT_ROUNDS = 100  # limits cycles of exchanges; a round without changes ends the search earlier
 
-Mask = NDArray[np.bool_]
+Mask: TypeAlias = BoolArray  # of members
 
 
 class Choice(NamedTuple):
-    """Members in the order of choice, and the method's scores per step."""
+    """Members in the order of selection, and the method's score after each step."""
 
     members: Sequence[int]
-    scores: Any
+    scores: Any  # of the method's own kind: integers, fractions or floats, in a list or array
 
 
 def tied_best(scores: Array) -> Mask:
-    """Mark the scores that tie for the largest."""
+    """Return a mask of the scores that tie for the largest."""
     best = scores.max()
     if scores.dtype.kind != "f":
         return scores == best
@@ -40,24 +39,24 @@ def tied_best(scores: Array) -> Mask:
 
 
 def best_member(scores: Array, free: Mask | None = None) -> int:
-    """Return the free member with the largest score, the lowest index of those that tie."""
+    """Return the free member with the largest score, and the lowest index of those that tie."""
     members = np.arange(len(scores)) if free is None else np.flatnonzero(free)
     return int(members[np.argmax(tied_best(scores[members]))])
 
 
-def score_levels(scores: Array) -> NDArray[np.intp]:
-    """Number the distinct scores from the smallest on; scores that tie have the same number."""
+def score_levels(scores: Array) -> IndexArray:
+    """Return the level of each score: 0 for the smallest, and the same level for ties."""
     order = np.argsort(scores, kind="stable")
     ordered = scores[order]
-    apart = np.diff(ordered)
-    slack = TIE * np.maximum(1.0, np.abs(ordered[1:])) if scores.dtype.kind == "f" else 0
-    numbers = np.empty(len(scores), dtype=np.intp)
-    numbers[order] = np.concatenate([[0], np.cumsum(apart > slack)])
-    return numbers
+    gaps = np.diff(ordered)
+    tolerance = TIE * np.maximum(1.0, np.abs(ordered[1:])) if scores.dtype.kind == "f" else 0
+    levels = np.empty(len(scores), dtype=np.intp)
+    levels[order] = np.concatenate([[0], np.cumsum(gaps > tolerance)])
+    return levels
 
 
-def ranking(scores: Array) -> NDArray[np.intp]:
-    """Return members from the largest score to the smallest, ties by index."""
+def ranking(scores: Array) -> IndexArray:
+    """Return the members from the largest to the smallest score; ties are ordered by index."""
     return np.argsort(-score_levels(scores), kind="stable")
 
 
@@ -70,47 +69,49 @@ def greedy_forward(
     settle: Callable[[list[int]], None] | None = None,
     worth: Callable[[list[int]], float] | None = None,
 ) -> Choice:
-    """Add the best member until there are enough.
+    """Select members one at a time, each time the member that improves the objective the most.
 
     Parameters
     ----------
     objective : Objective
-        What to maximise; no member is chosen yet.
+        The objective to maximise, without any selected member.
     n_keep : int
-        Number of members to choose.
+        Number of members to select.
     start : iterable of int
-        Members to choose first.
-    shortlist : callable(chosen, free) -> mask, optional
-        Restricts the free members to those that may be chosen next.
-    settle : callable(chosen), optional
+        Members to select first.
+    shortlist : callable(selected, free) -> mask, optional
+        Restricts the free members to those that may be selected next.
+    settle : callable(selected), optional
         May exchange members, in place, after each addition.
-    worth : callable(chosen) -> float, optional
-        What a progress callback is told about the members so far.
+    worth : callable(selected) -> float, optional
+        The value of the members so far, for progress callbacks.
 
     Returns
     -------
     Choice
         The members, and the objective's value after each step.
     """
-    chosen: list[int] = []
-    values: list[Any] = []
+    selected: list[int] = []
+    values: list[object] = []
     free = np.ones(objective.n_members, dtype=bool)
     first = list(start)
-    while len(chosen) < n_keep:
+    while len(selected) < n_keep:
         raise_if_stopped()
-        if len(chosen) < len(first):
-            member = first[len(chosen)]
+        if len(selected) < len(first):
+            member = first[len(selected)]
         else:
-            member = best_member(objective.gains(), shortlist(chosen, free) if shortlist else free)
+            member = best_member(
+                objective.gains(), shortlist(selected, free) if shortlist else free
+            )
         objective.add(member)
-        chosen.append(member)
+        selected.append(member)
         if settle:
-            settle(chosen)
+            settle(selected)
         free[:] = True
-        free[chosen] = False
+        free[selected] = False
         values.append(objective.value)
-        report_progress(len(chosen), n_keep, None if worth is None else worth(chosen))
-    return Choice(chosen, values)
+        report_progress(len(selected), n_keep, None if worth is None else worth(selected))
+    return Choice(selected, values)
 
 
 def greedy_repeated(
@@ -122,20 +123,20 @@ def greedy_repeated(
     replacement: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> Choice:
-    """Add the best member, one chosen before or another, for a number of steps.
+    """Add the best member, which may be selected already, for a number of steps.
 
     Parameters
     ----------
     objective : MeanScore
-        What to maximise; no member is chosen yet. There is nothing to add to a perfect value.
+        The objective to maximise, without any selected member. A perfect value ends the search.
     n_steps : int
         Number of steps.
     n_distinct : int
-        Largest number of different members; then only these are chosen again.
+        Largest number of different members; once it is reached, only these are selected again.
     start : sequence of int
-        Members to choose first.
+        Members to select first.
     replacement : bool
-        Whether a member may be chosen again.
+        Whether a member may be selected again.
     progress : callable(value), optional
         Called after each step.
 
@@ -144,22 +145,22 @@ def greedy_repeated(
     Choice
         The members, and the objective's value after each step.
     """
-    chosen: list[int] = []
+    selected: list[int] = []
     values: list[float] = []
     free = np.ones(objective.n_members, dtype=bool)
-    while len(chosen) < n_steps:
+    while len(selected) < n_steps:
         raise_if_stopped()
-        if len(chosen) < len(start):
-            member = start[len(chosen)]
+        if len(selected) < len(start):
+            member = start[len(selected)]
         else:
-            if len(set(chosen)) == n_distinct:
+            if len(set(selected)) == n_distinct:
                 free[:] = False
-                free[chosen] = replacement
+                free[selected] = replacement
             if not free.any():
                 break
             member = best_member(objective.gains(), free)
         objective.add(member)
-        chosen.append(member)
+        selected.append(member)
         values.append(objective.value)
         free[member] = replacement
         if progress is not None:
@@ -167,74 +168,76 @@ def greedy_repeated(
         is_perfect = (
             objective.perfect_value is not None and objective.value >= objective.perfect_value - TIE
         )
-        if is_perfect and len(chosen) >= len(start):
+        if is_perfect and len(selected) >= len(start):
             break
-    return Choice(chosen, values)
+    return Choice(selected, values)
 
 
-def best_prefix(values: Sequence[Any]) -> int:
+def best_prefix(values: Sequence[object] | Array) -> int:
     """Return the length of the shortest prefix with the largest value."""
     return best_member(np.asarray(values)) + 1
 
 
-def backfit(objective: VoteError, chosen: list[int]) -> None:
-    """Exchange members one at a time, oldest first, until a whole round changes nothing."""
-    if len(chosen) < 2:
+def backfit(objective: VoteError, selected: list[int]) -> None:
+    """Exchange members one at a time, oldest first, until a full round changes nothing."""
+    if len(selected) < 2:
         return
     for _ in range(_BACKFIT_ROUNDS):
         raise_if_stopped()
-        before = list(chosen)
-        for place, member in enumerate(before):
+        previous = list(selected)
+        for index, member in enumerate(previous):
             objective.remove(member)
             gains = objective.gains()
             free = np.ones(len(gains), dtype=bool)
-            free[chosen] = False
+            free[selected] = False
             free[member] = True
             best = best_member(gains, free)
-            chosen[place] = member if gains[member] == gains[best] else best
-            objective.add(chosen[place])
-        if chosen == before:
+            # The member itself is preferred among ties, so that the search ends.
+            selected[index] = member if gains[member] == gains[best] else best
+            objective.add(selected[index])
+        if selected == previous:
             return
 
 
 def swap_search(objective: PairObjective, members: Sequence[int]) -> list[int]:
-    """Make the best swap of one member for another until none raises the objective."""
-    chosen = list(members)
-    rows, own = objective.matrix_rows(chosen), objective.member_values
+    """Replace one member by another, the best swap first, until no swap raises the objective."""
+    selected = list(members)
+    rows, own = objective.matrix_rows(selected), objective.member_values
     while True:
         raise_if_stopped()
         sums = rows.sum(axis=0)
-        total = sums[chosen].sum() / 2 + own[chosen].sum()
-        # The one that leaves takes its sum along; the one that enters adds its own to the rest.
-        rise = sums + own - rows - (sums + own)[chosen][:, None]
-        rise[:, chosen] = -np.inf
-        by_index = np.argsort(chosen)
-        place, entering = divmod(best_member(rise[by_index].ravel()), objective.n_members)
-        place = int(by_index[place])
-        if not rise[place, entering] > TIE * max(1.0, abs(total)):
-            return chosen
-        chosen[place] = entering
-        rows[place] = objective.matrix_rows([entering])[0]
+        total = sums[selected].sum() / 2 + own[selected].sum()
+        # A swap removes the pairs of the leaving member, and adds the pairs of the entering member
+        # with the remaining ones.
+        rise = sums + own - rows - (sums + own)[selected][:, None]
+        rise[:, selected] = -np.inf
+        by_index = np.argsort(selected)
+        rank, entering = divmod(best_member(rise[by_index].ravel()), objective.n_members)
+        leaving = int(by_index[rank])
+        if not rise[leaving, entering] > TIE * max(1.0, abs(total)):
+            return selected
+        selected[leaving] = entering
+        rows[leaving] = objective.matrix_rows([entering])[0]
 
 
-_stop_condition: ContextVar[Callable[[], bool] | None] = ContextVar("unwanted", default=None)
+_stop_condition: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
 
 
 class Stopped(Exception):  # noqa: N818
-    """The result of this work is no longer wanted."""
+    """A search was stopped because its result is no longer needed."""
 
 
 def raise_if_stopped() -> None:
-    """Raise `Stopped` if the result is no longer wanted."""
-    unwanted = _stop_condition.get()
-    if unwanted is not None and unwanted():
+    """Raise `Stopped` if the result of the current search is no longer needed."""
+    is_unneeded = _stop_condition.get()
+    if is_unneeded is not None and is_unneeded():
         raise Stopped
 
 
 @contextmanager
-def stop_when(unwanted: Callable[[], bool]) -> Iterator[None]:
-    """Let `raise_if_stopped` call this function to learn whether to stop."""
-    token = _stop_condition.set(unwanted)
+def stop_when(is_unneeded: Callable[[], bool]) -> Iterator[None]:
+    """Stop searches inside this context, by `raise_if_stopped`, once the function returns True."""
+    token = _stop_condition.set(is_unneeded)
     try:
         yield
     finally:

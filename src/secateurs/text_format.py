@@ -1,4 +1,4 @@
-"""Values as text, written once for messages, tables, pages and JSON."""
+"""Format values as text for messages, tables, pages and JSON."""
 
 import hashlib
 import math
@@ -6,26 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-NOTHING = "–"
+NOTHING = "–"  # shown for a missing value
 
 
 def format_signed(value: float | None, places: int = 4) -> str:
-    """Return a number with its sign: a true minus, none for zero, a dash for no number.
-
-    Examples
-    --------
-    >>> from secateurs.text_format import format_signed
-    >>> format_signed(-0.25, 2), format_signed(0.001, 2), format_signed(None)
-    ('−0.25', '0.00', '–')
-    """
+    """Return a number with its sign, a minus sign for "-", no sign for zero, a dash for None."""
     if value is None or math.isnan(value):
         return NOTHING
     text = f"{value:+.{places}f}"
     return text[1:] if float(text) == 0 else text.replace("-", "−")
 
 
-def format_list(values: Iterable[Any], last: str = ", ", nothing: str = "none") -> str:
-    """Return values as an enumeration.
+def format_list(values: Iterable[object], last: str = ", ", nothing: str = "none") -> str:
+    """Return values as a list in a sentence.
 
     Examples
     --------
@@ -38,7 +31,7 @@ def format_list(values: Iterable[Any], last: str = ", ", nothing: str = "none") 
 
 
 def format_count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it needs one.
+    """Return a number with its noun, in the plural unless the number is 1.
 
     Examples
     --------
@@ -49,13 +42,13 @@ def format_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}{'e' * (noun[-1] == 's')}s"
 
 
-def to_json_value(value: Any) -> Any:
-    """Return a value made of what JSON has; NaN and infinity become None, other objects text."""
+def to_json_value(value: object) -> Any:
+    """Return a value that JSON can represent; NaN and infinity become None, other objects text."""
     if isinstance(value, Mapping):
-        return {str(name): to_json_value(one) for name, one in value.items()}
+        return {str(key): to_json_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [to_json_value(one) for one in value]
-    if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+        return [to_json_value(item) for item in value]
+    if hasattr(value, "tolist"):  # scalars and arrays of NumPy
         return to_json_value(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -65,14 +58,14 @@ def to_json_value(value: Any) -> Any:
 
 
 def format_columns(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Return a table in columns: the first ones aligned left, the others right."""
+    """Return a table with aligned columns: the first ones left, the others right."""
     table = [[to_one_line(cell) for cell in row] for row in (headings, *rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
         aligned = (
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            cell.ljust(width) if index < left else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
         )
         return "  ".join(aligned).rstrip()
 
@@ -80,17 +73,17 @@ def format_columns(headings: Sequence[str], rows: Sequence[Sequence[str]], left:
 
 
 def to_one_line(text: str) -> str:
-    """Return text on one line, without characters that steer a terminal."""
+    """Return text on one line, without characters that control a terminal."""
     return replace_unprintable(" ".join(text.split()))
 
 
 def replace_surrogates(text: str) -> str:
-    """Return text that can be written: names may hold halves of characters (lone surrogates)."""
+    """Return text without lone surrogates, which file names may contain and UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()
 
 
 def replace_unprintable(text: str) -> str:
-    """Return text in which names from a file cannot break lines or steer a terminal."""
+    """Return text without characters that could break lines or control a terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 

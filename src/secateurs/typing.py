@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array: TypeAlias = NDArray[Any]  # of any dtype; use NDArray[np.float64] etc. where it is known
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -17,6 +20,8 @@ Samples: TypeAlias = Any  # array-like, data frame (pandas, polars) or sparse ma
 RandomStateLike: TypeAlias = int | np.random.RandomState | None
 Parameters: TypeAlias = Mapping[str, Any]  # of an estimator: any value may be given
 JsonObject: TypeAlias = dict[str, Any]  # as json.loads returns it
+
+AxesLike: TypeAlias = "Axes | None"  # of matplotlib, which is optional; None for a new figure
 
 PredictionKind: TypeAlias = Literal["labels", "probabilities", "values"]
 

@@ -1,47 +1,44 @@
-"""Quantities as text: sizes, times and fractions, read and written."""
+"""Read and format quantities with units: sizes, times and fractions."""
 
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from secateurs.exceptions import InputError
 
 _DECIMAL = {10**9: "GB", 10**6: "MB", 10**3: "kB"}
+# The lengths are limited so that no text can be slow to match or give an infinite number.
 _NUMBER = r"(\d{1,15}(?:\.\d{0,30})?|\.\d{1,30})(e-?\d{1,2})?"
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a quantity is called, its units in lower case, and examples of it."""
+    """A kind of quantity that can be written with a unit."""
 
     name: str
-    units: Mapping[str, float]
-    examples: str
+    units: Mapping[str, float]  # factors of the units in lower case
+    examples: str  # for error messages
 
     def read(self, text: str) -> float | None:
-        """Return text as a number; None if it is not a valid one.
-
-        Examples
-        --------
-        >>> from secateurs.units import LATENCY, LOSS, SIZE
-        >>> SIZE.read("20 MB"), LATENCY.read("10ms"), LOSS.read("0.5%"), SIZE.read("20 parsecs")
-        (20000000.0, 0.01, 0.005, None)
-        """
-        found = re.fullmatch(rf"\s*{_NUMBER}\s*([^\W\d]*|%)\s*", text, re.IGNORECASE)
-        if not found or found[3].lower() not in self.units:
+        """Return text with an optional unit as a number; None if it is not valid."""
+        match = re.fullmatch(rf"\s*{_NUMBER}\s*([^\W\d]*|%)\s*", text, re.IGNORECASE)
+        if not match or match[3].lower() not in self.units:
             return None
-        number, unit = float(found[1] + (found[2] or "")), self.units[found[3].lower()]
-        return number / round(1 / unit) if unit < 1 else number * unit  # rounded once
+        number, unit = float(match[1] + (match[2] or "")), self.units[match[3].lower()]
+        # A factor such as 0.01 is inexact; dividing by 100 rounds only once.
+        return number / round(1 / unit) if unit < 1 else number * unit
 
-    def read_parameter(self, parameter: str, value: Any) -> Any:
-        """Return a parameter as a number if it is text; refuse text that is not valid."""
+    def read_parameter(self, parameter: str, value: _T | str) -> _T | float:
+        """Return a parameter as a number if it is text; raise an error if the text is not valid."""
         if not isinstance(value, str):
             return value
         if (number := self.read(value)) is None:
             raise InputError(
-                f"{{{parameter}}} is not a valid {self.name}. Give a number, or text such as "
+                f"{{{parameter}}} is not a valid {self.name}. Pass a number, or text such as "
                 f"{self.examples}.",
                 **{parameter: value},
             )
@@ -62,23 +59,17 @@ _FRACTION = Quantity("fraction", {"": 1, "%": 0.01}, "0.1 or 10%")
 
 
 def read_keep(text: str) -> int | float | None:
-    """Return text as a count of members, or as a fraction in (0, 1]; None if it is neither.
-
-    Examples
-    --------
-    >>> from secateurs.units import read_keep
-    >>> read_keep("50"), read_keep("0.1"), read_keep("10%"), read_keep("120%")
-    (50, 0.1, 0.1, None)
-    """
+    """Return text as a count of members, or as a fraction in (0, 1]; None if it is neither."""
     if re.fullmatch(r"\d{1,9}", text):
         return int(text) or None
     fraction = _FRACTION.read(text)
-    plain = fraction is not None and ("%" in text or "." in text)
-    return fraction if plain and fraction and fraction <= 1 else None
+    # "1e-1" is rejected: a fraction needs a point or a percent sign to differ from a count.
+    is_fraction = fraction is not None and ("%" in text or "." in text)
+    return fraction if is_fraction and fraction and fraction <= 1 else None
 
 
 def format_bytes(value: float) -> str:
-    """Return a number of bytes with its unit, rounded up: what it says is enough.
+    """Return a number of bytes with its unit, rounded up so that it is a sufficient limit.
 
     Examples
     --------
@@ -96,9 +87,10 @@ def format_milliseconds(value: float) -> str:
 
 
 def round_up(value: float, digits: int = 3) -> float:
-    """Return a number rounded up to so many digits."""
+    """Return a number rounded up to a number of significant digits."""
     if not 0 < value < math.inf:
         return float(value)
     places = digits - 1 - math.floor(math.log10(value))
+    # Rounding first removes floating-point errors, which `ceil` would turn into a whole unit.
     scaled = math.ceil(round(value * 10.0**places, 6))
     return scaled / 10.0**places

@@ -1,4 +1,4 @@
-"""benchmark: the paper's tables through another door, resumable, with own data and methods."""
+"""benchmark: own data sets and methods, and the tables of the paper to the byte."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -225,7 +225,7 @@ def test_the_page_and_all_files_are_written(found, tmp_path):
         assert text in page
     assert "http://" not in page
     assert "https://" not in page
-    assert " at 0x" not in page  # another one in every run
+    assert " at 0x" not in page  # addresses differ from run to run
     with pytest.raises(InputError, match="exists"):
         found.report(tmp_path / "page.html")
     scores = pd.read_csv(tmp_path / "scores.csv")
@@ -279,7 +279,7 @@ def test_progress_is_in_measurements_and_not_in_steps_of_methods():
 
 def test_regressors_are_split_as_they_are_and_scored_by_r2():
     found = benchmark({"diabetes": load_diabetes}, RandomForestRegressor(8), keep=3, folds=3)
-    assert found.methods == ("joint", "caruana", "best")  # those that work with numbers
+    assert found.methods == ("joint", "caruana", "best")  # the methods for regression
     assert found.scoring.name == "r2"
     X, y = load_diabetes(return_X_y=True)
     rng = np.random.default_rng(seed_sequence(0, "diabetes", "folds"))
@@ -306,7 +306,7 @@ def test_any_score_of_scikit_learn_is_taken():
 
 
 def test_a_size_that_was_not_measured_is_told(found):
-    with pytest.raises(InputError, match=r"keep=7 was not measured. Give one of: 3, 0.5"):
+    with pytest.raises(InputError, match=r"keep=7 was not measured. Pass one of: 3, 0.5"):
         found.ranks(7)
 
 

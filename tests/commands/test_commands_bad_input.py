@@ -157,7 +157,7 @@ def test_a_gap_is_named_where_the_model_takes_none(desk):
 
 
 def test_too_few_rows_are_refused(desk):
-    assert "bad.csv has 5 rows for 3 classes. Give at least 6" in refused_rows(
+    assert "bad.csv has 5 rows for 3 classes. Pass at least 6" in refused_rows(
         lambda frame: frame[:5]
     )
 
@@ -165,7 +165,7 @@ def test_too_few_rows_are_refused(desk):
 def test_too_few_predictions_are_refused(desk):
     pd.read_csv("val-votes.csv")[:5].to_csv("bad.csv", index=False)
     line = refused(3, "prune", "--predictions", "bad.csv", "-t", "truth", "-k", "2")
-    assert "bad.csv has 5 rows for 3 classes. Give at least 6" in line
+    assert "bad.csv has 5 rows for 3 classes. Pass at least 6" in line
 
 
 def test_few_rows_of_a_class_are_warned_of(desk):
@@ -203,7 +203,7 @@ def test_a_budget_that_everything_meets_is_refused(desk):
     [
         (("--max-bytes", "10B"), "Not even one member meets --max-bytes 10: the smallest takes "),
         (("--max-latency", "1us"), "Not even one member meets --max-latency 0.001ms: one takes "),
-        (("--tolerance", "0", "--max-bytes", "11kB"), "meets --tolerance 0: on"),
+        (("--tolerance", "0", "--max-bytes", "11kB"), "meets --tolerance 0: the best"),
     ],
 )
 def test_a_budget_that_nothing_meets_is_refused(desk, words, message):
@@ -214,9 +214,12 @@ def test_a_total_cost_that_nothing_meets_is_refused(desk):
     (desk / "costs.txt").write_text("\n".join(["7", "3.5", *["9"] * 10]), "utf-8")
     words = (*PRUNE, "-q", "--cost", "costs.txt", "--max-cost")
     line = refused(5, *words, "3")
-    assert "Not even one member meets --max-cost 3: the cheapest costs 3.5. Allow more." in line
+    assert (
+        "Not even one member meets --max-cost 3: the cheapest costs 3.5. Pass a larger limit."
+        in line
+    )
     line = refused(5, *words, "3.5", "--tolerance", "0")
-    assert "No sub-ensemble that meets --max-cost 3.5 meets --tolerance 0: on rows held out" in line
+    assert "No sub-ensemble that meets --max-cost 3.5 meets --tolerance 0: the best" in line
     assert "all 12 members meet the budget" in refused(3, *words, "1e9")
 
 
@@ -224,7 +227,7 @@ def test_a_total_cost_that_nothing_meets_is_refused(desk):
     ("text", "message"),
     [
         ("1\n2\n3\n", "costs.csv has 3 costs for 12 members"),
-        ("name,cost\nmember 0,1\n", "costs.csv has no cost of member 1, member 2, member 3, …"),
+        ("name,cost\nmember 0,1\n", "costs.csv has no cost for member 1, member 2, member 3, …"),
         ("name,cost\nmember 0,1\nmember 0,2\n", "costs.csv names 'member 0' twice"),
         ("name,cost\nmember 0,cheap\n", "'cheap' is not a valid cost of member 0"),
         ("\n".join(["1"] * 11 + ["-2"]), "'-2' is not a valid cost of member 11"),
@@ -233,7 +236,7 @@ def test_a_total_cost_that_nothing_meets_is_refused(desk):
         ("member,price\nmember 0,1\n", "costs.csv has no column 'name'"),
         (
             "name,cost\nmember 99,1\n" + "".join(f"member {m},1\n" for m in range(12)),
-            "costs.csv names member 99. Give a cost for each of: member 0",
+            "costs.csv names unknown members: member 99. Pass a cost for each of: member 0",
         ),
         ("", "costs.csv is empty"),
     ],
@@ -268,7 +271,7 @@ def test_a_tolerance_that_only_all_members_keep_is_refused(desk):
     words = ("prune", "--predictions", "votes.csv", "-t", "y", "-p", "es", "--tolerance", "0.1")
     line = refused(5, *words, "-q")
     assert "no sub-ensemble smaller than all 4 members is within 0.1 of their accuracy" in line
-    assert "Reachable is 0.5." in line
+    assert "The smallest possible tolerance is 0.5." in line
 
 
 # Predictions.
@@ -316,10 +319,10 @@ def test_probabilities_that_do_not_sum_to_one_are_refused(desk):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"y": votes_of(9)}, "has the arrays y. Give either votes"),
-        ({"votes": votes_of((9, 3)), "probabilities": votes_of((9, 3, 2))}, "Give either votes"),
+        ({"y": votes_of(9)}, "has the arrays y. Pass either votes"),
+        ({"votes": votes_of((9, 3)), "probabilities": votes_of((9, 3, 2))}, "Pass either votes"),
         ({"votes": votes_of((9, 3))}, "has no true labels. Add an array y"),
-        ({"votes": votes_of((9,)), "y": votes_of(9)}, "votes of shape (9,). Give 2 dimensions"),
+        ({"votes": votes_of((9,)), "y": votes_of(9)}, "votes of shape (9,). Pass an array with 2"),
         ({"votes": votes_of((0, 3)), "y": votes_of(0)}, "which is empty"),
         ({"votes": votes_of((9, 3)), "y": votes_of((9, 1))}, "y of shape (9, 1)"),
         ({"votes": votes_of((9, 3)), "y": votes_of(9), "names": ["a", "b"]}, "2 names for 3"),
@@ -402,7 +405,7 @@ def test_labels_of_several_columns_need_a_choice(desk):
 
 def stacked():
     parts = [("a", GaussianNB()), ("b", DecisionTreeClassifier())]
-    return StackingClassifier(parts), "final estimator was trained on the outputs of all"
+    return StackingClassifier(parts), "final estimator was trained on the predictions of all"
 
 
 def test_ensembles_that_cannot_be_pruned_are_refused_with_the_reason(desk):
@@ -413,7 +416,7 @@ def test_ensembles_that_cannot_be_pruned_are_refused_with_the_reason(desk):
 def test_boosted_regressors_are_refused(desk):
     X, _ = make_rows(60, 0)
     model = AdaBoostRegressor(n_estimators=2).fit(X, X["age"])
-    assert "it takes a weighted median of its members" in refused_model(model)
+    assert "it predicts a weighted median of its members" in refused_model(model)
 
 
 def test_forests_of_two_outputs_are_refused(desk):
@@ -456,7 +459,7 @@ def test_pickles_are_refused_unless_they_are_trusted(desk):
     words = ("prune", "mine.joblib", "val.csv", "-t", TARGET, "-k", "2")
     line = refused(4, *words)
     assert "mine.joblib is a pickle: loading it runs code from the file" in line
-    assert "give --trust-pickle or --sha256 " in line
+    assert "pass --trust-pickle or --sha256 " in line
     digest = line.split("--sha256 ")[1].split(".")[0]
     assert type_in(*words, "--sha256", digest, "--dry-run").code == 0
     assert type_in(*words, "--trust-pickle", "--dry-run").code == 0
@@ -489,17 +492,17 @@ def test_a_file_larger_than_allowed_is_refused(desk):
 def test_files_that_exist_are_left_alone(desk, name):
     (desk / name).write_text("precious")
     line = refused(3, *PRUNE, "-k", "3")
-    assert f"{name} exists. Give another path, or --force to overwrite it." in line
+    assert f"{name} exists. Pass another path, or --force to overwrite it." in line
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("-o", "small.onnx"), "small.onnx ends in '.onnx'. Give one of: .skops"),
+        (("-o", "small.onnx"), "small.onnx ends in '.onnx'. Use one of: .skops"),
         (("-o", "nowhere/small.skops"), "nowhere is not a folder"),
-        (("--report", "page.pdf"), "page.pdf ends in '.pdf'. Give one of: .html"),
+        (("--report", "page.pdf"), "page.pdf ends in '.pdf'. Use one of: .html"),
         (("--run", "forest-pruned.json"), "forest-pruned.json would be written twice"),
-        (("--run", "run.txt"), "Give one of: .json"),
+        (("--run", "run.txt"), "Use one of: .json"),
     ],
 )
 def test_names_that_cannot_be_written_are_refused(desk, words, message):
@@ -562,17 +565,17 @@ def test_a_scheduler_that_is_not_there_is_named(desk):
     [
         (("prune",), "Missing argument 'MODEL', or --predictions FILE."),
         (("prune", "forest.skops"), "Missing argument 'DATA'"),
-        (("prune", "forest.skops", "val.csv"), "Give --target COL"),
+        (("prune", "forest.skops", "val.csv"), "Pass --target COL"),
         ((*PRUNE, "-k", "x"), "'x' is not a valid number of members"),
         ((*PRUNE, "-k", "0"), "'0' is not a valid number of members"),
         ((*PRUNE, "-k", "1.5"), "'1.5' is not a valid number of members"),
         ((*PRUNE, "-k", "3", "--tolerance", "0.1"), "--keep and a budget exclude each other"),
-        ((*PRUNE, "--tolerance", "-1"), "'-1' is not a valid loss. Give one such as 0.005"),
+        ((*PRUNE, "--tolerance", "-1"), "'-1' is not a valid loss. Pass a value such as 0.005"),
         (
             (*PRUNE, "--max-bytes", "5 parsecs"),
-            "'5 parsecs' is not a valid size. Give one such as 5MB",
+            "'5 parsecs' is not a valid size. Pass a value such as 5MB",
         ),
-        ((*PRUNE, "--max-latency", "2"), "'2' is not a valid latency. Give one such as 2ms"),
+        ((*PRUNE, "--max-latency", "2"), "'2' is not a valid latency. Pass a value such as 2ms"),
         ((*PRUNE, "--diversity-weight", "1.2"), "'1.2' is not a valid weight"),
         (
             (*PRUNE, "-p", "kp", "--diversity-weight", "0.2"),
@@ -591,7 +594,7 @@ def test_a_scheduler_that_is_not_there_is_named(desk):
         (("prun",), "'prun' is not a command. Did you mean 'prune'?"),
         (("cite", "comeep"), "'comeep' is not a method. Did you mean 'comep'"),
         (("data",), "Missing command"),
-        (("data", "verify"), "Which folder? Give --data DIR"),
+        (("data", "verify"), "Which folder? Pass --data DIR"),
         (("reproduce", "--only", "table-td"), "'table-td' is not a table or figure. Did you mean"),
         (("export", "forest.skops"), "Missing option '-o' / '--output'"),
     ],
@@ -616,7 +619,7 @@ def test_errors_as_json(desk):
     assert ended.error == {
         "code": "input.nothing_to_prune",
         "message": "--keep 12 keeps all 12 members: there is nothing to prune.",
-        "hint": "Give a count up to 11, or a fraction.",
+        "hint": "Pass a count up to 11, or a fraction.",
     }
 
 

@@ -65,21 +65,22 @@ def test_a_plan_is_counted_run_and_resumed(place):
 
 BAD = {
     "folds = 3": {
-        "folds = 2": "plan.toml: folds = 2 is not valid. Give 3 or more",
-        'folds = "3"': "plan.toml has folds = '3'. Give an integer.",
+        "folds = 2": "plan.toml: folds = 2 is not valid. Pass 3 or more",
+        'folds = "3"': "plan.toml has folds = '3'. Pass an integer.",
         "fold = 3": "plan.toml has unknown setting fold. Did you mean 'folds'?",
-        'control = "oo"': "plan.toml: control = 'oo' is unknown. Give one of: re, kp.",
-        'scoring = "r2"': "plan.toml: scoring = 'r2' is a score of numbers",
+        'control = "oo"': "plan.toml: control = 'oo' is unknown. Pass one of: re, kp.",
+        'scoring = "r2"': "plan.toml: scoring = 'r2' is a regression score",
         "folds = [": "plan.toml cannot be read: TOMLDecodeError",
     },
     '["iris"]': {
         '["irs"]': "plan.toml has datasets.sklearn 'irs'. Did you mean 'iris'?",
         '["iris"]\nfolder = "none"': "plan.toml: none is not a folder",
-        '["wine"]': "plan.toml has two data sets called 'wine'.",
+        '["wine"]': "plan.toml has two data sets named 'wine'.",
         '["iris"]\nfiles = {a = "a.csv"}': "plan.toml: Data set a: a.csv is not a file",
     },
     '["wine"]': {
-        '["ames"]': "plan.toml: Data set ames: ames is not here. It is not publicly available.",
+        '["ames"]': "plan.toml: Data set ames: ames is not available. "
+        "It is not publicly available.",
         '["wino"]': "plan.toml: Data set wino: 'wino' is not a known data set.",
     },
     '"sklearn.ensemble.BaggingClassifier"': {
@@ -90,7 +91,7 @@ BAD = {
     '["re", "kp"]': {
         '["re", "kpp"]': "plan.toml: pruner = 'kpp' is unknown. Did you mean 'kp'",
         '{a = {pruner = "re", lamda = 1}}': "plan.toml has methods.a wrong: pruner = 're' takes no",
-        "{a = 3}": "plan.toml has methods.a = 3. Give a table with pruner",
+        "{a = 3}": "plan.toml has methods.a = 3. Pass a table with pruner",
     },
     "keep = [2, 0.5]": {
         "keep = 0": "plan.toml: keep = 0 is not a valid size.",

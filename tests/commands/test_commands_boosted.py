@@ -62,7 +62,7 @@ def test_without_test_rows_the_rows_to_choose_on_are_judged_on(desk):
     first = prune(model, rows[FEATURES], rows[TARGET], keep=4).estimator
     right = np.mean(first.predict(rows[FEATURES]) == rows[TARGET])
     assert ended.json["figures"]["accuracy"]["pruned"] == pytest.approx(right)
-    assert ended.json["measured_on"].startswith("rows chosen on (120). ")
+    assert ended.json["measured_on"].startswith("validation set (120 samples). ")
 
 
 def test_a_pipeline_around_a_boosted_model_is_written_as_skops(desk):
@@ -97,7 +97,7 @@ def test_a_calibrated_forest_is_pruned(desk):
     joblib.dump(model, "model.joblib")
     ended = type_in(*PRUNE, "-k", "4", "-o", "small.joblib", "--test", "test.csv", "--json")
     assert ended.code == 0, ended.err
-    assert ended.out.count("calibrator was fitted to the answers of the whole") == 1
+    assert ended.out.count("calibrator was fitted to the predictions of the full") == 1
     small, rows = load("small.joblib", trust="pickle"), pd.read_csv("test.csv")
     assert type(small) is CalibratedClassifierCV
     (only,) = small.calibrated_classifiers_
@@ -108,7 +108,7 @@ def test_a_calibrated_forest_is_pruned(desk):
 
 REFUSED = {
     "another method": (("--pruner", "comep"), "each tree corrects the ones before it"),
-    "a report": (("--report", "page.html"), "answers of their own"),
+    "a report": (("--report", "page.html"), "members that predict on their own"),
 }
 
 
@@ -126,4 +126,4 @@ def test_comparing_is_refused_with_the_reason(desk):
     written(GradientBoostingClassifier(n_estimators=9, random_state=0))
     ended = type_in("compare", *PRUNE[1:])
     assert ended.code == 3
-    assert "There is nothing to compare" in ended.err.splitlines()[-1]
+    assert "cannot be compared: only its first rounds" in ended.err.splitlines()[-1]

@@ -302,13 +302,13 @@ def test_dtype_is_an_option_of_every_command_that_reads_rows(desk):
     assert type_in("prune", *words).code == 0
     ended = type_in("prune", *words, "--force", "--dtype", "postcode=int")
     assert ended.code == 3
-    assert "If a column was read as another type than it was trained on, give --dtype" in ended.err
+    assert "If a column has another type than in training, pass --dtype" in ended.err
     for wrong in ("postcode", "postcode=text", "=str"):
         ended = type_in("prune", *words, "--dtype", wrong)
         assert ended.code == 2
-        assert "Give one such as postcode=str; types are str, category, int" in ended.err
+        assert "Pass COL=TYPE, such as postcode=str; types are str, category, int" in ended.err
     assert type_in("prune", *words, "--dtype", "y=str").code == 2
     ended = type_in("prune", "--predictions", "val-votes.npz", "--dtype", "a=str", "-k", "2")
-    assert (ended.code, "--dtype is for the columns of DATA" in ended.err) == (2, True)
+    assert (ended.code, "--dtype applies to columns of DATA" in ended.err) == (2, True)
     ended = type_in("compare", *words, "--dtype", "postcode=str", "--pruner", "re")
     assert ended.code == 0, ended.err

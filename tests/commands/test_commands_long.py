@@ -66,7 +66,7 @@ def test_the_command_that_a_demo_prints_works_as_printed(shown):
     with contextlib.chdir(place):
         pruned = type_in(*words[1:])
     assert pruned.code == 0, pruned.err
-    assert "450 to test on" in pruned.err
+    assert "450 test samples" in pruned.err
     assert load(place / "demo" / "forest-pruned.skops").n_estimators in (10, 30)
 
 

@@ -72,7 +72,7 @@ def test_a_leaderboard_as_a_table_and_as_a_file(desk):
     frame = pd.read_csv("board.csv")
     assert set(frame["method"]) == {"re", "kp", "es", "random", "single best", "all members"}
     assert len(ended.out.splitlines()) == 1 + len(frame)
-    assert "Judged by cross-fitting on 120 rows" in ended.err
+    assert "Scores are cross-validated on 120 validation samples" in ended.err
     assert "wrote board.csv" in ended.err
     assert "board.csv exists" in refused(3, *words)
 
@@ -184,7 +184,7 @@ def test_converting_refuses_no_model_and_the_next_command_names_what_to_trust(de
     assert ended.code == 0, ended.err
     words = ("prune", "mine.skops", "towns.csv", "-t", TARGET, "-k", "1")
     line = refused(4, *words)
-    trust = re.search(r"give ((--trust-type \S+ ?)+)\.", line)[1].split()
+    trust = re.search(r"pass ((--trust-type \S+ ?)+)\.", line)[1].split()
     assert trust[1::2] == KD_TREE
     ended = type_in(*words, *trust)
     assert ended.code == 0, ended.err

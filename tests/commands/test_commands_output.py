@@ -64,7 +64,7 @@ def test_values_are_read(kind, text, value):
     ],
 )
 def test_values_that_are_none_are_refused(kind, text):
-    with pytest.raises(click.BadParameter, match="Give "):
+    with pytest.raises(click.BadParameter, match="Pass "):
         kind.convert(text, None, None)
 
 
@@ -99,12 +99,12 @@ def test_json_holds_plain_values_only():
 def test_warnings_become_lines(capsys):
     out = Output()
     with out.print_library_warnings():
-        warnings.warn(SecateursWarning("Give {oob}\nto this.", oob=True), stacklevel=1)
-        warnings.warn(SecateursWarning("Give {oob}\nto this.", oob=True), stacklevel=1)
+        warnings.warn(SecateursWarning("Pass {oob}\nto this.", oob=True), stacklevel=1)
+        warnings.warn(SecateursWarning("Pass {oob}\nto this.", oob=True), stacklevel=1)
         warnings.warn("for programmers", DeprecationWarning, stacklevel=1)
         warnings.warn("for programmers", FutureWarning, stacklevel=1)
-    assert capsys.readouterr().err == "warning: Give --oob to this.\n"
-    assert out.warnings == ["Give --oob to this."]
+    assert capsys.readouterr().err == "warning: Pass --oob to this.\n"
+    assert out.warnings == ["Pass --oob to this."]
 
 
 def test_json_takes_warnings_in(capsys):
@@ -143,8 +143,8 @@ def test_json_takes_warnings_in(capsys):
 def test_parameters_are_spelled_as_options_of_the_command(command, parameters, spelled):
     (name,) = parameters
     with pytest.raises(Refusal) as caught, click.Context(command), name_options_in_errors():
-        raise Refusal("bad", f"x. Give {{{name}}}.", **parameters)
-    assert str(caught.value) == f"x. Give {spelled}."
+        raise Refusal("bad", f"x. Pass {{{name}}}.", **parameters)
+    assert str(caught.value) == f"x. Pass {spelled}."
 
 
 def test_outside_of_a_command_options_follow_from_the_names():
@@ -171,11 +171,11 @@ def test_where_there_is_no_terminal_a_line_comes_now_and_then(monkeypatch):
     monkeypatch.setattr("sys.stderr", lines)
     monkeypatch.setattr(console_output, "_EVERY", 0.001)
     monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
-    with Output().show_progress("choosing") as report:
+    with Output().show_progress("selecting") as report:
         report(3, 12, 240.0)
         lines.written.clear()
         assert lines.written.wait(60)
-    assert "choosing, 3 of 12, about 4 min left, 0 s so far\n" in lines.getvalue()
+    assert "selecting, 3 of 12, about 4 min left, 0 s so far\n" in lines.getvalue()
 
 
 @pytest.mark.parametrize("out", [Output(quiet=True), Output(as_json=True)])
@@ -183,7 +183,7 @@ def test_quiet_commands_show_no_progress(monkeypatch, out):
     lines = Lines()
     monkeypatch.setattr("sys.stderr", lines)
     monkeypatch.setattr(console_output, "_EVERY", 0.001)
-    with out.progress("choosing") as report:
+    with out.show_progress("selecting") as report:
         report(1, 2)
         threading.Event().wait(0.02)
     assert lines.getvalue() == ""
@@ -206,10 +206,10 @@ def test_on_a_terminal_there_is_a_bar_that_goes_away(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
-    with Output().show_progress("choosing") as report:
+    with Output().show_progress("selecting") as report:
         report(3, 12, 30)
         assert terminal.written.wait(60)
     said = terminal.getvalue()
-    assert "choosing" in said
+    assert "selecting" in said
     assert "3 of 12, about 30 s left" in said
     assert said.endswith("\x1b[2K")  # the line is cleared

@@ -188,5 +188,5 @@ def test_probabilities_with_members_first_are_told_how_to_turn(desk):
     arrays = dict(np.load("val.npz"))
     np.savez("val.npz", **arrays | {"probabilities": arrays["probabilities"].swapaxes(0, 1)})
     line = refused(3, "prune", "--predictions", "val.npz", "-k", "3")
-    assert "looks transposed. Give one row per sample" in line
+    assert "looks transposed. Pass one row per sample" in line
     assert "probabilities.swapaxes(0, 1)" in line

@@ -124,7 +124,7 @@ def test_test_rows_are_measured_as_scikit_learn_does(desk):
     low, high = figures["accuracy"]["interval"]
     change = figures["accuracy"]["pruned"] - figures["accuracy"]["full"]
     assert low <= change <= high
-    assert ended.json["measured_on"] == "held-out rows (110)"
+    assert ended.json["measured_on"] == "test set (110 samples)"
 
 
 @pytest.mark.parametrize("test", [(), ("--test", "test.csv")])
@@ -152,7 +152,7 @@ def test_ensembles_too_large_to_be_converted_have_no_size_in_onnx(desk):
     save(RandomForestClassifier(101, max_depth=2, random_state=0).fit(X, y), "many.skops")
     words = ("prune", "many.skops", "val.csv", "-t", TARGET, "-k", "4")
     (line,) = [line for line in type_in(*words).out.splitlines() if ".onnx" in line]
-    assert re.fullmatch(r"file \(\.onnx\) +0\.\d\d MB +\(full: too large, or not possible\)", line)
+    assert re.fullmatch(r"file \(\.onnx\) +0\.\d\d MB +\(full: too large or not possible\)", line)
     size = type_in(*words, "--force", "--json").json["figures"]["megabytes as .onnx"]
     assert size == {"full": None, "pruned": pytest.approx(float(line.split()[2]), abs=0.01)}
 
@@ -185,7 +185,7 @@ def test_without_test_rows_accuracy_is_cross_fitted(desk):
     assert figures["interval"] == pytest.approx(
         [np.mean(changes) - half, np.mean(changes) + half], abs=1e-4
     )
-    assert "cross-fitted" in ended.json["measured_on"]
+    assert "cross-validated" in ended.json["measured_on"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
@@ -218,7 +218,7 @@ def test_predictions_are_kept_as_a_list_of_members(desk):
     ended = type_in(*words, "-o", "kept.json", "--test", "test-votes.csv")
     assert ended.code == 0
     kept = json.loads((desk / "kept.json").read_text())
-    assert f"kept, in the order of choice: {', '.join(kept['names'])}\n" in ended.out
+    assert f"kept, in the order of selection: {', '.join(kept['names'])}\n" in ended.out
     assert kept["inputs"]["predictions"]["file"] == "val-votes.csv"
     assert len(kept["members"]) == 3
 
@@ -317,13 +317,15 @@ def test_members_by_what_they_cost(desk, form):
     written = json.loads((desk / "forest-pruned.json").read_text("utf-8"))
     assert written["provenance"]["budget"]["max_cost"] == 7
     told = type_in(*PRUNE, "--cost", "costs.csv", "--max-cost", "7", "--force").err
-    assert "of at most 7, found by the rule: " in told
+    assert "of at most 7, selected by the rule: " in told
 
 
 def test_the_usual_tolerance_is_said(desk):
     ended = type_in(*PRUNE)
     assert ended.code == 0
-    assert "the fewest within 0.005 of all members' accuracy on held-out rows" in ended.err
+    assert (
+        "the fewest within 0.005 of the full ensemble's accuracy on held-out samples" in ended.err
+    )
 
 
 def test_out_of_bag_votes_choose_on_the_training_rows(desk):
@@ -331,8 +333,8 @@ def test_out_of_bag_votes_choose_on_the_training_rows(desk):
     X.assign(**{TARGET: y}).to_csv("train.csv", index=False)
     plain = ("prune", "forest.skops", "train.csv", "-t", TARGET, "-p", "comep", "-k", "4")
     ended = type_in(*plain)
-    assert "warning: These look like the rows the ensemble was trained on" in ended.err
-    assert "give rows held out, or --oob" in ended.err.lower()
+    assert "warning: The validation set looks like the training set of the ensemble" in ended.err
+    assert "pass held-out samples, or --oob" in ended.err.lower()
     ended = type_in(*plain, "--oob", "--json", "--force")
     assert ended.json["warnings"] == []
     votes = collect_votes(load("forest.skops"), X, oob=True)
@@ -373,7 +375,7 @@ def test_results_go_to_stdout_and_all_else_to_stderr(desk):
     lines = ended.out.splitlines()
     assert lines[0].split() == ["full", "pruned", "change"]
     assert lines[1].split() == ["members", "12", "4", "−67", "%"]
-    assert "12 members · 120 rows to choose on · 110 to test on" in ended.err
+    assert "12 members · 120 validation samples · 110 test samples" in ended.err
     assert "wrote forest-pruned.skops, forest-pruned.json" in ended.err
     quiet = type_in(*PRUNE, "-k", "4", "--test", "test.csv", "--force", "-q")
     assert quiet.err == ""
@@ -450,7 +452,7 @@ def test_a_tolerance_is_of_the_score_asked_for(desk):
     for scoring in ("accuracy", "neg_log_loss"):
         ended = type_in(*PRUNE, "--tolerance", "0.03", "--scoring", scoring, "--force")
         label = scoring.removeprefix("neg_").replace("_", " ")
-        assert f"within 0.03 of all members' {label}" in ended.err
+        assert f"within 0.03 of the full ensemble's {label}" in ended.err
         kept[scoring] = ended.err
     assert kept["accuracy"] != kept["neg_log_loss"]
     assert "neg_log_loss" in type_in("compare", *PRUNE[1:], "--scoring", "neg_log_loss").out
@@ -459,7 +461,7 @@ def test_a_tolerance_is_of_the_score_asked_for(desk):
 def test_scores_that_cannot_be_asked_for_are_refused_in_one_line(desk):
     for scoring, told in (
         ("acuracy", "error: --scoring acuracy is unknown. Did you mean 'accuracy'"),
-        ("r2", "error: --scoring r2 is a score of numbers"),
+        ("r2", "error: --scoring r2 is a regression score"),
     ):
         ended = type_in(*PRUNE, "-k", "4", "--scoring", scoring)
         assert ended.code == 3

@@ -61,7 +61,7 @@ def test_a_forest_of_regressors_is_pruned(shop):
 
 def test_texts_speak_of_the_score_of_numbers(shop):
     ended = type_in(*PRUNE, "--tolerance", "0.1", "-o", "small.skops")
-    assert "of all members' R² on held-out rows" in ended.err
+    assert "of the full ensemble's R² on held-out samples" in ended.err
     assert "R², cross-fitted" in ended.out
     assert "accura" not in ended.out + ended.err
     assert "vote" not in ended.out + ended.err
@@ -82,7 +82,7 @@ def test_out_of_bag_numbers_with_rows_that_no_kept_member_has(shop):
 
 def test_training_rows_are_warned_of(shop):
     ended = type_in("prune", "trees.skops", "train.csv", "--target", "price", "-k", "3")
-    assert "warning: These look like the rows the ensemble was trained on" in ended.err
+    assert "warning: The validation set looks like the training set of the ensemble" in ended.err
     assert "--oob" in ended.err
 
 
@@ -99,7 +99,7 @@ def test_methods_of_regression_are_compared(shop):
 def test_methods_that_need_classes_are_refused_in_one_line(shop):
     ended = type_in(*PRUNE, "-k", "4", "-p", "comep")
     assert ended.code == 3
-    assert "COMEP needs classes, and these are numbers. For regression use" in ended.err
+    assert "COMEP needs classes, but these are continuous values. For regression use" in ended.err
     assert "joint" in ended.err
     words = refused(2, *PRUNE, "-k", "4", "-p", "joint", "--diversity-weight", "0.3", "-q")
     assert "applies to comep and domep, not to joint" in words
@@ -125,7 +125,7 @@ def test_targets_that_are_not_numbers_are_refused(shop, value, words):
 def test_too_few_rows_are_refused(shop):
     frame_of(slice(0, 9)).to_csv("few.csv", index=False)
     message = refused(3, "prune", "trees.skops", "few.csv", "--target", "price", "-k", "3")
-    assert "has 9 rows. Give at least 10" in message
+    assert "has 9 rows. Pass at least 10" in message
 
 
 def test_mixed_columns_with_missing_values(shop):

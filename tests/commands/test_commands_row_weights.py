@@ -33,7 +33,7 @@ def test_figures_have_the_weights_and_the_method_says_that_it_does_not_look_at_t
     small = load("forest-pruned.skops")
     expected = small.score(test[FEATURES], test[TARGET], test["w"])
     assert ended.json["figures"]["accuracy"]["pruned"] == pytest.approx(expected)
-    assert "They do not enter what best chose" in ended.json["measured_on"]
+    assert "but not in the selection by best" in ended.json["measured_on"]
     plain = small.score(test[FEATURES], test[TARGET])
     assert plain != pytest.approx(expected)
     page = Path("page.html").read_text("utf-8")
@@ -60,7 +60,7 @@ def test_predictions_have_weights_in_a_column_or_an_array(desk):
 @pytest.mark.parametrize(
     ("cell", "told"),
     [
-        ("-1", "weighted.csv, column 'w', row 3: '-1' is not a valid weight. Give numbers of 0"),
+        ("-1", "weighted.csv, column 'w', row 3: '-1' is not a valid weight. Pass numbers of 0"),
         ("much", "row 3: 'much' is not a valid weight"),
         ("inf", "row 3: 'inf' is not a valid weight"),
         ("", "row 3 is empty"),

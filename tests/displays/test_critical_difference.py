@@ -1,4 +1,4 @@
-"""The critical-difference diagram: what stands where, and which methods are joined."""
+"""Critical-difference diagram: positions of names, and bars that join methods."""
 
 import sys
 
@@ -34,7 +34,7 @@ def bars(axes):
     return [tuple(np.round(line.get_xdata(), 6)) for line in thick]
 
 
-def test_methods_stand_at_their_ranks_with_names_and_numbers(axes):
+def test_methods_are_drawn_at_their_ranks_with_names_and_numbers(axes):
     display = CriticalDifferenceDisplay.from_scores(scores(), ax=axes)
     assert display.ax_ is axes
     assert display.figure_ is axes.figure
@@ -47,7 +47,7 @@ def test_methods_stand_at_their_ranks_with_names_and_numbers(axes):
     assert first == fourth > second == third  # outer names on top, so that lines do not cross
 
 
-def test_bars_join_methods_that_cannot_be_told_apart(axes):
+def test_bars_join_methods_that_do_not_differ(axes):
     # on 9 sets the critical difference of 4 methods is 1.56: neighbours are joined
     display = CriticalDifferenceDisplay.from_scores(scores(), ax=axes)
     assert display.pairs.critical_difference == pytest.approx(1.56, abs=0.01)
@@ -56,12 +56,12 @@ def test_bars_join_methods_that_cannot_be_told_apart(axes):
     assert len(set(depths)) > 1  # bars that would touch lie on different levels
 
 
-def test_methods_all_apart_have_no_bars(axes):
+def test_methods_that_all_differ_have_no_bars(axes):
     CriticalDifferenceDisplay.from_scores(scores(60), ax=axes)
     assert bars(axes) == []
 
 
-def test_the_diagram_names_test_level_and_number_of_sets(axes):
+def test_the_title_has_test_level_and_number_of_data_sets(axes):
     CriticalDifferenceDisplay.from_scores(scores(), alpha=0.1, ax=axes)
     assert axes.get_title() == "Nemenyi, α = 0.1, 9 data sets"
     assert any("critical difference 1.39" in text.get_text() for text in axes.texts)
@@ -74,7 +74,7 @@ def test_wilcoxon_holm_has_no_critical_difference(axes):
     assert bars(axes) == []  # always the same order: all pairs differ
 
 
-def test_a_display_redraws_what_was_computed(axes):
+def test_a_display_draws_a_computed_result(axes):
     display = CriticalDifferenceDisplay(nemenyi(scores()))
     assert display.plot(ax=axes) is display
     axes.figure.draw_without_rendering()
@@ -92,12 +92,12 @@ def test_all_names_lie_inside_the_figure(axes):
         assert box.y1 <= height
 
 
-def test_an_unknown_test_is_refused(axes):
+def test_an_unknown_test_is_rejected(axes):
     with pytest.raises(InputError, match="test='t'"):
         CriticalDifferenceDisplay.from_scores(scores(), test="t", ax=axes)
 
 
-def test_without_axes_it_makes_a_figure_of_its_own():
+def test_without_axes_a_new_figure_is_created():
     import matplotlib.pyplot as plt
 
     display = CriticalDifferenceDisplay.from_scores(scores())
@@ -107,7 +107,7 @@ def test_without_axes_it_makes_a_figure_of_its_own():
         plt.close(display.figure_)
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r"secateurs\[plot\]"):
         CriticalDifferenceDisplay.from_scores(scores())
@@ -122,7 +122,7 @@ def texts_of(figure):
 
 
 def assert_readable(figure):
-    """Every text lies inside of the figure, and none on another."""
+    """Every text is inside the figure, and no two texts overlap."""
     width, height = figure.get_size_inches() * figure.dpi
     found = texts_of(figure)
     for text, box in found:
@@ -145,7 +145,7 @@ def long_scores(n_methods, n_sets=12):
 
 @pytest.mark.parametrize("n_methods", [2, 4, 10, 20])
 @pytest.mark.parametrize("test", ["nemenyi", "wilcoxon"])
-def test_long_names_are_whole_and_nothing_runs_together(n_methods, test):
+def test_long_names_are_not_clipped_and_do_not_overlap(n_methods, test):
     import matplotlib.pyplot as plt
 
     display = CriticalDifferenceDisplay.from_scores(long_scores(n_methods), test=test)
@@ -155,7 +155,7 @@ def test_long_names_are_whole_and_nothing_runs_together(n_methods, test):
 
 
 @pytest.mark.parametrize("n_methods", [4, 10, 20])
-def test_on_given_axes_letters_get_smaller_rather_than_clipped(axes, n_methods):
+def test_on_given_axes_letters_get_smaller(axes, n_methods):
     CriticalDifferenceDisplay.from_scores(long_scores(n_methods), ax=axes)
     assert_readable(axes.figure)
 
@@ -168,7 +168,7 @@ def test_a_critical_difference_longer_than_the_axis_is_written_and_not_drawn(axe
     assert max(max(line.get_ydata()) for line in axes.lines) < 0.4  # where the bar would be
 
 
-def test_dollar_signs_in_names_are_only_letters(axes):
+def test_dollar_signs_in_names_are_not_formulas(axes):
     table = scores().rename(columns={"top": "$best$"})
     CriticalDifferenceDisplay.from_scores(table, ax=axes)
     axes.figure.canvas.draw()

@@ -1,4 +1,4 @@
-"""Display classes: they store the right numbers, draw them, and draw again without computing."""
+"""Display classes: they store correct values, draw them, and draw again without computing."""
 
 import sys
 import warnings
@@ -62,7 +62,7 @@ def drawn(figure):
 
 
 @pytest.mark.parametrize("display", CLASSES)
-def test_a_fitted_ensemble_predictions_and_results_are_drawn_alike(display, forest):
+def test_displays_from_estimator_predictions_and_result_are_equal(display, forest):
     test = {"X_test": X[TEST], "y_test": Y[TEST]}
     given = (forest, X[CHOOSE], Y[CHOOSE])
     by_model = display.from_estimator(*given, keep=4, diversity_weight=0.2, **test)
@@ -78,7 +78,7 @@ def test_a_fitted_ensemble_predictions_and_results_are_drawn_alike(display, fore
 
 
 @pytest.mark.parametrize("display", CLASSES)
-def test_it_draws_again_on_other_axes_without_computing(display, pruning):
+def test_a_display_is_drawn_again_on_other_axes_without_computing(display, pruning):
     made = display.from_result(pruning, X[TEST], Y[TEST])
     before = drawn(made.figure_)
     bare = display.__new__(display)
@@ -100,7 +100,7 @@ def test_a_comparison_is_drawn(display, forest):
     drawn(made.figure_)
 
 
-def test_accuracies_are_those_of_the_models_and_of_the_report(pruning, data):
+def test_accuracies_equal_those_of_the_models_and_the_report(pruning, data):
     made = displays.AccuracySizeDisplay.from_result(pruning, X[TEST], Y[TEST])
     (curve,) = made.curves.values()
     course = data["courses"][0]
@@ -114,7 +114,7 @@ def test_accuracies_are_those_of_the_models_and_of_the_report(pruning, data):
     assert line.get_ydata() == pytest.approx(curve.held_out)
 
 
-def test_pairs_are_those_of_the_formula_and_of_the_report(forest, pruning, data):
+def test_pairs_equal_the_formula_and_the_report(forest, pruning, data):
     made = displays.KappaErrorDisplay.from_result(pruning)
     votes = collect_votes(forest, X[CHOOSE]).tolist()
     columns = cases.transpose(votes)
@@ -126,7 +126,7 @@ def test_pairs_are_those_of_the_formula_and_of_the_report(forest, pruning, data)
     assert len(others.get_offsets()) == 12 * 11 / 2 - 6
 
 
-def test_the_heatmap_shows_distances_in_the_order_of_clusters(forest, pruning, data):
+def test_the_heatmap_shows_distances_ordered_by_cluster(forest, pruning, data):
     made = displays.PairwiseHeatmapDisplay.from_result(pruning)
     columns = cases.transpose(collect_votes(forest, X[CHOOSE]).tolist())
     (image,) = made.ax_.get_images()
@@ -139,7 +139,7 @@ def test_the_heatmap_shows_distances_in_the_order_of_clusters(forest, pruning, d
     assert image.get_clim() == (data["distances"]["low"], data["distances"]["high"])
 
 
-def test_steps_are_those_of_the_choice(forest, pruning):
+def test_steps_equal_those_of_the_selection(forest, pruning):
     made = displays.SelectionOrderDisplay.from_result(pruning)
     votes, y = collect_votes(forest, X[CHOOSE]).tolist(), Y[CHOOSE].tolist()
     after, alone = made.ax_.get_lines()
@@ -149,7 +149,7 @@ def test_steps_are_those_of_the_choice(forest, pruning):
         assert alone.get_ydata()[n] == naive.n_correct(votes, y, member) / len(y)
 
 
-def test_weights_are_those_of_the_report(pruning, data):
+def test_diversity_weights_equal_those_of_the_report(pruning, data):
     made = displays.DiversityWeightDisplay.from_result(pruning, X[TEST], Y[TEST])
     assert made.curve.weights == data["weights"]["grid"]
     assert made.curve.accuracy.tolist() == data["weights"]["at_keep"]
@@ -166,7 +166,7 @@ def test_one_member_and_one_pair_can_be_drawn():
 
 
 @pytest.mark.parametrize("display", CLASSES)
-def test_without_matplotlib_it_says_how_to_get_it(monkeypatch, display, pruning):
+def test_without_matplotlib_the_error_says_how_to_install_it(monkeypatch, display, pruning):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r'pip install "secateurs\[plot\]"'):
         display.from_result(pruning)
@@ -180,7 +180,7 @@ def test_importing_displays_does_not_load_matplotlib():
     assert told.stdout.strip() == "False"
 
 
-def test_numbers_are_drawn_by_their_score():
+def test_regression_is_drawn_by_its_score():
     rows, truth = regressors.X[regressors.CHOOSE], regressors.Y[regressors.CHOOSE]
     forest = regressors.fitted_regressors()["forest"]
     pruning = prune(forest, rows, truth, keep=4, scoring="neg_mean_absolute_error")
@@ -194,13 +194,13 @@ def test_numbers_are_drawn_by_their_score():
     assert curve.choosing[3] == pytest.approx(
         np.abs(pruning.estimator.predict(rows) - truth).mean()
     )
-    assert display.ax_.get_ylabel() == "mean absolute error on rows held out"
+    assert display.ax_.get_ylabel() == "mean absolute error on held-out samples"
     again = displays.AccuracySizeDisplay.from_predictions(regressors.table(), truth, keep=3)
     assert again.score == "R²"
 
 
 @pytest.mark.parametrize("kind", CLASSES[1:])
-def test_displays_of_classes_refuse_numbers_in_one_line(kind):
+def test_displays_of_classes_reject_regression(kind):
     truth = regressors.Y[regressors.CHOOSE]
     with pytest.raises(InputError, match=rf"{kind.__name__} needs classes.*AccuracySizeDisplay"):
         kind.from_predictions(regressors.table(), truth, keep=3)

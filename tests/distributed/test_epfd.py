@@ -172,7 +172,7 @@ def test_criteria_are_accuracy_objective_or_your_own():
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_only_the_final_choice_is_warned_of_and_its_members_by_their_own_numbers(n_jobs):
     case = make(0, 100, 2, ["wrong"] * 9)
-    with pytest.warns(UserWarning, match="2 of the 2 chosen members agree with y") as caught:
+    with pytest.warns(UserWarning, match="2 of the 2 selected members agree with y") as caught:
         pruner = DOMEP(keep=2, n_groups=3, n_jobs=n_jobs, random_state=0).fit(*case)
     low, high = sorted(pruner.member_indices_)
     (warning,) = caught

@@ -18,7 +18,7 @@ def processes(n_workers=2):
 
 
 class Sender(Executor):
-    """An executor of nobody's making: what it runs, and what that gives, is sent as bytes."""
+    """An executor of an unknown kind, which pickles tasks and results."""
 
     def __init__(self, n_workers=2):
         self._max_workers = n_workers

@@ -1,4 +1,4 @@
-"""A real Dask cluster gives the result of this process, whichever way it is asked."""
+"""A real Dask cluster gives the same result as one process, however it is passed."""
 
 from concurrent.futures import ThreadPoolExecutor
 

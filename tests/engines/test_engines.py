@@ -1,4 +1,4 @@
-"""The one seam to executors: whoever does the work, the result is the same."""
+"""Engines: the result is the same on every executor."""
 
 import os
 import pickle
@@ -360,7 +360,7 @@ def test_whoever_searches_asks_at_every_step_whether_that_is_wanted(name, monkey
         with pytest.raises(search.Stopped), search.stop_when(after(j)):
             made(name).fit(*CASE)
         assert len(asked) == j + 1
-    made(name).fit(*CASE)  # nobody asks any more
+    made(name).fit(*CASE)  # the results are no longer needed
     assert len(asked) == n_steps
 
 
@@ -377,7 +377,7 @@ def test_votes_too_large_to_send_are_refused_with_the_way_out(monkeypatch, tmp_p
     assert votes.nbytes == 40 * 8 * 320
     monkeypatch.setattr(limits, "sent_bytes", 100_000)
     message = (
-        r"These votes take 0\.1 MB; at most 0\.1 MB are sent to workers elsewhere "
+        r"These votes take 0\.1 MB; at most 0\.1 MB are sent to workers on other machines "
         r"\(secateurs\.distributed\.limits\.sent_bytes\)\. .*VoteStore\.from_votes"
     )
     for pruner in (EPFD(made("es"), 4, random_state=0), COMEP(2), COMEP(2, shard="rows")):
@@ -398,7 +398,7 @@ def test_votes_too_large_to_send_are_refused_with_the_way_out(monkeypatch, tmp_p
 def test_what_is_no_executor_is_refused(executor):
     for pruner in (EPFD(COMEP(2), 2), DOMEP(2, 2), COMEP(2)):
         with pytest.raises(
-            InputError, match=r"is not a valid executor\. Give a concurrent\.futures"
+            InputError, match=r"is not a valid executor\. Pass a concurrent\.futures"
         ):
             pruner.fit(*CASE, executor=executor)
     with pytest.raises(InputError, match="executor=42"):
@@ -447,7 +447,7 @@ class OtherVersion(Sender):
     """An executor whose workers have another version."""
 
     def submit(self, fn, /, *args, **kwargs):
-        return super().submit(type(fn)("0.0.1", fn.function, fn.unwanted), *args, **kwargs)
+        return super().submit(type(fn)("0.0.1", fn.function, fn.stop_flag), *args, **kwargs)
 
 
 def test_another_version_of_secateurs_is_told():
@@ -506,7 +506,7 @@ def test_another_run_does_not_take_the_groups_of_this_one(tmp_path, other):
 
 
 class Choosy(BestMembersPruner):
-    """A pruner with a function among its parameters, which nobody can pickle."""
+    """A pruner with a function among its parameters, which cannot be pickled."""
 
     def __init__(self, keep=3, taste=None):
         self.keep = keep

@@ -40,7 +40,7 @@ class Site:
         self._plain, self._special = [], []
 
     def workers(self, n_workers):
-        """Make sure that there are so many, and no others."""
+        """Wait until the cluster has exactly this number of workers."""
         alive = [process for process in self._plain if process.poll() is None]
         for process in alive[n_workers:] + self._special:
             kill(process)
@@ -101,7 +101,7 @@ def background():
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Members whose distances to all were asked for, step by step."""
+    """Record the members whose distances to all members are computed in each step."""
     steps = []
     for kind in (sharding.MemberShards, sharding.RowShards):
 
@@ -189,7 +189,7 @@ def test_a_worker_killed_under_its_nanny_changes_nothing(site, store, shard, n_o
                 child.kill()
 
     def callback(done, total, best):
-        if done in (2, 4):  # the second time it is one that the nanny has started anew
+        if done in (2, 4):  # the second time, a worker that the nanny has restarted
             kill_child()
 
     spread = COMEP(7, shard=shard).fit(store, executor=site.client, callback=callback)
@@ -308,7 +308,7 @@ def start_a_client_and_kill_it(site, store, what, last):
     finally:
         kill(process)
     site.rest()
-    wait_for(lambda: not signs(folder, "running"), "tasks of nobody to stop")
+    wait_for(lambda: not signs(folder, "running"), "tasks without a client to stop")
 
 
 def test_groups_of_a_run_whose_client_was_killed_are_used_again(site, tmp_path):
@@ -370,7 +370,7 @@ def test_without_a_worker_there_is_an_error_after_a_time(site, monkeypatch, prun
     with pytest.raises(ExecutorError) as caught:
         pruner.fit(*CASE, executor=site.client)
     assert str(caught.value) == (
-        f"executor has had no workers for 0.5 s. Start one: dask worker {site.cluster.address}"
+        f"executor has had no workers for 0.5 s. Start a worker: dask worker {site.cluster.address}"
     )
 
 

@@ -101,7 +101,7 @@ def test_a_store_too_large_for_memory_is_read_tile_by_tile(monkeypatch, tmp_path
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Members whose rows were asked for, step by step."""
+    """Record the members whose pair values are computed in each step."""
     steps = []
     for kind in (sharding.MemberShards, sharding.RowShards):
 
@@ -205,6 +205,6 @@ def test_scores_that_are_too_large_to_send_name_the_way_out(monkeypatch):
     monkeypatch.setattr(limits, "sent_bytes", 100)
     with (
         Sender(2) as pool,
-        pytest.raises(InputError, match=r"scores take .*PredictionStore\.from_sco"),
+        pytest.raises(InputError, match=r"predictions take .*PredictionStore\.from_sco"),
     ):
         JointErrorPruner(3).fit(case.given, executor=pool)

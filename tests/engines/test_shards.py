@@ -230,7 +230,7 @@ def test_a_store_too_large_for_memory_is_read_tile_by_tile(tmp_path, start, shar
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Members whose distances to all were asked for, step by step."""
+    """Record the members whose distances to all members are computed in each step."""
     steps = []
     for kind in (sharding.MemberShards, sharding.RowShards):
 

@@ -1,4 +1,4 @@
-"""Boosted models: their first rounds answer as each library says they do."""
+"""Boosted models: truncated models predict as each library does."""
 
 import copy
 import pickle
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.mark.parametrize("n_rounds", [1, 7, N_ROUNDS])
 @pytest.mark.parametrize("task", TASKS)
-def test_the_first_rounds_answer_as_the_library_says(library, task, n_rounds):
+def test_truncated_models_predict_as_the_library_does(library, task, n_rounds):
     model, X, _ = fitted_boosted(library, task)
     first = as_ensemble(model).slice(range(n_rounds))
     assert type(first) is type(model)
@@ -43,7 +43,7 @@ def test_the_first_rounds_answer_as_the_library_says(library, task, n_rounds):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_the_answers_of_every_round_are_those_of_the_library(library, task):
+def test_predictions_by_round_are_those_of_the_library(library, task):
     model, X, y = fitted_boosted(library, task)
     ensemble = as_ensemble(model)
     assert ensemble.n_members == N_ROUNDS
@@ -73,7 +73,7 @@ def test_the_original_stays_as_it_is(library):
     assert as_ensemble(model).n_members == N_ROUNDS
 
 
-def test_the_first_rounds_are_a_model_of_their_own(library):
+def test_a_truncated_model_is_independent_of_the_original(library):
     model, X, _ = fitted_boosted(library, "two labels")
     first = as_ensemble(model).slice(range(5))
     assert as_ensemble(first).n_members == 5
@@ -88,7 +88,7 @@ def test_the_first_rounds_are_a_model_of_their_own(library):
         assert [first.get_params()[name] for name in counts] == [5]
 
 
-def test_boosting_of_scikit_learn_knows_the_scores_of_its_first_rounds():
+def test_truncated_gradient_boosting_keeps_the_scores_of_its_rounds():
     model, X, y = fitted_boosted("scikit-learn", "numbers", subsample=0.5)
     first = as_ensemble(model).slice(range(6))
     assert np.array_equal(first.train_score_, model.train_score_[:6])
@@ -100,7 +100,7 @@ def test_boosting_of_scikit_learn_knows_the_scores_of_its_first_rounds():
     assert len(grown.estimators_) == 8
 
 
-def test_boosting_by_histograms_knows_the_scores_of_its_first_rounds():
+def test_truncated_histogram_boosting_keeps_the_scores_of_its_rounds():
     model, _, _ = fitted_boosted("histograms", "two labels", early_stopping=True)
     first = as_ensemble(model).slice(range(6))
     assert first.n_iter_ == 6
@@ -129,7 +129,7 @@ def stopped_early(library, X, y):
 
 
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm", "catboost"])
-def test_a_model_that_stopped_early_has_the_rounds_that_it_predicts_with(library):
+def test_after_early_stopping_only_the_best_rounds_are_members(library):
     X, y = rows_for("xgboost", "three labels")  # LightGBM compares text labels as numbers
     model = stopped_early(library, X, y)
     ensemble = as_ensemble(model)
@@ -147,7 +147,7 @@ OBJECTIVES = ("poisson", "tweedie", "gamma", "huber", "quantile", "regression_l1
 
 
 @pytest.mark.parametrize("options", [{"objective": name} for name in OBJECTIVES], ids=OBJECTIVES)
-def test_lightgbm_answers_by_its_objective(options):
+def test_lightgbm_predictions_follow_its_objective(options):
     model, X, y = fitted_boosted("lightgbm", "numbers")
     model = clone(model).set_params(**options).fit(X[FIT], 1 + abs(y[FIT]))
     scores = collect_encoded_predictions(as_ensemble(model), X[TEST], y[TEST])
@@ -155,7 +155,7 @@ def test_lightgbm_answers_by_its_objective(options):
     np.testing.assert_allclose(scores.average(range(4)), expected, rtol=1e-6)
 
 
-def test_lightgbm_answers_by_roots_and_steeper_sigmoids():
+def test_lightgbm_predictions_follow_its_square_roots_and_sigmoids():
     model, X, y = fitted_boosted("lightgbm", "numbers", reg_sqrt=True)
     scores = collect_encoded_predictions(as_ensemble(model), X[TEST], y[TEST])
     expected = model.predict(X[TEST], num_iteration=4)
@@ -177,11 +177,11 @@ REFUSED = {
     ),
     "lightgbm with dart": (
         lambda: fitted_boosted("lightgbm", "numbers", boosting_type="dart"),
-        "its booster, dart, weighs its first trees for the later ones. Train fewer",
+        "its booster, dart, changes the weights of its first trees in later rounds. Train fewer",
     ),
     "xgboost with dart": (
         lambda: fitted_boosted("xgboost", "numbers", booster="dart"),
-        "its booster, dart, weighs its first trees",
+        "its booster, dart, changes the weights of its first trees",
     ),
     "xgboost without trees": (
         lambda: fitted_boosted("xgboost", "numbers", booster="gblinear"),
@@ -202,7 +202,7 @@ def test_several_outputs_are_refused():
     model = of_library("xgboost", "XGBRegressor", n_estimators=3, n_jobs=1)
     X, y = rows_for("xgboost", "numbers")
     model.fit(X[FIT], np.stack([y, -y], axis=1)[FIT])
-    with pytest.raises(UnsupportedEnsembleError, match="2 values per row; pruning needs one"):
+    with pytest.raises(UnsupportedEnsembleError, match="2 values per sample; pruning needs one"):
         collect_encoded_predictions(as_ensemble(model), X[TEST], y[TEST])
 
 
@@ -218,10 +218,10 @@ def test_other_rounds_than_the_first_cannot_be_kept(library):
         as_ensemble(model).slice([0, 2])
 
 
-def test_rounds_have_no_votes_of_their_own():
+def test_votes_of_single_rounds_are_rejected():
     model, X, _ = fitted_boosted("scikit-learn", "two labels")
     for collect in (collect_votes, collect_predictions):
-        with pytest.raises(InputError, match="no answers of their own: each tree corrects"):
+        with pytest.raises(InputError, match="do not predict on their own: each tree corrects"):
             collect(model, X)
 
 

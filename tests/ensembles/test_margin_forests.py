@@ -105,7 +105,7 @@ def name(request):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_slice_answers_as_the_mean_of_its_trees(name, task):
+def test_a_slice_predicts_the_mean_of_its_trees(name, task):
     model, margins_of, X, _ = fitted_forest(name, task)
     margins = margins_of(model, X[TEST])
     for kept in (list(range(N_TREES)), KEPT, [7]):
@@ -136,7 +136,7 @@ def test_weights_are_in_the_leaves(name, task):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_members_answer_as_their_trees(name, task):
+def test_members_predict_as_their_trees(name, task):
     model, margins_of, X, _ = fitted_forest(name, task)
     margins = margins_of(model, X[TEST])
     scores = collect_predictions(model, X[TEST])
@@ -219,13 +219,13 @@ def test_forests_that_do_not_average_their_trees_are_refused(make):
 
 def test_margins_are_not_stored(tmp_path):
     model, _, X, _ = fitted_forest("lightgbm", "two labels")
-    with pytest.raises(InputError, match="averages margins, which stores do not hold"):
+    with pytest.raises(InputError, match="averages margins, which stores cannot hold"):
         collect_predictions(model, X, store=tmp_path / "scores")
     store = collect_votes(model, X[TEST], store=tmp_path / "votes")
     assert store.n_members == N_TREES
 
 
-def test_there_are_no_rows_out_of_the_bag(name):
+def test_out_of_bag_votes_are_rejected(name):
     model, _, X, y = fitted_forest(name, "two labels")
-    with pytest.raises(InputError, match="keeps no record of the rows"):
+    with pytest.raises(InputError, match="does not record which samples"):
         prune(model, X[FIT], y[FIT], oob=True)

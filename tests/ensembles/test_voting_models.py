@@ -121,7 +121,7 @@ def test_a_list_is_served_as_its_members_vote(tmp_path, made, labels, soft, give
         np.testing.assert_array_equal(loaded.predict(X[TEST]), again.predict(X[TEST]))
 
 
-def test_a_dict_gives_its_names():
+def test_a_dict_names_the_members_of_the_voting_ensemble():
     models = dict(zip("abcdef", with_probabilities("text")))
     y = np.array(LABELS["text"])[CODES]
     pruning = prune(models, X[CHOOSE], y[CHOOSE], "best", keep=2)
@@ -140,7 +140,7 @@ def test_names_of_columns_are_those_of_the_members():
     assert served.predict(frame[TEST]).shape == (150,)
 
 
-def test_what_is_served_can_be_pruned_again():
+def test_a_pruned_list_can_be_pruned_again():
     y = np.array(LABELS["text"])[CODES]
     first = prune(with_probabilities("text"), X[CHOOSE], y[CHOOSE], "best", keep=4).estimator
     second = prune(first, X[CHOOSE], y[CHOOSE], "best", keep=2)
@@ -187,7 +187,7 @@ def test_labels_in_a_table_of_one_column_are_refused():
         prune(models, X[CHOOSE], y[CHOOSE], "best", keep=2)
 
 
-def test_one_class_is_a_vote_too():
+def test_a_vote_with_a_single_class_works():
     models = [DecisionTreeClassifier().fit(X[:20], ["only"] * 20) for _ in range(2)]
     served = hard_voting_classifier([("a", models[0]), ("b", models[1])], None, np.array(["only"]))
     assert isinstance(served, Pipeline)

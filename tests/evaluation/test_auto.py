@@ -51,7 +51,7 @@ def test_what_did_best_before_is_taken_unless_another_is_ahead_beyond_noise():
         decide_method(names, trial_of([0.80, 0.99, 0.99], np.nan), before)[0] == 0
     )  # nobody can tell
     _, why = decide_method(names, trial_of([0.80, 0.84, 0.81], 0.01), before)
-    assert "+0.0400 ahead of a" in why
+    assert "0.0400 better than that of a" in why
 
 
 def test_what_was_learned_covers_every_kind_and_candidate():
@@ -131,15 +131,15 @@ def test_what_needs_no_method_and_does_better_is_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # the best single member is among those chosen
         assert advise_method(problem, 1, np.random.RandomState(0)).reason
-    with pytest.warns(SecateursWarning, match="the best single member score"):
+    with pytest.warns(SecateursWarning, match="the best single member has a better"):
         advise_method(problem, 9, np.random.RandomState(0))
 
 
 def test_many_rows_are_sampled(forest, monkeypatch):
     from secateurs.evaluation import auto_method
 
-    monkeypatch.setattr(auto_method, "_LEAST_ROWS", 50)
-    monkeypatch.setattr(auto_method, "_MOST_VOTES", 1)
+    monkeypatch.setattr(auto_method, "_MIN_SAMPLES", 50)
+    monkeypatch.setattr(auto_method, "_MAX_VOTES", 1)
     seen = []
     monkeypatch.setattr(
         auto_method,

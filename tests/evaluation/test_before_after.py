@@ -26,7 +26,7 @@ def test_the_summary_measures_through_the_models_themselves(fitted, name):
     model = fitted[name]
     pruning = prune(model, X[CHOOSE], Y[CHOOSE], "best", keep=3)
     table = pruning.summary(X[TEST], Y[TEST])
-    assert table.index.name == "held-out rows (200)"
+    assert table.index.name == "test set (200 samples)"
     assert table.loc["accuracy", "before"] == model.score(X[TEST], Y[TEST])
     assert table.loc["accuracy", "after"] == pruning.estimator.score(X[TEST], Y[TEST])
     assert table.loc["members", "after"] == 3
@@ -57,10 +57,10 @@ def test_the_summary_shows_all_columns_and_whether_the_tolerance_holds(forest):
     assert len(lines) == 2 + len(table)
     change = table.loc["accuracy", "change"]
     word = "within" if change >= -0.05 - 1e-12 else "not within"
-    assert remark.startswith(f"On these rows {word} the tolerance of 0.05: accuracy ")
+    assert remark.startswith(f"On these samples the accuracy is {word} the tolerance of 0.05: ")
     assert remark in table._repr_html_()
     assert type(table.loc[["accuracy"]]) is pd.DataFrame
-    assert "\nCross-fitted: " in repr(pruning.summary())
+    assert "\nCross-validated: " in repr(pruning.summary())
 
 
 class Slow(GaussianNB):
@@ -75,7 +75,7 @@ class Slow(GaussianNB):
 
 def test_more_members_take_longer(monkeypatch):
     monkeypatch.setattr(
-        "secateurs.evaluation.budget.time", SimpleNamespace(perf_counter=lambda: Slow.clock)
+        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: Slow.clock)
     )
     models = [Slow().fit(X[rows], Y[rows]) for rows in (slice(0, 60), slice(60, 150), FIT)]
     table = prune(models, X[CHOOSE], Y[CHOOSE], "best", keep=1).summary(X[TEST], Y[TEST])
@@ -97,21 +97,21 @@ def test_the_interval_is_that_of_a_paired_bootstrap(forest):
 
 def test_rows_chosen_on_are_not_taken_for_held_out_ones(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
-    told = "200 of 200 test rows are also among the rows chosen on"
+    told = "200 of 200 test samples are also in the validation set"
     with pytest.warns(SecateursWarning, match=told):
         table = pruning.summary(X[CHOOSE], Y[CHOOSE])
-    assert table.index.name == "rows chosen on (200)"
-    with pytest.warns(SecateursWarning, match="100 of 200 test rows are also among"):
+    assert table.index.name == "validation set (200 samples)"
+    with pytest.warns(SecateursWarning, match="100 of 200 test samples are also in"):
         mixed = pruning.summary(X[400:600], Y[400:600])
-    assert mixed.index.name == "test rows (200, 100 also chosen on)"
+    assert mixed.index.name == "test set (200 samples, 100 also in the validation set)"
 
 
 def test_a_few_duplicates_are_counted_and_name_no_table(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
     rows = [*range(TEST.start, TEST.stop), CHOOSE.start, CHOOSE.start + 1]
-    with pytest.warns(SecateursWarning, match="2 of 202 test rows are also among the rows chosen"):
+    with pytest.warns(SecateursWarning, match="2 of 202 test samples are also in the validation"):
         table = pruning.summary(X[rows], Y[rows])
-    assert table.index.name == "test rows (202, 2 also chosen on)"
+    assert table.index.name == "test set (202 samples, 2 also in the validation set)"
 
 
 def test_lists_and_tables_are_summed_up_by_their_vote(fitted):
@@ -126,7 +126,7 @@ def test_lists_and_tables_are_summed_up_by_their_vote(fitted):
     figures = by_shares.summary(others, Y[TEST])
     assert figures.loc["accuracy"].equals(table.loc["accuracy"])
     np.testing.assert_allclose(figures.loc["log loss"], table.loc["log loss"], rtol=1e-3)
-    with pytest.raises(InputError, match="has 2 members, the one pruned 3"):
+    with pytest.raises(InputError, match="has 2 members, the validation table 3"):
         by_shares.summary(others[:, :2], Y[TEST])
 
 

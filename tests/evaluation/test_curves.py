@@ -52,7 +52,7 @@ def test_rows_are_taken_a_few_at_a_time_with_the_same_result(monkeypatch):
     for rows in ({}, {"X_test": X[250:], "y_test": y[250:]}):
         board, predicted = figures(**rows)
         with monkeypatch.context() as patched:
-            patched.setattr(evaluation_plan, "_MOST_NUMBERS", 8 * 3 * 7)  # seven rows at once
+            patched.setattr(evaluation_plan, "_MAX_CONTRIBUTIONS", 8 * 3 * 7)  # seven rows at once
             again, predicted_again = figures(**rows)
         assert board.equals(again)
         assert all((predicted[size] == predicted_again[size]).all() for size in (2, 5))

@@ -17,7 +17,7 @@ from secateurs.evaluation import cross_validated_scores
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import stratified_fold_indices
 
-TURNS = "Cross-fitted: chosen on four fifths, judged on the fifth, in turn."
+TURNS = "Cross-validated: selected on four fifths, scored on the remaining fifth, five times."
 
 
 def parts(truth):
@@ -40,7 +40,7 @@ def test_labels_are_judged_where_they_were_not_chosen_on():
         after[held_out] = majority(votes[held_out].tolist(), members)
     before = np.array(majority(votes.tolist(), range(9)))
     table = prune(votes, None, y, "comep", 3).summary()
-    assert table.index.name == "rows chosen on (60), cross-fitted"
+    assert table.index.name == "validation set (60 samples), cross-validated"
     assert table.attrs["remarks"] == [TURNS]
     assert list(table.index) == ["members", "accuracy", "balanced accuracy"]  # no models: no costs
     right, still = before == y, after == y
@@ -87,7 +87,7 @@ def test_a_forest_is_judged_by_its_own_vote(forest, shares, known, weighted):
     assert table.loc["megabytes", "after"] == len(pickle.dumps(pruning.estimator)) / 1e6
     assert table.loc["ms for 1 row", "after"] > 0
     assert ("ms for 1000 rows" in table.index) == (known == "rows")
-    blind = "Weights of rows count in scores. They do not enter what best chose."
+    blind = "Sample weights are used in scores, but not in the selection by best."
     assert table.attrs["remarks"] == [TURNS] + [blind] * weighted
 
 
@@ -137,14 +137,14 @@ def test_boosted_models_are_judged_on_all_rows():
     model = GradientBoostingClassifier(n_estimators=9, random_state=0).fit(X[FIT], Y[FIT])
     pruning = prune(model, X[CHOOSE], Y[CHOOSE], keep=4)
     table = pruning.summary()
-    assert table.index.name == "rows chosen on (200)"
+    assert table.index.name == "validation set (200 samples)"
     for column, served in (("before", model), ("after", pruning.estimator)):
         assert table.loc["accuracy", column] == served.score(X[CHOOSE], Y[CHOOSE])
-    assert "Which rounds are kept" in pruning._repr_html_()
+    assert "The first rounds are kept" in pruning._repr_html_()
 
 
 def test_figures_of_refitted_trees_say_what_they_are_of(forest):
-    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", 4, refit=True, n_made=1)
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", 4, refit=True, synthetic_ratio=1)
     table = pruning.summary()
     assert any("before they were refitted" in remark for remark in table.attrs["remarks"])
     assert table.loc["megabytes", "after"] == len(pickle.dumps(pruning.estimator)) / 1e6
@@ -164,7 +164,7 @@ def test_the_notebook_shows_what_the_summary_says_and_works_it_out_once(forest, 
     table = pruning.summary()
     assert len(asked) == 1
     assert f'<td class="number">{table.loc["accuracy", "after"]:.4f}</td>' in shown[0]
-    for word in ("cross-fitted", "MB as pickle", "ms for 1 row", "4 of 25 members"):
+    for word in ("cross-validated", "MB as pickle", "ms for 1 row", "4 of 25 members"):
         assert word in shown[0]
     again = pickle.loads(pickle.dumps(pruning)).summary()
     pd.testing.assert_frame_equal(again, table)
@@ -175,14 +175,14 @@ def test_the_notebook_shows_what_the_summary_says_and_works_it_out_once(forest, 
 def test_a_notebook_does_not_wait_for_slow_methods(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", 4)
     pruning.pruner._selection_seconds = 60.0
-    assert "pruning.summary() judges it" in pruning._repr_html_()
+    assert "pruning.summary() computes cross-validated scores" in pruning._repr_html_()
     pruning.summary()
-    assert "cross-fitted: chosen on" in pruning._repr_html_()
+    assert "cross-validated: selected on" in pruning._repr_html_()
 
 
 @pytest.mark.filterwarnings("ignore:y has one class")
 def test_where_there_are_too_few_rows_the_notebook_shows_the_rest():
     pruning = prune([[0, 1, 1]], None, [1], "re", 2)
     assert "2 of 3 members" in pruning._repr_html_()
-    with pytest.raises(InputError, match="at least 2 rows"):
+    with pytest.raises(InputError, match="at least 2 samples"):
         pruning.summary()

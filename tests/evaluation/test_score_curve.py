@@ -87,7 +87,7 @@ def test_weights_of_rows_count_in_held_out_figures(rare):
             model = found.pruning(line["method"], line["keep"]).estimator
         expected = model.score(X[N_CHOOSE:], y[N_CHOOSE:], weight[N_CHOOSE:])
         np.testing.assert_allclose(line["accuracy"], expected)
-    assert any("do not enter what best, es, random and sin" in note for note in found.notes)
+    assert any("not in the selection by best, es, random and sin" in note for note in found.notes)
     table = found.pruning("best", 5).summary(
         X[N_CHOOSE:], y[N_CHOOSE:], sample_weight=weight[N_CHOOSE:]
     )
@@ -105,7 +105,7 @@ def test_weights_of_rows_enter_the_choice_of_methods_that_look_at_them(rare):
     without = prune(forest, *rows_on, "caruana", keep=5, random_state=0)
     assert without.member_indices.tolist() != pruned.member_indices.tolist()
     table = pruned.summary()
-    assert table.attrs["remarks"][-1] == "Weights of rows count in scores, and in what is chosen."
+    assert table.attrs["remarks"][-1] == "Sample weights are used in scores and in the selection."
     line = found.leaderboard().set_index("method").loc["caruana"]
     assert line["accuracy"] == pytest.approx(table.loc["accuracy", "after"])
     # Chosen on each four fifths by the weights of these rows.
@@ -125,7 +125,7 @@ def test_accuracy_beside_another_score_has_the_weights_of_rows(rare):
     expected = [model.score(*rows_on, weight) for model in (forest, first)]  # on every fold
     figures = pruned.summary()
     assert figures.loc["accuracy", ["before", "after"]].tolist() == pytest.approx(expected)
-    told = "Weights of rows count in scores. They do not enter what es chose."
+    told = "Sample weights are used in scores, but not in the selection by es."
     assert told in figures.attrs["remarks"]
     assert told in pruned.summary(X[N_CHOOSE:], y[N_CHOOSE:]).attrs["remarks"]
     data = report_data(pruned, X=rows_on[0])
@@ -196,13 +196,13 @@ def test_auto_takes_what_scores_best_by_the_score_asked_for(rare):
     [
         (
             {"scoring": "neg_mean_squared_error"},
-            "score of numbers, and the members",
+            "regression score, but the members",
         ),
         ({"scoring": "acuracy"}, "Did you mean 'accuracy'"),
-        ({"sample_weight": [1, 2]}, r"shape \(2,\)\. Give a weight for each of the 300 rows"),
-        ({"sample_weight": -np.ones(300)}, r"is -1 in row 0\. Give .* zero or more"),
-        ({"sample_weight": [*[1] * 299, np.nan]}, r"is nan in row 299\. Give .* finite"),
-        ({"sample_weight": np.zeros(300)}, "is 0 in all rows"),
+        ({"sample_weight": [1, 2]}, r"shape \(2,\)\. Pass a weight for each of the 300 samples"),
+        ({"sample_weight": -np.ones(300)}, r"is -1 for sample 0\. Pass .* zero or more"),
+        ({"sample_weight": [*[1] * 299, np.nan]}, r"is nan for sample 299\. Pass .* finite"),
+        ({"sample_weight": np.zeros(300)}, "is 0 everywhere"),
         ({"sample_weight": ["a"] * 300}, "not numbers"),
     ],
 )
@@ -221,7 +221,7 @@ def test_a_score_of_probabilities_needs_a_soft_vote(rare):
 
 def test_a_target_of_numbers_is_refused_for_classifiers(rare):
     forest, X, y = rare
-    with pytest.raises(InputError, match=r"not a label: .* regression, and the members"):
+    with pytest.raises(InputError, match=r"not a label: .* continuous target, but the members"):
         prune(forest, X, y + 0.5, keep=3)
 
 

@@ -55,7 +55,7 @@ def test_a_set_is_found_whenever_there_is_one_and_is_never_over_the_total(drawn,
     votes, y, cost, limit = drawn
     possible = list(affordable_sets(cost, limit))
     if not possible:
-        with pytest.raises(BudgetError, match=f"the cheapest costs {min(cost)}. Allow more"):
+        with pytest.raises(BudgetError, match=f"the cheapest costs {min(cost)}. Pass a larger"):
             prune(votes, y=y, pruner=method, cost=cost, max_cost=limit, random_state=0)
         return
     kept = prune(votes, y=y, pruner=method, cost=cost, max_cost=limit, random_state=0)
@@ -163,7 +163,7 @@ def test_figures_on_rows_held_out_choose_by_cost_there_too(forest):
     cost = np.random.default_rng(1).uniform(1, 3, size=25)
     kept = prune(forest, X[CHOOSE], Y[CHOOSE], cost=cost, max_cost=9, random_state=0)
     featured = kept.featured(X=X[CHOOSE], beside=False)
-    assert any("Chosen by cost: cost " in note for note in featured.evaluation.notes)
+    assert any("selected by cost: total cost " in note for note in featured.evaluation.notes)
     selection = kept.by_cost.select_by_rule(kept.problem.on_samples(np.arange(0, 200, 2)))
     (members,) = selection.member_groups
     assert cost[members].sum() <= 9
@@ -185,7 +185,7 @@ def test_a_total_beside_bytes_meets_both(forest):
     kept = prune(forest, X[CHOOSE], Y[CHOOSE], cost=cost, max_cost=20, max_bytes=limit)
     assert len(pickle.dumps(kept.estimator)) <= limit
     assert len(kept.member_indices) < 20
-    with pytest.raises(BudgetError, match=r"max_bytes=10: the smallest takes \d.* kB. Allow"):
+    with pytest.raises(BudgetError, match=r"max_bytes=10: the smallest takes \d.* kB. Pass"):
         prune(forest, X[CHOOSE], Y[CHOOSE], cost=cost, max_cost=20, max_bytes=10)
 
 
@@ -224,10 +224,10 @@ def test_a_copy_with_other_members_leaves_the_pruner_as_it_is():
 @pytest.mark.parametrize(
     ("cost", "message"),
     [
-        (["a", 1], "cost are not numbers"),
-        ([-1, 1], r"cost has shape \(2,\) and holds -1"),
-        ([float("nan"), 1], "holds nan"),
-        ([float("inf"), 1], "holds inf"),
+        (["a", 1], "cost is not numeric"),
+        ([-1, 1], r"cost has shape \(2,\) and contains -1"),
+        ([float("nan"), 1], "contains nan"),
+        ([float("inf"), 1], "contains inf"),
     ],
 )
 def test_costs_that_make_no_sense_are_refused(cost, message):

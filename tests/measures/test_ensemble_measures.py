@@ -1,4 +1,4 @@
-"""Measures of an ensemble, against the formulas, the values worked out by hand, the identities."""
+"""Measures of an ensemble, against formulas, values computed by hand, and identities."""
 
 from fractions import Fraction
 
@@ -26,7 +26,7 @@ def close(value, abs=1e-12):
 
 @pytest.mark.parametrize("name", ORACLE)
 @given(case=cases())
-def test_measures_of_right_and_wrong_have_the_value_of_the_formula(name, case):
+def test_measures_of_correct_votes_equal_the_formula(name, case):
     expected = getattr(naive, name)(case.votes, case.y)
     assert getattr(measures, name)(case.votes, case.y) == close(expected)
     assert getattr(measures, name)(Votes.encode(case.votes, case.y)) == close(expected)
@@ -34,12 +34,12 @@ def test_measures_of_right_and_wrong_have_the_value_of_the_formula(name, case):
 
 @pytest.mark.parametrize("name", LABEL)
 @given(case=cases())
-def test_measures_of_labels_have_the_value_of_the_formula(name, case):
+def test_measures_of_labels_equal_the_formula(name, case):
     assert getattr(measures, name)(case.votes) == close(getattr(naive, name)(case.votes))
 
 
 @given(cases())
-def test_vote_entropy_takes_any_base_and_can_be_normalised(case):
+def test_vote_entropy_accepts_any_base_and_can_be_normalised(case):
     bits = naive.vote_entropy(case.votes, base=2)
     assert measures.vote_entropy(case.votes, base=2) == close(bits)
     normal = naive.vote_entropy(case.votes, normalise=True)
@@ -48,7 +48,7 @@ def test_vote_entropy_takes_any_base_and_can_be_normalised(case):
 
 
 @given(cases())
-def test_loss_ambiguity_is_good_less_bad_diversity(case):
+def test_loss_ambiguity_is_good_minus_bad_diversity(case):
     got = measures.loss_ambiguity(case.votes, case.y)
     assert tuple(got) == pytest.approx(
         [float(part) for part in naive.loss_ambiguity(case.votes, case.y)], abs=1e-12
@@ -58,7 +58,7 @@ def test_loss_ambiguity_is_good_less_bad_diversity(case):
 
 @pytest.mark.parametrize("name", ["disagreement_error_ratio", "c_bound"])
 @given(case=cases())
-def test_newer_summaries_have_the_value_of_the_formula(name, case):
+def test_error_ratio_and_c_bound_equal_the_formula(name, case):
     expected = getattr(naive, name)(case.votes, case.y)
     got = getattr(measures, name)(case.votes, case.y)
     assert (got is None) == (expected is None)
@@ -108,7 +108,7 @@ def test_the_c_bound_bounds_the_error_of_the_vote(case):
         ("D3", "coincident_failure", 1),
     ],
 )
-def test_values_worked_out_by_hand(case, name, value):
+def test_values_computed_by_hand(case, name, value):
     case = NAMED[case]
     assert getattr(measures, name)(case.votes, case.y) == close(value)
 
@@ -125,7 +125,7 @@ def test_values_worked_out_by_hand(case, name, value):
         (E2, "label_ambiguity", Fraction(14, 45)),
     ],
 )
-def test_label_values_worked_out_by_hand(case, name, value):
+def test_label_values_computed_by_hand(case, name, value):
     assert getattr(measures, name)(case.votes) == close(value, abs=5e-7)
 
 
@@ -136,7 +136,7 @@ def test_label_values_worked_out_by_hand(case, name, value):
         (E2, (Fraction(14, 45), Fraction(14, 45), 0)),
     ],
 )
-def test_loss_ambiguity_worked_out_by_hand(case, parts):
+def test_loss_ambiguity_computed_by_hand(case, parts):
     expected = pytest.approx([float(part) for part in parts])
     assert tuple(measures.loss_ambiguity(case.votes, case.y)) == expected
 
@@ -146,7 +146,7 @@ def test_the_disagreement_error_ratio_is_undefined_without_errors():
 
 
 @given(cases())
-def test_five_names_are_two_numbers(case):
+def test_five_measures_follow_from_accuracy_and_double_fault(case):
     """Disagreement, KW, difficulty, interrater κ and GD follow from accuracy and double fault."""
     n_members = case.n_members
     assume(n_members > 1)

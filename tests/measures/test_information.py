@@ -1,4 +1,4 @@
-"""Entropies and what follows from them."""
+"""Entropies, and measures computed from them."""
 
 import math
 
@@ -13,17 +13,17 @@ from secateurs.measures import information
 
 
 @given(cases())
-def test_entropy_is_that_of_the_formula(case):
+def test_entropy_equals_the_formula(case):
     assert measures.entropy(case.y) == pytest.approx(naive.entropy(case.y), abs=1e-12)
 
 
-def test_entropy_takes_labels_of_any_kind():
+def test_entropy_accepts_labels_of_any_type():
     assert measures.entropy(["x", "y", "z", "x"]) == pytest.approx(1.5)
     assert measures.entropy([True, True]) == 0
 
 
 @given(cases(most_members=3))
-def test_joint_entropies_are_those_of_the_formula_looked_up_or_not(case):
+def test_joint_entropies_equal_the_formula_with_and_without_a_table(case):
     votes = Votes.encode(case.votes)
     tables = votes.joint_counts(slice(None))
     expected = [
@@ -39,12 +39,12 @@ def test_joint_entropies_are_those_of_the_formula_looked_up_or_not(case):
     assert ((looked_up == 0) == (worked_out == 0)).all()
 
 
-def test_an_always_wrong_member_of_two_classes_has_all_the_relevance():
+def test_a_member_that_is_always_wrong_on_two_classes_has_relevance_one():
     assert measures.nmi([1, 0, 1, 0], [0, 1, 0, 1]) == 1
 
 
 @given(cases(most_members=4, most_samples=65))
-def test_multi_information_is_that_of_the_formula(case):
+def test_multi_information_equals_the_formula(case):
     parts = measures.multi_information(case.votes, case.y)
     expected = naive.multi_information(case.votes, case.y)
     assert tuple(parts) == pytest.approx(expected, abs=1e-9)
@@ -53,14 +53,14 @@ def test_multi_information_is_that_of_the_formula(case):
 
 
 @given(cases(most_members=4, most_samples=30))
-def test_its_diversity_is_the_sum_of_all_interactions(case):
+def test_multi_information_diversity_is_the_sum_of_all_interactions(case):
     expected = naive.interaction_information(case.votes, case.y)
     got = measures.multi_information(case.votes, case.y).diversity
     assert got == pytest.approx(expected, abs=1e-9)
 
 
 @given(cases(most_members=5))
-def test_pairwise_interaction_is_that_of_the_formula(case):
+def test_pairwise_interaction_equals_the_formula(case):
     expected = naive.pairwise_interaction(case.votes, case.y)
     assert measures.pairwise_interaction(case.votes, case.y) == pytest.approx(expected, abs=1e-9)
 
@@ -73,7 +73,7 @@ def test_pairwise_interaction_is_that_of_the_formula(case):
         (D2, (1, 3, 2, 0), -3),
     ],
 )
-def test_values_worked_out_by_hand(case, parts, second_order):
+def test_values_computed_by_hand(case, parts, second_order):
     votes = Votes.encode(case.votes, case.y)
     assert tuple(measures.multi_information(votes)) == pytest.approx(parts, abs=1e-6)
     assert measures.pairwise_interaction(votes) == pytest.approx(second_order, abs=1e-6)

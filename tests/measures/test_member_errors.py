@@ -1,4 +1,4 @@
-"""Errors of members, and their products."""
+"""Errors of members, and sums of their products."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from secateurs.measures.member_errors import ErrorProducts, member_errors
 
 
 @given(score_cases())
-def test_products_of_all_pairs_are_those_of_the_formula(case):
+def test_products_of_all_pairs_equal_the_formula(case):
     errors = member_errors(case.given)
     found = np.ldexp(errors.pair_products(case.given).mean_products(), errors.product_exponent)
     expected = naive_scores.error_matrix(case.outputs, case.truth)
@@ -30,7 +30,7 @@ def test_products_add_up_over_samples(case, data):
         if len(run):
             part = case.given.rows(run)
             parts.append(member_errors(part, whole.binary_places).pair_products(part))
-    added = parts[0] if len(parts) == 1 else parts[0].plus(parts[1])
+    added = parts[0] if len(parts) == 1 else parts[0].combined_with(parts[1])
     expected = whole.pair_products(case.given)
     assert added.sums.tolist() == expected.sums.tolist()
     assert added.counts.tolist() == expected.counts.tolist()
@@ -39,7 +39,7 @@ def test_products_add_up_over_samples(case, data):
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e9])
 @pytest.mark.parametrize("spread", [1e-3, 1.0, 1e6])
 @pytest.mark.parametrize("n_samples", [3, 1000])
-def test_numbers_are_within_the_bound(offset, spread, n_samples):
+def test_products_of_values_are_within_the_error_bound(offset, spread, n_samples):
     rng = np.random.default_rng(1)
     y = offset + rng.normal(size=n_samples)
     table = y[:, None] + spread * rng.standard_cauchy((n_samples, 4))
@@ -60,7 +60,7 @@ def test_numbers_are_within_the_bound(offset, spread, n_samples):
     assert (np.abs(found - exact) <= within * (1 + 1e-6) + 1e-12 * np.abs(exact)).all()
 
 
-def test_probabilities_are_within_the_bound():
+def test_products_of_probabilities_are_within_the_error_bound():
     rng = np.random.default_rng(2)
     for n_classes in (2, 5):
         table = rng.dirichlet(np.ones(n_classes), (500, 6))
@@ -77,7 +77,7 @@ def test_probabilities_are_within_the_bound():
 
 @pytest.mark.parametrize("n_samples", [1, 2, 63, 4096, 5000])
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (-1e30, 1e-30), (1e149, 1.01e149)])
-def test_sums_never_leave_62_bits(n_samples, low, high):
+def test_sums_never_exceed_62_bits(n_samples, low, high):
     table = np.array([[low, high]] * n_samples)
     errors = member_errors(Predictions.encode(table, [high] * n_samples))
     found = errors.pair_products(Predictions.encode(table)).sums

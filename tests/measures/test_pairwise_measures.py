@@ -1,4 +1,4 @@
-"""Measures of two members, against the formulas and the values worked out by hand."""
+"""Pairwise measures, against formulas and values computed by hand."""
 
 from fractions import Fraction
 
@@ -30,7 +30,7 @@ def truth_of(name, case):
 
 @pytest.mark.parametrize("name", ALL)
 @given(case=cases(most_members=5))
-def test_every_pair_has_the_value_of_the_formula(name, case):
+def test_every_pair_equals_the_formula(name, case):
     measure, formula = getattr(measures, name), getattr(naive, name)
     truth = truth_of(name, case)
     matrix = measure.matrix(case.votes, *truth)
@@ -63,7 +63,7 @@ def test_the_mean_is_over_unordered_pairs(name, case):
         ("nvi", 0.989608),
     ],
 )
-def test_the_first_pair_of_e1_is_as_worked_out_by_hand(name, value):
+def test_the_first_pair_of_e1_computed_by_hand(name, value):
     got = getattr(measures, name).matrix(E1.votes, *truth_of(name, E1))[0, 1]
     assert got == pytest.approx(float(value), abs=5e-7)
 
@@ -98,7 +98,7 @@ def test_the_first_pair_of_e1_is_as_worked_out_by_hand(name, value):
         ("D2", "oracle_kappa", 1),
     ],
 )
-def test_means_over_pairs_are_as_worked_out_by_hand(case, name, value):
+def test_means_over_pairs_computed_by_hand(case, name, value):
     case = NAMED[case]
     got = getattr(measures, name).mean(case.votes, *truth_of(name, case))
     assert got == pytest.approx(float(value), abs=5e-7)
@@ -113,7 +113,7 @@ def test_label_and_oracle_forms_agree_for_two_classes(case):
 
 
 @given(cases(classes=(2, 3, 7), most_samples=65))
-def test_kappa_is_that_of_scikit_learn_where_that_is_defined(case):
+def test_kappa_equals_scikit_learn_if_it_is_defined(case):
     first, last = naive.column(case.votes, 0), naive.column(case.votes, -1)
     if len(set(first) | set(last)) > 1:
         expected = cohen_kappa_score(first, last)
@@ -149,18 +149,18 @@ def test_matrices_larger_than_a_block_are_complete(monkeypatch):
     )
 
 
-def test_measures_of_right_and_wrong_ask_for_true_labels():
-    with pytest.raises(ValueError, match="double_fault needs to know which votes are right"):
+def test_measures_of_correct_votes_need_true_labels():
+    with pytest.raises(ValueError, match="double_fault needs the true labels"):
         measures.double_fault.matrix([[0, 1], [1, 1]])
 
 
-def test_columns_of_text_and_numbers_are_not_compared():
+def test_columns_of_text_and_numbers_are_rejected():
     assert measures.kappa(["a", "b"], ["a", "b"]) == 1.0
     with pytest.raises(ValueError, match="mixes kinds of labels"):
         measures.kappa(["a", "b"], [0, 1])
 
 
-def test_measures_say_their_names():
+def test_measures_have_name_docstring_and_repr():
     assert repr(measures.kappa) == "<measure kappa>"
     assert measures.kappa.__doc__.startswith("Cohen's κ")
     assert measures.q_statistic.needs_truth

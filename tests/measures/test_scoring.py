@@ -1,4 +1,4 @@
-"""The score that a user asks for."""
+"""`Scoring`: scorers of scikit-learn applied to predictions."""
 
 import numpy as np
 import pytest
@@ -38,8 +38,8 @@ TWO_CLASSES = ("f1", "jaccard", "precision", "recall", "roc_auc", "average_preci
 
 
 @st.composite
-def answered(draw, least_classes=2):
-    """Probabilities (rows may hold zeros), true labels with all classes, weights or None."""
+def scored_predictions(draw, least_classes=2):
+    """Probabilities (some are zero), true labels of all classes, sample weights or None."""
     n_classes = draw(st.integers(least_classes, 4))
     n_samples = draw(st.integers(n_classes, 12))
     rng = np.random.RandomState(draw(st.integers(0, 2**16)))
@@ -50,14 +50,14 @@ def answered(draw, least_classes=2):
     return shares / shares.sum(axis=1, keepdims=True), y, weights, n_classes
 
 
-@given(answered())
-def test_fast_scores_of_classes_are_those_of_scikit_learn(drawn):
+@given(scored_predictions())
+def test_fast_classification_scores_equal_scikit_learn(drawn):
     probabilities, codes, weights, n_classes = drawn
     classes = NAMES[:n_classes]
     y, labels = classes[codes], classes[probabilities.argmax(axis=1)]
     with_weights = {"sample_weight": weights}
     hot = (codes[:, None] == np.arange(n_classes)).astype(float)
-    apart = ((probabilities - hot) ** 2).sum(axis=1)  # of two classes, scikit-learn has half of it
+    apart = ((probabilities - hot) ** 2).sum(axis=1)  # scikit-learn halves it for two classes
     expected = {
         "accuracy": accuracy_score(y, labels, **with_weights),
         "balanced_accuracy": balanced_accuracy_score(y, labels, **with_weights),
@@ -75,7 +75,7 @@ def test_fast_scores_of_classes_are_those_of_scikit_learn(drawn):
     st.lists(st.tuples(*[st.integers(-40, 40)] * 2, st.integers(1, 4)), min_size=2, max_size=12),
     st.booleans(),
 )
-def test_fast_scores_of_numbers_are_those_of_scikit_learn(rows, weighted):
+def test_fast_regression_scores_equal_scikit_learn(rows, weighted):
     answers, y, shares = (np.array(column, dtype=float) / 8 for column in zip(*rows))
     weights = shares if weighted else None
     expected = {
@@ -99,11 +99,11 @@ def test_every_fast_score_is_compared():
 @pytest.mark.filterwarnings("ignore:'k'")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", sorted(set(get_scorer_names()) - set(REGRESSION)))
-def test_scores_of_classes_are_those_of_the_estimator(name, n_classes):
+def test_classification_scores_equal_those_of_the_estimator(name, n_classes):
     if "samples" in name or (
         n_classes > 2 and (name in TWO_CLASSES[:-1] or name.endswith("likelihood_ratio"))
     ):
-        pytest.skip("not a score of so many classes")
+        pytest.skip("not defined for this number of classes")
     X, y = make_classification(
         90, 6, n_informative=4, n_classes=n_classes, flip_y=0.4, random_state=0
     )
@@ -112,7 +112,7 @@ def test_scores_of_classes_are_those_of_the_estimator(name, n_classes):
         try:
             get_scorer(name)(model, X, y)
         except ValueError:
-            pytest.skip("this scikit-learn has it for two classes only")
+            pytest.skip("this version of scikit-learn has it for two classes only")
     _compare_with_estimator(name, model, X, y)
 
 
@@ -128,7 +128,7 @@ def _compare_with_estimator(name, model, X, y):
 
 
 @pytest.mark.parametrize("name", REGRESSION)
-def test_scores_of_numbers_are_those_of_the_estimator(name):
+def test_regression_scores_equal_those_of_the_estimator(name):
     X = np.random.RandomState(0).rand(50, 3)
     y = X @ [1, 2, 3] + 1
     model = Ridge().fit(X, y)
@@ -145,11 +145,11 @@ def test_weights_reach_the_scorer_with_and_without_metadata_routing():
     for enabled in (False, True):
         with config_context(enable_metadata_routing=enabled):
             assert Scoring.from_scorer("f1", [0, 1])(answers, y, weights) == expected
-    with pytest.raises(InputError, match="does not take weights of samples"):
+    with pytest.raises(InputError, match="does not accept sample weights"):
         Scoring.from_scorer(make_scorer(max_error))([1.0, 2.0], [1.0, 3.0], [1, 2])
 
 
-def test_without_a_name_accuracy_of_classes_and_r2_of_numbers():
+def test_the_default_is_accuracy_or_r2():
     assert Scoring.from_scorer(None, [0, 1]).name == "accuracy"
     assert Scoring.from_scorer(None).name == "r2"
     assert (Scoring.from_scorer(None).label, Scoring.from_scorer(None).larger_is_better) == (
@@ -174,7 +174,7 @@ def test_without_a_name_accuracy_of_classes_and_r2_of_numbers():
         ),
     ],
 )
-def test_a_score_knows_its_name_and_direction(given, name, label, needs, larger):
+def test_a_score_has_name_label_needs_and_direction(given, name, label, needs, larger):
     scoring = Scoring.from_scorer(given, [0, 1])
     assert scoring.name == (name or repr(given))
     assert scoring.label.lower() == label.lower()
@@ -182,7 +182,14 @@ def test_a_score_knows_its_name_and_direction(given, name, label, needs, larger)
     assert scoring.display_score(0.25) == (0.25 if larger else -0.25)
 
 
-def test_a_function_may_be_a_score():
+def test_a_loss_is_displayed_as_a_positive_value():
+    scoring = Scoring.from_scorer("neg_brier_score", ["no", "yes"])
+    score = scoring([[0.5, 0.5], [0.0, 1.0]], ["no", "yes"])
+    assert (scoring.label, scoring.larger_is_better) == ("Brier score", False)
+    assert (score, scoring.display_score(score)) == (-0.125, 0.125)
+
+
+def test_a_function_can_be_a_score():
     def share_of_bees(estimator, X, y):
         return np.mean(estimator.predict_proba(X[y == "bee"])[:, 1])
 
@@ -192,7 +199,7 @@ def test_a_function_may_be_a_score():
     assert scoring([[0.5, 0.5], [0.25, 0.75]], ["ant", "bee"]) == 0.75
 
 
-def test_a_function_that_only_bears_the_name_of_a_known_score_is_itself():
+def test_a_function_with_the_name_of_a_known_score_is_called_itself():
     def accuracy_score(y, predicted):
         return 0.125
 
@@ -204,35 +211,35 @@ ANT_BEE = ["ant", "bee"]
 
 
 @pytest.mark.parametrize(
-    ("scoring", "classes", "told"),
+    ("scoring", "classes", "message"),
     [
         ("neg_logloss", [0, 1], r"scoring='neg_logloss' is unknown.*mean 'neg_log_loss'"),
-        ("r2", [0, 1], r"score of numbers.*predict classes.*'neg_log_loss'"),
-        (get_scorer("neg_max_error"), [0, 1], r"neg_max_error.*score of numbers"),
-        ("accuracy", (), r"score of classes.*predict numbers.*'r2'"),
-        (accuracy_score, [0, 1], r"Give make_scorer\(accuracy_score\)"),
+        ("r2", [0, 1], r"a regression score.*predict classes.*'neg_log_loss'"),
+        (get_scorer("neg_max_error"), [0, 1], r"neg_max_error.*a regression score"),
+        ("accuracy", (), r"a classification score.*predict values.*'r2'"),
+        (accuracy_score, [0, 1], r"Pass make_scorer\(accuracy_score\)"),
         (["accuracy"], [0, 1], "not a valid score"),
         (3, [0, 1], "scoring=3 is not a valid score"),
         ("f1", ANT_BEE, r"'ant' and 'bee'.*make_scorer\(f1_score, pos_label='bee'\)"),
         ("average_precision", ANT_BEE, r"response_method='predict_proba', pos_label='bee'"),
-        ("roc_auc", [0, 1, 2], r"two classes, and there are 3. Give 'roc_auc_ovr'"),
-        ("precision", [0, 1, 2], r"Give 'precision_macro'"),
+        ("roc_auc", [0, 1, 2], r"two classes, but there are 3. Pass 'roc_auc_ovr'"),
+        ("precision", [0, 1, 2], r"Pass 'precision_macro'"),
     ],
 )
-def test_what_cannot_be_a_score_here_is_refused(scoring, classes, told):
-    with pytest.raises(InputError, match=told):
+def test_invalid_scores_are_rejected_with_advice(scoring, classes, message):
+    with pytest.raises(InputError, match=message):
         Scoring.from_scorer(scoring, classes)
 
 
 @pytest.mark.parametrize("scoring", TWO_CLASSES)
-def test_what_is_advised_for_text_is_a_score(scoring):
+def test_the_scorer_advised_for_text_labels_works(scoring):
     if scoring == "roc_auc":
         return  # takes text as it is
     with pytest.raises(InputError) as caught:
         Scoring.from_scorer(scoring, ANT_BEE)
     import sklearn.metrics
 
-    advised = str(caught.value).partition("Give ")[2].rstrip(".")
+    advised = str(caught.value).partition("Pass ")[2].rstrip(".")
     made = Scoring.from_scorer(eval(advised, vars(sklearn.metrics)), ANT_BEE)
     expected = Scoring.from_scorer(scoring, [0, 1])
     probabilities, codes = np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3], [0.2, 0.8]]), [0, 0, 1, 1]
@@ -240,7 +247,7 @@ def test_what_is_advised_for_text_is_a_score(scoring):
 
 
 @pytest.mark.parametrize(
-    ("scoring", "y", "told"),
+    ("scoring", "y", "message"),
     [
         ("roc_auc", [1, 1], r"'roc_auc' is not defined.*one class only \(1\)"),
         (lambda estimator, X, y: np.nan, [0, 1], "returned NaN"),
@@ -249,19 +256,19 @@ def test_what_is_advised_for_text_is_a_score(scoring):
         ("neg_log_loss", [0, 7], "label 7, which has no probability"),
     ],
 )
-def test_a_score_that_is_no_number_is_refused(scoring, y, told):
-    with pytest.raises(InputError, match=told):
+def test_undefined_and_failing_scores_raise_an_error(scoring, y, message):
+    with pytest.raises(InputError, match=message):
         Scoring.from_scorer(scoring, [0, 1])([[0.5, 0.5], [0.25, 0.75]], y)
 
 
-def test_r2_of_one_row_is_that_of_a_constant_target():
+def test_r2_of_one_sample_equals_r2_of_a_constant_target():
     assert Scoring.from_scorer("r2")([1.0], [1.0]) == r2_score([1.0, 1.0], [1.0, 1.0])
     assert Scoring.from_scorer("r2")([2.0], [1.0]) == r2_score([1.0, 1.0], [2.0, 2.0])
 
 
-@given(answered(), st.integers(0, 3))
+@given(scored_predictions(), st.integers(0, 3))
 @settings(max_examples=30)
-def test_classes_without_rows_have_a_say_in_probabilities_alone(drawn, absent):
+def test_log_loss_includes_classes_without_samples(drawn, absent):
     probabilities, codes, weights, n_classes = drawn
     rows = codes != absent % n_classes
     y, kept = codes[rows], probabilities[rows]

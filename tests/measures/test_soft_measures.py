@@ -1,4 +1,4 @@
-"""Measures of outputs that are not labels yet."""
+"""Measures of probabilities and values."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def outputs(draw):
 
 
 @given(outputs())
-def test_krogh_and_vedelsby_have_the_value_of_the_formula(drawn):
+def test_krogh_and_vedelsby_equal_the_formula(drawn):
     values, rng = drawn
     targets = rng.random((values.shape[0], values.shape[2]))
     parts = measures.krogh_vedelsby(values, targets)
@@ -39,7 +39,7 @@ def test_krogh_and_vedelsby_have_the_value_of_the_formula(drawn):
     assert parts.ensemble_error == pytest.approx(parts.member_error - parts.ambiguity, abs=1e-12)
 
 
-def test_krogh_and_vedelsby_worked_out_by_hand():
+def test_krogh_and_vedelsby_computed_by_hand():
     parts = measures.krogh_vedelsby(E3, np.eye(2)[E3_Y])
     assert tuple(parts) == pytest.approx((0.247, 0.350, 0.103))
 
@@ -51,7 +51,7 @@ def test_single_outputs_need_no_last_axis():
 
 
 @given(outputs())
-def test_the_correlation_penalty_has_the_value_of_the_formula(drawn):
+def test_the_correlation_penalty_equals_the_formula(drawn):
     values, _ = drawn
     got = measures.correlation_penalty(values)
     assert got == pytest.approx([float(v) for v in naive.correlation_penalty(values.tolist())])
@@ -60,7 +60,7 @@ def test_the_correlation_penalty_has_the_value_of_the_formula(drawn):
 
 
 @given(outputs())
-def test_loss_correlation_has_the_value_of_the_formula(drawn):
+def test_loss_correlation_equals_the_formula(drawn):
     values, rng = drawn
     y = rng.integers(values.shape[2], size=len(values))
     if values.shape[1] > 1:
@@ -68,7 +68,7 @@ def test_loss_correlation_has_the_value_of_the_formula(drawn):
         assert measures.loss_correlation(values, y) == pytest.approx(expected, abs=1e-9)
 
 
-def test_outputs_that_are_no_table_are_refused():
+def test_outputs_of_a_wrong_shape_are_rejected():
     with pytest.raises(ValueError, match=r"outputs has shape \(3,\)"):
         measures.correlation_penalty([0.1, 0.2, 0.3])
     with pytest.raises(ValueError, match="as many targets as outputs"):

@@ -1,4 +1,4 @@
-"""The upper bound on TDAS."""
+"""Upper bound on TDAS."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from secateurs.search import greedy_forward
     st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0]),
     st.sampled_from([0, bounds._MOST_MATRIX_MEMBERS]),
 )
-def test_no_set_is_worth_more_than_the_bound(drawn, weight, most_matrix_members):
+def test_no_set_exceeds_the_bound(drawn, weight, most_matrix_members):
     case, keep = drawn
     best = naive.best_tdas(case.votes, case.y, keep, weight)
     with pytest.MonkeyPatch.context() as patch:
@@ -40,14 +40,14 @@ def test_relaxation_tightens_the_bound(weight, keep):
     assert reached / bound > 0.95
 
 
-def test_all_members_together_reach_the_bound():
+def test_the_full_ensemble_reaches_the_bound():
     case = plain(n_members=12)
     objective = TDAS(Votes.encode(case.votes, case.y), 0.5)
     total = objective.value_of(range(12))
     assert bounds.upper_bound(objective, 12, total) == pytest.approx(total, rel=1e-9)
 
 
-def test_one_member_alone_is_worth_nothing():
+def test_a_single_member_has_the_bound_zero():
     objective = TDAS(Votes.encode([[0, 1], [1, 1]], [0, 1]), 0.5)
     assert bounds.upper_bound(objective, 1, 0.0) == 0
     assert np.isfinite(bounds.upper_bound(objective, 2, 0.0))

@@ -17,7 +17,7 @@ WEIGHTS = (0.0, 0.1, 0.5, 1.0)
 
 
 @given(cases(most_members=5), st.sampled_from(WEIGHTS))
-def test_tdac_is_that_of_equation_4(case, weight):
+def test_tdac_equals_equation_4(case, weight):
     objective = TDAS(Votes.encode(case.votes, case.y), weight)
     members = range(case.n_members)
     expected = [[naive.tdac(case.votes, case.y, i, j, weight) for j in members] for i in members]
@@ -28,7 +28,7 @@ def test_tdac_is_that_of_equation_4(case, weight):
 
 
 @given(cases_with_keep(most_members=6), st.sampled_from(WEIGHTS))
-def test_tdas_is_that_of_equations_5_and_6(drawn, weight):
+def test_tdas_equals_equations_5_and_6(drawn, weight):
     case, keep = drawn
     objective = TDAS(Votes.encode(case.votes, case.y), weight)
     members = list(range(case.n_members))[-keep:]
@@ -51,17 +51,17 @@ def test_tdas_is_that_of_equations_5_and_6(drawn, weight):
         (E2, [1, 2, 3], 2.085922),
     ],
 )
-def test_tdas_worked_out_by_hand(case, members, value):
+def test_tdas_computed_by_hand(case, members, value):
     objective = TDAS(Votes.encode(case.votes, case.y), 0.5)
     assert objective.value_of(members) == pytest.approx(value, abs=1e-6)
 
 
-def test_tdac_of_e1_worked_out_by_hand():
+def test_tdac_of_e1_computed_by_hand():
     row = TDAS(Votes.encode(E1.votes, E1.y), 0.5).matrix_rows([0])[0]
     assert row == pytest.approx([0, 0.557984, 0.557984, 0.601108, 0.377007, 0.455521], abs=1e-6)
 
 
-def test_members_with_equal_votes_are_no_distance_apart():
+def test_members_with_equal_votes_have_distance_zero():
     votes = [[0, 0, 1], [1, 1, 1], [0, 0, 0]]
     assert TDAS(Votes.encode(votes, [0, 1, 0]), 0.0).matrix()[0, 1] == 0
 
@@ -71,10 +71,10 @@ def errors_of(objective, value):
 
 
 @given(cases(), st.data())
-def test_errors_are_counted_as_the_formula_does(case, data):
+def test_errors_equal_the_formula(case, data):
     votes = Votes.encode(case.votes, case.y)
-    everybody = list(range(case.n_members))
-    chosen = data.draw(st.lists(st.sampled_from(everybody), unique=True, min_size=1))
+    all_members = list(range(case.n_members))
+    chosen = data.draw(st.lists(st.sampled_from(all_members), unique=True, min_size=1))
     formulas = (("lowest", naive.errors), ("shared", naive.expected_errors))
     for (ties, formula), distinct in itertools.product(formulas, (False, True)):
         objective = VoteError(votes, ties, distinct)
@@ -85,7 +85,7 @@ def test_errors_are_counted_as_the_formula_does(case, data):
             float(expected / len(case.y))
         )
         gains = objective.gains()
-        for member in set(everybody) - set(chosen):
+        for member in set(all_members) - set(chosen):
             after = formula(case.votes, case.y, [*chosen, member])
             assert errors_of(objective, int(gains[member])) == after
 
@@ -109,14 +109,14 @@ def test_flips_add_and_remove(distinct, case, data):
         else:
             assert errors_of(objective, int(worths[member])) > len(case.y)
     before = objective.value
-    everybody = np.arange(case.n_members)
-    objective.flip_members(everybody, chosen)
-    objective.flip_members(everybody, chosen)
+    all_members = np.arange(case.n_members)
+    objective.flip_members(all_members, chosen)
+    objective.flip_members(all_members, chosen)
     assert objective.value == before
 
 
 @given(cases(most_members=5, most_samples=6), st.integers(2, 5), st.integers(1, 31))
-def test_equal_samples_are_counted_once_times_their_number(case, times, start):
+def test_distinct_samples_give_the_same_values(case, times, start):
     votes = Votes.encode(np.repeat(case.votes, times, axis=0), np.repeat(case.y, times))
     chosen = np.array([start >> t & 1 for t in range(case.n_members)], dtype=bool)
     chosen[0] |= not chosen.any()
@@ -138,7 +138,7 @@ def test_equal_samples_are_counted_once_times_their_number(case, times, start):
     assert plain.value == reduced.value
 
 
-def test_nobody_is_worth_nothing():
+def test_the_empty_set_has_the_lowest_value():
     objective = VoteError(Votes.encode([[0, 1]], [0]), "shared")
     assert objective.value == -np.inf
     objective.add(0)
@@ -146,8 +146,8 @@ def test_nobody_is_worth_nothing():
     assert objective.value == -np.inf
 
 
-def test_ties_of_very_many_classes_stay_exact():
-    """The common unit of 60 tied classes times the samples is beyond 64 bits."""
+def test_ties_of_many_classes_are_exact():
+    """The common unit of 60 tied classes, times the samples, exceeds 64 bits."""
     votes = [list(range(60))] * 1000
     for distinct in (False, True):
         objective = VoteError(Votes.encode(votes, [0] * 1000), "shared", distinct)
@@ -157,7 +157,7 @@ def test_ties_of_very_many_classes_stay_exact():
 
 
 @given(cases(most_members=6), st.integers(0, 1000), st.data())
-def test_flips_that_leave_more_errors_are_taken_back(case, seed, data):
+def test_rounds_of_flips_with_more_errors_are_undone(case, seed, data):
     most = data.draw(st.integers(1, case.n_members))
     flips = np.random.RandomState(seed).rand(12, case.n_members) < 0.4
     start = [t == seed % case.n_members for t in range(case.n_members)]
@@ -184,8 +184,8 @@ def test_flips_that_leave_more_errors_are_taken_back(case, seed, data):
 
 
 @given(cases(most_members=6), st.floats(0, 1))
-def test_tdac_is_a_metric_but_for_members_that_say_the_same_in_other_words(case, weight):
-    """The paper's Eq. 4: symmetric, never negative, and no detour through a third is shorter."""
+def test_tdac_is_a_metric_up_to_renamed_labels(case, weight):
+    """Eq. 4 of the paper: symmetric, never negative, with the triangle inequality."""
     far = TDAS(Votes.encode(case.votes, case.y), weight).matrix()
     assert (far == far.T).all()
     assert (far >= 0).all()
@@ -194,5 +194,7 @@ def test_tdac_is_a_metric_but_for_members_that_say_the_same_in_other_words(case,
     columns = list(zip(*case.votes))
     for i, j in itertools.combinations(range(case.n_members), 2):
         one_to_one = {len(set(zip(columns[i], columns[j]))), len(set(columns[i]))}
-        if far[i, j] <= 1e-12 and columns[i] != columns[j]:  # VI 0, and no relevance or none asked
+        if (
+            far[i, j] <= 1e-12 and columns[i] != columns[j]
+        ):  # VI is 0, and relevance is 0 or has no weight
             assert len(one_to_one | {len(set(columns[j]))}) == 1 or weight < 1e-9

@@ -1,4 +1,4 @@
-"""Collected votes: what every member says for every row, and nothing else."""
+"""Collected votes: equal to the prediction of every member for every sample."""
 
 import numpy as np
 import pandas as pd
@@ -76,7 +76,7 @@ def check_votes(model, X, asked_with=None):
 @every_kind_of_label
 @every_number_of_classes
 @every_model
-def test_votes_are_what_the_members_say(name, n_classes, labels):
+def test_votes_are_the_predictions_of_the_members(name, n_classes, labels):
     model = fitted(name, n_classes, labels)
     votes = check_votes(model, data(n_classes, labels)[2])
     assert votes.dtype == as_ensemble(model).classes.dtype
@@ -104,12 +104,12 @@ def test_labels_may_be_of_any_kind(make, relabel):
 
 
 @pytest.mark.parametrize("name", TAKE_WEIGHTS)
-def test_votes_are_so_after_training_with_sample_weights(name):
+def test_votes_are_right_after_training_with_sample_weights(name):
     check_votes(fitted(name, weighted=True), data()[2])
 
 
 @every_model
-def test_threads_and_a_known_ensemble_change_nothing(name):
+def test_threads_and_ensemble_objects_do_not_change_votes(name):
     model, X = fitted(name), data()[2]
     votes = collect_votes(model, X, n_jobs=1)
     assert (collect_votes(model, X, n_jobs=2) == votes).all()
@@ -117,7 +117,7 @@ def test_threads_and_a_known_ensemble_change_nothing(name):
 
 
 @pytest.mark.parametrize("name", ["forest", "bagging", "hard voting", "boosting", "list"])
-def test_any_number_of_rows_will_do(name):
+def test_any_number_of_samples_is_accepted(name):
     for n_rows in (1, 15, 16, 17, 33):
         check_votes(fitted(name), data()[2][:n_rows])
 
@@ -137,7 +137,7 @@ def test_memory_order_and_number_type_do_not_matter(make):
 @pytest.mark.parametrize(
     "name", [*TAKE_MISSING, "hard voting", "soft voting, one dropped", "boosting", "pipeline"]
 )
-def test_data_frames_are_taken_without_a_warning(name):
+def test_data_frames_give_no_warning(name):
     X, y, further = data(missing=name in TAKE_MISSING)
     columns = [f"column {index}" for index in range(X.shape[1])]
     frame = pd.DataFrame(further, columns=columns)
@@ -148,7 +148,7 @@ def test_data_frames_are_taken_without_a_warning(name):
 
 @pytest.mark.parametrize("name", TAKE_MISSING)
 @every_number_of_classes
-def test_missing_values_go_the_way_that_trees_send_them(name, n_classes):
+def test_missing_values_follow_the_split_of_the_tree(name, n_classes):
     X = data(n_classes, missing=True)[2]
     assert np.isnan(X).any()
     check_votes(fitted(name, n_classes, missing=True), X)
@@ -157,7 +157,7 @@ def test_missing_values_go_the_way_that_trees_send_them(name, n_classes):
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array])
 @every_kind_of_trees
-def test_sparse_rows_are_taken_as_they_are(make, form):
+def test_sparse_samples_are_accepted(make, form):
     X, y, further = (np.where(np.abs(X) < 1, 0, X) if X.ndim == 2 else X for X in data())
     check_votes(fit(make(), form(X), y), form(further), asked_with=further)
 
@@ -181,7 +181,7 @@ GRIDS = {
 
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
 @every_kind_of_trees
-def test_values_fall_on_the_side_of_a_threshold_that_they_do_for_the_tree(make, grid):
+def test_values_near_a_threshold_are_split_as_by_the_tree(make, grid):
     rng = np.random.default_rng(0)
     X = rng.choice(grid, size=(200, 6))
     y = np.searchsorted(grid, X[:, 0]) % 2 + np.searchsorted(grid, X[:, 1]) % 2
@@ -228,7 +228,7 @@ def test_more_classes_than_codes_are_refused():
 
 
 @pytest.mark.parametrize("name", ["forest", "extra trees", "bagging", "boosting"])
-def test_trees_are_walked_without_being_asked(monkeypatch, name):
+def test_predict_of_trees_is_not_called(monkeypatch, name):
     X = data()[2]
     expected = member_labels(fitted(name), X)
     monkeypatch.delattr("sklearn.tree.BaseDecisionTree.predict")
@@ -243,7 +243,7 @@ class Contrarian(DecisionTreeClassifier):
         return self.classes_[(places + 1) % len(self.classes_)]
 
 
-def test_a_subclass_of_a_tree_is_asked_by_its_own_predict():
+def test_predict_of_a_subclass_of_a_tree_is_called():
     X, y, further = data()
     plain, other = (kind(random_state=0).fit(X, y) for kind in (DecisionTreeClassifier, Contrarian))
     votes = check_votes([plain, other, plain], further)
@@ -260,14 +260,14 @@ class Oracle:
         return self.classes_[(np.asarray(X)[:, 0] > 0).astype(int)]
 
 
-def test_a_member_need_not_be_of_scikit_learn():
+def test_a_member_of_another_library_is_accepted():
     X, y, further = data()
     check_votes([Oracle(), tree().fit(X, y)], further)
 
 
 @pytest.mark.parametrize("n_rows", [1, 7, 90, 1000])
 @pytest.mark.parametrize("name", TAKE_MISSING)
-def test_rows_in_blocks_are_walked_as_at_once(monkeypatch, name, n_rows):
+def test_blocks_of_samples_give_the_same_leaves(monkeypatch, name, n_rows):
     X = data(missing=True)[2]
     monkeypatch.setattr(tree_walk, "_BLOCK_ROWS", n_rows)
     check_votes(fitted(name, missing=True), X)
@@ -295,7 +295,7 @@ def test_columns_in_another_order_are_refused(make):
 
 
 @every_kind_of_trees
-def test_values_without_end_are_refused(make):
+def test_infinite_values_are_rejected(make):
     X, y, further = data()
     model = fit(make(), X, y)
     for value in (np.inf, -np.inf):
@@ -312,7 +312,7 @@ def test_missing_values_in_sparse_rows_are_refused(make):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", BOOTSTRAPPED)
-def test_votes_on_rows_that_a_member_saw_are_masked(name, weighted):
+def test_votes_on_training_samples_of_a_member_are_masked(name, weighted):
     model = fitted(name, weighted=weighted and name in TAKE_WEIGHTS)
     X = data()[0]
     votes = collect_votes(model, X, oob=True)
@@ -368,22 +368,34 @@ def test_out_of_bag_votes_decide_as_the_ensemble_does(make, n_classes, weighted)
         (
             lambda: ExtraTreesClassifier(2),
             150,
-            "ExtraTreesClassifier was trained with bootstrap=False.* Hold rows out",
+            "ExtraTreesClassifier was trained with bootstrap=False.* Use a validation set",
         ),
         (
             lambda: BaggingClassifier(tree(), 2, bootstrap=False),
             150,
-            "BaggingClassifier was trained with bootstrap=False.* use bootstrap=True",
+            "BaggingClassifier was trained with bootstrap=False.* or bootstrap=True",
         ),
-        (voting, 150, "VotingClassifier keeps no record .* otherwise hold rows out"),
-        (TREES["boosting"], 150, "AdaBoostClassifier keeps no record"),
-        (listed_trees, 150, "list keeps no record"),
-        (forest, 149, "need the 150 rows .* trained on; X has 149 rows. Give the training rows"),
-        (bagging, 149, "need the 150 rows .* trained on; X has 149 rows. Give the training rows"),
-        (lambda: make_pipeline(StandardScaler(), forest()), 149, "need the 150 rows .*; X has 149"),
+        (voting, 150, "VotingClassifier does not record .* other ensembles, use a validation set"),
+        (TREES["boosting"], 150, "AdaBoostClassifier does not record"),
+        (listed_trees, 150, "list does not record"),
+        (
+            forest,
+            149,
+            "need the 150 samples .* trained on; X has 149 samples. Pass the training samples",
+        ),
+        (
+            bagging,
+            149,
+            "need the 150 samples .* trained on; X has 149 samples. Pass the training samples",
+        ),
+        (
+            lambda: make_pipeline(StandardScaler(), forest()),
+            149,
+            "need the 150 samples .*; X has 149",
+        ),
     ],
 )
-def test_out_of_bag_votes_that_there_are_not_are_refused(make, n_rows, message):
+def test_missing_out_of_bag_votes_are_rejected(make, n_rows, message):
     X, y, _ = data()
     model = fit(make(), X, y)
     with pytest.raises(InputError, match=message):
@@ -392,7 +404,7 @@ def test_out_of_bag_votes_that_there_are_not_are_refused(make, n_rows, message):
         collect_encoded_votes(as_ensemble(model), X[:n_rows], oob=True)
 
 
-def test_bagging_that_forgot_the_rows_of_its_first_members_is_refused():
+def test_bagging_without_the_samples_of_its_first_members_is_rejected():
     X, y, _ = data()
     with pytest.raises(InputError, match="warm_start"):
         collect_votes(grown_bagging(X, y), X, oob=True)
@@ -425,7 +437,7 @@ def test_packed_votes_are_missing_where_collected_ones_are_masked(name):
     assert (votes.classes[codes[~expected.mask]] == expected.compressed()).all()
 
 
-def test_packed_votes_take_labels_that_the_ensemble_never_met():
+def test_packed_votes_accept_labels_unknown_to_the_ensemble():
     X, y, _ = data(2)
     votes = collect_encoded_votes(
         as_ensemble(fitted("forest", 2)), X, np.where(y == "ant", "aphid", y)

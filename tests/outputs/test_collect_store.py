@@ -1,4 +1,4 @@
-"""Votes collected into a store: the same votes, some members at a time, whatever happens."""
+"""Votes collected into a store, a few members at a time: the same votes, also after a crash."""
 
 import os
 import pickle
@@ -65,7 +65,7 @@ def test_a_store_holds_out_of_bag_votes(tmp_path, monkeypatch, name):
     assert kept.n_voted.tolist() == expected.n_voted.tolist()
 
 
-def test_a_store_takes_labels_that_the_ensemble_never_met(tmp_path):
+def test_a_store_accepts_labels_unknown_to_the_ensemble(tmp_path):
     X, y, _ = data(2)
     truth = np.where(y == "ant", "aphid", y)
     kept = collect_votes(fitted("forest", 2), X, store=tmp_path / "votes", y=truth)
@@ -75,16 +75,16 @@ def test_a_store_takes_labels_that_the_ensemble_never_met(tmp_path):
     assert (collect_votes(fitted("forest", 2), X) == kept.classes[codes].T).all()
 
 
-def test_labels_are_kept_in_a_store_only(tmp_path):
+def test_true_labels_are_accepted_only_with_a_store(tmp_path):
     X, y, _ = data()
-    with pytest.raises(InputError, match="y is kept in a store only"):
+    with pytest.raises(InputError, match="y is only used with store"):
         collect_votes(fitted("forest"), X, y=y)
     with pytest.raises(InputError, match="150 samples but y has 149 labels"):
         collect_votes(fitted("forest"), X, store=tmp_path / "votes", y=y[:-1])
 
 
 class Asked:
-    """A member that tells whenever it is asked."""
+    """A member that records each call of predict."""
 
     classes_ = np.array([0, 1])
 
@@ -104,7 +104,7 @@ def holds_the_votes_of_all(kept):
     return np.array_equal(answers, kept.load().codes(range(18)))
 
 
-def test_members_are_asked_a_tile_at_a_time(tmp_path, monkeypatch):
+def test_members_predict_one_tile_at_a_time(tmp_path, monkeypatch):
     small_tiles(monkeypatch, 4, 100, 2)
     log = tmp_path / "votes" / "tiles.jsonl"
     asked = []
@@ -113,12 +113,12 @@ def test_members_are_asked_a_tile_at_a_time(tmp_path, monkeypatch):
     ]
     kept = collect_votes(members, ROWS, store=tmp_path / "votes")
     assert sorted(t for t, _ in asked) == list(range(18))
-    for tile in range(5):  # no tile is asked for before the last one is written
+    for tile in range(5):  # a tile is predicted after the tile before it was written
         assert {t for t, n_written in asked if n_written == tile} == set(kept.members_of(tile))
     assert holds_the_votes_of_all(kept)
 
 
-def test_a_store_that_is_half_filled_is_filled_up(tmp_path, monkeypatch):
+def test_a_half_filled_store_is_completed(tmp_path, monkeypatch):
     small_tiles(monkeypatch, 4, 100, 2)
     asked = []
 
@@ -165,7 +165,7 @@ collect_votes([Asked(t, tell) for t in range(18)], ROWS, store=folder)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
-def test_a_store_is_filled_up_after_the_process_was_killed(tmp_path):
+def test_a_store_is_completed_after_the_process_was_killed(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FILLED, str(tmp_path / "votes"), "11"],
         check=False,
@@ -181,7 +181,7 @@ def test_a_store_is_filled_up_after_the_process_was_killed(tmp_path):
     assert holds_the_votes_of_all(kept)
 
 
-def test_a_store_of_other_votes_is_not_added_to(tmp_path, monkeypatch):
+def test_a_store_with_other_votes_is_rejected(tmp_path, monkeypatch):
     small_tiles(monkeypatch, 3)
     X = data()[0]
     kept = collect_votes(fitted("forest"), X, store=tmp_path / "votes")
@@ -192,14 +192,14 @@ def test_a_store_of_other_votes_is_not_added_to(tmp_path, monkeypatch):
         (fitted("forest"), X[1:]),
         (fitted("boosting"), X),
     ]:
-        with pytest.raises(InputError, match="holds votes of another ensemble or on other rows"):
+        with pytest.raises(InputError, match="holds votes of another ensemble or on other samples"):
             collect_votes(model, rows, store=kept.path)
     with pytest.raises(InputError, match="another ensemble"):
         collect_votes(fitted("forest"), X, oob=True, store=kept.path)
     assert {path.name: path.read_bytes() for path in kept.path.iterdir()} == content
 
 
-def test_rows_on_which_the_first_member_votes_alike_are_other_rows(tmp_path):
+def test_other_samples_with_equal_votes_of_the_first_member_are_rejected(tmp_path):
     X = data()[0]
     forest = fitted("forest")
     others = X.copy()
@@ -207,11 +207,11 @@ def test_rows_on_which_the_first_member_votes_alike_are_other_rows(tmp_path):
     others[:, unused] = 0
     kept = collect_votes(forest, X, store=tmp_path / "votes")
     assert (collect_votes(forest, others) != collect_votes(forest, X)).any()
-    with pytest.raises(InputError, match="on other rows"):
+    with pytest.raises(InputError, match="on other samples"):
         collect_votes(forest, others, store=kept.path)
 
 
-def test_other_true_labels_are_refused_and_new_ones_used(tmp_path):
+def test_different_true_labels_are_rejected_and_new_labels_used(tmp_path):
     X, y, _ = data()
     forest = fitted("forest")
     bare = collect_votes(forest, X, store=tmp_path / "bare")
@@ -228,7 +228,7 @@ def y_codes(y):
     return np.unique(y, return_inverse=True)[1].tolist()
 
 
-def test_a_loaded_model_goes_on_with_the_store_of_the_one_saved(tmp_path, monkeypatch):
+def test_a_loaded_model_completes_the_store_of_the_saved_model(tmp_path, monkeypatch):
     small_tiles(monkeypatch, 3)
     X = data()[0]
     for name in ("forest", "bagging", "soft voting", "boosting", "pipeline", "dict"):
@@ -243,14 +243,14 @@ def test_a_loaded_model_goes_on_with_the_store_of_the_one_saved(tmp_path, monkey
 
 
 @pytest.mark.parametrize("classes", [["ant", "bee"], ["ant", "bee", "cow"], [1, 2, 3]])
-def test_an_empty_store_of_other_classes_is_not_filled(tmp_path, classes):
+def test_an_empty_store_with_other_classes_is_rejected(tmp_path, classes):
     empty = VoteStore.create(tmp_path / "votes", 8, 150, classes)
     with pytest.raises(ValueError, match=r"the label 'cat'|Labels are coded differently"):
         collect_votes(fitted("forest"), data()[0], store=empty.path)
     assert len(VoteStore.resume(empty.path).missing) == 1
 
 
-def test_a_damaged_tile_of_a_store_is_said_and_filled_again(tmp_path, monkeypatch):
+def test_a_damaged_tile_is_reported_and_can_be_written_again(tmp_path, monkeypatch):
     small_tiles(monkeypatch, 3)
     X, y, _ = data()
     kept = collect_votes(fitted("forest"), X, store=tmp_path / "votes", y=y)
@@ -264,7 +264,7 @@ def test_a_damaged_tile_of_a_store_is_said_and_filled_again(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("name", [*BOOTSTRAPPED[:3], "soft voting", "boosting", "pipeline", "dict"])
-def test_a_fingerprint_outlives_a_file_and_predicting(name):
+def test_a_fingerprint_is_unchanged_after_pickling_and_predicting(name):
     X = data()[0]
     model = fitted(name)
     first = ensemble_fingerprint(as_ensemble(model), X)
@@ -295,7 +295,7 @@ def test_another_member_or_row_has_another_fingerprint(name):
     assert ensemble_fingerprint(known, X) != first
 
 
-def test_members_with_other_numbers_inside_have_another_fingerprint():
+def test_members_with_other_parameters_have_another_fingerprint():
     X = data()[0]
     models = fitted("dict")
     first = ensemble_fingerprint(as_ensemble(models), X)

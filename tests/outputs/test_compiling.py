@@ -1,4 +1,4 @@
-"""How kernels are compiled and kept: fresh installs, hardened containers, other processes."""
+"""Compilation and caching of kernels: new installations, read-only systems, processes."""
 
 import ctypes
 import json
@@ -20,8 +20,8 @@ from secateurs import Votes, prune
 from secateurs.outputs import compiling, label_coding, vote_packing
 
 PACKAGE = Path(secateurs.__file__).parent
-NOT_KEPT = "Set NUMBA_CACHE_DIR to a folder that can be written to."
-TAKES_TIME = "The results are kept on disk"
+NOT_KEPT = "Set NUMBA_CACHE_DIR to a writable folder."
+TAKES_TIME = "The results are cached on disk"
 needs_compiling = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"
 )
@@ -53,7 +53,7 @@ def without_privileges():
 
 @pytest.fixture
 def install(tmp_path):
-    """A copy of the package that nobody can write to."""
+    """A read-only copy of the package."""
     copy = tmp_path / "site" / "secateurs"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     folders = [copy.parent, *(path for path in copy.rglob("*") if path.is_dir()), copy]
@@ -84,7 +84,7 @@ def run(install, *command, **environment):
 
 @needs_compiling
 @pytest.mark.skipif(sys.platform != "linux", reason="takes privileges away as Linux does")
-def test_a_read_only_install_without_a_home_works_and_says_how_to_keep_kernels(install, tmp_path):
+def test_a_read_only_install_without_a_home_works_and_reports_how_to_cache(install, tmp_path):
     with pytest.raises(AssertionError, match="PermissionError"):
         run(install, "-c", f"open({str(install / 'secateurs' / 'written')!r}, 'w')")
     (tmp_path / "out").mkdir()
@@ -132,7 +132,7 @@ def compiles(listener, module="secateurs.outputs._x", inner=0):
     listener.on_end(about)
 
 
-def test_compiling_is_told_once_it_takes_longer_than_a_second(listener, caplog):
+def test_compiling_is_reported_if_it_takes_longer_than_a_second(listener, caplog):
     compiles(listener)
     assert not caplog.records  # 0.6 s
     compiles(listener, "a.users.own")
@@ -147,14 +147,14 @@ def test_compiling_is_told_once_it_takes_longer_than_a_second(listener, caplog):
     assert listener.seconds == pytest.approx(0.6 + 0.6 + 0.6 + 0.3)
 
 
-def test_a_stopwatch_stands_still_while_kernels_are_compiled(listener):
+def test_a_stopwatch_excludes_compiling(listener):
     elapsed = compiling.start_stopwatch()  # at 0
     compiles(listener)  # which looks three times: at 0.3, 0.6 and 0.9
     assert elapsed() == pytest.approx(1.2 - 0.6)
 
 
 @needs_compiling
-def test_kernels_that_cannot_be_kept_are_told_at_once(listener, monkeypatch, caplog):
+def test_kernels_that_cannot_be_cached_are_reported_at_once(listener, monkeypatch, caplog):
     monkeypatch.setattr(compiling, "_KernelCache", lambda function: no_folder())
 
     def no_folder():
@@ -174,7 +174,7 @@ def double(value):
 
 
 @needs_compiling
-def test_a_folder_that_is_lost_costs_time_alone(listener, monkeypatch, tmp_path):
+def test_a_deleted_cache_folder_only_costs_time(listener, monkeypatch, tmp_path):
     (tmp_path / "doubling.py").write_text(SOURCE)
     monkeypatch.syspath_prepend(tmp_path)
     import doubling
@@ -201,7 +201,7 @@ print(compiling._LISTENER.seconds, board["seconds"].max())
 
 
 @needs_compiling
-def test_the_seconds_of_a_comparison_are_without_those_of_compiling(tmp_path):
+def test_the_times_of_a_comparison_exclude_compiling(tmp_path):
     fresh = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", COMPARE]
     done = subprocess.run(command, env=fresh, capture_output=True, text=True, check=True)
@@ -211,7 +211,7 @@ def test_the_seconds_of_a_comparison_are_without_those_of_compiling(tmp_path):
 
 @pytest.mark.parametrize("n_classes", [2, 5, 20])
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64, np.float64])
-def test_numpy_and_kernels_code_and_pack_alike(monkeypatch, n_classes, dtype):
+def test_numpy_and_kernels_encode_and_pack_equally(monkeypatch, n_classes, dtype):
     rng = np.random.default_rng(n_classes)
     table = (rng.integers(n_classes, size=(131, 9)) * 6 - 50).astype(dtype)  # 70 - -50 > 127
     y = table[:, 0]
@@ -221,14 +221,14 @@ def test_numpy_and_kernels_code_and_pack_alike(monkeypatch, n_classes, dtype):
     by_kernels = Votes.encode(table, y)
     assert (by_numpy.packed.cells == by_kernels.packed.cells).all()
     assert (by_numpy.classes == by_kernels.classes).all()
-    everybody = np.arange(9)
-    assert (table == by_numpy.classes[by_numpy.codes(everybody)].T).all()
+    all_members = np.arange(9)
+    assert (table == by_numpy.classes[by_numpy.codes(all_members)].T).all()
     members = np.array([4, 0, 7, 7, 2])
     taken = by_kernels.take(members).packed.cells
     assert (taken == by_numpy.packed.cells[members]).all()
 
 
-def test_read_only_rows_labels_and_weights_are_pruned_on(forest):
+def test_read_only_samples_labels_and_weights_are_accepted(forest):
     rows, y, weights = X[CHOOSE].copy(), Y[CHOOSE].copy(), np.ones(len(Y[CHOOSE]))
     for array in (rows, y, weights):
         array.flags.writeable = False
@@ -273,7 +273,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_processes_of_every_kind_prune_while_threads_are_running(tmp_path, method):
+def test_processes_of_every_start_method_prune_beside_threads(tmp_path, method):
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {method} here")
     (tmp_path / "processes.py").write_text(PROCESSES)
@@ -287,14 +287,14 @@ import os, sys, threading
 import numpy as np
 from numba.core.compiler_lock import global_compiler_lock
 from secateurs import COMEP
-from secateurs.engines import _executors
+from secateurs.engines import executors
 from secateurs.outputs import _store_files
 
 LOCKS = {
     "numba": lambda: global_compiler_lock,
     "tiles": lambda: _store_files._thread_lock,
     "checks": lambda: _store_files._checked_lock,
-    "values": lambda: _executors._held_lock,
+    "values": lambda: executors._held_lock,
 }
 
 def hold(lock, is_held):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from secateurs.outputs import (
-    _tree_kernels,
     bit_kernels,
     prediction_kernels,
     selection_kernels,
@@ -54,7 +53,7 @@ def test_rows_are_packed(coded):
     assert (planes == packed(codes, n_classes)).all()
 
 
-def test_votes_are_right_where_the_most_are_for_the_truth(coded):
+def test_the_vote_is_correct_where_the_true_class_has_the_most_votes(coded):
     codes, y, n_classes = coded
     counts = (codes[:, :, None] == np.arange(n_classes)).sum(axis=1)
     truth = packed(y[:, None], n_classes + 1)[0]  # a plane for each class
@@ -65,7 +64,7 @@ def test_votes_are_right_where_the_most_are_for_the_truth(coded):
 
 
 @pytest.mark.parametrize("cut", [0, 1, 63, 64, 65, 129])
-def test_bits_are_appended_at_any_place(cut):
+def test_bits_are_appended_at_any_offset(cut):
     codes = rng.integers(3, size=(130, 4))
     joined = np.zeros((4, 2, 3), dtype=np.uint64)
     bit_kernels.append_bits(packed(codes[:cut], 3), 0, joined)
@@ -100,7 +99,7 @@ def test_long_planes_are_counted_tile_by_tile():
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 9])
-def test_rows_are_copied_to_their_places(n_rows):
+def test_rows_are_copied_to_their_targets(n_rows):
     table = rng.integers(2**63, size=(12, 5)).astype(np.uint64)
     rows, places = rng.permutation(12)[:n_rows], rng.permutation(10)[:n_rows]
     other = np.zeros((10, 5), dtype=np.uint64)
@@ -145,7 +144,7 @@ def test_weights_of_votes_are_added_up_alike_from_planes_and_codes(coded):
     assert totals.tolist() == expected
 
 
-def test_agreement_is_where_labels_are_equal(coded):
+def test_votes_are_compared_with_the_truth(coded):
     codes, y, n_classes = coded
     agreed = (
         BitPlanes(packed(codes, n_classes), len(codes)).compare_with_truth(y, missing=False).cells
@@ -190,7 +189,7 @@ def test_votes_are_overruled_by_the_winner(coded):
         assert count == sum((vote == truth) != vote_is_right for vote in votes)
 
 
-def test_outcomes_of_one_vote_more_or_less_are_those_of_a_recount(coded):
+def test_outcomes_of_one_vote_more_or_less_agree_with_a_recount(coded):
     codes, y, n_classes = coded
     tally = tally_of(codes, n_classes).astype(np.int32)
     shape = (n_classes, len(codes))
@@ -207,7 +206,7 @@ def test_outcomes_of_one_vote_more_or_less_are_those_of_a_recount(coded):
             assert removed[label, sample] == ties_of(tally[sample] - step, truth)
 
 
-def test_rounds_that_are_worth_less_are_taken_back(coded):
+def test_rounds_that_lower_the_score_are_undone(coded):
     codes, y, n_classes = coded
     members, weights = np.ascontiguousarray(codes.T), np.array([0] + [60] * n_classes)
     flips = rng.random((40, 4)) < 0.4
@@ -232,13 +231,13 @@ def test_rounds_that_are_worth_less_are_taken_back(coded):
 
 
 @pytest.mark.parametrize("n_rows", [1, 16, 33])
-def test_rows_walk_down_a_tree_to_its_leaves(n_rows):
+def test_walk_tree_finds_the_leaves_of_samples(n_rows):
     X = rng.normal(size=(n_rows, 3)).astype(np.float32)
     features = np.array([0, 0, 2, 0, 0], dtype=np.uint32)  # 0 → 1 | 2; 2 → 3 | 4
     thresholds = np.array([0.1, 0, -0.2, 0, 0], dtype=np.float32)
     children = np.array([1, 2, 1, 1, 3, 4, 3, 3, 4, 4], dtype=np.uint32)
     leaves = np.empty(n_rows, dtype=np.uint32)
-    _tree_kernels.walk_tree(X.ravel(), 3, features, thresholds, children, leaves)
+    vote_kernels.walk_tree(X.ravel(), 3, features, thresholds, children, leaves)
     left, below = X[:, 0] <= thresholds[0], X[:, 2] <= thresholds[2]
     assert leaves.tolist() == np.where(left, 1, np.where(below, 3, 4)).tolist()
 
@@ -278,7 +277,7 @@ def test_logarithms_of_means_are_added_up(n_samples):
     shares = np.clip((sums + cells) / (4 * one), least, 1 - least)
     expected = [math.fsum(map(math.log, row)) for row in shares]
     totals, seen = np.empty((2, 3))
-    selection_kernels.whole_mean_logs(cells, 1 / (4 * one), sums.astype(float), totals)
+    selection_kernels.unweighted_mean_logs(cells, 1 / (4 * one), sums.astype(float), totals)
     np.testing.assert_allclose(totals, expected, rtol=1e-13)
     weights, counts = rng.integers(1, 4, n_samples).astype(float), np.full(n_samples, 3)
     counts[0] = sums[0] = 0

@@ -1,4 +1,4 @@
-"""Numbers of classes at which codes need another byte, a plane or a refusal; buffers used again."""
+"""Numbers of classes at which the type of codes or the packing changes; reused buffers."""
 
 from types import SimpleNamespace
 
@@ -50,7 +50,7 @@ def test_counts_are_right_at_every_edge(n_classes, missing):
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("n_classes", EDGES)
-def test_every_way_in_gives_the_same_votes(tmp_path, n_classes, missing):
+def test_every_constructor_gives_the_same_votes(tmp_path, n_classes, missing):
     votes, mask, y = table(n_classes, missing)
     held = Votes.encode(votes, y)
     expected = np.where(mask, n_classes, np.ma.getdata(votes)).T.tolist()
@@ -65,7 +65,7 @@ def test_every_way_in_gives_the_same_votes(tmp_path, n_classes, missing):
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("n_classes", [254, 255, 256, 257])
-def test_members_are_chosen_alike_whatever_the_labels_are_called(n_classes, missing):
+def test_selections_do_not_depend_on_the_names_of_labels(n_classes, missing):
     votes, mask, y = table(n_classes, missing, n_members=6)
     spread = Votes.encode(np.ma.array(np.ma.getdata(votes) * 1000, mask=mask), y * 1000)
     for pruner in (COMEP(keep=3), ReducedErrorPruner(keep=3)):
@@ -82,7 +82,7 @@ def test_codes_of_two_bytes_hold_as_many_classes_as_they_can(n_classes, missing)
     mask[:] &= np.arange(mask.size).reshape(mask.shape) >= n_classes
     votes = np.ma.array(flat.reshape(votes.shape), mask=mask) if missing else votes
     if missing and n_classes == 65_536:
-        with pytest.raises(ValueError, match="65536 distinct labels beside missing votes"):
+        with pytest.raises(ValueError, match="65536 distinct labels and missing votes"):
             Votes.encode(votes, y)
         return
     held = Votes.encode(votes, y)
@@ -93,21 +93,21 @@ def test_codes_of_two_bytes_hold_as_many_classes_as_they_can(n_classes, missing)
 
 
 def test_more_classes_than_two_bytes_hold_are_refused():
-    with pytest.raises(ValueError, match="65537 distinct labels, more than 65536"):
+    with pytest.raises(ValueError, match="65537 distinct labels; at most 65536 are allowed"):
         Votes.encode(np.arange(65_537)[:, None])
 
 
-def test_codes_that_are_not_places_are_refused():
+def test_codes_that_are_not_class_indices_are_rejected():
     classes = np.arange(20)
     for wrong in (-1, 20, 300):
         codes = np.full((2, 5), 3)
         codes[1, 2] = wrong
-        with pytest.raises(ValueError, match=f"codes hold {wrong}, which is not a place among the"):
+        with pytest.raises(ValueError, match=f"codes hold {wrong}, which is not an index of the"):
             Votes.from_codes(codes, classes)
 
 
 @pytest.mark.parametrize("kind", [bool, np.uint8, np.int8, np.int16, np.int64, np.float64, "U1"])
-def test_a_buffer_may_be_filled_again(kind):
+def test_a_buffer_may_be_reused_by_the_caller(kind):
     rng = np.random.default_rng(0)
     batches = [(rng.integers(0, 2, (70, 5)).astype(kind), rng.integers(0, 2, 70)) for _ in range(4)]
     batches = [(votes, y.astype(kind)) for votes, y in batches]
@@ -143,7 +143,7 @@ def test_stores_and_votes_keep_copies(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", [bool, np.uint8, np.int64])
-def test_arrays_that_cannot_be_written_and_maps_of_files_are_fine(tmp_path, kind):
+def test_read_only_arrays_and_memory_maps_are_accepted(tmp_path, kind):
     rng = np.random.default_rng(2)
     votes, y = rng.integers(0, 2, (65, 4)).astype(kind), rng.integers(0, 2, 65).astype(kind)
     np.save(tmp_path / "votes.npy", votes)
@@ -164,14 +164,14 @@ def test_a_masked_y_is_refused():
 
 
 @pytest.mark.parametrize("other", [np.uint64, np.float64])
-def test_labels_beyond_the_integers_of_floats_are_never_merged(other):
+def test_labels_beyond_the_exact_floats_are_never_merged(other):
     votes = np.array([[2**53 + 1], [2**53]], dtype=np.int64)
     y = np.array([2**53, 2**53 + 2], dtype=np.int64).astype(other)
     with pytest.raises(ValueError, match=r"Labels beyond 2\*\*53"):
         Votes.encode(votes, y)
 
 
-def test_a_sample_without_any_kept_vote_gets_the_first_class_whatever_else_is_asked():
+def test_a_sample_without_votes_gets_the_first_class():
     votes, y = np.array([["b", "c"], ["c", "c"], ["b", "b"], ["d", "d"]]), ["b", "c", "b", "d"]
     pruner = ReducedErrorPruner(keep=1).fit(votes, y)
     asked = np.ma.array([["x", "d"], ["c", "x"]], mask=[[True, False], [False, True]])
@@ -185,7 +185,7 @@ def test_a_score_needs_as_many_labels_as_samples():
         pruner.score([[0, 1], [1, 1]], [0])
 
 
-def test_bytes_are_refused_with_the_way_out():
+def test_bytes_are_rejected_with_advice():
     with pytest.raises(ValueError, match=r"y holds bytes, such as b'a'\. Decode"):
         Votes.encode([["a"], ["b"]], np.array([b"a", b"b"], dtype=object))
     with pytest.raises(ValueError, match=r"votes holds bytes that are not ASCII\. Decode"):
@@ -193,13 +193,13 @@ def test_bytes_are_refused_with_the_way_out():
 
 
 @pytest.mark.parametrize("missing", [False, True])
-def test_pareto_pruning_takes_many_classes_and_members(missing):
+def test_pareto_pruning_accepts_many_classes_and_members(missing):
     votes, _, y = table(41, missing, n_members=41)
     front = PEP(n_iterations=20, random_state=0).fit(votes, y).pareto_front_
     assert all(0 <= rate <= 1 for rate, _ in front)
 
 
-def test_masked_columns_are_measured_where_both_are_there():
+def test_masked_columns_are_measured_on_common_samples():
     first = np.ma.array([0, 1, 0, 1, 0], mask=[0, 0, 1, 0, 0])
     second = np.ma.array([0, 1, 1, 0, 1], mask=[0, 0, 0, 1, 1])
     for measure in (measures.kappa, measures.disagreement, measures.nvi):
@@ -209,7 +209,7 @@ def test_masked_columns_are_measured_where_both_are_there():
 
 
 def test_sums_of_squares_beyond_64_bits_are_exact(monkeypatch):
-    """Of 4e9 votes only their counts are made: so many need not be held for a sum to be tried."""
+    """The counts of 4e9 votes are given directly, because the votes would not fit into memory."""
     counts = {"sizes": np.array([[3_500_000_000, 500_000_000]]), "n_samples": 2_000_000_000}
     made_up = SimpleNamespace(**counts, n_members=2, tally=lambda: np.array([[1, 1]]))
     monkeypatch.setattr(_ensemble_measures, "as_complete_votes", lambda votes: made_up)

@@ -1,4 +1,4 @@
-"""Missing votes: measures over the samples that both members have, votes of those who have one."""
+"""Missing votes: measures use samples with votes of both members, tallies the present votes."""
 
 import math
 from fractions import Fraction
@@ -149,7 +149,7 @@ def uncertainty_weighted(gaps, y, chosen, t):
     ("name", "formula"), [("comp", complementarity), ("uwa", uncertainty_weighted)]
 )
 @given(drawn=gapped(most_members=5, most_samples=30), data=st.data())
-def test_orderings_count_those_who_have_a_vote(name, formula, drawn, data):
+def test_orderings_count_only_present_votes(name, formula, drawn, data):
     votes, y, gaps = drawn
     n_members = votes.shape[1]
     keep = data.draw(st.integers(1, n_members))
@@ -161,7 +161,7 @@ def test_orderings_count_those_who_have_a_vote(name, formula, drawn, data):
 
 
 @given(gapped(most_members=6, most_samples=30))
-def test_a_missing_vote_moves_no_margin(drawn):
+def test_a_missing_vote_does_not_change_the_margin(drawn):
     votes, y, gaps = drawn
     n_members = votes.shape[1]
 
@@ -199,7 +199,7 @@ def test_a_missing_vote_contributes_nothing(drawn):
 
 def boosting_order(gaps, y):
     """Errors are over the weight of the samples a member votes on; the others keep theirs."""
-    samples, everybody = range(len(y)), range(len(gaps[0]))
+    samples, all_members = range(len(y)), range(len(gaps[0]))
     equal = [Fraction(1, len(y))] * len(y)
     weights, chosen = equal, []
 
@@ -208,8 +208,8 @@ def boosting_order(gaps, y):
         wrong = [n for n in voted if gaps[n][t] != y[n]]
         return Fraction(sum(weights[n] for n in wrong), sum(weights[n] for n in voted))
 
-    while len(chosen) < len(everybody):
-        errors_now = {t: error(t) for t in everybody if t not in chosen}
+    while len(chosen) < len(all_members):
+        errors_now = {t: error(t) for t in all_members if t not in chosen}
         member = naive.best({t: -e for t, e in errors_now.items()})
         e = errors_now[member]
         chosen.append(member)
@@ -246,12 +246,12 @@ APART = {
     st.sampled_from(["accuracy", "distant", "medoid"]),
     st.data(),
 )
-def test_clusters_are_of_members_compared_over_common_samples(
+def test_clusters_compare_members_over_common_samples(
     drawn, representation, linkage, representative, data
 ):
     votes, y, gaps = drawn
-    everybody = list(range(votes.shape[1]))
-    keep = data.draw(st.integers(1, len(everybody)))
+    all_members = list(range(votes.shape[1]))
+    keep = data.draw(st.integers(1, len(all_members)))
 
     def distance(i, j):
         return APART[representation](*common(gaps, y, i, j))
@@ -259,22 +259,22 @@ def test_clusters_are_of_members_compared_over_common_samples(
     def worth(t, cluster):
         if representative == "accuracy":
             return Fraction(n_right(gaps, y, t), len(common(gaps, y, t)[0]))
-        others = [s for s in everybody if s not in cluster]
+        others = [s for s in all_members if s not in cluster]
         if representative == "distant":
             return naive.mean(distance(t, s) for s in others) if others else 0
         return -sum(distance(t, s) for s in cluster if s != t)
 
-    clusters = naive.merged_clusters(len(everybody), keep, distance, linkage)
+    clusters = naive.merged_clusters(len(all_members), keep, distance, linkage)
     expected = [naive.best({t: worth(t, cluster) for t in cluster}) for cluster in clusters]
     pruner = ClusterPruner(keep, representation, linkage, representative).fit(votes, y)
     assert pruner.labels_.tolist() == [
-        next(place for place, cluster in enumerate(clusters) if t in cluster) for t in everybody
+        next(place for place, cluster in enumerate(clusters) if t in cluster) for t in all_members
     ]
     assert pruner.member_indices_.tolist() == expected
 
 
 @given(gapped(most_members=5, most_samples=25), st.data())
-def test_the_front_is_of_members_compared_over_common_samples(drawn, data):
+def test_the_pareto_front_compares_members_over_common_samples(drawn, data):
     votes, y, gaps = drawn
     keep, seed = data.draw(st.integers(1, votes.shape[1])), data.draw(st.integers(0, 2**31))
     pruner = ParetoCOMEP(keep, seed).fit(votes, y)
@@ -302,7 +302,7 @@ def test_the_best_members_are_right_most_often_where_they_vote(drawn):
     "name", [n for n, method in METHODS.items() if method.traits.takes_missing]
 )
 @given(drawn=gapped(most_members=5, most_samples=30), data=st.data())
-def test_many_batches_are_one_fit(name, drawn, data):
+def test_batches_give_the_same_result_as_one_fit(name, drawn, data):
     votes, y, _ = drawn
     whole, batched = quick(name).fit(votes, y), quick(name)
     cut = data.draw(st.integers(0, len(y)))
@@ -314,7 +314,7 @@ def test_many_batches_are_one_fit(name, drawn, data):
 
 
 @given(gapped())
-def test_nothing_missing_is_nothing_special(drawn):
+def test_a_mask_without_missing_votes_changes_nothing(drawn):
     votes, y, _ = drawn
     unmasked = np.ma.array(votes.data, mask=np.zeros(votes.shape, bool))
     coded = Votes.encode(unmasked, y)
@@ -322,7 +322,7 @@ def test_nothing_missing_is_nothing_special(drawn):
     assert (coded.packed.decode() == Votes.encode(votes.data, y).packed.decode()).all()
 
 
-def test_what_lies_under_a_mask_does_not_matter():
+def test_values_under_a_mask_do_not_matter():
     case = plain(5, 40)
     mask = np.random.default_rng(0).random((40, 5)) < 0.3
     clean = np.ma.array(case.votes, mask=mask)
@@ -331,13 +331,13 @@ def test_what_lies_under_a_mask_does_not_matter():
     assert first.scores_.tolist() == second.scores_.tolist()
 
 
-def test_methods_that_need_every_vote_say_so():
+def test_methods_that_need_every_vote_reject_missing_votes():
     votes = np.ma.array([[0, 1], [1, 1]], mask=[[True, False], [False, False]])
     with pytest.raises(
         ValueError, match="OrientationOrderingPruner cannot work with missing votes"
     ):
         make_pruner("oo").fit(votes, [0, 1])
-    with pytest.raises(ValueError, match="every vote of every member"):
+    with pytest.raises(ValueError, match="a vote of every member on every sample"):
         measures.kohavi_wolpert(votes, [0, 1])
 
 
@@ -349,7 +349,7 @@ def test_a_member_without_any_vote_is_refused():
         Votes.encode(np.ma.masked_all((2, 2), dtype=int))
 
 
-def test_labels_can_be_put_beside_votes_with_gaps():
+def test_true_labels_can_be_added_to_votes_with_missing_entries():
     votes = np.ma.array([["a", "b"], ["b", "b"]], mask=[[True, False], [False, False]])
     labelled = Votes.encode(votes).with_labels(["c", "b"])
     assert labelled.n_right.tolist() == [1, 1]

@@ -1,4 +1,4 @@
-"""Scores in a folder: the same scores, whatever the tiles, and what is damaged is named."""
+"""Prediction stores: the same predictions for any tiles, and errors that name damaged files."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def same(found, expected):
 
 @given(case=score_cases(SOFT), data=st.data())
 @settings(max_examples=40)
-def test_a_store_holds_the_scores_written(tmp_path_factory, case, data):
+def test_a_store_holds_the_predictions_written(tmp_path_factory, case, data):
     folder = tmp_path_factory.mktemp("stores") / "scores"
     options = {"tile_members": data.draw(st.integers(1, 7)), "shuffle": data.draw(st.booleans())}
     PredictionStore.from_scores(folder, case.given, **options)
@@ -53,7 +53,7 @@ def test_a_store_holds_the_scores_written(tmp_path_factory, case, data):
     assert store.verify() == []
 
 
-def test_numbers_of_tiles_with_other_steps_are_those_of_one_table(tmp_path):
+def test_values_of_tiles_with_different_steps_equal_those_of_one_table(tmp_path):
     table = np.array([[1e-3, 5.0, 3e6, -0.7], [2e-5, -7.1, 4e5, 0.0], [-3e-4, 0.3, -1e6, 1.0]])
     y = [0.5, 1.5, -2.5]
     store = PredictionStore.create(tmp_path / "scores", 4, 3, y=y, tile_members=1)
@@ -74,7 +74,7 @@ def test_probabilities_are_written_as_arrays(tmp_path):
 
 
 @pytest.mark.parametrize("kind", SOFT)
-def test_methods_choose_from_a_store_as_from_memory(tmp_path, kind):
+def test_methods_select_the_same_members_from_a_store_as_from_memory(tmp_path, kind):
     case = make_scores(1, kind, 13, 90, 3, share_missing=0.2)
     store = PredictionStore.from_scores(tmp_path / "scores", case.given, tile_members=4)
     alone, stored = (JointErrorPruner(4).fit(given) for given in (case.given, store))
@@ -84,7 +84,7 @@ def test_methods_choose_from_a_store_as_from_memory(tmp_path, kind):
     assert_array_equal(stored.predict(store), alone.predict(case.given))
 
 
-def test_other_truth_takes_the_place_of_that_in_the_folder(tmp_path):
+def test_other_true_values_replace_those_in_the_folder(tmp_path):
     case = make_scores(2, "numbers", 6, 30)
     store = PredictionStore.from_scores(tmp_path / "scores", case.given)
     other = np.arange(30.0)
@@ -110,7 +110,7 @@ def small_tiles(monkeypatch):
 
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("oob", [False, True])
-def test_a_store_is_filled_with_the_scores_of_an_ensemble(fitted, tmp_path, oob):
+def test_a_store_is_filled_with_the_predictions_of_an_ensemble(fitted, tmp_path, oob):
     model, X, y = fitted
     kept = collect_predictions(model, X, oob=oob, store=tmp_path / "scores", y=y)
     assert kept.n_tiles > 1
@@ -118,7 +118,7 @@ def test_a_store_is_filled_with_the_scores_of_an_ensemble(fitted, tmp_path, oob)
 
 
 @pytest.mark.usefixtures("small_tiles")
-def test_collecting_goes_on_where_it_was_stopped(fitted, tmp_path):
+def test_collecting_resumes_after_an_interruption(fitted, tmp_path):
     model, X, y = fitted
     kept = collect_predictions(model, X, store=tmp_path / "scores", y=y)
     log = kept.path / "tiles.jsonl"
@@ -133,18 +133,20 @@ def test_collecting_goes_on_where_it_was_stopped(fitted, tmp_path):
 
 
 @pytest.mark.usefixtures("small_tiles")
-def test_a_store_of_others_is_refused(fitted, tmp_path):
+def test_a_store_of_another_ensemble_is_rejected(fitted, tmp_path):
     model, X, y = fitted
     kept = collect_predictions(model, X, store=tmp_path / "scores", y=y)
-    with pytest.raises(InputError, match="holds scores of another ensemble or on other rows"):
+    with pytest.raises(
+        InputError, match="holds predictions of another ensemble or on other samples"
+    ):
         collect_predictions(model, X[::-1], store=kept.path)
     with pytest.raises(InputError, match="holds other true labels than y"):
         collect_predictions(model, X, store=kept.path, y=y[::-1])
-    with pytest.raises(InputError, match="y is kept in a store only"):
+    with pytest.raises(InputError, match="y is only used with store"):
         collect_predictions(model, X, y=y)
 
 
-def test_labels_that_no_member_knows_widen_the_store(tmp_path):
+def test_labels_unknown_to_the_members_are_added_to_the_classes(tmp_path):
     X, y = make_classification(60, 5, random_state=0)
     forest = RandomForestClassifier(4, random_state=0).fit(X, y)
     truth = np.where(np.arange(60) == 7, 5, y)
@@ -153,20 +155,23 @@ def test_labels_that_no_member_knows_widen_the_store(tmp_path):
     assert same(kept.load(), collect_encoded_predictions(as_ensemble(forest), X, truth))
 
 
-def test_votes_and_scores_are_told_apart(tmp_path):
+def test_vote_stores_and_prediction_stores_are_distinguished(tmp_path):
     X, y = make_classification(60, 5, random_state=0)
     forest = RandomForestClassifier(4, random_state=0).fit(X, y)
     votes, scores = tmp_path / "votes", tmp_path / "scores"
     collect_votes(forest, X, store=votes)
     collect_predictions(forest, X, store=scores)
-    with pytest.raises(InputError, match="describes a store of votes, not of scores"):
+    with pytest.raises(InputError, match="describes a VoteStore, not a PredictionStore"):
         PredictionStore.open(votes)
-    with pytest.raises(InputError, match="describes a store of scores, not of votes"):
+    with pytest.raises(
+        InputError,
+        match="describes a PredictionStore, not a VoteStore",
+    ):
         VoteStore.open(scores)
 
 
 @pytest.mark.parametrize("kind", SOFT)
-def test_damage_is_named(tmp_path, kind):
+def test_damaged_members_are_named(tmp_path, kind):
     case = make_scores(3, kind, 6, 40)
     store = PredictionStore.from_scores(tmp_path / "scores", case.given, tile_members=2)
     tile = store.path / "tile-00001.npy"
@@ -174,7 +179,9 @@ def test_damage_is_named(tmp_path, kind):
     content[-1] ^= 1
     tile.write_bytes(content)
     damaged = store.members_of(1)[-1]
-    with pytest.raises(InputError, match=f"is damaged: the scores of member {damaged} are not"):
+    with pytest.raises(
+        InputError, match=f"is damaged: the predictions of member {damaged} are not"
+    ):
         PredictionStore.open(store.path).load()
     (fault,) = store.verify()
     assert "tile-00001.npy" in fault
@@ -184,7 +191,7 @@ def test_damage_is_named(tmp_path, kind):
     ("write", "told"),
     [
         (lambda store: store.write([0], np.eye(2)[[[0], [1]]]), "are not a complete tile"),
-        (lambda store: store.write([0, 1], [[0.5, 1.0], [2.0, 3.0]]), "store is of probabilities"),
+        (lambda store: store.write([0, 1], [[0.5, 1.0], [2.0, 3.0]]), "store holds probabilities"),
         (
             lambda store: store.write([0, 1], np.ma.masked_less(np.eye(2)[[[0, 1], [1, 0]]], 1)),
             "has_missing=True",
@@ -195,7 +202,7 @@ def test_damage_is_named(tmp_path, kind):
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(tmp_path, write, told):
+def test_tiles_that_do_not_fit_are_rejected(tmp_path, write, told):
     store = PredictionStore.create(tmp_path / "scores", 2, 2, [0, 1], shuffle=False)
     with pytest.raises(InputError, match=told):
         write(store)
@@ -203,7 +210,5 @@ def test_what_does_not_fit_is_refused(tmp_path, write, told):
 
 
 def test_a_folder_that_exists_is_refused(tmp_path):
-    with pytest.raises(
-        InputError, match=r"exists\. Give a folder that does not, or PredictionStore"
-    ):
+    with pytest.raises(InputError, match=r"exists\. Pass a new folder, or use PredictionStore"):
         PredictionStore.create(tmp_path, 2, 2)

@@ -1,4 +1,4 @@
-"""Predictions in every form that people have them: the same members are kept."""
+"""Tables of predictions: every input format selects the same members."""
 
 import numpy as np
 import pandas as pd
@@ -62,7 +62,7 @@ SHARE_TABLES = {
 
 
 @pytest.mark.parametrize("form", VOTE_TABLES)
-def test_labels_in_any_form_keep_the_same_members(form):
+def test_labels_in_any_form_select_the_same_members(form):
     table = VOTE_TABLES[form]
     pruning = prune(table, y=Y, pruner="comep", keep=3)
     assert pruning.member_indices.tolist() == KEPT
@@ -75,7 +75,7 @@ def test_labels_in_any_form_keep_the_same_members(form):
 
 
 @pytest.mark.parametrize("form", SHARE_TABLES)
-def test_probabilities_in_any_form_keep_the_same_members(form):
+def test_probabilities_in_any_form_select_the_same_members(form):
     table = SHARE_TABLES[form]
     given = None if "frames" in form else LABELS
     pruning = prune(table, y=Y, pruner="comep", keep=3, classes=given, names=NAMES)
@@ -89,7 +89,7 @@ def test_probabilities_in_any_form_keep_the_same_members(form):
 
 
 @pytest.mark.parametrize("form", [*VOTE_TABLES, *SHARE_TABLES])
-def test_what_is_kept_has_the_form_of_what_was_given(form):
+def test_the_pruned_table_has_the_form_of_the_input(form):
     for tables, values in ((VOTE_TABLES, VOTES), (SHARE_TABLES, SHARES)):
         if form not in tables:
             continue
@@ -149,7 +149,7 @@ def test_true_labels_may_be_objects(cast):
     )
 
 
-def test_scores_of_probabilities_are_those_of_scikit_learn():
+def test_scores_of_probabilities_agree_with_scikit_learn():
     pruning = prune(SHARES, y=Y, pruner="comep", keep=3, classes=LABELS)
     found = pruning.summary(SHARES, Y)
     for column, members in (("before", list(range(7))), ("after", KEPT)):
@@ -171,7 +171,7 @@ def test_masked_probabilities_are_missing_votes():
     assert (np.ma.getmaskarray(scores)[:, :, 0] == mask).all()
 
 
-def test_tables_to_test_on_are_matched_by_name():
+def test_test_tables_are_matched_by_name():
     shuffled = [3, 1, 0, 2, 6, 5, 4]
     for form, tables in (("frame", VOTE_TABLES), ("dict of arrays", VOTE_TABLES)):
         table = tables[form]
@@ -191,7 +191,7 @@ BAD = {
         r"shape \(7, 60\) and y has 60 labels: they look transp.*\.T",
     ),
     "transposed nested lists": (VOTES.T.tolist(), {}, "they look transposed"),
-    "transposed probabilities": (SHARES.swapaxes(0, 1), {}, r"give predictions\.swapaxes\(0, 1\)"),
+    "transposed probabilities": (SHARES.swapaxes(0, 1), {}, r"pass predictions\.swapaxes\(0, 1\)"),
     "as many members as samples": (list(np.resize(VOTES, (60, 60))), {}, "may hold samples or mem"),
     "y outside of the classes": (
         SHARES,
@@ -214,7 +214,7 @@ BAD = {
     "two kinds": (
         {"a": VOTES[:, 0], "b": SHARES[:, 1]},
         {},
-        "'a' has labels, member 'b' has probabilities of 3 classes. Give one kind",
+        "'a' has labels, member 'b' has probabilities of 3 classes. Pass one kind",
     ),
     "two numbers of classes": ({"a": SHARES[:, 0], "b": SHARES[:, 1, :2]}, {}, "of 3 classes, mem"),
     "two lengths": (
@@ -247,7 +247,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("form", BAD)
-def test_tables_that_cannot_be_used_are_refused_in_one_line(form):
+def test_invalid_tables_are_rejected_in_one_line(form):
     table, options, message = BAD[form]
     with pytest.raises(InputError, match=message) as caught:
         prune(table, y=Y, keep=1, **options)
@@ -265,7 +265,7 @@ def test_tables_that_cannot_be_used_are_refused_in_one_line(form):
     ],
 )
 @pytest.mark.filterwarnings("error")
-def test_rows_that_are_no_probabilities_are_named(row, fault):
+def test_samples_with_invalid_probabilities_are_named(row, fault):
     values = SHARES.copy()
     values[4, 2] = row
     with pytest.raises(InputError, match=rf"Member 2 gives sample 4 the probabilities .*{fault}"):
@@ -277,7 +277,9 @@ def test_rows_that_are_no_probabilities_are_named(row, fault):
 def test_names_and_classes_are_for_predictions_only():
     trees = [DecisionTreeClassifier(max_depth=1).fit(RIGHT[:, 0], Y)] * 2
     for name in ("classes", "names"):
-        with pytest.raises(InputError, match=f"{name} is for predictions; models have their own"):
+        with pytest.raises(
+            InputError, match=f"{name} is for predictions only; models have their own"
+        ):
             prune(trees, RIGHT[:, 0], Y, keep=1, **{name: LABELS})
 
 
@@ -299,8 +301,8 @@ class Upright(ClassifierMixin, BaseEstimator):
         return self.inner_.predict_proba(X[:, [self.feature]])
 
 
-@pytest.mark.filterwarnings("ignore:.* also among the rows chosen on")
-def test_models_that_predict_a_column_are_members_like_others():
+@pytest.mark.filterwarnings("ignore:.* also in the validation set")
+def test_models_that_predict_a_column_are_accepted():
     rows = SHARES[:, 0] + RNG.normal(scale=0.2, size=(60, 3))
     models = [Upright(feature).fit(rows, Y) for feature in range(3)]
     expected = np.hstack([model.predict(rows) for model in models])

@@ -1,4 +1,4 @@
-"""Scores: fixed point, missing values, batches, and what is derived from them."""
+"""Predictions: fixed point, missing values, batches, and results derived from them."""
 
 from itertools import pairwise
 
@@ -122,7 +122,7 @@ def numbers():
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_numbers_are_those_of_the_members(numbers, name):
+def test_values_are_those_of_the_members(numbers, name):
     X, y = numbers
     model = REGRESSORS[name].fit(X, y)
     expected = own_answers(as_ensemble(model), X)
@@ -131,7 +131,7 @@ def test_numbers_are_those_of_the_members(numbers, name):
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_a_sliced_regressor_averages_the_members_kept(numbers, name):
+def test_a_sliced_regressor_averages_its_members(numbers, name):
     X, y = numbers
     model = REGRESSORS[name].fit(X, y)
     known = as_ensemble(model)
@@ -142,7 +142,7 @@ def test_a_sliced_regressor_averages_the_members_kept(numbers, name):
     assert np.abs(model.predict(X) - scores.average(weights=whole)).max() <= 1e-6 * np.abs(y).max()
 
 
-def test_out_of_bag_values_are_masked_where_a_member_saw_the_row(numbers):
+def test_out_of_bag_values_are_masked_on_training_samples(numbers):
     X, y = numbers
     forest = RandomForestRegressor(40, random_state=0, oob_score=True).fit(X, y)
     scores = collect_predictions(forest, X, oob=True)
@@ -156,7 +156,7 @@ def test_out_of_bag_values_are_masked_where_a_member_saw_the_row(numbers):
     st.lists(st.integers(0, 9), max_size=3),
     arrays(bool, (9, 3)),
 )
-def test_batches_of_numbers_join_to_what_one_batch_gives(table, cuts, mask):
+def test_batches_of_values_join_to_the_result_of_one_batch(table, cuts, mask):
     mask[0] = False
     masked, y = np.ma.array(table, mask=mask), np.arange(9.0)
     whole = Predictions.encode(masked, y)
@@ -171,7 +171,7 @@ def test_batches_of_numbers_join_to_what_one_batch_gives(table, cuts, mask):
     assert joined.has_missing == whole.has_missing
 
 
-def test_batches_with_other_classes_join_to_what_one_batch_gives():
+def test_batches_with_other_classes_join_to_the_result_of_one_batch():
     rng = np.random.RandomState(0)
     table = rng.dirichlet(np.ones(2), size=(8, 3))
     whole = Predictions.encode(table, np.array(list("aabbccab")), classes=["b", "a"])
@@ -189,7 +189,7 @@ def test_the_largest_probability_is_the_vote_and_ties_go_to_the_lowest_class():
     assert Predictions.encode(table).votes.codes([0, 1]).tolist() == [[0, 1], [1, 0]]
 
 
-def test_methods_of_labels_take_probabilities_as_their_labels():
+def test_methods_for_labels_use_the_labels_of_probabilities():
     rng = np.random.RandomState(0)
     y = rng.randint(3, size=40)
     table = (rng.dirichlet(np.ones(3), size=(40, 6)) + np.eye(3)[y][:, None]) / 2
@@ -197,7 +197,7 @@ def test_methods_of_labels_take_probabilities_as_their_labels():
     assert_array_equal(COMEP(keep=3).fit(table, y).member_indices_, by_labels.member_indices_)
 
 
-def test_methods_of_labels_refuse_numbers_and_name_those_that_take_them(numbers):
+def test_methods_for_labels_reject_regressors_and_name_alternatives(numbers):
     X, y = numbers
     scores = collect_encoded_predictions(as_ensemble(REGRESSORS["forest"].fit(X, y)), X, y)
     with pytest.raises(InputError, match=r"COMEP needs classes.*random.*best"):
@@ -209,7 +209,7 @@ def test_methods_of_labels_refuse_numbers_and_name_those_that_take_them(numbers)
     assert RandomPruner(keep=7, random_state=0).fit(scores).score(scores, y) > 0.5
 
 
-def test_a_mean_is_over_the_members_that_have_a_value():
+def test_a_mean_leaves_out_missing_values():
     table = np.ma.array([[1.0, 3.0], [2.0, 9.0], [5.0, 7.0]], mask=[[0, 0], [0, 1], [1, 1]])
     scores = Predictions.encode(table)
     assert_array_equal(scores.average(), [2.0, 2.0, np.nan])
@@ -229,18 +229,18 @@ def test_a_mean_is_over_the_members_that_have_a_value():
         ([[[0.5, 0.5]]], ["a"], "coded differently"),
     ],
 )
-def test_what_is_not_probabilities_or_numbers_is_refused(table, y, told):
+def test_invalid_predictions_are_rejected(table, y, told):
     with pytest.raises(InputError, match=told):
         Predictions.encode(table, y)
 
 
 @pytest.mark.parametrize("n_axes", [2, 3])
-def test_tables_with_members_first_are_recognised(n_axes):
+def test_transposed_tables_are_rejected(n_axes):
     table = np.full((5, 8, 2)[:n_axes], 0.5)
     y = np.arange(8) + 0.5 if n_axes == 2 else [0, 1] * 4
     turned = "votes.T" if n_axes == 2 else r"votes.swapaxes\(0, 1\)"
     for refused in (Predictions.encode, JointErrorPruner(keep=2).fit):
-        with pytest.raises(InputError, match=rf"shape \(5, 8.* looks transposed\. .*give {turned}"):
+        with pytest.raises(InputError, match=rf"shape \(5, 8.* looks transposed\. .*pass {turned}"):
             refused(table, y)
 
 
@@ -249,7 +249,7 @@ def test_labels_that_do_not_match_the_probabilities_are_refused():
         Predictions.encode([[[0.5, 0.5]]], classes=["a", "b", "c"])
 
 
-def test_cells_do_not_follow_later_changes_of_the_table():
+def test_later_changes_of_the_table_do_not_change_cells():
     table, y = np.array([[0.5, 1.5], [2.0, 3.0]]), np.array([1.0, 2.0])
     scores = Predictions.encode(table, y)
     table[:], y[:] = 9, 9
@@ -264,8 +264,10 @@ def test_logistic_probabilities_survive_a_round_trip(classified):
     assert_allclose_to(Predictions.encode(table).decode(), table, PROBABILITY_ERROR)
 
 
-def test_numbers_whose_squares_have_no_sum_are_refused():
-    with pytest.raises(InputError, match=r"holds 1e\+308: squares of numbers beyond 1e\+150"):
+def test_values_whose_squares_overflow_are_rejected():
+    with pytest.raises(
+        InputError, match=r"holds 1e\+308, and sums of squares of values beyond 1e\+150 overflow"
+    ):
         Predictions.encode([[1.0, 1e308], [2.0, 3.0]], [1.0, 2.0])
-    with pytest.raises(InputError, match=r"y holds 1e\+200: squares"):
+    with pytest.raises(InputError, match=r"y holds 1e\+200, and sums of squares"):
         Predictions.encode([[1.0, 2.0], [2.0, 3.0]], [1.0, -1e200])

@@ -1,4 +1,4 @@
-"""Stores that crashed, were damaged, or found the disk full: said, and mended."""
+"""Stores after a crash, damage or a full disk: faults are reported, and stores resumed."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_store import same_votes
+from test_vote_store import same_votes
 
 from cases import plain
 from processes import with_path
@@ -68,7 +68,7 @@ def written(file, array):
     np.save(file, array, allow_pickle=True)
 
 
-DAMAGE = {  # what is done to a store, and what it says of the tile
+DAMAGE = {  # damage done to a store, and the expected message about the tile
     "byte": (lambda s: flip_a_byte(tile(s, 1)), "is damaged: the votes of member"),
     "first byte": (lambda s: flip_a_byte(tile(s, 1), 128), "is damaged: the votes of member"),
     "header": (lambda s: flip_a_byte(tile(s, 1), 3), "cannot be read"),
@@ -82,15 +82,15 @@ DAMAGE = {  # what is done to a store, and what it says of the tile
     "swapped": (swap, "is damaged: the votes of member"),
     "another type": (
         lambda s: written(tile(s, 1), np.load(tile(s, 1)).view(np.int64)),
-        "holds .* of int64, not .* of uint64",
+        r"has shape .* and type int64 instead of .* and uint64\. Delete the file",
     ),
     "another shape": (
         lambda s: written(tile(s, 1), np.load(tile(s, 1))[:2]),
-        r"holds \(2, 2, 4\) of uint64, not \(3, 2, 4\) of uint64",
+        r"has shape \(2, 2, 4\) and type uint64 instead of \(3, 2, 4\) and uint64",
     ),
     "last tile's shape": (
         lambda s: tile(s, 1).write_bytes(tile(s, LAST).read_bytes()),
-        r"holds \(2, 2, 4\) of uint64, not \(3, 2, 4\)",
+        r"has shape \(2, 2, 4\) and type uint64 instead of \(3, 2, 4\)",
     ),
     "columns first": (
         lambda s: written(tile(s, 1), np.asfortranarray(np.load(tile(s, 1)))),
@@ -105,7 +105,7 @@ DAMAGE = {  # what is done to a store, and what it says of the tile
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_a_damaged_tile_is_named_and_can_be_mended(kept, how):
+def test_a_damaged_tile_is_named_and_can_be_repaired(kept, how):
     damage, message = DAMAGE[how]
     damage(kept)
     said = rf"tile-00001\.npy {message}"
@@ -137,7 +137,7 @@ def test_a_damaged_tile_is_named_and_can_be_mended(kept, how):
     assert is_whole(kept)
 
 
-def test_members_of_other_tiles_are_read_beside_a_damaged_one(kept):
+def test_members_of_undamaged_tiles_can_be_read(kept):
     flip_a_byte(tile(kept, 1))
     others = np.setdiff1d(np.arange(11), kept.members_of(1))
     expected = Votes.encode(*CASE).take(others)
@@ -169,8 +169,14 @@ def test_damaged_arrays_beside_the_tiles_are_named(kept, name):
         (lambda text: "", r"meta\.json cannot be read: JSONDecodeError"),
         (lambda text: "[]", r"meta\.json cannot be read"),
         (lambda text: "{}", r"meta\.json cannot be read: KeyError: 'format'"),
-        (lambda text: text.replace('"version": 1', '"version": 2'), "is of format 2, .* knows 1"),
-        (lambda text: text.replace("secateurs votes", "votes"), r"meta\.json is of format"),
+        (
+            lambda text: text.replace('"version": 1', '"version": 2'),
+            "has the format .*, version 2; .* reads version 1",
+        ),
+        (
+            lambda text: text.replace("secateurs votes", "votes"),
+            r"meta\.json has the format 'votes'",
+        ),
         (lambda text: text.replace('"n_samples": 200', '"n_samples": 201'), "is damaged"),
         (lambda text: text.replace('"tile_members": 3', '"tile_members": 4'), "is damaged"),
         (lambda text: text.replace('"has_missing": false', '"has_missing": true'), "is damaged"),
@@ -186,14 +192,14 @@ def test_a_broken_meta_file_is_named(kept, change, message):
     assert "meta.json" in str(caught.value)
 
 
-def test_a_folder_that_is_no_store_is_told_so(kept, tmp_path):
+def test_a_folder_without_a_store_is_rejected(kept, tmp_path):
     (kept.path / "meta.json").unlink()
     for path in (kept.path, tmp_path / "absent"):
-        with pytest.raises(InputError, match=r"is not a store of votes: it has no meta\.json"):
+        with pytest.raises(InputError, match=r"is not a VoteStore: it has no meta\.json"):
             VoteStore.open(path)
 
 
-def test_a_list_of_tiles_that_is_broken_is_named(kept):
+def test_a_broken_log_of_tiles_is_named(kept):
     log = kept.path / "tiles.jsonl"
     lines = log.read_text().splitlines(keepends=True)
     assert len(lines) == 4
@@ -214,7 +220,7 @@ def test_a_list_of_tiles_that_is_broken_is_named(kept):
 
 
 @pytest.mark.parametrize("left", [0, 1, 10, -10, -2, -1])
-def test_a_line_that_a_crash_has_torn_is_written_again(kept, left):
+def test_a_torn_line_of_the_log_is_written_again(kept, left):
     log = kept.path / "tiles.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join(lines[:-1]) + lines[-1][:left])
@@ -237,7 +243,7 @@ def test_a_longer_torn_line_leaves_nothing_behind(kept):
     assert log.read_bytes() == b"".join(lines)
 
 
-def test_what_a_crash_has_left_of_a_tile_is_cleared_away(kept):
+def test_temporary_files_of_a_crash_are_deleted(kept):
     tile(kept, 1).unlink()
     left = kept.path / ".0123456789abcdef-tile-00001.npy"
     left.write_bytes(b"half a tile")
@@ -247,7 +253,7 @@ def test_what_a_crash_has_left_of_a_tile_is_cleared_away(kept):
     assert len(list(kept.path.glob(".*"))) == 1
 
 
-def test_a_half_written_store_says_so_and_goes_on(tmp_path):
+def test_a_half_written_store_is_reported_and_can_be_resumed(tmp_path):
     votes, y = CASE
     names = [f"member {t}" for t in range(11)]
     store = VoteStore.create(
@@ -369,14 +375,14 @@ for where in ("tile", "list"):
 """
 
 
-def test_a_disk_that_is_full_leaves_what_was_written(tmp_path):
+def test_a_full_disk_leaves_finished_tiles_intact(tmp_path):
     at_first, left, *later = run(LIMITED, tmp_path)
     assert "nothing cannot be written: OSError: [Errno 27] File too large; nothing is" in at_first
-    assert "nothing is written so far. Make room" in at_first
+    assert "nothing is written so far. Free some space" in at_first
     assert left == "[]"
     for where, said, hidden, missing, whole in (("tile", *later[:4]), ("list", *later[4:])):
         assert f"{where} cannot be written: OSError: [Errno 27] File too large; 9 of 11" in said
-        assert "9 of 11 tiles are written so far. Make room" in said
+        assert "9 of 11 tiles are written so far. Free some space" in said
         assert (hidden, missing, whole) == ("[]", "2 2", "True")
 
 
@@ -396,7 +402,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(place)], check=True)
 
 
-def test_a_small_disk_fills_up_and_the_store_goes_on_when_there_is_room(small_disk):
+def test_a_store_is_resumed_after_a_full_disk_has_space_again(small_disk):
     table = np.random.default_rng(0).integers(3, size=(8000, 1000), dtype=np.int8)
     with pytest.raises(
         InputError, match=r"No space left on device; \d+ of 50 tiles are written"
@@ -430,7 +436,7 @@ store.write(store.missing[0], np.zeros((4, 100), dtype=int))
 """
 
 
-def test_processes_that_write_tiles_take_turns(tmp_path):
+def test_processes_write_tiles_one_after_another(tmp_path):
     store = VoteStore.create(tmp_path / "votes", 8, 100, [0, 1, 2], tile_members=4)
     first, second = store.missing
     with tile_lock(store.path):  # as while another process writes
@@ -448,7 +454,7 @@ def test_processes_that_write_tiles_take_turns(tmp_path):
     assert VoteStore.open(store.path).load().codes(first).max() == 0
 
 
-def test_a_store_that_is_being_filled_is_refused_to_a_second_process(tmp_path):
+def test_a_second_process_cannot_fill_the_same_store(tmp_path):
     table = np.random.default_rng(0).integers(3, size=(100, 8))
     refused = []
 
@@ -463,7 +469,7 @@ def test_a_store_that_is_being_filled_is_refused_to_a_second_process(tmp_path):
     VoteStore.from_table(tmp_path / "votes", table.view(Slow), classes=[0, 1, 2], tile_members=2)
     assert refused == [
         f"{tmp_path / 'votes'} is being filled by another process. Wait until it has ended, then "
-        "run again; or give another folder."
+        "run again; or pass another folder."
     ]
     assert same_votes(VoteStore.open(tmp_path / "votes").load(), Votes.encode(table))
 

@@ -1,4 +1,4 @@
-"""Training rows given for out-of-bag votes: others, or another order, are noticed."""
+"""Out-of-bag votes: warnings for samples that are not the training samples in their order."""
 
 import warnings
 
@@ -31,7 +31,9 @@ MODELS = {
     "parts": BaggingClassifier(n_estimators=8, bootstrap=False, max_samples=0.5, random_state=0),
     "pipeline": make_pipeline(StandardScaler(), RandomForestClassifier(8, random_state=0)),
 }
-doubted = pytest.warns(UserWarning, match=r"not the rows that member \d was trained on, or not in")
+doubted = pytest.warns(
+    UserWarning, match=r"not the samples that member \d was trained on, or not in"
+)
 
 
 @pytest.fixture(params=MODELS)
@@ -39,7 +41,7 @@ def model(request):
     return MODELS[request.param].fit(X, Y)
 
 
-def test_the_training_rows_in_their_order_pass(model):
+def test_the_training_samples_in_their_order_give_no_warning(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         collect_votes(model, X, oob=True)
@@ -47,7 +49,7 @@ def test_the_training_rows_in_their_order_pass(model):
         prune(model, X.astype(np.float32), Y, "best", keep=2, oob=True)
 
 
-def test_shuffled_rows_are_doubted(model):
+def test_shuffled_samples_give_a_warning(model):
     with doubted:
         prune(model, X[ORDER], Y[ORDER], "best", keep=2, oob=True)
     with doubted:
@@ -56,12 +58,12 @@ def test_shuffled_rows_are_doubted(model):
         collect_votes(model, X[ORDER], oob=True)
 
 
-def test_other_rows_are_doubted(model):
+def test_other_samples_give_a_warning(model):
     with doubted:
         prune(model, X + 0.3, Y, "best", keep=2, oob=True)
 
 
-def test_rows_of_regressors_are_doubted_as_well():
+def test_other_samples_give_a_warning_for_regressors():
     forest = RandomForestRegressor(8, random_state=0).fit(X, CODES)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -73,12 +75,12 @@ def test_rows_of_regressors_are_doubted_as_well():
         collect_predictions(forest, X[ORDER], oob=True)
 
 
-def test_labels_in_another_order_are_doubted():
+def test_labels_in_another_order_give_a_warning():
     with doubted:
         prune(MODELS["forest"].fit(X, Y), X, Y[ORDER], keep=2, oob=True)
 
 
-def test_a_few_corrected_labels_and_weights_of_rows_pass():
+def test_corrected_labels_and_sample_weights_give_no_warning():
     corrected = np.where(np.arange(240) % 40, Y, "bee")
     weighted = RandomForestClassifier(8, max_depth=2, random_state=0)
     weighted.fit(X, Y, sample_weight=np.where(Y == "ant", 0.0, np.arange(240) % 9 + 1.0))
@@ -92,7 +94,7 @@ def test_a_few_corrected_labels_and_weights_of_rows_pass():
         prune(balanced, X, Y, "best", keep=2, oob=True)
 
 
-def test_members_that_keep_no_record_are_not_asked():
+def test_members_without_a_record_give_no_warning():
     lines = BaggingClassifier(LogisticRegression(), 8, random_state=0).fit(X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""A store of votes: the very votes of memory, in a folder."""
+"""Vote stores: the same votes in a folder as in memory."""
 
 import pickle
 import tracemalloc
@@ -96,7 +96,7 @@ def same_votes(one, other):
 
 @given(tables(), st.data())
 @settings(max_examples=40)
-def test_a_store_holds_the_very_votes(table, data):
+def test_a_store_holds_exactly_the_votes(table, data):
     n_samples, n_members = table.shape
     tile_members = data.draw(st.sampled_from([None, *range(1, n_members + 2)]))
     options = {
@@ -126,7 +126,7 @@ def test_a_store_holds_the_very_votes(table, data):
 
 @given(tables(), st.data())
 @settings(max_examples=40)
-def test_runs_of_rows_are_those_of_votes_in_memory(table, data):
+def test_consecutive_samples_are_those_of_votes_in_memory(table, data):
     start = 64 * data.draw(st.integers(0, (table.shape[0] - 1) // 64))
     stop = data.draw(st.integers(start + 1, table.shape[0] + 5))
     with stored(table.votes, table.y, tile_members=2) as kept:
@@ -144,7 +144,7 @@ def test_runs_of_rows_are_those_of_votes_in_memory(table, data):
 
 
 @pytest.mark.parametrize("samples", [slice(5, 64), slice(0, 64, 2), slice(64, 64), slice(64, 5)])
-def test_rows_that_are_no_run_are_refused(samples):
+def test_samples_that_are_not_consecutive_are_rejected(samples):
     with stored(*plain(3, 100)) as kept, pytest.raises(InputError, match="multiple of 64"):
         kept.rows(samples)
 
@@ -190,7 +190,7 @@ FORMS = {
 
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("form", FORMS)
-def test_any_table_that_can_be_sliced_will_do(form, shuffle, tmp_path):
+def test_any_sliceable_table_is_accepted(form, shuffle, tmp_path):
     votes, y = map(np.array, plain(20, 70, 3))
     given_as = FORMS[form](votes, tmp_path)
     kept = VoteStore.from_table(tmp_path / "votes", given_as, y, tile_members=6, shuffle=shuffle)
@@ -218,7 +218,7 @@ def test_a_zarr_array_is_read_by_its_path(tmp_path):
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], ["ant", "bee", "cat"]])
-def test_parquet_columns_are_members_but_for_the_true_labels(tmp_path, labels):
+def test_parquet_columns_are_members_except_the_true_labels(tmp_path, labels):
     pytest.importorskip("pyarrow")
     votes, y = (np.array(labels)[np.array(part)] for part in plain(9, 70, 3))
     names = [f"tree.{t}" for t in range(9)]
@@ -235,7 +235,7 @@ def test_parquet_columns_are_members_but_for_the_true_labels(tmp_path, labels):
     assert same_votes(kept.load(), expected)
 
 
-def test_a_parquet_file_that_will_not_do_is_named(tmp_path):
+def test_an_invalid_parquet_file_is_named(tmp_path):
     pytest.importorskip("pyarrow")
     pd.DataFrame({"oak": [0, 1], "fir": [1, None]}).to_parquet(tmp_path / "some.parquet")
     (tmp_path / "none.parquet").write_bytes(b"PAR1 not really")
@@ -266,7 +266,7 @@ def made(name):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 18])
 @pytest.mark.parametrize("name", all_pruners())
-def test_every_pruner_takes_a_store_for_votes(name, n_classes):
+def test_every_pruner_accepts_a_store(name, n_classes):
     case = plain(15, 130, n_classes)
     further = plain(15, 90, n_classes, seed=1)
     with stored(*case, tile_members=4) as kept, stored(*further) as other:
@@ -279,7 +279,7 @@ def test_every_pruner_takes_a_store_for_votes(name, n_classes):
 
 
 @pytest.mark.parametrize("name", ["comep", "domep", "re", "kp", "best"])
-def test_pruners_take_stores_with_missing_votes(name):
+def test_pruners_accept_stores_with_missing_votes(name):
     votes, y = map(np.array, plain(9, 130, 3))
     gapped = np.ma.array(votes, mask=np.random.default_rng(0).random(votes.shape) < 0.2)
     with stored(gapped, y, tile_members=2) as kept:
@@ -301,7 +301,7 @@ def test_true_labels_may_come_with_fit(name):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 20])
-def test_labels_that_a_store_does_not_know_are_refused(n_classes):
+def test_labels_unknown_to_a_store_are_rejected(n_classes):
     votes, y = map(np.array, plain(6, 60, n_classes))
     with stored(votes, classes=range(n_classes)) as kept:
         with pytest.raises(InputError, match=f"y holds the label 99, .* {n_classes} classes"):
@@ -347,19 +347,19 @@ def test_classes_may_be_more_than_appear():
         (np.ma.array(np.eye(3, dtype=int), mask=np.eye(3)), {"has_missing": False}, "masked"),
     ],
 )
-def test_tables_that_make_no_store_are_refused(tmp_path, table, options, message):
+def test_invalid_tables_are_rejected(tmp_path, table, options, message):
     with pytest.raises(ValueError, match=message):
         VoteStore.from_table(tmp_path / "votes", table, **options)
 
 
-def test_nothing_is_made_for_a_table_that_is_refused_at_once(tmp_path):
+def test_no_folder_is_created_for_a_rejected_table(tmp_path):
     for options in ({"names": ["oak"]}, {"tile_members": 0}, {"y": [0]}):
         with pytest.raises(InputError):
             VoteStore.from_table(tmp_path / "votes", np.zeros((3, 2), int), **options)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_mask_covers_does_not_matter():
+def test_masked_values_do_not_matter():
     votes, y = map(np.array, plain(5, 60, 3))
     mask = np.random.default_rng(0).random(votes.shape) < 0.2
     expected = Votes.encode(np.ma.array(votes, mask=mask), y)
@@ -369,10 +369,10 @@ def test_what_a_mask_covers_does_not_matter():
             assert np.array_equal(kept.load().packed.cells, expected.packed.cells)
 
 
-def test_a_folder_is_never_written_over(tmp_path):
+def test_a_folder_is_never_overwritten(tmp_path):
     case = plain(5, 60)
     VoteStore.from_table(tmp_path / "votes", *case)
-    with pytest.raises(InputError, match=r"votes exists\. Give a folder that does not"):
+    with pytest.raises(InputError, match=r"votes exists\. Pass a new folder"):
         VoteStore.from_table(tmp_path / "votes", *case)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="exists"):
@@ -381,7 +381,7 @@ def test_a_folder_is_never_written_over(tmp_path):
         VoteStore.from_table(tmp_path / "absent" / "votes", *case)
 
 
-def test_tiles_are_written_as_they_are_asked_for(tmp_path):
+def test_only_complete_tiles_are_written(tmp_path):
     votes, y = map(np.array, plain(7, 60))
     kept = VoteStore.create(tmp_path / "votes", 7, 60, [0, 1], y=y, tile_members=3)
     first, *others = kept.missing
@@ -395,7 +395,7 @@ def test_tiles_are_written_as_they_are_asked_for(tmp_path):
         (first, votes.T[first][:, 1:]),
         (first, votes[0]),
     ]:
-        with pytest.raises(InputError, match=r"not a complete tile\. Give the members as"):
+        with pytest.raises(InputError, match=r"not a complete tile\. Pass the members as"):
             kept.write(members, part)
     with pytest.raises(InputError, match="votes holds the label 5"):
         kept.write(first, np.where(np.arange(60) == 59, 5, votes.T[first]))
@@ -429,14 +429,14 @@ def test_a_store_is_sent_as_its_path():
         assert pruner.predict(kept).tolist() == made("comep").fit(votes, y).predict(votes).tolist()
 
 
-def test_a_path_holds_wherever_one_is(tmp_path, monkeypatch):
+def test_a_store_is_found_after_a_change_of_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     kept = VoteStore.from_table("votes", *plain(5, 60))
     monkeypatch.chdir("/")
     assert pickle.loads(pickle.dumps(kept)).load().n_members == 5
 
 
-def test_filling_a_store_never_holds_the_matrix(tmp_path, monkeypatch):
+def test_filling_a_store_never_holds_all_votes_in_memory(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     np.save(
         tmp_path / "table.npy", np.asfortranarray(rng.integers(3, size=(4096, 512), dtype=np.int8))
@@ -456,7 +456,7 @@ def test_filling_a_store_never_holds_the_matrix(tmp_path, monkeypatch):
     assert (labels_of(kept.load()) == table.T).all()
 
 
-def test_a_store_tells_what_it_is(tmp_path):
+def test_a_store_has_a_repr_and_a_fixed_set_of_files(tmp_path):
     kept = VoteStore.from_table(tmp_path / "votes", *plain(5, 60, 3))
     assert repr(kept) == "VoteStore(60 samples, 5 members, 3 classes)"
     files = sorted(path.name for path in Path(kept.path).iterdir())
@@ -468,5 +468,5 @@ def test_a_store_tells_what_it_is(tmp_path):
         "tiles.jsonl",
         "y.npy",
     ]
-    with pytest.raises(ValueError, match=r"has no true labels\. Give y"):
+    with pytest.raises(ValueError, match=r"has no true labels\. Pass y"):
         VoteStore.create(tmp_path / "more", 3, 4, [0, 1]).truth  # noqa: B018

@@ -1,4 +1,4 @@
-"""Votes: labels of any kind in, exact counts out."""
+"""Votes: labels of any type, and exact counts."""
 
 import dataclasses
 import pickle
@@ -34,7 +34,7 @@ def decoded(votes):
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 @pytest.mark.parametrize("container", [list, np.array, pd.DataFrame, "object"])
-def test_labels_of_any_kind_come_back_as_they_were(labels, container):
+def test_labels_of_any_type_are_decoded_unchanged(labels, container):
     case = make(3, 70, len(labels), ["noisy"] * 4, labels)
     table = np.array(case.votes, dtype=np.array(labels).dtype)
     given_votes = table.astype(object) if container == "object" else container(table.tolist())
@@ -52,7 +52,7 @@ def test_few_classes_are_planes_and_many_are_codes(n_classes):
     assert decoded(votes).tolist() == case.votes
 
 
-def test_planes_take_one_bit_a_vote_and_class_but_the_last():
+def test_planes_have_one_bit_per_vote_and_class_except_the_last():
     case = make(0, 4096, 3, ["random"] * 5)
     assert Votes.encode(case.votes).nbytes == 5 * 4096 * 2 / 8
 
@@ -65,7 +65,7 @@ def test_memory_order_and_strides_do_not_matter():
         assert (Votes.encode(same).packed.decode() == expected).all()
 
 
-def test_rows_in_many_blocks_are_encoded_as_in_one(monkeypatch):
+def test_blocks_of_samples_are_encoded_as_one_block(monkeypatch):
     case = make(2, 300, 3, ["noisy"] * 5)
     expected = Votes.encode(case.votes, case.y)
     monkeypatch.setattr("secateurs.labels._BLOCK_VALUES", 64)
@@ -95,7 +95,7 @@ def test_counts_agree_with_a_loop(case):
 
 
 @given(cases(), st.data())
-def test_the_vote_is_right_where_a_count_says_so(case, data):
+def test_is_right_agrees_with_a_count(case, data):
     table = case.votes
     members = data.draw(st.lists(st.integers(0, len(table[0]) - 1), min_size=1, unique=True))
     right = Votes.encode(case.votes, case.y).is_right(members).tolist()
@@ -104,7 +104,7 @@ def test_the_vote_is_right_where_a_count_says_so(case, data):
 
 
 @given(cases(), st.data())
-def test_appended_rows_give_what_all_rows_give(case, data):
+def test_appended_samples_equal_one_encoding(case, data):
     cut = data.draw(st.integers(0, len(case.y)))
     cuts = sorted({0, cut, data.draw(st.integers(0, len(case.y))), len(case.y)})
     batches = [slice(first, last) for first, last in pairwise(cuts)]
@@ -134,7 +134,7 @@ def test_weights_of_votes_are_added_up(case, data):
     assert (weights == kept).all()
 
 
-def test_members_are_taken_in_the_order_asked_for():
+def test_members_are_taken_in_the_given_order():
     frame = pd.DataFrame({"ada": [0, 1], "bob": [1, 1], "cyd": [0, 0]})
     taken = Votes.encode(frame, [0, 1]).take([2, 0])
     assert decoded(taken).tolist() == [[0, 0], [0, 1]]
@@ -142,7 +142,7 @@ def test_members_are_taken_in_the_order_asked_for():
     assert taken.sizes.tolist() == [[2, 0], [1, 1]]
 
 
-def test_members_are_taken_by_place_from_either_end_and_no_others():
+def test_members_are_taken_by_positive_and_negative_index():
     for n_classes in (1, 2, 20):
         votes = Votes.encode(make(0, 200, n_classes, ["random"] * 6).votes)
         assert (decoded(votes.take([-1, 2])) == decoded(votes)[:, [5, 2]]).all()
@@ -179,7 +179,7 @@ def test_votes_survive_pickling():
     assert decoded(votes).tolist() == [["a", "b"], ["b", "b"]]
 
 
-def test_true_labels_can_be_put_beside_votes_later():
+def test_true_labels_can_be_added_to_votes_later():
     votes = Votes.encode([["a", "b"], ["c", "c"]])
     labelled = votes.with_labels(["b", "d"])
     assert labelled.classes.tolist() == ["a", "b", "c", "d"]
@@ -197,11 +197,11 @@ def test_the_vote_goes_to_the_lowest_of_tied_classes():
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        (([[0, 1]], [0]), ([[0, 1, 1]], [0]), "of 3 members, the earlier ones of 2"),
+        (([[0, 1]], [0]), ([[0, 1, 1]], [0]), "have 3 members, the earlier votes 2"),
         (([[0, 1]], [0]), ([[0, 1]], None), "with all batches of votes, or with none"),
         (([[0, 1]], [0]), ([["a", "b"]], ["a"]), "coded differently"),
     ],
 )
-def test_batches_that_do_not_fit_are_refused(first, second, message):
+def test_batches_that_do_not_match_are_rejected(first, second, message):
     with pytest.raises(ValueError, match=message):
         Votes.encode(*first).append(*second)

@@ -12,7 +12,7 @@ from scipy import stats
 from secateurs.benchmarking.table_text import as_latex, as_markdown, as_text
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_accuracy_table
-from secateurs.paper._printed_tables import FLOORS, PAPER_METHODS, TABLES, printed_accuracies
+from secateurs.paper._printed_tables import BASELINES, PAPER_METHODS, TABLES, printed_accuracies
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -53,7 +53,7 @@ def test_marks_are_those_of_scipys_paired_t_test():
     table = make_accuracy_table(plan, frame)
     seen = []
     for row in table.rows:
-        for method in (*PAPER_METHODS[:-1], *FLOORS):
+        for method in (*PAPER_METHODS[:-1], *BASELINES):
             entry = row.entries[method]
             test = stats.ttest_rel(
                 list(row.entries["domep"].folds.values()), list(entry.folds.values())
@@ -73,11 +73,11 @@ def test_floors_and_ceiling_take_no_part_in_ranks():
     plan = plan_of("table-dt", ["Iono", "Liver"])
     plain = make_accuracy_table(plan, frame_of(plan, noisy))
     lifted = make_accuracy_table(
-        plan, frame_of(plan, lambda c: 1.0 if c.method in FLOORS else noisy(c)["accuracy"])
+        plan, frame_of(plan, lambda c: 1.0 if c.method in BASELINES else noisy(c)["accuracy"])
     )
     assert plain.ranks == lifted.ranks
     assert sum(plain.ranks.values()) == pytest.approx(55)
-    assert not any(row.entries[floor].bold for row in lifted.rows for floor in FLOORS)
+    assert not any(row.entries[floor].bold for row in lifted.rows for floor in BASELINES)
 
 
 def test_no_method_is_best_when_all_have_the_same_mean():
@@ -139,7 +139,7 @@ def test_incomplete_rows_say_so_and_are_not_ranked():
     assert table.scores.index.tolist() == ["Iono"]
     assert table.missing_notes() == [
         "Iono: incomplete, folds of 5: Random 3.",
-        "Liver: incomplete, folds of 5: PEP 0. It takes no part in ranks.",
+        "Liver: incomplete, folds of 5: PEP 0. It is not ranked.",
         "Spam: no results.",
     ]
     for text in (
@@ -165,7 +165,8 @@ def test_a_table_without_any_results_can_be_written():
     plan = plan_of("table-knn")
     table = make_accuracy_table(plan, frame_of(plan, lambda _: None))
     assert table.ranks == {}
-    assert "Ames: no results. Not publicly available" in as_text(accuracy_sheet(table))
+    text = as_text(accuracy_sheet(table))
+    assert "Ames: no results. The data set is not publicly available" in text
     assert "KL" in as_latex(accuracy_sheet(table))
     assert len(table.missing_notes()) == 11
 

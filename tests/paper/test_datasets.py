@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from secateurs.exceptions import InputError
 from secateurs.paper import datasets
-from secateurs.paper._data_sources import as_numbers, conform_to_registry
+from secateurs.paper._data_sources import conform_to_registry, encode_features
 from secateurs.paper._generated_data import ringnorm, waveform, waveform_noise
 from secateurs.paper.datasets import (
     DATASETS,
@@ -115,7 +115,7 @@ def test_two_classes_by_counting_one_class_after_another(labels):
 
 def test_words_are_counted_from_one_and_missing_cells_are_zero():
     frame = pd.DataFrame({"n": [2.5, None, -1], "w": ["b", "a", None], "i": [3, 4, 5]})
-    assert as_numbers(frame).tolist() == [[2.5, 2, 3], [0, 1, 4], [-1, 0, 5]]
+    assert encode_features(frame).tolist() == [[2.5, 2, 3], [0, 1, 4], [-1, 0, 5]]
 
 
 def test_a_file_is_read_as_it_stands(tmp_path):
@@ -192,7 +192,7 @@ def test_several_classes_are_made_two_on_request():
     [
         (("irish",), "'irish' is not a known data set"),
         (("iris", None, "ternary"), "reading='ternary' is not valid"),
-        (("ames",), "ames is not here. It is not publicly available"),
+        (("ames",), "ames is not available. It is not publicly available"),
         (("dogs_vs_cats",), r"Put dogs_vs_cats\.csv\.gz into a folder"),
         (("iris", "nowhere"), "data_dir='nowhere' is not a folder"),
     ],
@@ -336,7 +336,7 @@ def test_incomplete_rows_are_left_out_where_that_gives_the_table():
     [
         ("12121", 2, COUNTS, "has 1 features and classes of 2, 3 rows, not 2 and 2, 3"),
         ("11111", 1, COUNTS, "classes of 5 rows, not 1 and 2, 3"),
-        ("xxyyz", 1, {"a": 2, "b": 2, "c": 1}, "which is which cannot be told"),
+        ("xxyyz", 1, {"a": 2, "b": 2, "c": 1}, "cannot be matched by their sizes"),
     ],
 )
 def test_another_table_is_refused(target, n_features, counts, message):
@@ -415,7 +415,7 @@ def test_a_table_of_openml_that_is_another_one_is_refused(tmp_path, monkeypatch)
 
 def test_what_openml_does_not_give_is_told_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
-    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # a closed port
     with pytest.raises(InputError, match="iono: OpenML's table 59 cannot be fetched: ") as caught:
         load("iono")
     assert "\n" not in str(caught.value)

@@ -15,7 +15,7 @@ ROWS = ("Iono", "Liver", "Spam")
 
 
 def keeps(cell, **kept):
-    """A method that keeps about so many members, three more or fewer by data set."""
+    """A method that keeps about this number of members, ± 3 depending on the data set."""
     about = kept.get(cell.method, 20) + {"iono": -3, "liver": 0, "spam": 3}[cell.dataset]
     return {"accuracy": 0.8, "n_kept": about + cell.fold % 2}
 

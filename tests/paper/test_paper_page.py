@@ -147,7 +147,7 @@ def test_verdicts_come_first_and_every_section_is_there(written):
     assert page.headings[:2] == ["Verdicts", "All tables together (Figure 2 of the paper)"]
     titles = [plan.heading for plan in small_plans()]
     assert set(titles) <= set(page.headings)
-    assert page.headings[-2:] == ["Settings", "What is missing"]
+    assert page.headings[-2:] == ["Settings", "Missing data and results"]
 
 
 def test_tables_and_figures_name_what_they_repeat_of_the_paper(written):
@@ -167,8 +167,8 @@ def test_tables_and_figures_name_what_they_repeat_of_the_paper(written):
 
 def test_every_figure_says_what_it_repeats():
     pictures = make_contents(small_plans(), results_of(small_plans())).pictures
-    said = r"(Repeats Figures? \d+|As Figure 2 \(a\)|Not in the paper\.)"
-    assert [p.name for p in pictures if not re.match(said, p.caption)] == []
+    reference = r"(Repeats Figures? \d+|Like Figure 2 \(a\)|Not in the paper\.)"
+    assert [p.name for p in pictures if not re.match(reference, p.caption)] == []
 
 
 def test_the_page_names_missing_data_with_reasons(written):
@@ -179,8 +179,8 @@ def test_the_page_names_missing_data_with_reasons(written):
 
 def test_the_page_lists_rows_that_are_not_like_the_papers(written):
     text = " ".join(page_of(written[0]).texts)
-    assert re.search(r"\d of 3 rows that can be compared lie within two", text)
-    assert "Rows not like the paper's" in text
+    assert re.search(r"In \d of 3 rows that can be compared, all ten methods are within two", text)
+    assert "Rows that differ from the paper" in text
 
 
 def test_nothing_is_escaped_twice(written):
@@ -274,7 +274,7 @@ def test_a_short_form_shows_what_was_measured_and_judges_nothing(dataset):
     )
     text = " ".join(page.texts)
     assert page.headings[0] == "Claims of the paper, not judged"
-    assert not re.search(r"[✓✗]|\d speak for it|Not worse", text)
+    assert not re.search(r"[✓✗]|\d support the claim|Not worse", text)
     assert "DOMEP wins" in text
     assert ("In place of data sets of the paper" in text) == (dataset == "wine")
     assert ("Stand-in data." in text) == (dataset == "wine")

@@ -235,7 +235,7 @@ def test_rows_are_named_apart_where_they_share_a_name():
 
 def test_an_unknown_plan_is_told_with_those_there_are():
     with pytest.raises(
-        InputError, match=r"'table-4' is not a table or figure\. Give one of: table-dt"
+        InputError, match=r"'table-4' is not a table or figure\. Pass one of: table-dt"
     ):
         load_plan("table-4")
 

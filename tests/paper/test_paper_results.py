@@ -60,7 +60,7 @@ def test_a_row_torn_at_any_byte_is_passed_over_and_hurts_no_other(tmp_path):
         append_result(path, first)
         whole = path.read_bytes()
         path.write_bytes(whole + line[:n_bytes])
-        is_whole = n_bytes >= len(line) - 1  # but for its line end
+        is_whole = n_bytes >= len(line) - 1  # except its line end
         assert store.read_results(path, SCHEMA) == [first, *[second] * is_whole]
         append_result(path, third)
         assert store.read_results(path, SCHEMA) == [first, *[second] * is_whole, third]

@@ -200,7 +200,7 @@ def test_missing_data_is_told_and_the_rest_is_run(tmp_path):
 
 def test_what_openml_does_not_give_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
-    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # a closed port
     iono = PaperRow("Iono", "iono", "binary", "dt", True)
     outcome = run([made(rows=(iono,))], tmp_path / "out")
     assert outcome.n_cells == 0
@@ -226,7 +226,7 @@ def test_rows_of_two_versions_are_not_mixed(tmp_path):
     run([made(methods=("re",))], tmp_path)
     path = tmp_path / "versions.json"
     path.write_text(path.read_text().replace('"numpy": "', '"numpy": "0.'))
-    with pytest.raises(InputError, match=r"holds results of .*numpy 0\..* Give another folder"):
+    with pytest.raises(InputError, match=r"contains results of .*numpy 0\..* Pass another folder"):
         run([made()], tmp_path)
 
 
@@ -352,7 +352,7 @@ def test_a_short_form_leaves_its_page_and_names_what_it_left_out(tmp_path):
     assert set(left_out) == {"ames", "saheart", "waveform_binary"}
     assert left_out["ames"].endswith("It is not publicly available.")
     assert "saheart.csv.gz" in left_out["saheart"]
-    assert "--data (in Python, data_dir) or as SECATEURS_DATA." in left_out["saheart"]
+    assert "--data (in Python, data_dir) or set SECATEURS_DATA to it." in left_out["saheart"]
     assert (tmp_path / "index.html").is_file()
     judged = [claim.name for claim in outcome.claims if claim.verdict != "not measured"]
     assert judged == ["objective", "objective-test"]

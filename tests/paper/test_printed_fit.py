@@ -27,7 +27,7 @@ ROWS = [
 
 
 def lifted(errors):
-    """Accuracy so many of the paper's standard errors above the printed one, by members kept."""
+    """Accuracy that is n standard errors of the paper above the printed one, by kept members."""
 
     def measure(cell):
         table = "table-knn" if cell.learner.startswith("knn") else "table-dt"
@@ -90,7 +90,7 @@ def test_offsets_over_all_methods_are_named():
     assert found["Iono"].reason == ""
     assert found["Ecoli"].reason == "not found"
     assert found["Wilt"].far_methods == ("KL",)
-    assert found["Wilt"].reason == "no more than chance"  # 2.5 errors of one method in ten
+    assert found["Wilt"].reason == "within the range of chance"  # 2.5 errors of one method in ten
     assert {item.row for item in found.values() if not item.is_informative} == {"Credit"}
     assert math.isnan(found["Credit"].offset)  # printed with deviations of 0.00
     sheet = distance_sheet([table])

@@ -20,7 +20,7 @@ from made_up_results import (
 from secateurs.benchmarking.table_text import as_latex, as_markdown, as_text
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_accuracy_table
-from secateurs.paper._printed_tables import FLOORS, PAPER_METHODS, printed_accuracies
+from secateurs.paper._printed_tables import BASELINES, PAPER_METHODS, printed_accuracies
 
 
 def sheet_of(plan, frame):
@@ -76,7 +76,7 @@ def test_latex_has_bold_marks_rules_and_nothing_unescaped():
     assert re.search(r"& 70\.0\d\$\\pm\$0\.0\d\$\\ddagger\$ &", text)
     body = [line for line in text.splitlines() if line.endswith(r"\\")]
     cells = {line.replace(r"\&", "").count("&") for line in body}
-    assert cells == {len(PAPER_METHODS) + len(FLOORS)}
+    assert cells == {len(PAPER_METHODS) + len(BASELINES)}
 
 
 def test_text_shows_ours_the_papers_the_difference_and_the_distance():

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and take no name that another file has."""
+"""Files appear complete or not at all, and never replace another file without force."""
 
 import json
 import multiprocessing
@@ -39,7 +39,7 @@ def _save(path, strategy, link, start, answers):
 
 
 @pytest.mark.usefixtures("file_system")
-def test_of_processes_that_save_to_one_name_one_succeeds(tmp_path):
+def test_only_one_of_several_processes_saves_to_a_path(tmp_path):
     processes = multiprocessing.get_context("spawn")
     path, strategies = tmp_path / "model.skops", ["prior", "stratified", "uniform"]
     start, answers = processes.Barrier(len(strategies)), processes.Queue()
@@ -52,7 +52,7 @@ def test_of_processes_that_save_to_one_name_one_succeeds(tmp_path):
     found = sorted((answers.get() for _ in savers), key=strategies.__contains__)
     for saver in savers:
         saver.join()
-    taken = "exists. Give another path, or force=True to overwrite it."
+    taken = "exists. Pass another path, or force=True to overwrite it."
     assert all(line.startswith(str(tmp_path)) and line.endswith(taken) for line in found[:2])
     assert found[2] in strategies
     assert sorted(os.listdir(tmp_path)) == ["model.json", "model.skops"]
@@ -62,7 +62,7 @@ def test_of_processes_that_save_to_one_name_one_succeeds(tmp_path):
 
 @pytest.mark.usefixtures("file_system")
 @pytest.mark.parametrize("force", [False, True])
-def test_a_name_taken_while_a_file_is_written_is_kept_unless_forced(tmp_path, force):
+def test_a_file_that_appears_meanwhile_is_kept_unless_forced(tmp_path, force):
     path = tmp_path / "report.html"
 
     def write():
@@ -73,7 +73,7 @@ def test_a_name_taken_while_a_file_is_written_is_kept_unless_forced(tmp_path, fo
     if force:
         write()
     else:
-        with pytest.raises(InputError, match=r"exists\. Give another path, or force=True"):
+        with pytest.raises(InputError, match=r"exists\. Pass another path, or force=True"):
             write()
     assert path.read_bytes() == (b"second" if force else b"first")
     assert os.listdir(tmp_path) == ["report.html"]
@@ -104,7 +104,7 @@ def test_a_file_gets_its_name_complete(tmp_path):
 
 def test_a_path_that_no_file_can_have_is_refused_in_one_line(tmp_path):
     model = DummyClassifier().fit([[0], [1]], [0, 1])
-    with pytest.raises(InputError, match=r"\?\.skops holds half of a character\. Give"):
+    with pytest.raises(InputError, match=r"\?\.skops holds half of a character\. Pass"):
         save(model, tmp_path / "\ud800.skops")
     with pytest.raises(InputError, match="holds half of a character"):
         VoteStore.create(tmp_path / "\ud800", 2, 3, [0, 1])
@@ -134,7 +134,7 @@ def full_disk():
 
 
 @pytest.mark.usefixtures("full_disk")
-def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path):
+def test_the_error_of_a_full_disk_names_the_file(tmp_path):
     for name, write, content in (
         ("page.html", write_file, bytes(2000)),
         ("tile.npy", write_array, np.zeros(2000)),

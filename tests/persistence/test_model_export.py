@@ -126,7 +126,7 @@ def test_the_model_is_not_changed(tmp_path):
     assert vote.flatten_transform is True
 
 
-def test_frames_with_named_columns_are_taken(tmp_path):
+def test_data_frames_are_accepted(tmp_path):
     frame = pd.DataFrame(X, columns=list("abcdef"))
     model = make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0))
     model.fit(frame[TRAIN], CODES[TRAIN])
@@ -194,7 +194,7 @@ def test_an_exported_regressor_predicts_the_same(tmp_path, name, suffix, offset)
     assert record["check"]["largest_difference"] <= record["check"]["allowed_difference"]
 
 
-def test_numbers_far_from_zero_lose_more_than_they_vary(tmp_path):
+def test_values_far_from_zero_may_differ_by_little_of_their_deviation(tmp_path):
     model = RandomForestRegressor(9, random_state=0).fit(X[TRAIN], 1e7 + TRUE_NUMBERS[TRAIN])
     with pytest.raises(ParityError, match=r"would differ by up to .*Nothing was written"):
         export(model, tmp_path / "model.onnx", X[CHECK])
@@ -216,14 +216,14 @@ REFUSED = {
     "neighbours": (".onnx", BaggingClassifier(KNeighborsClassifier(), 4), X, "nearest neighbours"),
     "margins": (".onnx", make_pipeline(LinearSVC()), X, "no predict_proba to compare"),
     "bagging": (".treelite", BaggingClassifier(TREE, 4), X, "Export it as .onnx"),
-    "pipeline": (".treelite", make_pipeline(TREE), X, "takes only forests"),
-    "bagged regressors": (".treelite", BaggingRegressor(), X, "treelite takes only forests"),
+    "pipeline": (".treelite", make_pipeline(TREE), X, "it is not a forest"),
+    "bagged regressors": (".treelite", BaggingRegressor(), X, "treelite: it is not a forest"),
     "numbers with holes": (".onnx", RandomForestRegressor(9), HOLES, "Export it as .treelite"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_comes_out_wrong_is_refused_with_a_way_out(tmp_path, case):
+def test_models_that_are_converted_wrongly_are_rejected_with_an_alternative(tmp_path, case):
     suffix, model, rows, words = REFUSED[case]
     model.fit(rows[TRAIN], CODES[TRAIN])
     with pytest.raises(UnsupportedEnsembleError, match=words):
@@ -231,11 +231,11 @@ def test_what_comes_out_wrong_is_refused_with_a_way_out(tmp_path, case):
     assert os.listdir(tmp_path) == []
 
 
-def test_other_models_that_come_out_wrong_are_refused(tmp_path):
+def test_other_models_that_are_converted_wrongly_are_rejected(tmp_path):
     forest = FORESTS["forest"].fit(X[TRAIN], CODES[TRAIN])
     with pytest.raises(UnsupportedEnsembleError, match=r"X_check has missing.*\.treelite"):
         export(forest, tmp_path / "model.onnx", HOLES[CHECK])
-    with pytest.raises(UnsupportedEnsembleError, match="a member knows only 2 classes"):
+    with pytest.raises(UnsupportedEnsembleError, match="a member has only 2 classes"):
         export(lacking_a_class(), tmp_path / "model.onnx", X[CHECK])
     two = RandomForestClassifier(3).fit(X, np.stack([CODES, CODES], axis=1))
     numbers = RandomForestRegressor(3).fit(X, np.stack([CODES, CODES], axis=1))
@@ -260,13 +260,13 @@ def test_a_model_that_disagrees_is_not_written(tmp_path):
 @pytest.mark.parametrize(
     ("name", "rows", "words"),
     [
-        ("model.skops", X, r"'\.skops'.*Give one of: \.onnx, \.treelite"),
+        ("model.skops", X, r"'\.skops'.*Pass one of: \.onnx, \.treelite"),
         ("taken.onnx", X, r"taken\.onnx exists"),
         ("noted.onnx", X, r"noted\.onnx\.json exists"),
-        ("model.onnx", X[:99], r"shape \(99, 6\).*at least 100 rows"),
+        ("model.onnx", X[:99], r"shape \(99, 6\).*at least 100 samples"),
         ("model.onnx", X[:, :5], "the 6 features"),
         ("model.onnx", X[0], "shape"),
-        ("model.onnx", [["a"] * 6] * 100, "not a table of numbers"),
+        ("model.onnx", [["a"] * 6] * 100, "is not numeric"),
         ("model.treelite", np.where(X > 2, np.inf, X), "itself cannot predict"),
     ],
 )
@@ -365,11 +365,11 @@ def test_a_regressor_of_mixed_columns_is_exported_too(tmp_path):
     assert export(model, tmp_path / "model.onnx", rows).is_file()
 
 
-def test_mixed_columns_that_onnx_cannot_have_are_told(tmp_path):
+def test_columns_that_onnx_does_not_support_are_reported(tmp_path):
     rows, y = mixed_rows()
     rows.loc[4, "city"] = None
     model = mixed_pipeline(TABLES["one hot"]).fit(rows, y)
-    told = r"X_check has None among the text of column 'city', row 5; ONNX has text without gaps"
+    told = r"X_check has None among the text of column 'city', row 5; ONNX does not support missing"
     with pytest.raises(InputError, match=told):
         export(model, tmp_path / "model.onnx", rows)
     assert export(model, tmp_path / "model.onnx", rows.drop(index=4)).is_file()
@@ -384,7 +384,7 @@ def test_mixed_columns_that_onnx_cannot_have_are_told(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["model.onnx", "model.onnx.json"]
 
 
-def test_a_model_of_numbers_takes_a_frame_as_before(tmp_path):
+def test_a_numeric_model_accepts_a_data_frame(tmp_path):
     model = make_pipeline(StandardScaler(), RandomForestClassifier(3, random_state=0))
     model.fit(X[TRAIN], CODES[TRAIN])
     export(model, tmp_path / "model.onnx", X[CHECK])

@@ -1,4 +1,4 @@
-"""Files: what is written can be read, and what could do harm is not."""
+"""Model files are saved and loaded, and files that could do harm are rejected."""
 
 import io
 import json
@@ -90,7 +90,7 @@ def test_a_model_predicts_the_same_after_saving_and_loading(tmp_path, name, suff
     assert predictions(load(path, trust=trust)) == predictions(_fitted(name))
 
 
-def test_a_forest_that_knows_missing_values_comes_back_whole(tmp_path):
+def test_a_forest_with_missing_values_is_saved_and_loaded(tmp_path):
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     forest = RandomForestClassifier(10, random_state=0).fit(holes, Y)
     same = load(save(forest, tmp_path / "forest.skops"))
@@ -112,7 +112,7 @@ def test_the_file_loads_where_secateurs_is_not_installed(tmp_path):
     assert child.stdout.split() == _fitted("hard vote").predict(X).tolist()
 
 
-def test_the_side_car_tells_what_is_in_the_file(tmp_path):
+def test_the_side_car_describes_the_file(tmp_path):
     provenance = {"method": "comep", "members": [3, 1], "scores": [0.5]}
     path = save(_fitted("forest"), tmp_path / "forest.skops", provenance=provenance)
     record = json.loads((tmp_path / "forest.json").read_text())
@@ -133,13 +133,13 @@ def test_ones_own_model_is_written_and_loading_names_the_types_to_trust(tmp_path
     path = save(held, tmp_path / "knn.skops")
     types = [*KD_TREE, "scipy.sparse._csr.csr_array"]
     assert json.loads((tmp_path / "knn.json").read_text())["trust_types"] == sorted(types)
-    assert f"give trust_types={sorted(types)!r}." in refusal(path)  # all at once
+    assert f"pass trust_types={sorted(types)!r}." in refusal(path)  # all at once
     left = [types[0], *sorted(types[1:])]
-    assert f"give trust_types={left!r}." in refusal(path, trust_types=types[:1])
+    assert f"pass trust_types={left!r}." in refusal(path, trust_types=types[:1])
     assert predictions(load(path, trust_types=types)[0]) == predictions(model)
 
 
-def test_a_file_that_needs_no_trust_says_so(tmp_path):
+def test_the_side_car_of_a_trusted_file_lists_no_types(tmp_path):
     save(_fitted("forest"), tmp_path / "forest.skops")
     assert "trust_types" not in json.loads((tmp_path / "forest.json").read_text())
 
@@ -155,7 +155,7 @@ def test_ones_own_model_of_any_size_and_ratio_is_written(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", MIXED)
-def test_a_pipeline_of_mixed_columns_comes_back_without_a_word(tmp_path, name):
+def test_a_pipeline_of_mixed_columns_needs_no_trusted_types(tmp_path, name):
     model = _fitted(name)
     same = load(save(model, tmp_path / "model.skops"))
     assert same.predict(MIXED_ROWS).tolist() == model.predict(MIXED_ROWS).tolist()
@@ -181,7 +181,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_what_stands_before_a_forest_comes_back_without_a_word(tmp_path, step):
+def test_preprocessing_before_a_forest_needs_no_trusted_types(tmp_path, step):
     model = make_pipeline(STEPS[step], RandomForestClassifier(3, random_state=0))
     model.fit(MIXED_ROWS, Y)
     same = load(save(model, tmp_path / "model.skops"))
@@ -199,7 +199,7 @@ def test_what_stands_before_a_forest_comes_back_without_a_word(tmp_path, step):
     ],
     ids=["search", "scored search", "network", "calibrated"],
 )
-def test_a_member_of_scikit_learn_comes_back_without_a_word(tmp_path, model):
+def test_a_member_of_scikit_learn_needs_no_trusted_types(tmp_path, model):
     vote = VotingClassifier([("one", model), ("tree", TREE)]).fit(X, Y)
     assert predictions(load(save(vote, tmp_path / "vote.skops"))) == predictions(vote)
 
@@ -231,7 +231,7 @@ def test_a_partial_function_has_to_be_trusted_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "error", "words"),
     [
-        ("model.onnx", {}, InputError, r"'\.onnx'.*Give one of: \.skops, \.pkl"),
+        ("model.onnx", {}, InputError, r"'\.onnx'.*Pass one of: \.skops, \.pkl"),
         ("model", {}, InputError, "ends in ''"),
         ("missing/model.skops", {}, InputError, "missing is not a folder"),
         ("taken.skops", {}, InputError, r"taken\.skops exists.*force=True"),
@@ -314,7 +314,7 @@ def test_a_pickle_is_refused_and_does_nothing(tmp_path, name, compress):
     assert not planted.exists()
 
 
-def test_a_pickle_is_taken_by_its_checksum(tmp_path):
+def test_a_pickle_is_accepted_by_its_checksum(tmp_path):
     path = save(_fitted("forest"), tmp_path / "forest.pkl")
     digest = sha256(path.read_bytes()).hexdigest()
     assert predictions(load(path, sha256=digest.upper())) == predictions(_fitted("forest"))
@@ -352,7 +352,7 @@ def test_files_that_hold_no_model_are_refused_in_one_line(tmp_path, name):
     assert words in refusal(tmp_path / name, InputError, trust="pickle")
 
 
-def test_files_that_are_none_are_refused(tmp_path):
+def test_paths_without_a_file_are_rejected(tmp_path):
     assert "is not a file" in refusal(tmp_path, InputError)
     assert "does not exist" in refusal(tmp_path / "missing.skops", InputError)
 
@@ -451,6 +451,12 @@ TAMPERINGS = {
 }
 
 
+def test_objects_that_contain_themselves_are_found_once():
+    ring = {"name": "ring", "parts": []}
+    ring["parts"].append(ring)
+    assert len(reachable_objects(ring)) == 2
+
+
 WITH_TREES = ["forest", "bagged trees", "soft vote", "pipeline", "list"]
 WITH_TREES += ["regression forest", "regression bagged trees", "regression pipeline"]
 
@@ -486,15 +492,15 @@ def set_attribute(**values):
 FAULTS = {
     "no nodes": ("forest", set_state(), "has no nodes"),
     "node count": ("forest", set_state({"node_count": 1}), "outside its nodes"),
-    "depth": ("forest", set_state({"max_depth": 1}), "not as deep as it says"),
+    "depth": ("forest", set_state({"max_depth": 1}), "not as deep as it claims"),
     "features": ("forest", set_state({}, n_features=9), "other features"),
     "no columns": ("forest", set_state({}, n_features=0), "has no features"),
     "no features": ("forest", lambda m: vars(m[0]).pop("n_features_in_"), "other features"),
     "masked": ("forest", set_attribute(n_features_in_=np.ma.masked_all(())), "other features"),
     "outputs": ("forest", set_attribute(n_outputs_=2), "other outputs"),
     "classes": ("forest", set_attribute(classes_=np.arange(4)), "other classes"),
-    "no classes": ("forest", lambda m: vars(m[0]).pop("n_classes_"), "state makes no sense"),
-    "a method": ("forest", set_attribute(_validate_X_predict=np.positive), "place of a method"),
+    "no classes": ("forest", lambda m: vars(m[0]).pop("n_classes_"), "state is inconsistent"),
+    "a method": ("forest", set_attribute(_validate_X_predict=np.positive), "the name of a method"),
     "class codes": ("bagged neighbours", set_attribute(_y=np.full(200, 9)), "unknown class"),
     "samples": ("bagged neighbours", set_attribute(_fit_X=X[:, :3]), "other features"),
     "fewer samples": ("bagged neighbours", set_attribute(_fit_X=X[:9]), "differ in number"),
@@ -503,12 +509,12 @@ FAULTS = {
     "stages": (
         "gradient boosted",
         lambda m: vars(m).update(estimators_=np.repeat(m.estimators_, 9, axis=1)),
-        "other outputs than their start",
+        "other outputs than their initial prediction",
     ),
     "other tree": (
         "gradient boosted",
         lambda m: m.estimators_[1].fill(_fitted("forest")[0]),
-        "do not fit together",
+        "have different shapes",
     ),
     "no labels": (
         "gradient boosted",
@@ -524,7 +530,7 @@ FAULTS = {
     "numbers with classes": (
         "regression forest",
         lambda m: vars(m[0]).update(tree_=_fitted("forest")[0].tree_),
-        "tree of numbers has classes",
+        "regression tree has classes",
     ),
     "number outputs": ("regression forest", set_attribute(n_outputs_=2), "other outputs than its"),
     "forest outputs": (
@@ -535,7 +541,7 @@ FAULTS = {
     "labels among numbers": (
         "regression vote",
         lambda m: m.estimators_.append(_fitted("forest")),
-        "predicts labels, and its ensemble numbers",
+        "predicts labels, but its ensemble is a regressor",
     ),
     "columns of numbers": (
         "regression bagged trees",
@@ -572,7 +578,7 @@ FAULTS = {
     "no codes": (
         "mixed pipeline",
         lambda m: _encoder(m)._default_to_infrequent_mappings.__setitem__(0, None),
-        "without saying how",
+        "without their codes",
     ),
     "dropped": (
         "mixed pipeline",
@@ -582,22 +588,22 @@ FAULTS = {
     "words": (
         "mixed vote",
         lambda m: m.estimators_[1][0].named_transformers_["count"].vocabulary_.update(dog=10**6),
-        "a vocabulary do not have a column each",
+        "a vocabulary does not have one column for each word",
     ),
     "weights of words": (
         "mixed pipeline",
         lambda m: vars(_weights(m)).update(idf_=_weights(m).idf_[:1]),
-        "a vocabulary do not have a weight each",
+        "a vocabulary does not have one weight for each word",
     ),
     "weight of words": (
         "mixed pipeline",
         lambda m: vars(_weights(m)).update(idf_=np.float64(1.0).reshape(())),
-        "a vocabulary do not have a weight each",
+        "a vocabulary does not have one weight for each word",
     ),
     "hashes": (
         "mixed vote",
         lambda m: vars(m.estimators_[1][0].named_transformers_["hash"]).update(n_features=0),
-        "hashes into no columns",
+        "hashes into 0 columns",
     ),
     "generator": ("extra trees", lambda m: _spin(m.random_state), "outside its state"),
 }

@@ -42,11 +42,11 @@ def test_nodes_of_a_tree_are_a_list(path):
         np.array(7.0),
     ):  # two have no length
         zipped(entries | {file: packed(array)}, path)
-        with pytest.raises(InputError, match="a tree whose nodes are no list"):
+        with pytest.raises(InputError, match="a tree whose nodes are not a list"):
             load(path)
 
 
-def test_nothing_sound_stands_for_something_else(path):
+def test_an_id_or_entry_cannot_be_used_for_two_objects(path):
     """Two descriptions under one id, of the same length: skops would build the first for both."""
     entries = unpack(path)
     schema = json.loads(entries["schema.json"])
@@ -113,11 +113,13 @@ def test_trees_hold_trees(tmp_path):
             load(path)
 
 
-def test_bagging_that_cannot_tell_its_rows_is_told(tmp_path):
+def test_bagging_with_unknown_training_samples_is_reported(tmp_path):
     model = BaggingClassifier(TREE, 3, random_state=0).fit(X, Y)
     model._max_samples = "many"
     loaded = load(save(model, tmp_path / "model.skops"))
-    with pytest.raises(InputError, match="cannot tell which rows its members were trained on"):
+    with pytest.raises(
+        InputError, match="training samples of the members of BaggingClassifier are unknown"
+    ):
         collect_votes(loaded, X, oob=True)
 
 

@@ -54,7 +54,7 @@ CASES = [
 ]
 WAYS = {
     "weights": {"pruner": "caruana", "keep": 4},
-    "refitted": {"pruner": "best", "keep": 4, "refit": True, "n_made": 2},
+    "refitted": {"pruner": "best", "keep": 4, "refit": True, "synthetic_ratio": 2},
 }
 
 

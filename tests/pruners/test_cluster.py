@@ -140,7 +140,7 @@ def test_clusters_are_those_of_scipy_where_no_distances_tie(method, keep):
 
 @pytest.mark.parametrize("name", ["representation", "linkage", "representative"])
 def test_unknown_settings_are_refused(name):
-    with pytest.raises(ValueError, match=rf"{name}='medoids' is unknown\. .*Give one of: "):
+    with pytest.raises(ValueError, match=rf"{name}='medoids' is unknown\. .*Pass one of: "):
         ClusterPruner(1, **{name: "medoids"}).fit(*E1)
 
 

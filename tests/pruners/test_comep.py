@@ -118,7 +118,7 @@ def test_the_bound_is_that_of_the_last_fit():
 
 def test_a_member_that_is_reliably_wrong_is_warned_of():
     case = make(0, 100, 2, ["noisy", "noisy", "wrong", "noisy"])
-    with pytest.warns(UserWarning, match=r"1 of the 2 chosen members .*\(member 2\)"):
+    with pytest.warns(UserWarning, match=r"1 of the 2 selected members .*\(member 2\)"):
         COMEP(keep=2, start=2).fit(case.votes, case.y)
 
 

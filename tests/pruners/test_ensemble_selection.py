@@ -358,7 +358,7 @@ def test_labels_have_no_probabilities():
         ({"sorted_start": -1}, "sorted_start=-1"),
         ({"bag_fraction": 0}, "bag_fraction=0"),
         ({"scoring": "acuracy"}, r"scoring='acuracy' is unknown. Did you mean 'accuracy'"),
-        ({"scoring": "r2"}, "score of numbers"),
+        ({"scoring": "r2"}, "regression score"),
     ],
 )
 def test_senseless_parameters_are_refused(parameters, told):

@@ -46,7 +46,7 @@ def test_absent_distributions_are_warned_of():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (WEIGHTS[:3], r"shape \(3, 4\). Give one row for each of the 4 members"),
+        (WEIGHTS[:3], r"shape \(3, 4\). Pass one row for each of the 4 members"),
         ([[0.0] * 4, *WEIGHTS[1:]], "all-zero rows"),
         ([[-1.0] * 4, *WEIGHTS[1:]], "negative"),
         ([[np.nan] * 4, *WEIGHTS[1:]], "NaN"),

@@ -166,7 +166,7 @@ def test_one_class_in_y_is_warned_of():
 
 def test_a_member_that_is_reliably_wrong_is_warned_of():
     case = make(0, 100, 2, ["wrong", "random", "random"])
-    with pytest.warns(UserWarning, match=r"1 of the 1 chosen members .*\(member 0\)"):
+    with pytest.warns(UserWarning, match=r"1 of the 1 selected members .*\(member 0\)"):
         ParetoCOMEP(1, random_state=0).fit(*case)
 
 

@@ -54,9 +54,9 @@ def test_keeps_no_more_than_asked_for(drawn, rounds, seed):
 @pytest.mark.parametrize("times", [1, 3])
 @given(cases(most_members=5, most_samples=20), st.data())
 def test_variable_depth_search_flips_as_the_paper_does(times, case, data):
-    everybody = range(case.n_members)
-    start = data.draw(st.sets(st.sampled_from(everybody), min_size=1))
-    chosen = np.isin(everybody, list(start))
+    all_members = range(case.n_members)
+    start = data.draw(st.sets(st.sampled_from(all_members), min_size=1))
+    chosen = np.isin(all_members, list(start))
     votes = Votes.encode(np.repeat(case.votes, times, axis=0), np.repeat(case.y, times))
     objective = VoteError(votes, "shared", distinct=True)
     assert times == 1 or objective.is_reduced

@@ -60,9 +60,9 @@ def test_it_may_be_registered_again_and_the_package_does_not_export_it(registere
 @pytest.mark.parametrize(
     ("name", "pruner", "message"),
     [
-        ("comep", Lasts, "name='comep' is a method of the package. Give another name"),
-        ("My method", Lasts, "name='My method' is not a valid short name. Give small letters"),
-        ("mine", COMEP(), "is not a subclass of BasePruner. Others need no short name"),
+        ("comep", Lasts, "name='comep' is a method of the package. Use another name"),
+        ("My method", Lasts, "name='My method' is not a valid short name. Use lower-case letters"),
+        ("mine", COMEP(), "is not a subclass of BasePruner. Other selectors need no short name"),
         ("mine", object, "is not a subclass of BasePruner"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Selectors that know nothing of secateurs, as pruners."""
+"""Selectors of other packages as pruners, and methods as pruners."""
 
 import pickle
 
@@ -13,11 +13,13 @@ import naive
 from cases import cases_with_keep, plain
 from secateurs import COMEP, EPFD, BestMembersPruner, compare, prune
 from secateurs.exceptions import InputError
-from secateurs.pruners import SelectorPruner
+from secateurs.pruners import ReducedErrorPruner, SelectorPruner
+from secateurs.pruners.pruner_label import pruner_label
+from secateurs.pruners.selector import pruner_from_method
 
 
 class Best(BaseEstimator):
-    """The most accurate members, as somebody else would write it."""
+    """The most accurate members, by a class that does not use secateurs."""
 
     def __init__(self, keep=2, random_state=None):
         self.keep = keep
@@ -29,7 +31,7 @@ class Best(BaseEstimator):
 
 
 class Half:
-    """Every second member; no estimator of scikit-learn, and its size is its own."""
+    """Every second member; not a scikit-learn estimator, and without ``keep``."""
 
     def fit(self, votes, y):
         self.n_members = votes.shape[1]
@@ -39,7 +41,7 @@ class Half:
 
 
 class Odd:
-    """Says whatever it is told to."""
+    """Selects the members that it was created with."""
 
     keep = 2
 
@@ -119,7 +121,7 @@ def test_it_is_compared_with_the_others():
         ([0, 1, 2], "Odd kept 3 members, not 2"),
     ],
 )
-def test_what_it_says_is_checked(members, message):
+def test_selected_members_are_checked(members, message):
     votes, y = plain(9, 30)
     with pytest.raises(InputError, match=message):
         SelectorPruner(Odd(members)).fit(votes, y)
@@ -131,12 +133,12 @@ def test_bad_selectors_are_refused_in_one_line():
         prune(votes, None, y, pruner=Half(), keep=3)
     with pytest.raises(InputError, match=r"has neither member_indices_ nor get_support"):
         SelectorPruner(DecisionTreeClassifier()).fit(votes, y)
-    with pytest.raises(InputError, match=r"is not a valid pruner. Give a name such as 'comep'"):
+    with pytest.raises(InputError, match=r"is not a valid pruner. Pass a name such as 'comep'"):
         EPFD(None).fit(votes, y)
     for none in (3, Best):
-        with pytest.raises(InputError, match=r"is not a valid pruner. Give a name such as 'comep'"):
+        with pytest.raises(InputError, match=r"is not a valid pruner. Pass a name such as 'comep'"):
             EPFD(none).fit(votes, y)
-        with pytest.raises(InputError, match=r"is not a valid pruner. Give a name such as 'comep'"):
+        with pytest.raises(InputError, match=r"is not a valid pruner. Pass a name such as 'comep'"):
             prune(votes, None, y, pruner=none)
     with pytest.raises(ValueError, match="cannot work with missing votes"):
         SelectorPruner(Best()).fit(np.ma.masked_equal(votes, 0), y)
@@ -151,3 +153,18 @@ def test_a_pruner_that_was_fitted_before_is_not_sent_with_its_votes(monkeypatch)
     EPFD(COMEP(keep=3).fit(votes, y), n_groups=3, random_state=0).fit(votes, y)
     assert len(sizes) == 4
     assert max(sizes) < 1000
+
+
+def test_a_class_and_a_function_become_pruners():
+    def first(votes, y, keep):
+        return range(keep)
+
+    assert repr(pruner_from_method(COMEP)) == "COMEP()"
+    pruner = pruner_from_method(first).with_keep(2).fit([[0, 1, 0], [1, 1, 0]], [0, 1])
+    assert pruner.member_indices_.tolist() == [0, 1]
+
+
+def test_labels_show_the_weight_and_the_parameters_that_were_set():
+    pruner = EPFD(ReducedErrorPruner(backfit=True), n_groups=2)
+    assert pruner_label(COMEP(keep=3)) == "comep λ=0.5"
+    assert pruner_label(pruner) == "EPFD n_groups=2 pruner=re backfit=True"

@@ -93,7 +93,7 @@ def parts(model):
 
 
 def answers(model, ask):
-    """What each member says of the rows to test on, asked one by one."""
+    """Yield each member and its predictions on the test set."""
     ensemble, rows = parts(model)
     views = getattr(ensemble, "estimators_features_", [slice(None)] * len(ensemble.estimators_))
     for member, view in zip(ensemble.estimators_, views):
@@ -207,7 +207,7 @@ def test_a_weighted_forest_is_pruned_again_as_its_trees_were_trained():
             np.testing.assert_allclose(getattr(second.estimator, ask)(X[TEST]), expected)
             cut = first.estimator
             cut.estimators_ = cut.estimators_[:2]
-            with pytest.raises(InputError, match="has 2 members and 5 weights"):
+            with pytest.raises(InputError, match="has 2 members but 5 member weights"):
                 prune(cut, X[CHOOSE], y[CHOOSE], "best", keep=1)
 
 
@@ -263,6 +263,12 @@ def test_weights_are_found_as_in_ensemble_selection(seed):
     np.testing.assert_allclose(found, naive_weights(np.eye(3)[labels], truth))
 
 
+def test_weights_of_regressors_are_in_the_order_of_the_members():
+    predictions = Predictions.encode([[1.0, 3.0, 9.0], [2.0, 4.0, 9.0]], [1.5, 2.5])
+    weights = fit_member_weights(predictions, [1, 0], Scoring.from_scorer("r2"))
+    assert weights.tolist() == [0.25, 0.75]
+
+
 def test_found_weights_help_on_the_rows_they_are_found_on_and_none_is_lost():
     forest = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X[FIT], Y[FIT])
     given = {"pruner": "best", "keep": 8, "scoring": "neg_log_loss"}
@@ -312,7 +318,7 @@ def test_figures_of_predictions_are_of_the_weighted_vote(kind):
 
 def test_senseless_weights_are_refused():
     forest = RandomForestClassifier(5, random_state=0).fit(X[FIT], Y[FIT])
-    with pytest.raises(InputError, match=r"weights='auto' is not valid\. Give True, False or None"):
+    with pytest.raises(InputError, match=r"weights='auto' is not valid\. Pass True, False or None"):
         prune(forest, X[CHOOSE], Y[CHOOSE], "best", weights="auto")
     with pytest.raises(InputError, match="weights=True and refit=True exclude each other"):
         prune(forest, X[CHOOSE], Y[CHOOSE], "best", weights=True, refit=True)
@@ -320,7 +326,7 @@ def test_senseless_weights_are_refused():
 
 def test_refitted_leaves_take_the_place_of_weights():
     forest = RandomForestClassifier(12, max_depth=3, random_state=0).fit(X[FIT], Y[FIT])
-    given = {"pruner": "caruana", "keep": 4, "refit": True, "n_made": 2, "random_state": 0}
+    given = {"pruner": "caruana", "keep": 4, "refit": True, "synthetic_ratio": 2, "random_state": 0}
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], **given)
     assert pruning.weights is None
     shares = pruning.estimator.predict_proba(X[TEST])

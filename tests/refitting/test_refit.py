@@ -1,4 +1,4 @@
-"""Refitting: exact updates of leaves, rows made from given ones, and plain models that come out."""
+"""Refitting: exact updates of leaves, synthetic samples, and plain models as the result."""
 
 import pickle
 
@@ -122,7 +122,7 @@ def classified():
 
 @pytest.mark.parametrize("oob", [False, True])
 @pytest.mark.parametrize("name", classifiers())
-def test_kept_trees_come_nearer_to_the_whole(classified, name, oob):
+def test_refitted_trees_are_closer_to_the_full_ensemble(classified, name, oob):
     X, y = classified
     model = classifiers()[name].fit(X[:N_TRAIN], y[:N_TRAIN])
     before = pickle.dumps(model)
@@ -156,7 +156,7 @@ REGRESSORS = {
 
 @pytest.mark.parametrize("oob", [False, True])
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_kept_regressors_come_nearer_to_the_whole(name, oob):
+def test_refitted_regressors_are_closer_to_the_full_ensemble(name, oob):
     X, y = make_regression(2500, 8, noise=20, random_state=0)
     model = REGRESSORS[name].fit(X[:N_TRAIN], y[:N_TRAIN])
     rows = slice(0, N_TRAIN) if oob else slice(N_TRAIN, N_CHOOSE)
@@ -194,7 +194,7 @@ def test_pipelines_of_mixed_types_with_missing_values_are_refitted(tmp_path):
     assert_array_equal(load(path).predict_proba(prepared), refitted.predict_proba(frame[600:]))
 
 
-def test_made_rows_take_whole_columns_from_near_neighbours():
+def test_synthetic_samples_take_values_from_near_neighbours():
     frame = pd.DataFrame({"a": [0.0, 0.1, 9.0, 9.1, 9.2], "b": list("xyzzz")})
     frame = pd.concat([frame] * 3, ignore_index=True)
     made = synthetic_samples(frame, frame[["a"]].to_numpy(), 200, np.random.RandomState(0))

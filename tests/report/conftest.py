@@ -1,4 +1,4 @@
-"""Pages opened in a browser, which must be quiet."""
+"""Open pages in a browser; they must not log or request anything."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from secateurs.report import render
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Opens pages; fails if one says anything to the console or asks for anything."""
+    """Opens pages; fails if a page writes to the console or requests anything."""
     troubles, contexts = [], []
 
     def open_one(data, *, fragment="", **options):

@@ -1,4 +1,4 @@
-"""Pages to test on, of several kinds of votes, and what ``choose.js`` unpacks in them."""
+"""Reports of several kinds of votes for tests, and the unpacking of their arrays."""
 
 import base64
 import warnings
@@ -42,7 +42,7 @@ def make_data(kinds, n_classes, *, n_rows=120, n_test=90, seed=0, keep=5, names=
 
 
 def unpack(packed):
-    """Return the array that `pack` packed."""
+    """Return the array that `pack_array` packed."""
     shape, bits = packed["shape"], packed["bits"]
     if bits not in (1, 2, 4, 8, 16, 64) or any(side < 0 for side in shape):
         raise InputError(

@@ -180,15 +180,15 @@ def test_the_page_speaks_of_the_score_asked_for(open_page):
 def test_votes_counted_otherwise_are_said_to_be(open_page, data):
     page = open_page(data)
     label = page.locator("#show-choosing").text_content()
-    assert label == f"{data['chosen']['label']}, rows chosen on"  # by the same vote
+    assert label == f"{data['chosen']['label']}, validation set"  # by the same vote
     otherwise = (
         "choosingLabel({ ...secateurs.data, score_size: { ...secateurs.data.score_size,"
         " choosing: { values: [], counts_labels: true } } })"
     )
-    assert page.evaluate(otherwise).endswith("rows chosen on, counting labels")
+    assert page.evaluate(otherwise).endswith("validation set, counting labels")
     assert page.locator("#plot-what-if path[stroke-dasharray]").count() == 0
     tiles = page.locator("#figures dt").all_text_contents()
-    assert "rows chosen on, counting labels" in tiles
+    assert "validation set, counting labels" in tiles
     assert "held out, counting labels" in tiles
 
 

@@ -1,4 +1,4 @@
-"""How a report says a choice, for a shell and for Python."""
+"""The commands and code with which a report repeats a pruning."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from secateurs.report._command_text import cli_method, constructor_call
             "--diversity-weight 0.5 --n-groups 4 --random-state 7",
         ),
         (EPFD(KappaPruner(3), 4), "kp", "--n-groups 4"),
-        (RandomPruner(3).draw_from(None, 5), "random", "--random-state 5"),  # nobody gave it
+        (RandomPruner(3).draw_from(None, 5), "random", "--random-state 5"),  # drawn, not passed
     ],
 )
 def test_the_command_line_can_say_it(pruner, name, options):

@@ -1,4 +1,4 @@
-"""Reports of regressors: the sections that make sense for numbers, and their figures."""
+"""Reports of regressors: their sections and figures."""
 
 import json
 
@@ -47,7 +47,7 @@ def test_sections_of_classes_are_left_out(data):
     page = render(data)
     for title in ("R² against size", "Correlation of errors", "Predicted against true"):
         assert f"<h2>{title}</h2>" in page
-    for title in ("What if?", "Confusion", "Agreement and error", "Rows lost and won"):
+    for title in ("What if?", "Confusion", "Agreement and error", "Changed predictions"):
         assert f"<h2>{title}</h2>" not in page
     shown = page[: page.index('<script type="application/json"')]
     assert "accura" not in shown[shown.index("<main>") :]
@@ -113,7 +113,7 @@ def test_many_rows_are_cut_to_a_sample(pruning):
     data = report_data(pruning, rows, np.tile(Y[TEST], 10))
     assert data["residuals"]["n_rows"] == 1800
     assert len(data["residuals"]["points"]) == 1500
-    assert "A sample of 1,500 of 1,800 rows is drawn" in render(data)
+    assert "a random selection of 1,500 of 1,800 samples" in render(data)
 
 
 def test_runs_of_an_unknown_kind_are_refused(data, tmp_path):

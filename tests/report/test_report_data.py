@@ -1,4 +1,4 @@
-"""What a report shows: plain values, and each the one it says to be."""
+"""The data of a report: plain values, compared with the models themselves."""
 
 import json
 import math
@@ -124,7 +124,7 @@ def test_milliseconds_are_medians_with_the_spread_of_their_timings(monkeypatch, 
     steps = np.random.default_rng(0).uniform(0.001, 0.02, size=4000)
     ticks = iter(np.cumsum(steps).tolist())  # a clock that moves on whenever it is read
     monkeypatch.setattr(
-        "secateurs.evaluation.budget.time", SimpleNamespace(perf_counter=lambda: next(ticks))
+        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: next(ticks))
     )
     given = {"X": X[CHOOSE]} if rows == "chosen on" else {"X_test": X[TEST], "y_test": Y[TEST]}
     data = report_data(pruning, **given)
@@ -187,12 +187,12 @@ def test_files_are_weighed_once_for_a_pruning(monkeypatch, forest):
 def test_the_verdict_states_the_figures(data, crossfitted):
     accuracy = figure(data, "accuracy")
     assert data["verdict"].startswith(
-        f"5 of 20 members: accuracy {accuracy['after']:.3f} on test rows, "
-        f"against {accuracy['before']:.3f} with all; "
+        f"5 of 20 members: accuracy {accuracy['after']:.3f} on the test set, "
+        f"against {accuracy['before']:.3f} for the full ensemble; "
     )
     assert "% smaller" in data["verdict"]
     assert "faster" in data["verdict"]
-    assert "on held-out rows" in crossfitted["verdict"]
+    assert "on held-out samples" in crossfitted["verdict"]
     assert "faster" not in crossfitted["verdict"]  # no rows at hand to predict
 
 
@@ -201,7 +201,7 @@ def test_the_verdict_states_the_figures(data, crossfitted):
     [
         (-0.004, 0.01, "no more than half a point of accuracy is lost"),
         (-0.03, -0.006, ": more than half a point of accuracy is lost"),
-        (-0.03, 0.01, "too few to tell"),
+        (-0.03, 0.01, "too few samples to decide"),
     ],
 )
 def test_safety_says_no_more_than_the_interval_does(low, high, told):
@@ -212,11 +212,11 @@ def test_safety_says_no_more_than_the_interval_does(low, high, told):
 @pytest.mark.parametrize(
     ("low", "high", "larger_is_better", "told"),
     [
-        (0.01, 0.02, False, "it is worse than with all members"),
-        (-0.02, -0.01, False, "it is better than with all members"),
-        (-0.02, -0.01, True, "it is worse than with all members"),
+        (0.01, 0.02, False, "it is worse than for the full ensemble"),
+        (-0.02, -0.01, False, "it is better than for the full ensemble"),
+        (-0.02, -0.01, True, "it is worse than for the full ensemble"),
         (-0.02, 0.01, True, "no clear difference"),
-        (np.nan, np.nan, True, "too few for an interval"),
+        (np.nan, np.nan, True, "too few samples for an interval"),
     ],
 )
 def test_safety_speaks_of_the_score_that_matters(low, high, larger_is_better, told):
@@ -236,7 +236,7 @@ def test_the_verdict_mentions_log_loss_and_auc_that_move_by_more_than_accuracy()
         )
     ]
     told = verdict_text(lines, True, "accuracy")
-    assert "accuracy 0.890 on test rows, against 0.900 with all" in told
+    assert "accuracy 0.890 on the test set, against 0.900 for the full ensemble" in told
     assert "Log loss rises from 0.300 to 0.500." in told
     assert "ROC AUC" not in told
     assert verdict_text(lines, True, "log loss").startswith("10 of 100 members: log loss 0.500")
@@ -330,7 +330,7 @@ def test_cross_fitted_figures_count_labels_of_members_chosen_elsewhere(crossfitt
     assert figure(crossfitted, "balanced accuracy")["after"] == pytest.approx(balanced)
     assert crossfitted["rows"]["counts_labels"]
     assert crossfitted["rows"]["n_folds"] == 5
-    assert "cross-fitting on 200 rows" in crossfitted["notes"][0]
+    assert "cross-validated on 200 validation samples" in crossfitted["notes"][0]
 
 
 def test_with_the_rows_chosen_on_cross_fitting_follows_the_ensembles_own_vote(pruning, forest):
@@ -339,7 +339,7 @@ def test_with_the_rows_chosen_on_cross_fitting_follows_the_ensembles_own_vote(pr
     assert not data["rows"]["counts_labels"]
     whole = forest.score(X[CHOOSE], Y[CHOOSE])
     assert data["whole"]["held_out"] / 200 == pytest.approx(whole)
-    with pytest.raises(InputError, match="X has 3 rows, but the members were chosen on 200"):
+    with pytest.raises(InputError, match="X has 3 samples, but the members were selected on 200"):
         report_data(pruning, X=X[:3])
 
 
@@ -423,7 +423,7 @@ def test_long_searches_are_shortened_in_cross_fitting_and_said_to_be(tables):
     data = report_data(pruning)
     check_all(data)
     label = "pep n_iterations=60"
-    assert f"In cross-fitting, {label} made 50 rounds of its 60." in data["notes"]
+    assert f"In cross-validation, {label} made 50 of its 60 rounds." in data["notes"]
     assert not any("rounds" in note for note in report_data(pruning, tables[1], Y[TEST])["notes"])
 
 
@@ -437,7 +437,7 @@ def test_a_comparison_shows_its_best_line_and_all_others(tables):
     assert len(data["leaderboard"]) == 2 + 2 * 5
     assert data["leaderboard"][0]["score"] == found.leaderboard()["accuracy"].iloc[0]
     assert {course["label"] for course in data["courses"]} == set(found.curves)
-    with pytest.raises(InputError, match="A comparison has its own rows"):
+    with pytest.raises(InputError, match="A comparison has its own test set"):
         report_data(found, X[TEST], Y[TEST])
 
 
@@ -491,7 +491,7 @@ def test_out_of_bag_and_weighted_votes_are_fine():
 
 def test_very_many_members_go_without_all_weights(monkeypatch):
     monkeypatch.setattr("secateurs.report.sections._section.MOST_LIVE", 20)
-    monkeypatch.setattr("secateurs.evaluation.selections._MOST_SIZES", 20)
+    monkeypatch.setattr("secateurs.evaluation.selections._MAX_ORDER", 20)
     monkeypatch.setattr("secateurs.evaluation.member_diagnostics.MOST_IN_HEATMAP", 20)
     votes, y = cases.plain(100, 60)
     data = report_data(prune(votes, y=y, pruner="comep", keep=5))
@@ -514,10 +514,12 @@ def test_notes_on_methods_are_apart_from_those_on_the_figures(tables):
     found = compare(tables[0], None, Y[CHOOSE], ["kl", "pep", "best"], [4], random_state=0)
     data = report_data(found)
     assert data["notes"] == [found.judged_on]
-    assert data["method_notes"][0].startswith("pep made 50 rounds")
+    assert data["method_notes"][0].startswith("pep made 50 instead of its default")
     assert data["method_notes"][1].startswith("kl: KLDivergencePruner got no distributions")
     page = render(data)
-    assert page.index("pep made 50 rounds") > page.index('<section id="leaderboard">')
+    assert page.index("pep made 50 instead of its default") > page.index(
+        '<section id="leaderboard">'
+    )
 
 
 def test_three_lines_are_drawn_at_first(tables):

@@ -1,4 +1,4 @@
-"""The page: whole, escaped, and made of its data alone; its data as a file."""
+"""The page: complete, escaped and rendered from its data alone; the data as a file."""
 
 import base64
 import copy
@@ -211,10 +211,10 @@ def test_before_and_after_shows_the_spread_of_timings_and_sizes_of_files(data):
         ["ms for 1 row", "20.000", "0.500", "40.0× faster"],
         ["5–95 % of 3 timings", "12.9–1,400.0", "0.062–0.990"],
     ]
-    assert "A dash: the whole ensemble is too large to be written" in page
-    assert "both measured in turn" in page
-    for said in ("A dash", "in turn"):
-        assert said not in render(data)  # of predictions
+    assert "A dash means that the full ensemble is too large to be written" in page
+    assert "both ensembles are timed alternately" in page
+    for text in ("A dash", "alternately"):
+        assert text not in render(data)  # predictions have neither files nor timings
 
 
 def test_a_comparison_shows_its_leaderboard(data):
@@ -230,8 +230,11 @@ def test_a_comparison_shows_its_leaderboard(data):
 def test_pages_of_votes_in_a_sample_say_so(data):
     sampled = copy.deepcopy(data)
     sampled["choosing"]["n_all"] = 100_000
-    assert "it counts votes on a sample of 120 of 100,000 and 90 of 90 rows" in render(sampled)
-    assert "it counts votes on a sample" not in render(data)
+    assert (
+        "counts votes on a stratified selection of 120 of 100,000 and 90 of 90 samples"
+        in render(sampled)
+    )
+    assert "counts votes on a stratified selection" not in render(data)
 
 
 def test_tables_escape_and_align():
@@ -301,7 +304,7 @@ def test_a_pruning_writes_the_page_of_its_data(tmp_path):
     pruning = prune(votes, y=[0, 0, 1, 1] * 10, keep=2, random_state=0)
     path = pruning.report(tmp_path / "page.html")
     expected = render(report_data(pruning))
-    same = re.compile(r'"when":"[^"]*"|Made</dt><dd>[^<]*')
+    same = re.compile(r'"when":"[^"]*"|Created</dt><dd>[^<]*')
     assert same.sub("", path.read_text("utf-8")) == same.sub("", expected)
     with pytest.raises(InputError, match="exists"):
         pruning.report(path)

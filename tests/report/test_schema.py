@@ -1,4 +1,4 @@
-"""Arrays as text: what comes back is what went in."""
+"""Arrays packed as text are unpacked to the same values."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from report_pages import unpack
 
 from secateurs.exceptions import InputError
-from secateurs.report._base64 import pack_array
+from secateurs.report._schema import pack_array
 
 
 @given(

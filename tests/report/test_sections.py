@@ -1,4 +1,4 @@
-"""Numbers that only sections of the page need."""
+"""Templates, scripts and data of the sections of the page."""
 
 import numpy as np
 import pytest

@@ -32,11 +32,11 @@ PLAN = Plan(
 CHILD = """
 import sys
 import chaos_reproduce
-from secateurs.commands.command_errors import failure
+from secateurs.commands.command_errors import failure_from_error
 try:
     chaos_reproduce.run([chaos_reproduce.PLAN], sys.argv[1], n_jobs=int(sys.argv[2]))
 except BaseException as error:
-    ended = failure(error)
+    ended = failure_from_error(error)
     print(ended.text)
     sys.exit(ended.exit_code)
 """

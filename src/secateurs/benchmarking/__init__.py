@@ -1,4 +1,4 @@
-"""Benchmarks: many data sets, ensembles and methods; ranks, tests, tables and figures."""
+"""Benchmarks of methods on many data sets and ensembles, with ranks, tests, tables and figures."""
 
 from secateurs.benchmarking._benchmark import benchmark
 from secateurs.benchmarking._benchmark_result import Benchmark

@@ -1,19 +1,18 @@
-"""What a benchmark found: a tidy frame, tables, ranks, tests, figures and a page."""
+"""`Benchmark`, the result of `benchmark`: a tidy frame, tables, ranks, tests, figures, a page."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from secateurs import statistics as stats
 from secateurs.benchmarking import results_page
+from secateurs.benchmarking._benchmark_page import benchmark_page
 from secateurs.benchmarking.pictures import Picture
 from secateurs.benchmarking.rank_pictures import rank_pictures
 from secateurs.benchmarking.score_tables import (
@@ -30,8 +29,10 @@ from secateurs.evaluation.alternatives import FULL_ENSEMBLE, SINGLE_BEST
 from secateurs.exceptions import InputError
 from secateurs.measures.scoring import Scoring
 from secateurs.persistence.atomic_files import check_writable, write_file
-from secateurs.report.html_templates import HtmlTable
-from secateurs.text_format import format_count, format_list, to_one_line
+from secateurs.text_format import format_count, format_list
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _CSV_HEADINGS = (
     *("row", "method", "keep", "n_kept", "n_folds", "mean", "std", "best", "mark", "p_value"),
@@ -53,27 +54,24 @@ def _describe_size(size: float) -> str:
     )
 
 
-def _repr_without_address(value: Any) -> str:
-    """Return an object as text, without its address, which is another one in every run."""
-    return re.sub(r" at 0x[0-9a-f]+", "", to_one_line(repr(value)))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Benchmark:
-    """Methods compared over data sets. Returned by `benchmark`.
+    """Methods compared on many data sets. Returned by `benchmark`.
 
-    Where a method takes ``keep``, it is one of the sizes asked for, by default the first.
+    The parameter ``keep`` of its methods is one of the sizes of the benchmark, by default the
+    first.
 
     Attributes
     ----------
     frame : DataFrame
-        One row per data set, ensemble, method, size, seed and fold. Columns: these, by name;
-        ``score`` on the test part; ``n_members`` of the ensemble, and ``n_kept`` with the
-        ``members``; rows to train on, to choose on and to test on (``n_train``, ``n_validation``,
-        ``n_test``) and ``n_classes``; ``seconds`` to choose, which is one run for all sizes where
-        smaller sets are prefixes of larger ones, ``train_seconds`` and ``vote_seconds``.
+        One row per data set, ensemble, method, size, seed and fold, with columns of these names.
+        ``score`` is the score on the test set; ``n_members`` the size of the ensemble; ``n_kept``
+        and ``members`` are the selected members. ``n_train``, ``n_validation`` and ``n_test`` are
+        numbers of samples, ``n_classes`` the number of classes. ``seconds`` is the time to select
+        members; methods whose smaller selections are prefixes of larger ones run once for all
+        sizes. ``train_seconds`` and ``vote_seconds`` are the times to train and to collect votes.
     study : Study
-        What was measured.
+        The data sets, ensembles, methods and settings.
     title : str
         Title of tables and page.
     """
@@ -89,22 +87,22 @@ class Benchmark:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The methods that are ranked."""
+        """The ranked methods."""
         return tuple(entrant.name for entrant in self.study.entrants)
 
     @property
     def baselines(self) -> tuple[str, ...]:
-        """What every method must beat."""
+        """The baselines, which every method should beat."""
         return tuple(entrant.name for entrant in self.study.baselines)
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """The sizes asked for."""
+        """The numbers of members, as counts or fractions."""
         return tuple(self.study.sizes)
 
     @property
     def control(self) -> str | None:
-        """The method that others are compared with."""
+        """The method that all others are compared with, or None."""
         return self.study.control
 
     @property
@@ -122,8 +120,7 @@ class Benchmark:
         Returns
         -------
         DataFrame of shape (n_sets, n_methods)
-            Methods, then what they must beat. With several ensembles, a row for each data set and
-            ensemble.
+            Methods, then baselines. With several ensembles, a row for each data set and ensemble.
         """
         table, factor = self.table(keep), self._score_factor
         values = [[row.entries[c].mean / factor for c in table.columns] for row in table.rows]
@@ -132,31 +129,31 @@ class Benchmark:
     def ranks(self, keep: float | None = None) -> pd.Series:
         """Return the average rank of each method, best first; 1 is the best.
 
-        Means are ranked as tables show them; equal ones share their ranks.
+        Means are rounded as in the tables before they are ranked; equal means share their ranks.
         """
         return pd.Series(self.table(keep).ranks).sort_values(kind="stable")
 
     def friedman(self, keep: float | None = None) -> stats.Friedman:
-        """Test whether the methods rank alike, see `secateurs.statistics.friedman`."""
+        """Test whether all methods have equal ranks, see `secateurs.statistics.friedman`."""
         return stats.friedman(self.table(keep).scores)
 
     def nemenyi(self, keep: float | None = None, alpha: float = 0.05) -> stats.Pairwise:
-        """Compare all pairs of methods by ranks, see `secateurs.statistics.nemenyi`."""
+        """Compare all pairs of methods by their ranks, see `secateurs.statistics.nemenyi`."""
         return stats.nemenyi(self.table(keep).scores, alpha)
 
     def wilcoxon_holm(self, keep: float | None = None, alpha: float = 0.05) -> stats.Pairwise:
         """Compare pairs of methods by signed ranks, see `secateurs.statistics.wilcoxon_holm`.
 
-        With a control, it is compared with each of the others; otherwise all pairs are.
+        With a control, only pairs with the control are compared; otherwise all pairs are.
         """
         return stats.wilcoxon_holm(self.table(keep).scores, self.control, alpha)
 
     def describe(self, keep: float | None = None) -> str:
-        """Return a paragraph on which methods differ, see `secateurs.statistics.describe`."""
+        """Return a paragraph that states which methods differ, see `statistics.describe`."""
         return stats.describe(self.table(keep).scores, control=self.control)
 
     def to_text(self, keep: float | None = None) -> str:
-        """Return the table of a size to be read in a terminal."""
+        """Return the table of a size as text for a terminal."""
         return as_text(self._make_sheet(keep))
 
     def to_markdown(self, keep: float | None = None) -> str:
@@ -173,7 +170,7 @@ class Benchmark:
         *,
         test: str = "nemenyi",
         alpha: float = 0.05,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> CriticalDifferenceDisplay:
         """Draw the critical-difference diagram of a size.
 
@@ -192,7 +189,7 @@ class Benchmark:
         return CriticalDifferenceDisplay.from_scores(scores, test=test, alpha=alpha, ax=ax)
 
     def report(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-        """Write an HTML page with all tables and figures: one file that needs nothing else.
+        """Write a self-contained HTML page with all tables and figures.
 
         Parameters
         ----------
@@ -207,13 +204,13 @@ class Benchmark:
             The file written.
         """
         check_writable([Path(path)], force)
-        write_file(Path(path), self._page_html().encode())
+        write_file(Path(path), benchmark_page(self).encode())
         return Path(path)
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write all tables (text, Markdown, LaTeX, CSV), figures (PNG, SVG) and the page.
 
-        Equal scores give equal files, to the byte: times are only in `frame`.
+        Equal scores give equal files, to the byte, because times are only in `frame`.
 
         Parameters
         ----------
@@ -225,23 +222,24 @@ class Benchmark:
         list of Path
             All files written.
         """
-        made = results_page.sheet_files(map(self._make_sheet, self.sizes)) | self._picture_files
+        contents = results_page.sheet_files(map(self._make_sheet, self.sizes))
+        contents |= self._picture_files
         columns = [name for name in self.frame if not str(name).endswith("seconds")]
-        made["scores.csv"] = self.frame[columns].to_csv(index=False, lineterminator="\n").encode()
-        return results_page.write_folder_files(
-            Path(folder), made | {"index.html": self._page_html().encode()}
-        )
+        scores = self.frame[columns].to_csv(index=False, lineterminator="\n")
+        contents |= {"scores.csv": scores.encode(), "index.html": benchmark_page(self).encode()}
+        return results_page.write_folder_files(Path(folder), contents)
 
     def table(self, keep: float | None = None) -> ScoreTable:
-        """Return the table of a size, with entries per fold; other methods are made from it."""
+        """Return the table of a size with scores per fold, from which the other results follow."""
         size = self.sizes[0] if keep is None else keep
         if size not in self._tables_by_size:
-            sizes = format_list(f"{one:g}" for one in self.sizes)
-            raise InputError(f"{{keep}} was not measured. Give one of: {sizes}.", keep=keep)
+            sizes = format_list(f"{measured:g}" for measured in self.sizes)
+            raise InputError(f"{{keep}} was not measured. Pass one of: {sizes}.", keep=keep)
         return self._tables_by_size[size]
 
     @property
     def _score_factor(self) -> float:
+        """100 for accuracies, which tables show in per cent; otherwise 1."""
         return 100.0 if "accuracy" in self.scoring.name else 1.0
 
     @property
@@ -254,16 +252,16 @@ class Benchmark:
 
     def _make_table(self, size: float) -> ScoreTable:
         columns = (*self.methods, *self.baselines)
-        mine = self.frame[self.frame["keep"] == size]
+        frame = self.frame[self.frame["keep"] == size]
         rows = []
-        for (dataset, ensemble), part in mine.groupby(["dataset", "ensemble"], sort=False):
+        for (dataset, ensemble), part in frame.groupby(["dataset", "ensemble"], sort=False):
             measured = mean_folds(part, ["method"], "score", self._score_factor)
             folds = {column: measured[(column,)] for column in columns}
             entries = {
                 column: ScoreEntry(
-                    found, control_test(folds, self.control, column), decimals=self._n_decimals
+                    scores, control_test(folds, self.control, column), decimals=self._n_decimals
                 )
-                for column, found in folds.items()
+                for column, scores in folds.items()
             }
             name = f"{dataset}, {ensemble}" if len(self._ensemble_names) > 1 else str(dataset)
             rows.append(TableRow(name, entries, self.methods).with_best())
@@ -335,68 +333,20 @@ class Benchmark:
 
     @property
     def _rank_pictures(self) -> list[Picture]:
-        """The figures of ranks; none where there is too little to rank."""
-        made: list[Picture] = []
+        """The figures of ranks; ranks need at least two data sets and two methods."""
+        pictures: list[Picture] = []
         for size in self.sizes:
             table = self.table(size)
             if min(table.scores.shape) > 1:
                 title = f"keep {size:g}"
-                made += rank_pictures(
+                pictures += rank_pictures(
                     table.name, title, table.name, {"": table.scores}, self.control
                 )
-        return made
+        return pictures
 
     @cached_property
     def _picture_files(self) -> dict[str, bytes]:
         return results_page.picture_files(self._rank_pictures)
-
-    def _page_html(self) -> str:
-        drawn = {p.name: self._picture_files[f"figures/{p.name}.svg"] for p in self._rank_pictures}
-        sections = [self._size_section(size, drawn) for size in self.sizes]
-        intro = [results_page.html_piece("paragraph", self._intro_text)]
-        return results_page.make_page(self.title, intro, [*sections, self._settings_section()])
-
-    @property
-    def _intro_text(self) -> str:
-        ensembles, n_folds = format_list(self._ensemble_names, last=" and "), self.study.n_folds
-        return (
-            f"{format_count(len(self.methods), 'pruning method')} on "
-            f"{format_count(len(self.study.dataset_summaries), 'data set')}, with {ensembles}: the ensemble is "
-            f"trained on {n_folds - 2} of {n_folds} blocks of the rows; methods choose members on "
-            "one of the others, and are scored on the last."
-        )
-
-    def _size_section(self, size: float, drawn: Mapping[str, bytes]) -> results_page.PageSection:
-        sheet, table = self._make_sheet(size), self.table(size)
-        pieces: list[Any] = [results_page.html_piece("paragraph", self.describe(size))]
-        pieces += [
-            results_page.html_piece("paragraph", sheet.caption),
-            results_page.score_table_piece(sheet.grid, sheet.title),
-        ]
-        pieces += [results_page.html_piece("paragraph", line, note=True) for line in sheet.legend]
-        own = (picture for picture in self._rank_pictures if picture.group == table.name)
-        return results_page.PageSection(
-            f"Keep {size:g}", pieces + results_page.picture_pieces(own, drawn)
-        )
-
-    def _settings_section(self) -> results_page.PageSection:
-        sets = [
-            (name, found.n_rows, found.n_features, len(found.classes) or None)
-            for name, found in self.study.dataset_summaries.items()
-        ]
-        seeds = format_list(map(str, sorted(set(self.frame["seed"]))))
-        told: list[tuple[str, Any]] = [("score", self.scoring.name), ("folds", self.study.n_folds)]
-        told += [("seeds", seeds), ("voting", self.study.voting)]
-        told += [
-            (f"ensemble {m.name}", _repr_without_address(m.make_estimator()))
-            for m in self.study.models
-        ]
-        told += [(f"method {e.name}", _repr_without_address(e.pruner)) for e in self.study.entrants]
-        pieces = [
-            HtmlTable(("Data set", "Rows", "Features", "Classes"), sets),
-            HtmlTable(("", "Setting"), [(name, str(value)) for name, value in told]),
-        ]
-        return results_page.PageSection("Settings", pieces)
 
     def __repr__(self) -> str:
         n_sets = format_count(len(self.study.dataset_summaries), "data set")

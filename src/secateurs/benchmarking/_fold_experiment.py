@@ -1,14 +1,13 @@
-"""What a fold measures: an ensemble is trained once, and all methods choose among its members."""
+"""Measure a fold of a benchmark: train an ensemble once, and let all methods select members."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -33,29 +32,20 @@ from secateurs.outputs.compiling import start_stopwatch
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners.parameters import resolve_keep
+from secateurs.typing import Array, Samples
 
 VOTINGS = ("own", "labels")
 
 
 @dataclass(frozen=True, order=True)
 class BenchmarkCell:
-    """One measurement: a method at a size, on a fold of a data set.
-
-    Attributes
-    ----------
-    dataset, ensemble, method : str
-        Their names.
-    keep : int or float
-        The size asked for.
-    fold, seed : int
-        Which block is the test part, and the random seed.
-    """
+    """One measurement: a method at a size, on a fold of a data set."""
 
     dataset: str
     ensemble: str
     method: str
-    keep: float
-    fold: int
+    keep: float  # a count or a fraction of the members
+    fold: int  # the fold that is the test set
     seed: int
 
 
@@ -72,40 +62,22 @@ SCHEMA = ResultSchema(
 
 @dataclass(frozen=True, eq=False)
 class FoldExperiment:
-    """A fold to train an ensemble on, and to measure cells on.
-
-    Attributes
-    ----------
-    data, model : BenchmarkDataset and BenchmarkEnsemble
-        What is trained on what.
-    entrants : mapping of str to Entrant
-        The methods, by name.
-    digest : str
-        The data's hash.
-    sources : mapping of str to str
-        What each result is made of, by method: the fingerprint of everything it depends on.
-    fold, seed, n_folds : int
-        Which of the folds, the random seed, and how many folds there are.
-    scoring : object
-        The score, as `Problem.from_input` takes it.
-    voting : {"own", "labels"}
-        Whether members vote as in the ensemble, or each for a label.
-    """
+    """The work of one fold: train the ensemble on its training part, and measure cells."""
 
     data: BenchmarkDataset
     model: BenchmarkEnsemble
-    entrants: Mapping[str, Entrant]
-    digest: str
-    sources: Mapping[str, str]
+    entrants: Mapping[str, Entrant]  # methods and baselines by name
+    digest: str  # hash of the data
+    sources: Mapping[str, str]  # by method: fingerprint of everything its result depends on
     fold: int
     seed: int
     n_folds: int
-    scoring: Any
-    voting: str
+    scoring: str | Callable[..., float] | None
+    voting: str  # "own" (as in the ensemble itself) or "labels" (one vote each)
 
     @property
     def file_stem(self) -> str:
-        """A unique name, also used as a file name."""
+        """A unique name, also used as a file name; changed or ambiguous names get a hash."""
         parts = (self.data.name, self.model.name)
         text = "-".join(re.sub(r"[^\w.]+", "_", part)[:60] for part in parts)
         if text != "-".join(parts) or "-" in "".join(parts):
@@ -115,8 +87,8 @@ class FoldExperiment:
     def __call__(self, cells: list[BenchmarkCell]) -> Iterator[Result]:
         """Train the ensemble and measure the cells."""
         try:
-            # One thread: folds run side by side, and sums must not depend on how many cores
-            # there are.
+            # One thread: folds run in parallel, and rounding must not depend on the number of
+            # cores.
             with threadpool_limits(limits=1):
                 yield from self._measure_cells(cells)
         except SecateursError as error:
@@ -128,48 +100,49 @@ class FoldExperiment:
         return f"{self.data.name}, {self.model.name}, fold {self.fold}"
 
     def _measure_cells(self, cells: Sequence[BenchmarkCell]) -> Iterator[Result]:
-        problem, facts = self._train_ensemble()
+        problem, training_fields = self._train_ensemble()
         sizes = {cell.keep: resolve_keep(cell.keep, problem.n_members) or 1 for cell in cells}
-        asked = dict.fromkeys(cell.method for cell in cells)
+        names = dict.fromkeys(cell.method for cell in cells)
         ascending = sorted(set(sizes.values()))
-        choosers = {
+        selectors = {
             name: partial(
                 _select_naming_errors,
                 name,
                 self._make_selector(self.entrants[name], ascending, problem),
             )
-            for name in asked
+            for name in names
             if self.entrants[name].pruner is not None
         }
-        # In the order of the members, as in a sliced ensemble: near ties round as they do there.
+        # At these sizes probabilities are added in the order of the members, as a sliced ensemble
+        # adds them, so that near ties are rounded in the same way.
         exact = range(1, problem.n_members + 1) if problem.is_plain_accuracy else ()
-        curves = evaluate_methods(EvaluationPlan(problem), choosers, exact)
-        whole = next(iter(curves.values()), None) or self._full_ensemble_curve(problem)
+        curves = evaluate_methods(EvaluationPlan(problem), selectors, exact)
+        any_curve = next(iter(curves.values()), None) or self._full_ensemble_curve(problem)
         for cell in cells:
             entrant = self.entrants[cell.method]
             if entrant.pruner is None:
-                everybody = list(range(problem.n_members))
-                found = _result_fields(float(whole.main_score.full_value), everybody, 0.0)
+                members = list(range(problem.n_members))
+                fields = _result_fields(float(any_curve.main_score.full_value), members, 0.0)
             else:
-                found = _result_at_size(curves[cell.method], sizes[cell.keep], entrant)
+                fields = _result_at_size(curves[cell.method], sizes[cell.keep], entrant)
             source = self.sources[cell.method]
-            yield asdict(cell) | found | facts | {"source": source}
+            yield asdict(cell) | fields | training_fields | {"source": source}
 
     def _train_ensemble(self) -> tuple[Problem, Result]:
-        """Train the ensemble; return the problem of choosing its members, and facts about it."""
+        """Train the ensemble; return the pruning problem, and result fields on the training."""
         X, y = self.data.read_checked(self.model.is_regression)
         if self.data.has_user_loader and dataset_digest(X, y) != self.digest:
             raise InputError(
-                f"the function of {self.data.name} returns other data each time. Fix its random "
-                "state, or give (X, y)."
+                f"the function of {self.data.name} returns different data each time. Fix its "
+                "random state, or pass (X, y)."
             )
         names = (self.seed, *self.data.seed_names)
         rng = np.random.default_rng(seed_sequence(*names, "folds"))
         by_class = not self.model.is_regression
         parts = split_samples(y, self.fold, rng, self.n_folds, by_class)
         seed = small_seed(*names, self.model.name, self.fold, "train")
-        (X_train, X_choose, X_test), (y_train, y_choose, y_test) = (
-            [_safe_indexing(table, rows) for rows in parts] for table in (X, y)
+        (X_train, X_validation, X_test), (y_train, y_validation, y_test) = (
+            [_safe_indexing(table, indices) for indices in parts] for table in (X, y)
         )
         elapsed = start_stopwatch()
         try:
@@ -178,33 +151,33 @@ class FoldExperiment:
             raise
         except Exception as error:
             raise InputError(
-                f"the ensemble cannot be trained: {describe_error(error)}. Give another one, or other "
-                "data."
+                f"the ensemble cannot be trained: {describe_error(error)}. Pass another ensemble, "
+                "or other data."
             ) from error
         trained = elapsed()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # these rows are held out, however well they are met
-            problem = self._make_problem(model, X_choose, y_choose, X_test, y_test)
-            _ = problem.test_predictions
+            # A warning that members may have been trained on these samples would be wrong here.
+            warnings.simplefilter("ignore")
+            problem = self._make_problem(model, X_validation, y_validation, X_test, y_test)
+            _ = problem.test_predictions  # predicted here, so that its time is measured
         if problem.ensemble.is_sequential:
             raise InputError(
-                f"there is nothing to compare: of {type(model).__name__} only the first rounds can "
-                f"be kept, as {CORRECTS}. Give another ensemble."
+                f"there is nothing to compare: only the first rounds of {type(model).__name__} can "
+                f"be kept, as {CORRECTS}. Pass another ensemble."
             )
         seconds = (trained, elapsed() - trained)
         n_classes = len(np.unique(y)) if by_class else 0
-        facts = dict(zip(("n_train", "n_validation", "n_test"), map(len, parts), strict=True))
-        facts["n_classes"] = n_classes
+        counts = dict(zip(("n_train", "n_validation", "n_test"), map(len, parts), strict=True))
+        counts["n_classes"] = n_classes
         times = dict(zip(("train_seconds", "vote_seconds"), seconds, strict=True))
-        return problem, {"n_members": problem.n_members, **facts, **times}
+        return problem, {"n_members": problem.n_members, **counts, **times}
 
-    def _make_problem(self, model: Any, *rows: Any) -> Problem:
-        X, y, X_test, y_test = rows
-        more = {"y_test": y_test, "scoring": self.scoring}
-        if self.voting == "own":
-            return Problem.from_input(model, X, y, X_test=X_test, **more)
-        votes, test = (collect_votes(model, one) for one in (X, X_test))
-        return Problem.from_input(votes, y=y, X_test=test, **more)
+    def _make_problem(
+        self, model: object, X: Samples, y: Array, X_test: Samples, y_test: Array
+    ) -> Problem:
+        if self.voting == "labels":
+            model, X, X_test = collect_votes(model, X), None, collect_votes(model, X_test)
+        return Problem.from_input(model, X, y, X_test=X_test, y_test=y_test, scoring=self.scoring)
 
     def _make_selector(
         self, entrant: Entrant, sizes: list[int], problem: Problem
@@ -218,29 +191,30 @@ class FoldExperiment:
         return partial(_select_sizes, pruner, sizes)
 
     def _seeded_pruner(self, entrant: Entrant, problem: Problem) -> BasePruner:
-        """Return a method with its seed, which depends neither on the size nor on its parameters.
+        """Return a method with a seed that depends neither on the size nor on its parameters.
 
-        A method given by its short name optimises the score of the benchmark, if it can.
+        A method that was passed as a short name optimises the score of the benchmark, if it can.
         """
         assert entrant.pruner is not None
         pruner = entrant.pruner.with_keep(entrant.pruner.keep)
         if entrant.takes_scoring and "scoring" in pruner.get_params(deep=False):
             pruner.set_params(scoring=problem.scoring.given_scorer)
-        bag = (self.seed, *self.data.seed_names, self.model.name, self.fold, problem.n_members)
-        free = getattr(getattr(pruner, "selector", pruner), "random_state", None) is None
-        return pruner.seed(small_seed(*bag, entrant.seed_name, "library")) if free else pruner
+        names = (self.seed, *self.data.seed_names, self.model.name, self.fold, problem.n_members)
+        if getattr(getattr(pruner, "selector", pruner), "random_state", None) is not None:
+            return pruner  # the user's seed
+        return pruner.seed(small_seed(*names, entrant.seed_name, "library"))
 
     def _full_ensemble_curve(self, problem: Problem) -> SizeCurve:
-        """Return a curve for the score of all members, where no method is measured."""
-        everybody = list(range(problem.n_members))
-        alone = Selection(np.array([len(everybody)]), everybody)
-        return evaluate_methods(EvaluationPlan(problem), {"": lambda _: alone}, [])[""]
+        """Return a curve with the score of the full ensemble, if no method is measured."""
+        members = list(range(problem.n_members))
+        selection = Selection(np.array([len(members)]), members)
+        return evaluate_methods(EvaluationPlan(problem), {"": lambda _: selection}, [])[""]
 
 
-def _select_naming_errors(name: str, chooser: MemberSelector, problem: Problem) -> Selection:
-    """Let a method select members; name it in whatever goes wrong in a method of one's own."""
+def _select_naming_errors(name: str, selector: MemberSelector, problem: Problem) -> Selection:
+    """Return the members that a method selects; its errors name the method."""
     try:
-        return chooser(problem)
+        return selector(problem)
     except SecateursError as error:
         error.prepend(f"method {name}: ")
         raise
@@ -248,17 +222,17 @@ def _select_naming_errors(name: str, chooser: MemberSelector, problem: Problem) 
         raise
     except Exception as error:
         raise InputError(
-            f"method {name} failed: {describe_error(error)}. Mend it, or leave it out."
+            f"method {name} failed: {describe_error(error)}. Fix it, or leave it out."
         ) from error
 
 
 def _select_sizes(pruner: BasePruner, sizes: list[int], problem: Problem) -> Selection:
-    """Let a method select members for the sizes asked for, and no others."""
+    """Return the members that a method selects for these sizes, and for no other size."""
     return replace(select_for_sizes(pruner, sizes, sizes[-1], problem), sizes=np.array(sizes))
 
 
 def _select_own_size(pruner: BasePruner, problem: Problem) -> Selection:
-    """Let a method select as many members as it decides."""
+    """Return the members of a method that decides their number itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         elapsed = start_stopwatch()
@@ -277,14 +251,15 @@ def _select_own_size(pruner: BasePruner, problem: Problem) -> Selection:
 
 
 def _result_at_size(curve: SizeCurve, size: int, entrant: Entrant) -> Result:
-    """Return what a curve says of a size."""
+    """Return the result fields of a method at a size."""
     selection = curve.selection
     if entrant.decides_size or entrant.name == SINGLE_BEST:
         size = int(selection.sizes[0])
-    place = selection.size_index(size)
+    index = selection.size_index(size)
+    # Nested selections of all sizes come from one run, that of the largest size.
     seconds = selection.seconds[max(selection.seconds) if selection.order else size]
     return _result_fields(
-        float(curve.main_score.values[place]), selection.members_at(size), seconds
+        float(curve.main_score.values[index]), selection.members_at(size), seconds
     )
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark is made of: data sets, ensembles and methods, each by its name."""
+"""The inputs of a benchmark: data sets, ensembles and methods, checked and named."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
 
 import joblib
 import numpy as np
@@ -34,51 +34,57 @@ from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.pruner_label import pruner_label
 from secateurs.pruners.selector import SelectorPruner, pruner_from_method
 from secateurs.text_format import format_count, format_list, to_one_line
+from secateurs.typing import Array, Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TABLES = (".csv", ".csv.gz", ".parquet")
 _DATASETS = (
-    "Give a dict of names to (X, y), to functions that return it or to paths of tables, or a "
+    "Pass a dict of names to (X, y), to functions that return it or to paths of tables, or a "
     "folder of .csv, .csv.gz or .parquet files."
 )
 _ENSEMBLES = (
-    "Give a dict of names to unfitted estimators, such as RandomForestClassifier(), or to "
+    "Pass a dict of names to unfitted estimators, such as RandomForestClassifier(), or to "
     "functions that return one."
 )
 
 
+class UnfittedEstimator(Protocol):
+    """An estimator of scikit-learn that can be cloned and trained."""
+
+    def fit(self, X: Samples, y: Array) -> Self:
+        """Train the estimator."""
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        """Return its parameters."""
+
+    def set_params(self, **parameters: object) -> Self:
+        """Set some of its parameters."""
+
+
 @dataclass(frozen=True, eq=False)
 class BenchmarkDataset:
-    """A data set.
-
-    Attributes
-    ----------
-    name : str
-        As it is shown.
-    load : callable
-        Returns the features and the truth.
-    seed_names : tuple of str
-        What seeds derive from: the name, unless the loader has ``seed_names`` of its own.
-    """
+    """A data set with its name."""
 
     name: str
-    load: Callable[[], Any]
-    seed_names: tuple[str, ...]
+    load: Callable[[], object]  # returns features and true values
+    seed_names: tuple[str, ...]  # seeds are derived from these: ``load.seed_names``, or the name
 
     @property
     def has_user_loader(self) -> bool:
-        """Whether it is loaded by a function of the user's."""
+        """Whether a function of the user loads it, which may return different data each time."""
         return not isinstance(self.load, partial) or self.load.func not in (
             _return_given,
             read_table,
         )
 
-    def read_checked(self, of_numbers: bool) -> tuple[Any, Any]:
-        """Return features and truth, checked."""
+    def read_checked(self, is_regression: bool) -> tuple[Samples, Array]:
+        """Return features and true values, checked."""
         try:
-            found = self.load()
-            X, y = _split_features_target(found)
-            n_rows = _num_samples(X)
-            truth = as_target_values(y, n_rows) if of_numbers else as_labels(y, "y").ravel()
+            X, y = _split_features_target(self.load())
+            n_samples = _num_samples(X)
+            truth = as_target_values(y, n_samples) if is_regression else as_labels(y, "y").ravel()
         except SecateursError as error:
             error.prepend(f"Data set {self.name}: ")
             raise
@@ -86,27 +92,27 @@ class BenchmarkDataset:
             raise
         except Exception as error:
             raise InputError(
-                f"Data set {self.name} cannot be read: {describe_error(error)}. Give (X, y)."
+                f"Data set {self.name} cannot be read: {describe_error(error)}. Pass (X, y)."
             ) from error
         if len(np.shape(X)) != 2:
             raise InputError(
-                f"Data set {self.name} has features of shape {np.shape(X)}. Give a table: rows × "
-                "features."
+                f"Data set {self.name} has features of shape {np.shape(X)}. Pass a table: samples "
+                "× features."
             )
-        if len(truth) != n_rows:
+        if len(truth) != n_samples:
             raise InputError(
-                f"Data set {self.name} has {format_count(n_rows, 'row')} but {len(truth)} true values. "
-                "Give one for each row."
+                f"Data set {self.name} has {format_count(n_samples, 'sample')} but {len(truth)} "
+                "true values. Pass one true value for each sample."
             )
         return X, truth
 
 
-def _split_features_target(found: Any) -> tuple[Any, Any]:
-    """Return features and truth of what a loader returns."""
+def _split_features_target(loaded: Samples) -> tuple[Samples, Samples]:
+    """Return features and true values of a pair, or of an object as scikit-learn loads it."""
     for names in (("X", "y"), ("data", "target")):
-        if all(hasattr(found, name) for name in names):
-            return getattr(found, names[0]), getattr(found, names[1])
-    X, y = found
+        if all(hasattr(loaded, name) for name in names):
+            return getattr(loaded, names[0]), getattr(loaded, names[1])
+    X, y = loaded
     return X, y
 
 
@@ -117,30 +123,28 @@ class BenchmarkEnsemble:
     name: str
     estimator_or_factory: Any
 
-    def make_estimator(self, seed: int | None = None) -> Any:
-        """Return a new estimator; random states that are None come from the seed."""
-        made = (
-            clone(self.estimator_or_factory)
-            if _is_estimator(self.estimator_or_factory)
-            else self.estimator_or_factory()
-        )
-        if not _is_estimator(made):
-            raise InputError(f"Ensemble {self.name} is {to_one_line(repr(made))}. {_ENSEMBLES}")
-        return made if seed is None else _set_random_states(made, seed)
+    def make_estimator(self, seed: int | None = None) -> UnfittedEstimator:
+        """Return a new estimator; random states that are None are derived from the seed."""
+        source = self.estimator_or_factory
+        estimator = clone(source) if _is_estimator(source) else source()
+        if not _is_estimator(estimator):
+            text = to_one_line(repr(estimator))
+            raise InputError(f"Ensemble {self.name} is {text}. {_ENSEMBLES}")
+        return estimator if seed is None else _set_random_states(estimator, seed)
 
     @property
     def is_regression(self) -> bool:
-        """Whether it predicts numbers."""
+        """Whether the ensemble is a regressor."""
         return bool(is_regressor(self.make_estimator()))
 
 
-def _is_estimator(given: Any) -> bool:
-    is_object = not isinstance(given, type)
-    return is_object and all(callable(getattr(given, name, None)) for name in ("fit", "get_params"))
+def _is_estimator(value: object) -> TypeGuard[UnfittedEstimator]:
+    is_object = not isinstance(value, type)
+    return is_object and all(callable(getattr(value, name, None)) for name in ("fit", "get_params"))
 
 
-def _set_random_states(estimator: Any, seed: int) -> Any:
-    """Set the random states that are None: its own to the seed, those inside to others."""
+def _set_random_states(estimator: UnfittedEstimator, seed: int) -> UnfittedEstimator:
+    """Set random states that are None: the estimator's to the seed, nested ones to other seeds."""
     rng = np.random.RandomState(seed)
     for name, value in sorted(estimator.get_params(deep=True).items()):
         if value is None and (name == "random_state" or name.endswith("__random_state")):
@@ -151,75 +155,64 @@ def _set_random_states(estimator: Any, seed: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Entrant:
-    """A method that takes part.
-
-    Attributes
-    ----------
-    name : str
-        As it is shown.
-    pruner : BasePruner or None
-        The method; None for all members.
-    decides_size : bool
-        Whether it decides how many members it keeps.
-    takes_scoring : bool
-        Whether it is to optimise the score of the benchmark, as it was given by its short name.
-    seed_name : str
-        What seeds derive from: its short name, if it has one, whatever it is called here.
-    """
+    """A method or baseline of a benchmark."""
 
     name: str
-    pruner: BasePruner | None
-    decides_size: bool = False
-    takes_scoring: bool = False
-    seed_name: str = ""
+    pruner: BasePruner | None  # None for the full ensemble
+    decides_size: bool = False  # whether it decides how many members it keeps
+    takes_scoring: bool = False  # whether it optimises the score of the benchmark, if it can
+    seed_name: str = ""  # seeds are derived from it: the method's short name, or its name here
 
 
-def parse_datasets(given: Any, target: str = "target") -> list[BenchmarkDataset]:
+def parse_datasets(datasets: object, target: str = "target") -> list[BenchmarkDataset]:
     """Return the data sets of a mapping, or of a folder."""
-    if isinstance(given, (str, os.PathLike)):
-        given = tables_in_folder(Path(given))
-    if not isinstance(given, Mapping) or not given:
-        raise InputError(f"{{datasets}} is not valid. {_DATASETS}", datasets=_describe_input(given))
+    if isinstance(datasets, (str, os.PathLike)):
+        datasets = tables_in_folder(Path(datasets))
+    if not isinstance(datasets, Mapping) or not datasets:
+        value = _describe_input(datasets)
+        raise InputError(f"{{datasets}} is not valid. {_DATASETS}", datasets=value)
     return [
         _parse_dataset(_check_name("datasets", name), value, target)
-        for name, value in given.items()
+        for name, value in datasets.items()
     ]
 
 
-def _parse_dataset(name: str, value: Any, target: str) -> BenchmarkDataset:
+def _parse_dataset(name: str, value: object, target: str) -> BenchmarkDataset:
     if isinstance(value, (str, os.PathLike)):
         value = partial(read_table, Path(value), target)
     elif not callable(value):
         value = partial(_return_given, value)
+    assert callable(value)
     return BenchmarkDataset(name, value, getattr(value, "seed_names", (name,)))
 
 
-def _return_given(value: Any) -> Any:
+def _return_given(value: object) -> object:
     return value
 
 
 def tables_in_folder(folder: Path) -> dict[str, Path]:
-    """Return the tables of a folder by name."""
+    """Return the paths of the tables in a folder by name."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder. {_DATASETS}")
-    found = {
+    tables = {
         path.name[: -len(kind)]: path
         for path in sorted(folder.iterdir())
         for kind in _TABLES
         if path.name.lower().endswith(kind)
     }
-    if not found:
-        raise InputError(f"{folder} holds no {format_list(_TABLES, last=' or ')} file. {_DATASETS}")
-    return found
+    if not tables:
+        suffixes = format_list(_TABLES, last=" or ")
+        raise InputError(f"{folder} contains no {suffixes} file. {_DATASETS}")
+    return tables
 
 
-def read_table(path: Path, target: str) -> tuple[Any, Any]:
-    """Read a table of features and a column of true values; features as an array if numeric."""
+def read_table(path: Path, target: str) -> tuple[Samples, Array]:
+    """Return the features and the target column of a table; numeric features as an array."""
     import pandas as pd
 
     if not path.is_file():
         raise InputError(
-            f"{path} is not a file. Give a table as {format_list(_TABLES, last=' or ')}."
+            f"{path} is not a file. Pass a table as {format_list(_TABLES, last=' or ')}."
         )
     if path.suffix == ".parquet":
         parquet = import_extra("pyarrow.parquet", "parquet", "reading .parquet")
@@ -238,89 +231,88 @@ def read_table(path: Path, target: str) -> tuple[Any, Any]:
     return (features.to_numpy() if numeric else features), frame[target].to_numpy()
 
 
-def _plain_types(frame: Any) -> Iterable[Any]:
+def _plain_types(frame: pd.DataFrame) -> Iterable[np.dtype[np.generic]]:
+    """Yield the dtypes of the columns; extension types such as categories count as objects."""
     return (kind if isinstance(kind, np.dtype) else np.dtype(object) for kind in frame.dtypes)
 
 
-def parse_ensembles(given: Any) -> list[BenchmarkEnsemble]:
-    """Return the ensembles of a mapping, of a sequence, or one alone."""
-    if _is_estimator(given):
-        given = [given]
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        named = [(type(value).__name__, value) for value in given]
-        given = dict(named) if len(dict(named)) == len(named) else None
-    if not isinstance(given, Mapping) or not given:
-        raise InputError(
-            f"{{ensembles}} is not valid. {_ENSEMBLES}", ensembles=_describe_input(given)
-        )
-    made = [
-        BenchmarkEnsemble(_check_name("ensembles", name), value) for name, value in given.items()
+def parse_ensembles(ensembles: object) -> list[BenchmarkEnsemble]:
+    """Return the ensembles of a mapping, a sequence or a single estimator."""
+    if _is_estimator(ensembles):
+        ensembles = [ensembles]
+    if isinstance(ensembles, Sequence) and not isinstance(ensembles, str):
+        named = [(type(value).__name__, value) for value in ensembles]
+        ensembles = dict(named) if len(dict(named)) == len(named) else None
+    if not isinstance(ensembles, Mapping) or not ensembles:
+        value = _describe_input(ensembles)
+        raise InputError(f"{{ensembles}} is not valid. {_ENSEMBLES}", ensembles=value)
+    models = [
+        BenchmarkEnsemble(_check_name("ensembles", name), value)
+        for name, value in ensembles.items()
     ]
-    for model in made:
-        if not _is_estimator(model.estimator_or_factory) and (
-            not callable(model.estimator_or_factory) or isinstance(model.estimator_or_factory, type)
-        ):
-            text = to_one_line(repr(model.estimator_or_factory))
-            raise InputError(f"Ensemble {model.name} is {text}. {_ENSEMBLES}")
-    return made
+    for model in models:
+        source = model.estimator_or_factory
+        if not _is_estimator(source) and (not callable(source) or isinstance(source, type)):
+            raise InputError(f"Ensemble {model.name} is {to_one_line(repr(source))}. {_ENSEMBLES}")
+    return models
 
 
-def parse_methods(given: Methods, of_numbers: bool) -> list[Entrant]:
-    """Return the methods that take part in ranks, by name."""
-    usable = regression_methods() if of_numbers else list(METHODS)
-    everything = [name for name in usable if name not in baseline_methods()]
-    found: dict[str, Entrant] = {}
-    for name, method in methods_with_names(given, everything):
+def parse_methods(methods: Methods, is_regression: bool) -> list[Entrant]:
+    """Return the methods to rank, with their names."""
+    usable = regression_methods() if is_regression else list(METHODS)
+    all_names = [name for name in usable if name not in baseline_methods()]
+    entrants: dict[str, Entrant] = {}
+    for name, method in methods_with_names(methods, all_names):
         by_name = isinstance(method, str)
-        pruner = make_pruner(method) if by_name else pruner_from_method(method)
-        if of_numbers and "numbers" not in pruner.outputs:
+        pruner = make_pruner(method) if isinstance(method, str) else pruner_from_method(method)
+        if is_regression and "numbers" not in pruner.outputs:
             raise InputError(
-                f"Method {name or pruner_label(pruner)} needs classes, and some ensembles are "
-                f"regressors. For those use: {format_list(regression_methods())}."
+                f"Method {name or pruner_label(pruner)} needs classes, but some ensembles are "
+                f"regressors. For regressors use: {format_list(regression_methods())}."
             )
-        shown = name or (method.lower() if by_name else pruner_label(pruner))
-        if shown in found:
+        label = name or (method.lower() if isinstance(method, str) else pruner_label(pruner))
+        if label in entrants:
             raise InputError(
-                f"{{methods}} has two methods called {shown}. Give a dict, with a name for each.",
+                f"{{methods}} has two methods called {label}. Pass a dict with a name for each.",
                 methods=...,
             )
         if isinstance(pruner, SelectorPruner):
             decides = not hasattr(pruner.selector, "keep")
         else:
             decides = not by_name and pruner.may_decide_size and pruner.keep is None
-        found[shown] = Entrant(shown, pruner, decides, by_name, short_name(pruner) or shown)
-    if not found:
-        raise InputError("{methods} has no method. Give one or more.", methods=...)
-    return list(found.values())
+        entrants[label] = Entrant(label, pruner, decides, by_name, short_name(pruner) or label)
+    if not entrants:
+        raise InputError("{methods} has no method. Pass one or more.", methods=...)
+    return list(entrants.values())
 
 
-def baseline_entrants(found: Iterable[Entrant]) -> list[Entrant]:
-    """Return what every method must beat, without those that take part themselves."""
-    taken = {entrant.name for entrant in found}
-    made: dict[str, BasePruner | None] = {name: make_pruner(name) for name in baseline_methods()}
-    made |= {SINGLE_BEST: make_pruner("best", keep=1), FULL_ENSEMBLE: None}
+def baseline_entrants(methods: Iterable[Entrant]) -> list[Entrant]:
+    """Return the baselines that every method should beat, except those that are ranked."""
+    ranked = {entrant.name for entrant in methods}
+    pruners: dict[str, BasePruner | None] = {name: make_pruner(name) for name in baseline_methods()}
+    pruners |= {SINGLE_BEST: make_pruner("best", keep=1), FULL_ENSEMBLE: None}
     return [
         Entrant(name, pruner, seed_name=short_name(pruner) or name)
-        for name, pruner in made.items()
-        if name not in taken
+        for name, pruner in pruners.items()
+        if name not in ranked
     ]
 
 
-def value_fingerprint(value: Any) -> str:
-    """Return a text that is the same for the same value in any process.
+def value_fingerprint(value: object) -> str:
+    """Return a text that is equal for equal values in any process.
 
-    Functions that cannot be pickled count by their names.
+    Functions that cannot be pickled, such as lambdas, are identified by their names.
     """
     try:
         return str(joblib.hash(value))
-    except Exception:  # whatever an object's own pickling raises
-        parts = vars(value) if hasattr(value, "__dict__") else {}
-        inside = sorted((name, value_fingerprint(one)) for name, one in parts.items())
+    except Exception:  # pickling of a user's object can raise anything
+        attributes = vars(value) if hasattr(value, "__dict__") else {}
+        inside = sorted((name, value_fingerprint(item)) for name, item in attributes.items())
         return str(joblib.hash([getattr(value, "__qualname__", type(value).__qualname__), inside]))
 
 
-def dataset_digest(X: Any, y: Any) -> str:
-    """Return a hash of a data set."""
+def dataset_digest(X: Samples, y: Array) -> str:
+    """Return a hash of a data set: an array, a data frame or a sparse matrix, and its target."""
     if hasattr(X, "columns"):
         features = [list(map(str, X.columns)), *(X[name].to_numpy() for name in X.columns)]
     elif hasattr(X, "tocsr"):
@@ -330,14 +322,15 @@ def dataset_digest(X: Any, y: Any) -> str:
     return str(joblib.hash([*features, np.asarray(y)]))
 
 
-def _check_name(parameter: str, name: Any) -> str:
+def _check_name(parameter: str, name: object) -> str:
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise InputError(
-            f"{{{parameter}}} has the name {name!r}. Give names that can be printed.",
+            f"{{{parameter}}} has the name {name!r}. Pass names that can be printed.",
             **{parameter: ...},
         )
     return name
 
 
-def _describe_input(given: Any) -> Any:
-    return given if given is None or isinstance(given, (str, int, float)) else type(given).__name__
+def _describe_input(value: object) -> object:
+    """Return a value that is short enough for an error message, or the name of its type."""
+    return value if value is None or isinstance(value, (str, int, float)) else type(value).__name__

@@ -1,14 +1,21 @@
-"""Figures of ranks over data sets: the Friedman chart and critical differences."""
+"""Figures of average ranks over data sets: Friedman chart and critical differences."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from secateurs import statistics as stats
 from secateurs.benchmarking import pictures as look
 from secateurs.displays.critical_difference import CriticalDifferenceDisplay
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Tests = Mapping[str, stats.Pairwise]  # by the title of a panel
 
 
 def rank_pictures(
@@ -20,22 +27,11 @@ def rank_pictures(
     *,
     in_column: bool = False,
 ) -> list[look.Picture]:
-    """Return the figures of ranks of some tables of scores, side by side.
+    """Return the figures of ranks for tables of scores, which become panels.
 
-    Parameters
-    ----------
-    name, title, group : str
-        Parts of their names and titles, and what they belong to.
-    sides : mapping of str to DataFrame
-        Scores of the same methods, data sets × methods, by what is written above them.
-    control : str, optional
-        The method to stand out.
-    in_column : bool, default=False
-        Whether all are as wide as a column of a paper, and not as the names need.
-
-    Returns
-    -------
-    list of Picture
+    ``sides`` has scores (data sets × methods) of the same methods by panel title; ``control`` is
+    highlighted. With ``in_column`` figures are as wide as a column of a paper, otherwise as wide as
+    the names need.
     """
     tests = {side: stats.nemenyi(scores) for side, scores in sides.items()}
     methods = list(next(iter(sides.values())).columns)
@@ -50,7 +46,7 @@ def rank_pictures(
         widest, tallest = (max(size) for size in zip(*diagrams, strict=True))
         rows_high = 0.9 + 0.16 * len(methods)
         sizes = [(look.COLUMN + widest / 3, rows_high), (widest, tallest * len(tests))]
-    charts: tuple[tuple[str, str, Any, str], ...] = (
+    charts: tuple[tuple[str, str, Callable[[Tests, Figure], None], str], ...] = (
         ("friedman", "Friedman chart", partial(_draw_intervals, methods, control),
          " with intervals as long as Nemenyi's critical difference at 5 %: methods whose intervals "
          f"do not overlap differ.{band}"),
@@ -62,14 +58,14 @@ def rank_pictures(
             name=f"{kind}-{name}",
             group=group,
             title=f"{heading}: {title}",
-            caption=f"Average ranks ({counted}){told}",
+            caption=f"Average ranks ({counted}){explanation}",
             headings=headings,
             rows=rows,
             draw=partial(draw, tests),
             height=height,
             width=width,
         )
-        for (kind, heading, draw, told), (width, height) in zip(charts, sizes, strict=True)
+        for (kind, heading, draw, explanation), (width, height) in zip(charts, sizes, strict=True)
     ]
 
 
@@ -77,26 +73,25 @@ def _comma_prefixed(side: str) -> str:
     return f", {side}" if side else ""
 
 
-def _draw_intervals(
-    methods: list[str], control: str | None, tests: dict[str, Any], figure: Any
-) -> None:
+def _draw_intervals(methods: list[str], control: str | None, tests: Tests, figure: Figure) -> None:
     panels = figure.subplots(1, len(tests), sharex=True, sharey=True, squeeze=False)[0]
     for panel, (side, test) in zip(panels, tests.items(), strict=True):
+        assert test.critical_difference is not None  # Nemenyi's test has one
         half = test.critical_difference / 2
         if control is not None:
-            own = test.ranks[control]
-            panel.axvspan(own - half, own + half, color="#e8eef4", linewidth=0)
-        for place, name in enumerate(methods):
+            rank = test.ranks[control]
+            panel.axvspan(rank - half, rank + half, color="#e8eef4", linewidth=0)
+        for position, name in enumerate(methods):
             rank = test.ranks[name]
             colour = look.ORANGE if name == control else look.BLUE
-            panel.plot([rank - half, rank + half], [place] * 2, color=colour, linewidth=1.4)
-            panel.plot([rank], [place], "D" if name == control else "o", color=colour)
+            panel.plot([rank - half, rank + half], [position] * 2, color=colour, linewidth=1.4)
+            panel.plot([rank], [position], "D" if name == control else "o", color=colour)
         panel.set_title(side)
         panel.set_xlabel("average rank")
     look.label_rows(panels, methods)
 
 
-def _draw_diagrams(tests: dict[str, Any], figure: Any) -> None:
+def _draw_diagrams(tests: Tests, figure: Figure) -> None:
     panels = figure.subplots(len(tests), 1, squeeze=False)[:, 0]
     for panel, (side, test) in zip(panels, tests.items(), strict=True):
         CriticalDifferenceDisplay(test).plot(ax=panel)

@@ -1,8 +1,8 @@
-"""The results store: a folder of files, one line of JSON per cell.
+"""Store results in a folder of files with one line of JSON per cell.
 
-A line is appended by a single write and forced to disk, so that a run that is killed at any moment
-leaves whole lines and at most one torn one. A line that is torn, or not what the runner writes, is
-skipped, and its cell is run again.
+A line is appended by a single write and forced to disk, so a run that is killed at any moment
+leaves complete lines and at most one incomplete line. Incomplete and invalid lines are skipped, and
+their cells are measured again.
 """
 
 from __future__ import annotations
@@ -20,36 +20,26 @@ import pandas as pd
 from secateurs.exceptions import InputError
 from secateurs.persistence.atomic_files import name_in_errors, write_file
 from secateurs.text_format import to_json_value
+from secateurs.typing import JsonObject
 
 RESULTS = "results"
 _APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
-Result = dict[str, Any]  # the fields of a cell, and what was measured
+Result = JsonObject  # the fields of a cell, and the measured values
 
 
 @dataclass(frozen=True)
 class ResultSchema:
-    """What a line of results holds.
+    """The fields of a line of results, with their types.
 
-    Types are ``str``, ``int``, ``float`` (integers too); a list of one type has one or more values,
-    a tuple as many as it names.
-
-    Attributes
-    ----------
-    cell_type : type
-        Dataclass of a cell; its fields are in every line.
-    common_fields : mapping of str to type
-        Further fields of every line.
-    fields_by_kind : mapping of str to mapping
-        Further fields by the cell's ``kind``; "" for cells without one.
-    optional_fields : mapping of str to type
-        Fields that some lines have.
+    Types are ``str``, ``int``, ``float`` (also integers), ``[type]`` (a list of one or more values)
+    and ``(type, type, …)`` (a list with exactly these values).
     """
 
-    cell_type: type[Any]
-    common_fields: Mapping[str, Any]
-    fields_by_kind: Mapping[str, Mapping[str, Any]]
-    optional_fields: Mapping[str, Any] = field(default_factory=dict)
+    cell_type: type[Any]  # dataclass of a cell; its fields are in every line
+    common_fields: Mapping[str, object]  # further fields of every line
+    fields_by_kind: Mapping[str, Mapping[str, object]]  # by the cell's ``kind``, "" without one
+    optional_fields: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def cell_fields(self) -> tuple[str, ...]:
@@ -60,63 +50,67 @@ class ResultSchema:
         """Return the cell that a result belongs to."""
         return self.cell_type(**{name: result[name] for name in self.cell_fields})
 
-    def is_valid(self, found: Any) -> bool:
-        """Tell whether a line holds what the runner writes."""
-        if not isinstance(found, dict) or str(found.get("kind", "")) not in self.fields_by_kind:
+    def is_valid(self, line: object) -> bool:
+        """Return whether a line has all fields, with the right types."""
+        if not isinstance(line, dict) or str(line.get("kind", "")) not in self.fields_by_kind:
             return False
-        wanted = {
+        types: dict[str, object] = {
             **get_type_hints(self.cell_type),
             **self.common_fields,
-            **self.fields_by_kind[found.get("kind", "")],
+            **self.fields_by_kind[line.get("kind", "")],
         }
-        wanted |= {name: kind for name, kind in self.optional_fields.items() if name in found}
-        typed = all(name in found and _has_type(found[name], kind) for name, kind in wanted.items())
-        return typed and len(found.get("sizes", ())) == len(found.get("accuracies", ()))
+        types |= {name: kind for name, kind in self.optional_fields.items() if name in line}
+        typed = all(name in line and _has_type(line[name], kind) for name, kind in types.items())
+        return typed and len(line.get("sizes", ())) == len(line.get("accuracies", ()))
 
 
-def _has_type(value: Any, kind: Any) -> bool:
-    """Tell whether a value of a line has a type; integers are numbers, true and false are not."""
+def _has_type(value: object, kind: object) -> bool:
+    """Return whether a value has a type; booleans are not numbers."""
     if isinstance(kind, list):
         return isinstance(value, list) and value != [] and all(_has_type(v, kind[0]) for v in value)
     if isinstance(kind, tuple):
-        same = isinstance(value, list) and len(value) == len(kind)
-        return same and all(map(_has_type, value, kind))
+        if not isinstance(value, list) or len(value) != len(kind):
+            return False
+        return all(map(_has_type, value, kind))
     if kind is str:
         return isinstance(value, str) and value.isprintable()
-    whole = type(value) is int and abs(value) < 1 << 63
-    return whole or (kind is float and type(value) is float and math.isfinite(value))
+    if type(value) is int:
+        return abs(value) < 1 << 63  # pandas would store larger ones as objects
+    return kind is float and type(value) is float and math.isfinite(value)
 
 
 def append_result(path: Path, result: Result) -> None:
-    """Append a result to a file: whole and on disk, or torn and recognisable as such."""
+    """Append a result to a file and force it to disk; a failure leaves a recognisable line."""
     line = json.dumps(result, ensure_ascii=False, allow_nan=False).encode() + b"\n"
     handle = os.open(path, _APPENDING, 0o644)
     try:
-        if _ends_torn(handle):
-            line = b"\n" + line  # the torn line stays behind on a line of its own
+        if _ends_incomplete(handle):
+            line = b"\n" + line  # ends the incomplete line
         with name_in_errors(path):
             written = os.write(handle, line)
             if written != len(line):
-                raise InputError(f"{path} took {written} of {len(line)} bytes: the disk is full.")
+                raise InputError(
+                    f"Only {written} of {len(line)} bytes were written to {path}: the disk is full."
+                )
             os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _ends_torn(handle: int) -> bool:
+def _ends_incomplete(handle: int) -> bool:
     if os.fstat(handle).st_size == 0:
         return False
-    os.lseek(handle, -1, os.SEEK_END)  # writing is at the end all the same
+    os.lseek(handle, -1, os.SEEK_END)  # for reading: O_APPEND always writes at the end
     return os.read(handle, 1) != b"\n"
 
 
 def read_results(path: Path, schema: ResultSchema) -> list[Result]:
-    """Return the whole results of a file, in its order."""
+    """Return the valid results of a file, in its order."""
     results = []
     for line in path.read_bytes().split(b"\n"):
         try:
             result = json.loads(line)
-        except (ValueError, RecursionError):  # torn, or the empty end of the last line
+        except (ValueError, RecursionError):  # incomplete, or empty after the last newline
             continue
         if schema.is_valid(result):
             results.append(result)
@@ -124,7 +118,7 @@ def read_results(path: Path, schema: ResultSchema) -> list[Result]:
 
 
 def stored_results(folder: Path, schema: ResultSchema) -> dict[Any, Result]:
-    """Return the results of a folder by cell; the later of two for the same cell counts."""
+    """Return the results of a folder by cell; the last result of a cell counts."""
     return {
         schema.cell_of(result): result
         for path in sorted(folder.glob("*.jsonl"))
@@ -133,13 +127,13 @@ def stored_results(folder: Path, schema: ResultSchema) -> dict[Any, Result]:
 
 
 def results_frame(results: Iterable[Result], columns: Iterable[str]) -> pd.DataFrame:
-    """Return results as a frame that has all these columns first."""
-    found = list(results)
-    names = dict.fromkeys([*columns, *sorted({name for result in found for name in result})])
-    return pd.DataFrame(found, columns=list(names))
+    """Return results as a frame that starts with the given columns."""
+    lines = list(results)
+    names = dict.fromkeys([*columns, *sorted({name for line in lines for name in line})])
+    return pd.DataFrame(lines, columns=list(names))
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write plain values as JSON, whole or not at all; NaN and infinity become null."""
+def write_json(path: Path, value: object) -> None:
+    """Write values as JSON, completely or not at all; NaN and infinity become null."""
     text = json.dumps(to_json_value(value), indent=2, ensure_ascii=False, allow_nan=False)
     write_file(path, f"{text}\n".encode())

@@ -1,4 +1,4 @@
-"""Pages of results and the files beside them: sections of text, tables and figures."""
+"""Render pages of results, and the files of their tables and figures."""
 
 import base64
 import re
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -29,17 +28,14 @@ _PACKAGE = "secateurs.benchmarking"
 
 @dataclass(frozen=True)
 class PageSection:
-    """A part of a page: its title, and pieces of HTML, as `html_piece` and `HtmlTable` make them.
-
-    What stands in parentheses at the end of the title is left out of links to it.
-    """
+    """A section of a page: its title, and its pieces of HTML."""
 
     title: str
-    pieces: Sequence[Any]
+    pieces: Sequence[Markup | HtmlTable]
 
     @property
     def link_text(self) -> str:
-        """The title as the text of a link."""
+        """The title without parentheses at its end, as the text of a link."""
         return re.sub(r" \([^()]*\)$", "", self.title)
 
     @property
@@ -48,8 +44,8 @@ class PageSection:
         return "-".join(re.findall(r"[a-z0-9]+", self.title.lower()))
 
 
-def html_piece(kind: str, *values: Any, **options: Any) -> Markup:
-    """Return a piece of HTML, by the name of its macro in ``pieces.html``; values are escaped.
+def html_piece(kind: str, *values: object, **options: object) -> Markup:
+    """Return a piece of HTML from a macro of ``pieces.html``; values are escaped.
 
     Examples
     --------
@@ -57,12 +53,14 @@ def html_piece(kind: str, *values: Any, **options: Any) -> Markup:
     >>> str(html_piece("paragraph", "Ants & bees", note=True)).strip()
     '<p class="note">Ants &amp; bees</p>'
     """
-    macros: Any = template_environment(_PACKAGE).get_template("pieces.html").module
+    macros = template_environment(_PACKAGE).get_template("pieces.html").module
     return Markup(getattr(macros, kind)(*values, **options))
 
 
-def make_page(title: str, intro: Sequence[Any], sections: Sequence[PageSection]) -> str:
-    """Return a page as HTML: one file that needs nothing else."""
+def make_page(
+    title: str, intro: Sequence[Markup | HtmlTable], sections: Sequence[PageSection]
+) -> str:
+    """Return a page of results as one self-contained HTML file."""
     style = (files(_PACKAGE) / "templates" / "results.css").read_text("utf-8")
     return render_document(
         "results.html", title, package=_PACKAGE, style=style, intro=intro, sections=sections
@@ -70,7 +68,7 @@ def make_page(title: str, intro: Sequence[Any], sections: Sequence[PageSection])
 
 
 def picture_pieces(pictures: Iterable[Picture], drawn: Mapping[str, bytes]) -> list[Markup]:
-    """Return pictures, drawn as SVG, as one piece; none without any."""
+    """Return pictures as a list with one piece of HTML; empty if there are no pictures."""
     shown = [
         vars(picture)
         | {
@@ -83,7 +81,7 @@ def picture_pieces(pictures: Iterable[Picture], drawn: Mapping[str, bytes]) -> l
 
 
 def score_table_piece(grid: Grid, caption: str) -> Markup:
-    """Return a table of scores as a piece."""
+    """Return a table of scores as a piece of HTML."""
     rows = [[_bold_cell(text) for text in line] for line in grid.lines]
     table = HtmlTable(grid.headings, rows, caption, range(1, len(grid.headings)))
     return html_piece("boxed", table, "wide")
@@ -97,29 +95,29 @@ def _bold_cell(text: str) -> str:
 
 
 def sheet_files(sheets: Iterable[Sheet]) -> dict[str, bytes]:
-    """Return tables as files: text, Markdown, LaTeX and CSV."""
-    made: dict[str, bytes] = {}
+    """Return the files of tables by path: text, Markdown, LaTeX and CSV."""
+    contents: dict[str, bytes] = {}
     for sheet in sheets:
-        written = {"txt": as_text(sheet), "md": as_markdown(sheet), "tex": as_latex(sheet)}
-        for kind, text in (written | {"csv": sheet.csv}).items():
-            made[f"tables/{sheet.name}.{kind}"] = text.encode()
-    return made
+        texts = {"txt": as_text(sheet), "md": as_markdown(sheet), "tex": as_latex(sheet)}
+        for suffix, text in (texts | {"csv": sheet.csv}).items():
+            contents[f"tables/{sheet.name}.{suffix}"] = text.encode()
+    return contents
 
 
 def picture_files(pictures: Iterable[Picture]) -> dict[str, bytes]:
-    """Return pictures as files: PNG, SVG, and their numbers as CSV."""
-    made: dict[str, bytes] = {}
+    """Return the files of pictures by path: PNG, SVG, and their numbers as CSV."""
+    contents: dict[str, bytes] = {}
     for picture in pictures:
         numbers = csv_text(picture.headings, picture.rows).encode()
-        for kind, content in (render_picture(picture) | {"csv": numbers}).items():
-            made[f"figures/{picture.name}.{kind}"] = content
-    return made
+        for suffix, content in (render_picture(picture) | {"csv": numbers}).items():
+            contents[f"figures/{picture.name}.{suffix}"] = content
+    return contents
 
 
-def write_folder_files(folder: Path, made: Mapping[str, bytes]) -> list[Path]:
-    """Write files into a folder, each whole or not at all; return their paths."""
-    for name, content in made.items():
+def write_folder_files(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write files into a folder, each completely or not at all; return their paths."""
+    for name, content in contents.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, content)
-    return [folder / name for name in made]
+    return [folder / name for name in contents]

@@ -1,11 +1,11 @@
-"""Tables of scores: data sets × methods, the best marked, ranks, wins against a control."""
+"""Tables of scores (data sets × methods) with best scores, ranks and wins against a control."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -27,24 +27,13 @@ FoldScores = Mapping[str, Mapping[int, float]]  # scores by column and fold
 
 @dataclass(frozen=True)
 class ScoreEntry:
-    """Score of one method on one data set.
+    """Score of one method on one data set."""
 
-    Attributes
-    ----------
-    folds : mapping of int to float
-        Score per fold, mean over seeds; accuracies in per cent.
-    test : PairedTest or None
-        Paired t-test of the control against this method; None where they share fewer than two
-        folds, for the control itself, and without one.
-    bold : bool
-        Whether it is the best of those ranked: highest mean, then lowest standard deviation.
-    decimals : int
-        How many are shown.
-    """
-
-    folds: Mapping[int, float]
+    folds: Mapping[int, float]  # score per fold, mean over seeds; accuracies in per cent
+    # Paired t-test of the control against this method; None for the control itself, without a
+    # control, and if they share fewer than two folds.
     test: PairedTest | None = None
-    bold: bool = False
+    bold: bool = False  # whether it is the best: highest mean, then lowest standard deviation
     decimals: int = 2
 
     @property
@@ -54,61 +43,61 @@ class ScoreEntry:
 
     @property
     def std(self) -> float:
-        """Standard deviation over folds, that of a sample."""
+        """Sample standard deviation over folds."""
         several = len(self.folds) > 1
         return float(np.std(list(self.folds.values()), ddof=1)) if several else float("nan")
 
     def __str__(self) -> str:
         if not self.folds:
             return NOTHING
-        return f"{format_number(self.mean, self.decimals)}±{format_number(self.std, self.decimals)}{self.mark}"
+        mean, std = (format_number(value, self.decimals) for value in (self.mean, self.std))
+        return f"{mean}±{std}{self.mark}"
 
     @property
     def marked_text(self) -> str:
-        """The text, with what is the best between `BOLD` and `PLAIN`."""
+        """The text of the cell; the best score is between `BOLD` and `PLAIN`."""
         text = str(self)
         return f"{BOLD}{text.removesuffix(self.mark)}{PLAIN}{self.mark}" if self.bold else text
 
     @property
     def mark(self) -> str:
-        """‡ where the control is significantly better, † where it is worse."""
+        """‡ if the control is significantly better, † if it is significantly worse."""
         return MARKS[self.test.verdict] if self.test else ""
 
 
 E = TypeVar("E", bound=ScoreEntry)
 
 
+class HasMean(Protocol):
+    """A measured or printed score."""
+
+    @property
+    def mean(self) -> float:
+        """Mean over folds."""
+        ...
+
+
 @dataclass(frozen=True)
 class TableRow(Generic[E]):
-    """The scores of all methods on a data set.
+    """The scores of all methods on a data set."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the data set, and what else tells the row from others.
-    entries : mapping of str to Entry
-        By column.
-    ranked : tuple of str
-        The columns that are ranked.
-    """
-
-    name: str
-    entries: Mapping[str, E]
-    ranked: tuple[str, ...]
+    name: str  # unique in the table: the data set, with the ensemble if there are several
+    entries: Mapping[str, E]  # by column
+    ranked: tuple[str, ...]  # columns that are ranked
 
     @property
     def is_ranked(self) -> bool:
-        """Whether all methods to rank were measured, on the same folds."""
+        """Whether all ranked methods were measured on the same folds."""
         measured = {frozenset(self.entries[method].folds) for method in self.ranked}
         return len(measured) == 1 and bool(next(iter(measured)))
 
     def with_best(self) -> TableRow[E]:
-        """Return the row with its best entries bold; none if all means are equal."""
+        """Return the row with its best entries in bold; none if all means are equal."""
         best = {name: replace(self.entries[name], bold=True) for name in self._best_methods()}
         return replace(self, entries={**self.entries, **best})
 
     def _best_methods(self) -> list[str]:
-        """Return the methods of the highest mean, then the lowest standard deviation."""
+        """Return the methods with the highest mean, then the lowest standard deviation."""
         if not self.is_ranked:
             return []
         shown = {}
@@ -124,43 +113,25 @@ class TableRow(Generic[E]):
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """Scores of methods on data sets, at one setting.
+    """Scores of methods on data sets with the same settings."""
 
-    Attributes
-    ----------
-    name, title, caption : str
-        Short name, heading, and a sentence with the settings.
-    rows : tuple of TableRow
-        In order, also those without results.
-    columns : tuple of str
-        Those ranked, then others.
-    ranked : tuple of str
-        The methods that are ranked.
-    labels : mapping of str to str
-        Names of columns as they are shown.
-    control : str or None
-        The method that all others are compared with.
-    decimals : int
-        How many are shown; ranks come from means as shown.
-    """
-
-    name: str
+    name: str  # short, for file names
     title: str
     caption: str
-    rows: tuple[TableRow[Any], ...]
-    columns: tuple[str, ...]
-    ranked: tuple[str, ...]
-    labels: Mapping[str, str]
-    control: str | None = None
-    decimals: int = 2
+    rows: tuple[TableRow[Any], ...]  # including rows without results
+    columns: tuple[str, ...]  # ranked methods, then others
+    ranked: tuple[str, ...]  # methods that are ranked
+    labels: Mapping[str, str]  # displayed names of columns
+    control: str | None = None  # the method that all others are compared with
+    decimals: int = 2  # means are rounded to them before they are ranked
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """Means of the ranked methods as shown, data sets × methods; ranked rows only."""
+        """Rounded means of the ranked methods, data sets × methods; ranked rows only."""
         return self.rounded_means({row.name: row.entries for row in self.rows if row.is_ranked})
 
-    def rounded_means(self, rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-        """Return the means of the ranked methods as shown, by row."""
+    def rounded_means(self, rows: Mapping[str, Mapping[str, HasMean]]) -> pd.DataFrame:
+        """Return the rounded means of the ranked methods, by row."""
         values = [
             [round(entries[name].mean, self.decimals) for name in self.ranked]
             for entries in rows.values()
@@ -170,11 +141,11 @@ class ScoreTable:
 
     @property
     def ranks(self) -> dict[str, float]:
-        """Average rank of each ranked method; empty where no row could be ranked."""
+        """Average rank of each ranked method; empty if no row can be ranked."""
         return self.ranks_of(self.scores)
 
     def ranks_of(self, scores: pd.DataFrame) -> dict[str, float]:
-        """Return the average rank of each ranked method; empty without rows."""
+        """Return the average rank of each ranked method; empty if there are no scores."""
         if scores.empty:
             return {}
         ranks = average_ranks(scores)
@@ -186,7 +157,7 @@ class ScoreTable:
         return win_tie_loss(test for test in tests if test)
 
     def grid(self) -> Grid:
-        """Return the table laid out: data sets, then W/T/L and average ranks."""
+        """Return the cells of the table: data sets, then W/T/L and average ranks."""
         rows = [(r.name, *(r.entries[c].marked_text for c in self.columns)) for r in self.rows]
         totals = [self.rank_line(self.columns, self.ranks)]
         if self.control is not None:
@@ -211,17 +182,17 @@ class ScoreTable:
 def mean_folds(
     frame: pd.DataFrame, columns: Sequence[str], score: str, factor: float = 1.0
 ) -> dict[tuple[str, ...], dict[int, float]]:
-    """Return the score per fold, mean over seeds, by the values of some columns."""
-    found: dict[tuple[str, ...], dict[int, float]] = {}
-    key: Any
+    """Return the score per fold, mean over seeds, by the values of the given columns."""
+    means: dict[tuple[str, ...], dict[int, float]] = {}
+    key: Any  # pandas-stubs type the key of several columns as a scalar
     for key, seeds in frame.groupby([*columns, "fold"])[score]:
         mean = float(np.mean(factor * seeds.to_numpy(float)))
-        found.setdefault(tuple(key[:-1]), {})[int(key[-1])] = mean
-    return found
+        means.setdefault(tuple(key[:-1]), {})[int(key[-1])] = mean
+    return means
 
 
 def control_test(folds: FoldScores, control: str | None, column: str) -> PairedTest | None:
-    """Compare the control with a method on the folds that both have; None for less than two."""
+    """Compare the control with a method on their shared folds; None if there are fewer than two."""
     shared = sorted(set(folds.get(control or "", ())) & set(folds[column]))
     if control is None or column == control or len(shared) < 2:
         return None

@@ -1,28 +1,30 @@
-"""The protocol: rows in folds, to train on, to choose on and to test on; seeds from names.
+"""The evaluation protocol: splits into training, validation and test set, and derived seeds.
 
-Each class is shuffled and cut into as many blocks as there are folds. Block i is the test part,
-block i + 1 the part to choose on, and the rest, with the rows left over, trains. For numbers, all
-rows are one class.
+Each class is shuffled and divided into as many blocks as there are folds. For fold i, block i is
+the test set and block i + 1 the validation set; the other blocks and remaining samples are the
+training set. For regression, all samples are treated as one class.
 
-All random seeds derive from names (seed, data set, ensemble, fold), so an ensemble can be trained
-alone, in any order and in any process, and is always the same.
+All random seeds are derived from names (seed, data set, ensemble, fold), so an ensemble can be
+trained on its own, in any order and in any process, and is always the same.
 """
 
 import hashlib
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-N_FOLDS = 5
+from secateurs.typing import IndexArray
+
+N_FOLDS = 5  # as in the paper
 
 
 class SplitIndices(NamedTuple):
-    """Rows to train on, to choose on and to test on, each in ascending order."""
+    """Indices of the training, validation and test samples, each in ascending order."""
 
-    train: NDArray[np.intp]
-    validation: NDArray[np.intp]
-    test: NDArray[np.intp]
+    train: IndexArray
+    validation: IndexArray
+    test: IndexArray
 
 
 def split_samples(
@@ -32,48 +34,33 @@ def split_samples(
     n_folds: int = N_FOLDS,
     by_class: bool = True,
 ) -> SplitIndices:
-    """Split rows into three parts, class by class.
+    """Split samples into a training, a validation and a test set, stratified unless told otherwise.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        The labels.
-    fold : int
-        Which of the blocks is the test part.
-    rng : Generator
-        Shuffles the classes; the same for all folds.
-    n_folds : int, default=5
-        Number of blocks.
-    by_class : bool, default=True
-        Whether each class is split on its own; not for numbers.
-
-    Returns
-    -------
-    SplitIndices
+    ``rng`` shuffles the samples; pass an equal one for all folds, so that test sets do not overlap.
 
     Examples
     --------
     >>> import numpy as np
     >>> from secateurs.benchmarking.splits_and_seeds import split_samples
     >>> parts = split_samples(["a"] * 12 + ["b"] * 7, 0, np.random.default_rng(0))
-    >>> [len(rows) for rows in parts]  # blocks of 2 and of 1
+    >>> [len(indices) for indices in parts]  # blocks of 2 and of 1
     [13, 3, 3]
     """
     labels = np.asarray(y) if by_class else np.zeros(len(np.asarray(y)))
     held_out = {fold: "test", (fold + 1) % n_folds: "validation"}
-    parts: dict[str, list[NDArray[np.intp]]] = {"train": [], "validation": [], "test": []}
+    parts: dict[str, list[IndexArray]] = {"train": [], "validation": [], "test": []}
     for label in np.unique(labels):
-        rows = rng.permutation(np.flatnonzero(labels == label))
-        size = len(rows) // n_folds
+        indices = rng.permutation(np.flatnonzero(labels == label))
+        size = len(indices) // n_folds
         for block in range(n_folds):
             part = held_out.get(block, "train")
-            parts[part].append(rows[size * block : size * (block + 1)])
-        parts["train"].append(rows[size * n_folds :])
-    return SplitIndices(**{name: np.sort(np.concatenate(rows)) for name, rows in parts.items()})
+            parts[part].append(indices[size * block : size * (block + 1)])
+        parts["train"].append(indices[size * n_folds :])
+    return SplitIndices(**{name: np.sort(np.concatenate(part)) for name, part in parts.items()})
 
 
 def seed_sequence(*parts: object) -> np.random.SeedSequence:
-    """Return a source of randomness for a name, the same on every machine and in any order.
+    """Return a seed sequence derived from names, the same on every machine.
 
     Examples
     --------
@@ -87,5 +74,5 @@ def seed_sequence(*parts: object) -> np.random.SeedSequence:
 
 
 def small_seed(*parts: object) -> int:
-    """Return a seed for scikit-learn: an integer below 2³¹."""
+    """Return a seed derived from names for scikit-learn: an integer below 2³¹."""
     return int(seed_sequence(*parts).generate_state(1)[0] >> 1)

@@ -1,9 +1,9 @@
-"""What a benchmark measures: data sets × ensembles × methods × sizes × folds, all checked."""
+"""The plan of a benchmark: data sets × ensembles × methods × sizes × folds, all checked."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,72 +28,49 @@ from secateurs.exceptions import InputError
 from secateurs.measures.scoring import Scoring
 from secateurs.pruners.parameters import check_option, is_integer, is_number
 from secateurs.text_format import format_list
+from secateurs.typing import Array
 from secateurs.units import read_keep
 
 
 class DatasetSummary(NamedTuple):
-    """What is known of a data set."""
+    """Size, classes and hash of a data set."""
 
     n_rows: int
     n_features: int
-    classes: tuple[Any, ...]
+    classes: tuple[Any, ...]  # labels; empty for regression
     digest: str
 
     @property
     def n_values(self) -> int:
-        """Number of values."""
+        """Number of feature values, which estimates the cost of training."""
         return self.n_rows * self.n_features
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """All that is to be measured. Made by `from_inputs`, with the parameters of `benchmark`.
-
-    Attributes
-    ----------
-    models : list of BenchmarkEnsemble
-        The ensembles.
-    entrants, baselines : list of Entrant
-        The methods that are ranked, and what they must beat.
-    sizes : list of int or float
-        The sizes asked for.
-    scoring : object
-        The score, as it was given.
-    voting : {"own", "labels"}
-        How members vote.
-    n_folds : int
-        Number of folds.
-    seeds : range
-        Random seeds.
-    control : str or None
-        The method that others are compared with.
-    datasets : list of BenchmarkDataset
-        The data sets.
-    dataset_summaries : mapping of str to DatasetSummary
-        What is known of each.
-    """
+    """Everything that a benchmark measures; create it with `from_inputs`."""
 
     models: list[BenchmarkEnsemble]
-    entrants: list[Entrant]
-    baselines: list[Entrant]
-    sizes: list[float]
-    scoring: Any
-    voting: str
+    entrants: list[Entrant]  # the ranked methods
+    baselines: list[Entrant]  # methods that the ranked ones should beat
+    sizes: list[float]  # counts, or fractions of the members
+    scoring: str | Callable[..., float] | None  # as the user passed it
+    voting: str  # "own" or "labels"
     n_folds: int
     seeds: range
-    control: str | None
+    control: str | None  # the method that others are compared with
     datasets: list[BenchmarkDataset]
     dataset_summaries: Mapping[str, DatasetSummary]
 
     @classmethod
     def from_inputs(
         cls,
-        datasets: Any,
-        ensembles: Any,
+        datasets: object,
+        ensembles: object,
         methods: Methods = "all",
-        keep: Any = 0.1,
+        keep: float | str | Sequence[float | str] | None = 0.1,
         *,
-        scoring: Any = None,
+        scoring: str | Callable[..., float] | None = None,
         folds: int = N_FOLDS,
         random_state: int = 0,
         repeats: int = 1,
@@ -101,25 +78,31 @@ class Study:
         voting: str = "own",
         target: str = "target",
     ) -> Study:
-        """Check everything, and read all data sets once: what is wrong is told before any work."""
+        """Check the parameters of `benchmark` and read all data sets once.
+
+        Errors are raised here, before anything is measured.
+        """
         sets, ensemble_list, sizes = (
             parse_datasets(datasets, target),
             parse_ensembles(ensembles),
             _parse_sizes(keep),
         )
-        of_numbers = _check_same_task(ensemble_list)
-        _check_settings(voting, folds, random_state, repeats, of_numbers)
-        found = parse_methods(methods, of_numbers)
+        is_regression = _check_same_task(ensemble_list)
+        _check_settings(voting, folds, random_state, repeats, is_regression)
+        entrants = parse_methods(methods, is_regression)
         if control is not None:
-            check_option("control", control, [entrant.name for entrant in found])
-        facts = {data.name: _summarise_dataset(data, folds, scoring, of_numbers) for data in sets}
+            check_option("control", control, [entrant.name for entrant in entrants])
+        summaries = {
+            data.name: _summarise_dataset(data, folds, scoring, is_regression) for data in sets
+        }
         seeds = range(random_state, random_state + repeats)
         settings = (sizes, scoring, voting, folds, seeds, control)
-        return cls(ensemble_list, found, baseline_entrants(found), *settings, sets, facts)
+        baselines = baseline_entrants(entrants)
+        return cls(ensemble_list, entrants, baselines, *settings, sets, summaries)
 
     @property
     def is_regression(self) -> bool:
-        """Whether the ensembles predict numbers."""
+        """Whether the ensembles are regressors."""
         return self.models[0].is_regression
 
     @property
@@ -129,19 +112,19 @@ class Study:
         return Scoring.from_scorer(self.scoring, classes)
 
     def fold_experiments(self) -> list[FoldExperiment]:
-        """Return the folds of all data sets, with what their results are made of."""
+        """Return the work of all folds, with fingerprints of everything results depend on."""
         settings = value_fingerprint([self.scoring, self.n_folds, self.voting])
         by_name = {entrant.name: entrant for entrant in (*self.entrants, *self.baselines)}
         prints = {
             name: value_fingerprint([entrant.pruner, entrant.decides_size, entrant.takes_scoring])
             for name, entrant in by_name.items()
         }
-        works = []
+        experiments = []
         for data, model in itertools.product(self.datasets, self.models):
             digest = self.dataset_summaries[data.name].digest
-            bag = [digest, value_fingerprint(model.make_estimator()), settings]
-            sources = {name: str(joblib.hash([*bag, prints[name]])) for name in by_name}
-            works += [
+            common = [digest, value_fingerprint(model.make_estimator()), settings]
+            sources = {name: str(joblib.hash([*common, prints[name]])) for name in by_name}
+            experiments += [
                 FoldExperiment(
                     *(data, model, by_name, digest, sources, fold, seed),
                     *(self.n_folds, self.scoring, self.voting),
@@ -149,7 +132,7 @@ class Study:
                 for seed in self.seeds
                 for fold in range(self.n_folds)
             ]
-        return works
+        return experiments
 
     def fold_cells(self, work: FoldExperiment) -> list[BenchmarkCell]:
         """Return the cells of a fold."""
@@ -161,58 +144,63 @@ class Study:
         ]
 
 
-def _check_same_task(found: list[BenchmarkEnsemble]) -> bool:
-    """Return whether ensembles predict numbers; refuse some that do and some that do not."""
-    kinds = {model.name: model.is_regression for model in found}
-    if len(set(kinds.values())) > 1:
-        told = format_list(
-            f"{n} ({'numbers' if numbers else 'classes'})" for n, numbers in kinds.items()
+def _check_same_task(models: list[BenchmarkEnsemble]) -> bool:
+    """Return whether the ensembles are regressors; raise an error if only some of them are."""
+    tasks = {model.name: model.is_regression for model in models}
+    if len(set(tasks.values())) > 1:
+        names = format_list(
+            f"{name} ({'regression' if is_regression else 'classes'})"
+            for name, is_regression in tasks.items()
         )
         raise InputError(
-            f"{{ensembles}} predict different things: {told}. Give classifiers or regressors.",
+            f"{{ensembles}} are for different tasks: {names}. Pass only classifiers or only "
+            "regressors.",
             ensembles=...,
         )
-    return found[0].is_regression
+    return models[0].is_regression
 
 
 def _check_settings(
-    voting: str, folds: int, random_state: int, repeats: int, of_numbers: bool
+    voting: str, folds: int, random_state: int, repeats: int, is_regression: bool
 ) -> None:
-    """Refuse settings that make no sense."""
+    """Raise an error for invalid settings."""
     check_option("voting", voting, VOTINGS)
-    if of_numbers and voting == "labels":
+    if is_regression and voting == "labels":
         raise InputError(
-            "{voting} is for classes, and these ensembles predict numbers. Leave it out.",
+            "{voting} is for classifiers, but these ensembles are regressors. Leave it out.",
             voting=voting,
         )
     if not is_integer(folds) or folds < 3:
         raise InputError(
-            "{folds} is not valid. Give 3 or more: one block to test on, one to choose on, and the "
-            "rest to train on.",
+            "{folds} is not valid. Pass 3 or more: one fold is the test set, one the validation "
+            "set, and the others are for training.",
             folds=folds,
         )
     for name, value, least in (("repeats", repeats, 1), ("random_state", random_state, 0)):
         if not is_integer(value) or value < least:
             raise InputError(
-                f"{{{name}}} is not valid. Give an integer from {least}.", **{name: value}
+                f"{{{name}}} is not valid. Pass an integer of at least {least}.", **{name: value}
             )
 
 
 def _summarise_dataset(
-    data: BenchmarkDataset, n_folds: int, scoring: Any, of_numbers: bool
+    data: BenchmarkDataset,
+    n_folds: int,
+    scoring: str | Callable[..., float] | None,
+    is_regression: bool,
 ) -> DatasetSummary:
-    """Read a data set; refuse one that cannot be cut into folds or scored."""
-    X, y = data.read_checked(of_numbers)
-    classes: Any = ()
+    """Read a data set and return its summary; raise an error if it cannot be split or scored."""
+    X, y = data.read_checked(is_regression)
+    classes: Array = np.array([])
     counts = np.array([len(y)])
-    if not of_numbers:
+    if not is_regression:
         classes, counts = np.unique(y, return_counts=True)
         if len(classes) < 2:
-            raise InputError(f"Data set {data.name} has {len(classes)} class. Give two or more.")
+            raise InputError(f"Data set {data.name} has {len(classes)} class. Pass two or more.")
     if (counts // n_folds).sum() < 2:
         raise InputError(
-            f"Data set {data.name} has {len(y)} rows, too few for {{folds}}. Give more rows or "
-            "fewer folds.",
+            f"Data set {data.name} has {len(y)} samples, too few for {{folds}}. Pass more samples "
+            "or fewer folds.",
             folds=n_folds,
         )
     Scoring.from_scorer(scoring, classes)
@@ -220,21 +208,19 @@ def _summarise_dataset(
 
 
 def _parse_sizes(keep: Any) -> list[float]:
-    """Return sizes as numbers, each once; they are checked as far as they can be without models."""
-    wanted = [keep] if is_number(keep) or isinstance(keep, str) or keep is None else list(keep)
+    """Return the different sizes, each checked as far as possible without the ensembles."""
+    values = [keep] if is_number(keep) or isinstance(keep, str) or keep is None else list(keep)
     sizes: dict[Any, None] = dict.fromkeys(
-        read_keep(size) if isinstance(size, str) else size for size in wanted
+        read_keep(size) if isinstance(size, str) else size for size in values
     )
     if not sizes:
-        raise InputError(
-            "{keep} asks for no size at all. Give a count, a fraction, or several.", keep=keep
-        )
+        raise InputError("{keep} has no size. Pass a count, a fraction, or several.", keep=keep)
     for size in sizes:
         fraction = is_number(size) and 0 < size <= 1
         if not fraction and not (is_integer(size) and size >= 1):
             raise InputError(
-                "{keep} is not a valid size. Give a count from 1, or a fraction in (0, 1] such as "
-                "0.1 or '10%'.",
+                "{keep} is not a valid size. Pass a count of at least 1, or a fraction in (0, 1] "
+                "such as 0.1 or '10%'.",
                 keep=keep,
             )
     return [int(size) if is_integer(size) else float(size) for size in sizes]

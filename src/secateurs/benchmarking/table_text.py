@@ -1,4 +1,4 @@
-"""Tables as text, CSV, Markdown and LaTeX."""
+"""Write tables as text, CSV, Markdown and LaTeX."""
 
 import csv
 import io
@@ -7,13 +7,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from secateurs.text_format import NOTHING, format_columns
 
-BOLD, PLAIN = "\x02", "\x03"  # in a cell: begin and end of what is marked as the best
+BOLD, PLAIN = "\x02", "\x03"  # enclose the best score in a cell; each format replaces them
 _LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}"}
 _LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _LATEX |= {"±": r"$\pm$", "‡": r"$\ddagger$", "†": r"$\dagger$", "λ": r"$\lambda$", "–": "--"}
@@ -22,53 +21,37 @@ _LATEX |= {"−": "$-$", BOLD: r"\textbf{", PLAIN: "}"}
 
 @dataclass(frozen=True)
 class Grid:
-    """Headings and lines of text; ``rules`` are the lines that a rule is drawn above."""
+    """The cells of a table."""
 
     headings: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
-    rules: frozenset[int] = frozenset()
+    rules: frozenset[int] = frozenset()  # indices of lines with a horizontal rule above them
 
     @classmethod
     def of_blocks(
         cls, headings: tuple[str, ...], blocks: Sequence[Sequence[tuple[str, ...]]]
     ) -> "Grid":
-        """Return a grid of blocks of lines with a rule between any two."""
+        """Return a grid of blocks of lines, with a rule between two blocks."""
         rules = itertools.accumulate(len(block) for block in blocks[:-1])
         return cls(headings, tuple(itertools.chain.from_iterable(blocks)), frozenset(rules))
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table with everything that is printed around it.
+    """A table with its title, caption, legend and notes."""
 
-    Attributes
-    ----------
-    name, title, caption : str
-        Short name, heading, and what it shows.
-    grid : Grid
-        The table.
-    csv : str
-        The numbers, to be read by programs.
-    legend : tuple of str
-        What its marks mean.
-    comparison : Grid or None
-        Our numbers beside the paper's.
-    notes : mapping of str to list of str
-        Remarks, by heading.
-    """
-
-    name: str
+    name: str  # short, for file names
     title: str
     caption: str
     grid: Grid
-    csv: str
-    legend: tuple[str, ...] = ()
-    comparison: Grid | None = None
-    notes: Mapping[str, list[str]] = field(default_factory=dict)
+    csv: str  # the numbers, for programs
+    legend: tuple[str, ...] = ()  # explains the marks
+    comparison: Grid | None = None  # our numbers next to those of the paper
+    notes: Mapping[str, list[str]] = field(default_factory=dict)  # remarks by heading
 
 
 def format_number(value: float | None, decimals: int = 2, *, sign: bool = False) -> str:
-    """Return a number as text, or a dash where there is none."""
+    """Return a number as text, or a dash for None and NaN."""
     if value is None or math.isnan(value):
         return NOTHING
     return f"{value:{'+' if sign else ''}z.{decimals}f}".replace("-", "−")
@@ -80,7 +63,7 @@ def format_distance(value: float) -> str:
 
 
 def as_text(sheet: Sheet) -> str:
-    """Return a sheet to be read in a terminal."""
+    """Return a sheet as text for a terminal."""
     return _text_templates().get_template("sheet.txt").render(sheet=sheet)
 
 
@@ -94,8 +77,8 @@ def as_latex(sheet: Sheet) -> str:
     return _text_templates().get_template("sheet.tex").render(sheet=sheet)
 
 
-def csv_text(headings: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
-    """Return lines as CSV: numbers to six decimals, gaps as empty cells."""
+def csv_text(headings: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """Return lines as CSV, with six decimals and empty cells for missing values."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(headings)
@@ -103,7 +86,7 @@ def csv_text(headings: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
     return buffer.getvalue()
 
 
-def _csv_cell(value: Any) -> Any:
+def _csv_cell(value: object) -> object:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
@@ -113,8 +96,8 @@ def _csv_cell(value: Any) -> Any:
 
 @cache
 def _text_templates() -> Environment:
-    """Return the templates of text; their marks leave braces to LaTeX."""
-    made = Environment(
+    """Return the text templates; their delimiters <% and << leave braces to LaTeX."""
+    environment = Environment(
         *("<%", "%>", "<<", ">>"),
         trim_blocks=True,
         lstrip_blocks=True,
@@ -122,21 +105,25 @@ def _text_templates() -> Environment:
         undefined=StrictUndefined,
         loader=PackageLoader("secateurs.benchmarking"),
     )
-    made.filters |= {"aligned": _align_columns, "pipe": _escape_markdown, "tex": _escape_latex}
-    return made
+    environment.filters |= {
+        "aligned": _align_columns,
+        "pipe": _escape_markdown,
+        "tex": _escape_latex,
+    }
+    return environment
 
 
 def _align_columns(grid: Grid) -> str:
     lines = [[t.replace(BOLD, "").replace(PLAIN, "*") for t in line] for line in grid.lines]
     heading, *shown = format_columns(grid.headings, lines).splitlines()
     rule = "-" * max(map(len, (heading, *shown)))
-    for place in sorted({0, *grid.rules}, reverse=True):
-        shown.insert(place, rule)
+    for index in sorted({0, *grid.rules}, reverse=True):
+        shown.insert(index, rule)
     return "\n".join((heading, *shown))
 
 
 def _escape_markdown(text: str) -> str:
-    """Keep foreign names from breaking a table of Markdown or becoming HTML."""
+    """Escape text so that names cannot break a Markdown table or become HTML."""
     text = text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
     return text.replace(BOLD, "**").replace(PLAIN, "**")
 

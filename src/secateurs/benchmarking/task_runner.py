@@ -1,4 +1,4 @@
-"""Run tasks: every cell once, in parallel; an interrupted run continues where it stopped."""
+"""Run tasks in parallel, each cell once, and continue interrupted runs."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ from secateurs.exceptions import InputError, describe_error
 from secateurs.persistence.atomic_files import write_file
 from secateurs.progress import ProgressStage, open_stage, watch_progress
 from secateurs.text_format import format_list
+from secateurs.typing import ExecutorLike
 
 Callback = Callable[[int, int, float | None], object]
 
-_TOKEN_FILE = ".folder"  # in the results folder: tells workers whether they see the same one
+# Workers on other machines may not see the results folder; they recognise it by a token in a file.
+_TOKEN_FILE = ".folder"
 _RESUME = "Run again to resume: results so far are kept. Fewer than {n_jobs} need less memory."
-_ANEW = "Run again with fewer than {n_jobs}, which need less memory."
+_RUN_AGAIN = "Run again with fewer than {n_jobs}, which need less memory."
 
 
 class ResultsFolder(NamedTuple):
-    """The folder that results are written to, and the text by which workers recognise it."""
+    """The folder for results, and the token by which workers recognise it."""
 
     path: str
     token: str
 
     @classmethod
     def create(cls, out_dir: str | os.PathLike[str]) -> ResultsFolder:
-        """Return the place for the results of a run, created if needed."""
+        """Return the folder for the results of a run, created if needed."""
         folder = Path(out_dir).resolve() / RESULTS
         folder.mkdir(parents=True, exist_ok=True)
         _check_versions(folder.parent)
@@ -47,35 +49,19 @@ class ResultsFolder(NamedTuple):
     @property
     def is_shared(self) -> bool:
         """Whether this process sees the folder."""
-        mark = Path(self.path) / _TOKEN_FILE
-        return mark.is_file() and mark.read_bytes() == self.token.encode()
+        path = Path(self.path) / _TOKEN_FILE
+        return path.is_file() and path.read_bytes() == self.token.encode()
 
 
 class Task(NamedTuple):
-    """Cells that are measured together, on one trained ensemble.
+    """Cells that are measured together, on one trained ensemble."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the file of their results.
-    cells : list
-        What to measure.
-    work : callable(cells)
-        Yields the result of each cell as soon as it is measured; goes to other processes.
-    cost : float
-        Estimated time, in any unit.
-    is_timed : bool
-        Whether it must run alone.
-    results_folder : ResultsFolder or None
-        Where the results go; None to send them back.
-    """
-
-    name: str
+    name: str  # of the file of its results
     cells: list[Any]
-    work: Callable[[list[Any]], Iterable[Result]]
-    cost: float = 1.0
-    is_timed: bool = False
-    results_folder: ResultsFolder | None = None
+    work: Callable[[list[Any]], Iterable[Result]]  # yields each result as soon as it is measured
+    cost: float = 1.0  # estimated time, in any unit
+    is_timed: bool = False  # whether it must run alone
+    results_folder: ResultsFolder | None = None  # None to return the results
 
     def save_result(self, result: Result) -> None:
         """Append a result to the file."""
@@ -84,9 +70,9 @@ class Task(NamedTuple):
 
 
 def run_task(task: Task) -> tuple[Task, list[Result]]:
-    """Measure the cells of a task; return it, and the results that are not on disk yet.
+    """Measure the cells of a task; return the task and the results that are not stored yet.
 
-    Each result goes to a file as soon as it is there, if this process sees the folder.
+    If this process sees the results folder, each result is stored as soon as it is measured.
     """
     is_shared = task.results_folder is not None and task.results_folder.is_shared
     unsaved = []
@@ -99,7 +85,7 @@ def run_task(task: Task) -> tuple[Task, list[Result]]:
 
 
 def _empty_work(cells: list[Any]) -> Iterable[Result]:
-    """Stand for work that need not travel back."""
+    """Replace the work of a finished task, which would be large to send back."""
     return ()
 
 
@@ -108,72 +94,59 @@ def run_tasks(
     n_cells: int,
     *,
     n_jobs: int | None = None,
-    executor: Any = None,
+    executor: ExecutorLike | None = None,
     callback: Callback | None = None,
 ) -> list[Result]:
-    """Run tasks; return the results of those that have no place.
+    """Run tasks; return the results of tasks without a results folder.
 
-    Parameters
-    ----------
-    tasks : sequence of Task
-        What is to be done.
-    n_cells : int
-        Number of all cells, with those that were measured before.
-    n_jobs : int or None, default=None
-        Number of tasks done in parallel, by joblib under its ``parallel_config``.
-    executor : Executor or Client, optional
-        Where the work runs instead: any ``concurrent.futures.Executor``, or a Dask ``Client``.
-    callback : callable, optional
-        Called as ``callback(done, total, seconds_left)``, in cells; the time is None at first.
-
-    Returns
-    -------
-    list of dict
+    ``n_cells`` includes cells that were measured before. Tasks run with joblib, or in
+    ``executor``; ``callback(done, total, seconds_left)`` counts cells.
     """
-    told = None if callback is None else _ignore_progress  # a bar, or a callback
-    with (
-        watch_progress(told),
-        open_stage("measuring", n_cells) as steps,
-    ):  # what tasks tell is not shown
+    watcher = None if callback is None else _ignore_progress  # a callback replaces the bar
+    # The open stage hides the progress of the tasks themselves.
+    with watch_progress(watcher), open_stage("measuring", n_cells) as steps:
         progress = _TaskProgress(tasks, n_cells, steps, callback)
         _dispatch_tasks(tasks, n_jobs, executor, progress)
     return progress.results
 
 
 def _ignore_progress(done: int, total: int, best: float | None) -> None:
-    """Stand for a bar where there is a callback."""
+    """Do nothing, instead of a progress bar."""
 
 
 def _dispatch_tasks(
-    tasks: Sequence[Task], n_jobs: int | None, executor: Any, progress: _TaskProgress
+    tasks: Sequence[Task],
+    n_jobs: int | None,
+    executor: ExecutorLike | None,
+    progress: _TaskProgress,
 ) -> None:
-    """Do tasks in parallel, the longest first; or in this process, in their order.
+    """Run tasks in parallel, the longest first, or in this process in their order.
 
-    Timed ones come last, in this process and one after the other.
+    Timed tasks run last, in this process and one after the other, so that they are undisturbed.
     """
-    here = [task for task in tasks if task.is_timed]
+    in_process = [task for task in tasks if task.is_timed]
     others = [task for task in tasks if not task.is_timed]
     by_cost = sorted(others, key=lambda task: -task.cost)
     if executor is not None:
         with running_engine(engine_for(executor)) as engine:
             futures = [engine.submit(run_task, task) for task in by_cost]
-            gather_results(engine, futures, lambda _, found: progress.finish_task(*found))
+            gather_results(engine, futures, lambda _, finished: progress.finish_task(*finished))
     elif effective_n_jobs(n_jobs) == 1:
-        here = others + here
+        in_process = others + in_process
     else:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-        way_out = _RESUME if any(task.results_folder for task in tasks) else _ANEW
+        way_out = _RESUME if any(task.results_folder for task in tasks) else _RUN_AGAIN
         with explain_failures(way_out, n_jobs=n_jobs), joblib_stop_flag() as flag:
-            for found in parallel(
+            for finished in parallel(
                 delayed(run_while_wanted)(flag, run_task, task) for task in by_cost
             ):
-                progress.finish_task(*found)
-    for task in here:
+                progress.finish_task(*finished)
+    for task in in_process:
         progress.finish_task(*run_task(task))
 
 
 class _TaskProgress:
-    """Keeps results, counts cells, and estimates the time left from the costs of tasks."""
+    """Collects results, counts cells, and estimates the remaining time from the costs of tasks."""
 
     def __init__(
         self, tasks: Sequence[Task], n_cells: int, steps: ProgressStage, callback: Callback | None
@@ -189,7 +162,7 @@ class _TaskProgress:
         self._report_progress()
 
     def finish_task(self, task: Task, unsaved: Iterable[Result]) -> None:
-        """Count a task, and save its results that are not on disk."""
+        """Count the cells of a task, and store its results that are not stored yet."""
         for result in unsaved:
             if task.results_folder is None:
                 self.results.append(result)
@@ -209,7 +182,7 @@ class _TaskProgress:
 
 
 def _folder_token(folder: Path) -> str:
-    """Return the text by which workers recognise the results folder."""
+    """Return the token by which workers recognise the results folder; create it if needed."""
     path = folder / _TOKEN_FILE
     if not path.is_file() or not re.fullmatch(rb"[0-9a-f]{32}", path.read_bytes()):
         write_file(path, secrets.token_hex(16).encode())
@@ -217,7 +190,7 @@ def _folder_token(folder: Path) -> str:
 
 
 def _check_versions(out_dir: Path) -> None:
-    """Refuse to mix results of different versions of the libraries that make them."""
+    """Raise an error if stored results come from other versions of the libraries."""
     versions = {"secateurs": __version__, **{n: version(n) for n in ("numpy", "scikit-learn")}}
     path = out_dir / "versions.json"
     if not path.is_file():
@@ -226,17 +199,18 @@ def _check_versions(out_dir: Path) -> None:
     try:
         earlier = json.loads(path.read_text("utf-8"))
         if not earlier or not all(isinstance(value, str) for value in earlier.values()):
-            raise ValueError("it names no versions")
+            raise ValueError("it contains no versions")
     except (ValueError, AttributeError, RecursionError) as error:
         raise InputError(
-            f"{path} is damaged: {describe_error(error)}. It says which versions made the results beside "
-            "it. Delete it if they are those of now, or give another folder."
+            f"{path} is damaged: {describe_error(error)}. It names the versions that measured the "
+            "results in its folder. Delete it if these are installed, or pass another folder."
         ) from error
     if earlier != versions:
         then, now = (
-            format_list(f"{n} {v}" for n, v in found.items()) for found in (earlier, versions)
+            format_list(f"{name} {number}" for name, number in packages.items())
+            for packages in (earlier, versions)
         )
         raise InputError(
-            f"{out_dir} holds results of {then}; this is {now}. Give another folder, or install "
-            "those versions."
+            f"{out_dir} contains results of {then}, but {now} are installed. Pass another folder, "
+            "or install those versions."
         )

@@ -1,1 +1,1 @@
-"""The commands of `secateurs`, one file each; heavy imports stay inside the functions."""
+"""The subcommands of `secateurs`, which import heavy packages inside functions only."""

@@ -1,4 +1,4 @@
-"""Plans of benchmarks: a TOML file as the parameters of `secateurs.benchmark`."""
+"""Read the plan of a benchmark, a TOML file, as parameters of `secateurs.benchmark`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from secateurs.exceptions import (
     InputError,
@@ -20,48 +20,52 @@ from secateurs.exceptions import (
 )
 from secateurs.text_format import format_list
 
-_SETTINGS = {
+if TYPE_CHECKING:
+    from secateurs.typing import JsonObject
+
+_Types = Mapping[str, type | tuple[type, ...]]  # of the values, by setting
+_SETTINGS: _Types = {
     **{"title": str, "scoring": str, "control": str, "voting": str, "folds": int},
     **{"random_state": int, "repeats": int, "keep": (int, float, str, list)},
     **{"methods": (list, dict), "datasets": dict, "ensembles": dict},
 }
-_SOURCES = {
+_SOURCES: _Types = {
     **{"folder": str, "target": str, "files": dict, "sklearn": list, "paper": list},
     **{"reading": str},
 }
 _SKLEARN = ("iris", "wine", "digits", "breast_cancer", "diabetes")
 
 
-def read_plan(path: Path, data_dir: Path | None = None) -> dict[str, Any]:
-    """Return a plan as parameters of `secateurs.benchmark`.
+def read_plan(path: Path, data_dir: Path | None = None) -> JsonObject:
+    """Return the parameters of `secateurs.benchmark` that a plan defines.
 
-    Paths in it start at its own folder, from which classes can be imported too.
+    Paths in a plan are relative to its folder, and classes can be imported from that folder.
     """
     with reading_file(path):
         plan = tomllib.loads(path.read_text("utf-8"))
     _check_settings("", plan, _SETTINGS)
     for name in ("datasets", "ensembles"):
         if not plan.get(name):
-            raise InputError(f"has no {name}. Name some under [{name}].")
+            raise InputError(f"has no {name}. Add them under [{name}].")
     sources = plan.pop("datasets")
     _check_settings("datasets.", sources, _SOURCES)
-    sys.path.insert(0, str(path.parent.resolve()))  # for classes of one's own
+    sys.path.insert(0, str(path.parent.resolve()))  # for classes of the user
     parameters = dict(plan)
     parameters["datasets"] = _dataset_loaders(sources, path.parent, data_dir)
     parameters["target"] = sources.get("target", "target")
     parameters["ensembles"] = {
-        name: _make_object(f"ensembles.{name}", given) for name, given in plan["ensembles"].items()
+        name: _make_object(f"ensembles.{name}", entry) for name, entry in plan["ensembles"].items()
     }
     if isinstance(plan.get("methods"), dict):
         parameters["methods"] = {
-            name: _make_method(f"methods.{name}", given) for name, given in plan["methods"].items()
+            name: _make_method(f"methods.{name}", entry) for name, entry in plan["methods"].items()
         }
     return parameters
 
 
 @contextmanager
 def name_plan_in_errors(path: Path) -> Iterator[None]:
-    """Name the plan in errors about it, and parameters as the plan has them."""
+    """Put the path of the plan in front of errors, and format parameters as TOML settings."""
     try:
         yield
     except (InputError, UnsupportedEnsembleError) as error:
@@ -71,94 +75,101 @@ def name_plan_in_errors(path: Path) -> Iterator[None]:
         raise
 
 
-def _format_setting(name: str, value: Any) -> str:
+def _format_setting(name: str, value: object) -> str:
     if name == "n_jobs":
         return "--n-jobs"
     return name if value is ... else f"{name} = {value!r}"
 
 
-def _check_settings(where: str, table: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def _check_settings(where: str, table: Mapping[str, object], types: _Types) -> None:
     for name, value in table.items():
-        if name not in known:
-            hint = suggest_similar(name, known) or f" Known: {format_list(known)}."
+        if name not in types:
+            hint = suggest_similar(name, types) or f" Known settings: {format_list(types)}."
             raise InputError(f"has unknown setting {where}{name}.{hint}")
-        if not isinstance(value, known[name]) or isinstance(value, bool):
-            kinds = known[name] if isinstance(known[name], tuple) else (known[name],)
-            names = format_list((_KINDS[kind] for kind in kinds), last=" or ")
-            raise InputError(f"has {where}{name} = {value!r}. Give {names}.")
+        kinds = types[name]
+        allowed = kinds if isinstance(kinds, tuple) else (kinds,)
+        if not isinstance(value, allowed) or isinstance(value, bool):
+            names = format_list((_TYPE_NAMES[kind] for kind in allowed), last=" or ")
+            raise InputError(f"has {where}{name} = {value!r}. Pass {names}.")
 
 
-_KINDS = {
-    **{str: "a text", int: "an integer", float: "a number", list: "a list", dict: "a table"},
+_TYPE_NAMES = {
+    **{str: "a string", int: "an integer", float: "a number", list: "a list", dict: "a table"},
 }
 
 
-def _dataset_loaders(given: Mapping[str, Any], home: Path, data_dir: Path | None) -> dict[str, Any]:
-    """Return loaders of all data sets that a plan names, by name."""
-    found: list[tuple[str, Any]] = []
-    if "folder" in given:
+def _dataset_loaders(
+    sources: JsonObject, folder: Path, data_dir: Path | None
+) -> dict[str, Callable[[], object] | Path]:
+    """Return the loaders or paths of all data sets that a plan names, by name."""
+    loaders: list[tuple[str, Callable[[], object] | Path]] = []
+    if "folder" in sources:
         from secateurs.benchmarking.benchmark_inputs import tables_in_folder
 
-        found += tables_in_folder(home / given["folder"]).items()
-    found += [(name, home / str(path)) for name, path in given.get("files", {}).items()]
-    for name in given.get("sklearn", ()):
+        loaders += tables_in_folder(folder / sources["folder"]).items()
+    loaders += [(name, folder / str(path)) for name, path in sources.get("files", {}).items()]
+    for name in sources.get("sklearn", ()):
         if name not in _SKLEARN:
             raise InputError(
-                f"has datasets.sklearn {name!r}.{suggest_similar(str(name), _SKLEARN)} Known: "
-                f"{format_list(_SKLEARN)}."
+                f"has datasets.sklearn {name!r}.{suggest_similar(str(name), _SKLEARN)} Known data "
+                f"sets: {format_list(_SKLEARN)}."
             )
-        found.append((name, getattr(import_module("sklearn.datasets"), f"load_{name}")))
-    if given.get("paper"):
+        loaders.append((name, getattr(import_module("sklearn.datasets"), f"load_{name}")))
+    if sources.get("paper"):
         from secateurs.paper.datasets import Loader
 
-        choice = given.get("reading", "multiclass")
-        found += [(name, Loader(str(name), choice, data_dir)) for name in given["paper"]]
-    names = [name for name, _ in found]
+        reading = sources.get("reading", "multiclass")
+        loaders += [(name, Loader(str(name), reading, data_dir)) for name in sources["paper"]]
+    names = [name for name, _ in loaders]
     for name in names:
         if names.count(name) > 1:
             raise InputError(
-                f"has two data sets called {name!r}. Rename one under [datasets.files]."
+                f"has two data sets named {name!r}. Rename one under [datasets.files]."
             )
-    return dict(found)
+    return dict(loaders)
 
 
-def _make_method(where: str, given: Any) -> Any:
-    """Return a method: by its short name, with parameters, or of a class of one's own."""
-    if isinstance(given, str):
-        return given
-    if isinstance(given, dict) and "pruner" in given:
+def _make_method(where: str, entry: object) -> object:
+    """Return a method from its short name, a short name with parameters, or a class."""
+    if isinstance(entry, str):
+        return entry
+    if isinstance(entry, dict) and "pruner" in entry:
         from secateurs.pruners import make_pruner
 
-        parameters = {name: value for name, value in given.items() if name != "pruner"}
-        return _call_factory(where, lambda **more: make_pruner(given["pruner"], **more), parameters)
-    return _make_object(where, given, 'pruner = "comep", or class = "my_module.Mine"')
+        parameters = {name: value for name, value in entry.items() if name != "pruner"}
+        return _call_factory(where, lambda **more: make_pruner(entry["pruner"], **more), parameters)
+    return _make_object(where, entry, 'pruner = "comep", or class = "my_module.Mine"')
 
 
-def _make_object(where: str, given: Any, example: str = 'class = "sklearn.ensemble.…"') -> Any:
-    """Return an object of a class that a table names, with its other entries as parameters."""
-    if not isinstance(given, dict) or not isinstance(given.get("class"), str):
-        raise InputError(f"has {where} = {given!r}. Give a table with {example}, and parameters.")
-    module, _, name = given["class"].rpartition(".")
+def _make_object(
+    where: str, entry: object, example: str = 'class = "sklearn.ensemble.…"'
+) -> object:
+    """Return an instance of the class that a table names, with its other entries as parameters."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("class"), str):
+        raise InputError(f"has {where} = {entry!r}. Pass a table with {example}, and parameters.")
+    module, _, name = entry["class"].rpartition(".")
     try:
-        kind = getattr(import_module(module), name)
+        factory = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(
-            f"has {where}.class = {given['class']!r}, which cannot be imported: {describe_error(error)}. "
-            "Install its package, or put its module beside the plan."
+            f"has {where}.class = {entry['class']!r}, which cannot be imported: "
+            f"{describe_error(error)}. Install its package, or put its module next to the plan."
         ) from error
     parameters = {
         key: _make_object(f"{where}.{key}", value)
         if isinstance(value, dict) and "class" in value
         else value
-        for key, value in given.items()
+        for key, value in entry.items()
         if key != "class"
     }
-    return _call_factory(where, kind, parameters)
+    return _call_factory(where, factory, parameters)
 
 
-def _call_factory(where: str, make: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
+def _call_factory(
+    where: str, factory: Callable[..., object], parameters: Mapping[str, object]
+) -> object:
     try:
-        return make(**parameters)
+        return factory(**parameters)
     except SecateursError as error:
         error.prepend(f"has {where} wrong: ")
         raise

@@ -1,11 +1,13 @@
-"""Rows for a model: table columns matched with its features, labels with its classes."""
+"""Read samples and their true labels or values from a table, in the form that a model expects."""
+
+from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from secateurs.commands._column_types import AS_TEXT, ColumnTypes
 from secateurs.commands._table_files import format_names, read_table, require_columns
@@ -13,18 +15,24 @@ from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
 from secateurs.text_format import format_count, to_one_line
 
-_FEW_ROWS = 5  # of a class
-_LEAST_ROWS = 10  # for numbers: two in each fifth
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from secateurs.ensembles import Ensemble
+    from secateurs.typing import Array, FloatArray
+
+_FEW_PER_CLASS = 5  # below, some of the five folds have no sample of the class
+_MIN_REGRESSION_SAMPLES = 10  # two samples in each of the five folds
 
 
 def read_samples(
     path: Path,
-    ensemble: Any,
+    ensemble: Ensemble,
     target: str,
     ignore: Sequence[str] = (),
     types: ColumnTypes | None = None,
-) -> tuple[Any, Any]:
-    """Read rows in the form a model takes, and their true labels as its classes, or numbers."""
+) -> tuple[pd.DataFrame | Array, Array]:
+    """Read samples with the features of a model, and their true classes or values."""
     types = replace(
         types or ColumnTypes.from_ensemble(ensemble, None, ()), excluded_columns=[target, *ignore]
     )
@@ -41,56 +49,56 @@ def read_samples(
     return X, y
 
 
-def check_sample_counts(path: Path, y: Any, classes: Any, out: Output) -> None:
-    """Refuse too few rows to choose on, and warn about classes with few rows."""
+def check_sample_counts(path: Path, y: Array, classes: Array | None, out: Output) -> None:
+    """Raise if there are too few validation samples, and warn about classes with few samples."""
     import numpy as np
 
-    if not len(classes):
-        if len(y) < _LEAST_ROWS:
+    n_rows = format_count(len(y), "row")
+    if classes is None or not len(classes):
+        if len(y) < _MIN_REGRESSION_SAMPLES:
             raise Refusal(
                 "few_rows",
-                f"{path} has {format_count(len(y), 'row')}. Give at least {_LEAST_ROWS}, preferably "
-                "hundreds.",
+                f"{path} has {n_rows}. Pass at least {_MIN_REGRESSION_SAMPLES}, better hundreds.",
             )
         return
     if len(y) < 2 * len(classes):
         raise Refusal(
             "few_rows",
-            f"{path} has {format_count(len(y), 'row')} for {format_count(len(classes), 'class')}. Give at "
-            "least "
-            f"{2 * len(classes)}, preferably hundreds.",
+            f"{path} has {n_rows} for {format_count(len(classes), 'class')}. Pass at least "
+            f"{2 * len(classes)}, better hundreds.",
         )
-    found = np.array([np.count_nonzero(y == label) for label in classes])
-    few = [str(label) for label in classes[found < _FEW_ROWS]]
+    counts = np.array([np.count_nonzero(y == label) for label in classes])
+    few = [str(label) for label in classes[counts < _FEW_PER_CLASS]]
     if few:
         out.warn(
-            f"{path} has fewer than {_FEW_ROWS} rows of class {format_names(few, 5)}: the choice of "
-            "members will reflect it poorly."
+            f"{path} has fewer than {_FEW_PER_CLASS} rows of class {format_names(few, 5)}: the "
+            "selected members may predict it poorly."
         )
 
 
-def parse_classes(texts: Sequence[str], classes: Any, where: str) -> Any:
-    """Return the classes of a model that the text of labels stands for."""
+def parse_classes(texts: Sequence[str], classes: Array, where: str) -> Array:
+    """Return the classes of a model that labels from a text file stand for."""
     import numpy as np
 
-    spell: Any = _parse_decimal if classes.dtype.kind in "biuf" else str
-    known = {spell(str(label)): code for code, label in enumerate(classes.tolist())}
-    codes = {text: known.get(spell(text)) for text in set(texts)}
+    is_numeric = classes.dtype.kind in "biuf"
+    normalise: Callable[[str], object] = _parse_decimal if is_numeric else str
+    class_codes = {normalise(str(label)): code for code, label in enumerate(classes.tolist())}
+    codes = {text: class_codes.get(normalise(text)) for text in set(texts)}
     if codes.get("", 0) is None:
         reject_empty_cells(where, texts)
-    foreign = [text for text, code in codes.items() if code is None]
-    if foreign:
-        first = min(texts.index(text) for text in foreign)
+    unknown = [text for text, code in codes.items() if code is None]
+    if unknown:
+        first = min(texts.index(text) for text in unknown)
         raise Refusal(
             "unknown_label",
-            f"{where} has labels unknown to the model: {format_names(sorted(foreign), 5)} (first in row "
-            f"{first + 1}). Known labels: {format_names(classes.tolist(), 5)}.",
+            f"{where} has labels unknown to the model: {format_names(sorted(unknown), 5)} (first "
+            f"in row {first + 1}). Known labels: {format_names(classes.tolist(), 5)}.",
         )
     return classes[np.array([codes[text] for text in texts])]
 
 
-def parse_true_values(texts: Sequence[str], where: str) -> Any:
-    """Return the finite numbers that the text of a target stands for."""
+def parse_true_values(texts: Sequence[str], where: str) -> FloatArray:
+    """Return a continuous target as finite numbers."""
     import numpy as np
     import pandas as pd
 
@@ -101,22 +109,22 @@ def parse_true_values(texts: Sequence[str], where: str) -> Any:
         row = int(bad.argmax())
         raise Refusal(
             "no_number",
-            f"{where}, row {row + 1}: {str(texts[row])[:40]!r} is not a finite number, and the "
-            "model predicts numbers. Give a column of numbers.",
+            f"{where}, row {row + 1}: {str(texts[row])[:40]!r} is not a finite number, but the "
+            "model is a regressor. Pass a column with numeric values only.",
         )
     return numbers
 
 
 def reject_empty_cells(where: str, texts: Sequence[str]) -> None:
-    """Refuse an empty label."""
+    """Raise if a cell of a column is empty."""
     if "" in texts:
         row = texts.index("") + 1
-        text = f"{where}, row {row} is empty. Give a value, or drop the row."
-        raise Refusal("missing_label", text)
+        message = f"{where}, row {row} is empty. Add a value, or drop the row."
+        raise Refusal("missing_label", message)
 
 
 def _parse_decimal(text: str) -> Decimal | None:
-    """Return text as an exact number: integers beyond 2**53 share floats."""
+    """Return text as an exact number, as floats cannot represent all integers above 2**53."""
     try:
         number = Decimal({"true": "1", "false": "0"}.get(text.strip().lower(), text))
     except InvalidOperation:
@@ -124,8 +132,10 @@ def _parse_decimal(text: str) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def _match_features(path: Path, frame: Any, ensemble: Any, given: Mapping[str, str]) -> Any:
-    """Return the features in the model's order, as numbers where it takes nothing else."""
+def _match_features(
+    path: Path, frame: pd.DataFrame, ensemble: Ensemble, given_types: Mapping[str, str]
+) -> pd.DataFrame | Array:
+    """Return the features in the model's order, converted to numeric if it cannot use text."""
     names, n_features = _known_features(ensemble)
     if names is not None:
         frame = order_features(path, frame, names)
@@ -136,52 +146,52 @@ def _match_features(path: Path, frame: Any, ensemble: Any, given: Mapping[str, s
             f"columns out with --ignore. Columns: {format_names(list(frame.columns))}",
         )
     if not _can_use_text(ensemble):
-        numbers = [name for name in frame.columns if given.get(name) not in AS_TEXT]
-        frame = frame.assign(**_numeric_columns(path, frame[numbers]))
+        numeric = [name for name in frame.columns if given_types.get(name) not in AS_TEXT]
+        frame = frame.assign(**_numeric_columns(path, frame[numeric]))
     return frame if names is not None or _can_use_text(ensemble) else frame.to_numpy()
 
 
-def _known_features(ensemble: Any) -> tuple[list[str] | None, int | None]:
-    """Return names and number of the features of a model, as far as it knows them."""
+def _known_features(ensemble: Ensemble) -> tuple[list[str] | None, int | None]:
+    """Return the names and the number of a model's features, each None if unknown."""
     outer = ensemble.wrappers[0] if ensemble.wrappers else ensemble.model
     for model in (outer, *ensemble.members[:1]):
         names = getattr(model, "feature_names_in_", None)
         if names is not None:
             return [str(name) for name in names], len(names)
-        if getattr(model, "n_features_in_", None):  # CatBoost says 0 once it was written to a file
+        if getattr(model, "n_features_in_", None):  # CatBoost has 0 after it was saved and loaded
             return None, int(model.n_features_in_)
     return None, None
 
 
-def _can_use_text(ensemble: Any) -> bool:
-    """Return whether the model takes text, or a pipeline in or around it turns it into numbers."""
+def _can_use_text(ensemble: Ensemble) -> bool:
+    """Return whether a pipeline in or around the model can encode text, or CatBoost does."""
     models = (*ensemble.wrappers, *ensemble.members)
-    in_catboost: Any = getattr(ensemble.model, "get_cat_feature_indices", list)
-    return any(hasattr(model, "steps") for model in models) or bool(in_catboost())
+    catboost_indices = getattr(ensemble.model, "get_cat_feature_indices", list)
+    return any(hasattr(model, "steps") for model in models) or bool(catboost_indices())
 
 
-def order_features(path: Path, frame: Any, names: list[str]) -> Any:
-    """Return the model's features in its order; refuse a table without some, or with others."""
-    there, known = set(frame.columns), set(names)
-    missing = [name for name in names if name not in there]
-    foreign = [name for name in frame.columns if name not in known]
+def order_features(path: Path, frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """Return the model's features in its order; raise if features are missing or unknown."""
+    columns, features = set(frame.columns), set(names)
+    missing = [name for name in names if name not in columns]
+    unknown = [name for name in frame.columns if name not in features]
     if missing:
-        also = f" Columns unknown to the model: {format_names(foreign, 5)}." if foreign else ""
+        also = f" Columns unknown to the model: {format_names(unknown, 5)}." if unknown else ""
         raise Refusal(
             "feature_names",
             f"{path} lacks features of the model: {format_names(missing, 5)}.{also}",
         )
-    if foreign:
-        options = " ".join(f"--ignore {name}" for name in foreign[:5])
+    if unknown:
+        options = " ".join(f"--ignore {name}" for name in unknown[:5])
         raise Refusal(
             "feature_names",
-            f"{path} has columns unknown to the model: {format_names(foreign, 5)}. Leave them out with: "
-            f"{options}",
+            f"{path} has columns unknown to the model: {format_names(unknown, 5)}. Leave them out "
+            f"with: {options}",
         )
     return frame[names]
 
 
-def _numeric_columns(path: Path, frame: Any) -> dict[str, Any]:
+def _numeric_columns(path: Path, frame: pd.DataFrame) -> dict[str, pd.Series[float]]:
     import numpy as np
     import pandas as pd
 
@@ -199,40 +209,40 @@ def _numeric_columns(path: Path, frame: Any) -> dict[str, Any]:
             raise Refusal(
                 "no_number",
                 f"{path}, column {name!r}, row {row + 1}: {str(column.iloc[row])[:40]!r} is not a "
-                "finite number. The model takes numbers only.",
+                "finite number, but the model accepts numeric features only.",
             )
         columns[name] = values
     return columns
 
 
-def _try_predicting(path: Path, X: Any, ensemble: Any) -> None:
-    """Let every member predict the rows most likely to fail, before any work."""
+def _try_predicting(path: Path, X: pd.DataFrame | Array, ensemble: Ensemble) -> None:
+    """Raise early if members cannot predict the samples with missing or extreme values."""
     import numpy as np
     import pandas as pd
 
     from secateurs.outputs.collect import collect_encoded_predictions, collect_encoded_votes
 
-    collect: Any = collect_encoded_predictions if ensemble.is_regression else collect_encoded_votes
+    collect = collect_encoded_predictions if ensemble.is_regression else collect_encoded_votes
     frame = pd.DataFrame(X)
-    gaps = frame.isna().to_numpy()
-    row = int(gaps.any(axis=1).argmax())
-    numbers = frame.select_dtypes("number").to_numpy(dtype=float, na_value=0.0)
-    farthest = int(np.abs(numbers).max(axis=1).argmax()) if numbers.size else 0  # from 0
-    some = sorted({0, row, farthest})
+    is_missing = frame.isna().to_numpy()
+    row = int(is_missing.any(axis=1).argmax())
+    values = frame.select_dtypes("number").to_numpy(dtype=float, na_value=0.0)
+    largest = int(np.abs(values).max(axis=1).argmax()) if values.size else 0
+    samples = sorted({0, row, largest})
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the real call will repeat them
-            collect(ensemble, X.iloc[some] if hasattr(X, "iloc") else X[some])
+            warnings.simplefilter("ignore")  # they come again when all samples are predicted
+            collect(ensemble, X.iloc[samples] if isinstance(X, pd.DataFrame) else X[samples])
     except Exception as error:
-        if gaps[row].any() and "NaN" in str(error):
+        if is_missing[row].any() and "NaN" in str(error):
             names = list(getattr(X, "columns", range(1, X.shape[1] + 1)))
             raise Refusal(
                 "missing_value",
-                f"{path}, row {row + 1}, column {names[int(gaps[row].argmax())]!r} is empty, and "
-                "the model does not accept missing values. Fill it, or drop the row.",
+                f"{path}, row {row + 1}, column {names[int(is_missing[row].argmax())]!r} is empty, "
+                "and the model does not accept missing values. Fill it, or drop the row.",
             ) from error
         raise Refusal(
             "prediction",
-            f"the model cannot predict the rows of {path}: {to_one_line(str(error)).rstrip('.')}. If "
-            "a column was read as another type than it was trained on, give --dtype COL=TYPE.",
+            f"the model cannot predict the rows of {path}: {to_one_line(str(error)).rstrip('.')}. "
+            "If a column has another type than in training, pass --dtype COL=TYPE.",
         ) from error

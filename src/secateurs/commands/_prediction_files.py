@@ -1,9 +1,11 @@
-"""Predictions instead of a model: tables or arrays of labels, numbers or probabilities."""
+"""Read the members' predictions from tables or arrays, and check them."""
+
+from __future__ import annotations
 
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from secateurs.commands._labelled_samples import parse_classes, reject_empty_cells
 from secateurs.commands._table_files import (
@@ -17,22 +19,26 @@ from secateurs.commands.command_errors import Refusal
 from secateurs.exceptions import UntrustedFileError, reading_file
 from secateurs.text_format import format_count
 
-_EXACT_FLOATS = 2**53  # beyond, neighbouring integers share a float
+if TYPE_CHECKING:
+    from secateurs.outputs.prediction_table import PredictionTable
+    from secateurs.typing import Array
+
+_EXACT_FLOATS = 2**53  # above, floats cannot represent every integer
 
 
 @dataclass(frozen=True)
 class LabelledPredictions:
-    """Predictions of all members on some rows, and the true labels, or numbers of regressors."""
+    """Predictions of all members from a file, with the true labels or values."""
 
     path: Path
-    table: Any
-    y: Any = None
-    classes: Any = None
-    names: list[str] | None = None
+    table: Array  # samples × members (× classes for probabilities)
+    y: Array | None = None
+    classes: Array | None = None  # for probabilities
+    names: list[str] | None = None  # of the members
     is_regression: bool = False
 
-    def to_ensemble(self) -> Any:
-        """Return them as an `Ensemble`, naming the file in any refusal."""
+    def to_ensemble(self) -> PredictionTable:
+        """Return the predictions as an `Ensemble`; errors name the file."""
         from secateurs.outputs.prediction_table import PredictionTable
 
         with name_file_in_errors(self.path):
@@ -46,92 +52,92 @@ def read_predictions(
     ignore: tuple[str, ...],
     max_unpacked: float,
     *,
-    numbers: bool = False,
+    is_regression: bool = False,
 ) -> LabelledPredictions:
-    """Read predictions with their true labels, from the same file or another.
-
-    They are numbers if that is said, and if some are not whole.
-    """
-    arrays = file_format(path) in ("npy", "zip")
-    if arrays:
-        found = _predictions_from_arrays(path, max_unpacked)
+    """Return predictions with their true labels or values, which may be in another file."""
+    is_array_file = file_format(path) in ("npy", "zip")
+    if is_array_file:
+        predictions = _predictions_from_arrays(path, max_unpacked)
     else:
-        found = _predictions_from_table(path, target, labels, ignore)
+        predictions = _predictions_from_table(path, target, labels, ignore)
     if labels is not None:
-        found = replace(found, y=_read_true_labels(labels, target, max_unpacked))
-    if found.y is None:
-        hint = "Add an array y" if arrays else "Name their column with --target"
-        raise Refusal("no_labels", f"{path} has no true labels. {hint}, or give --labels.")
-    _check_shape(found, labels or path)
-    if found.table.ndim == 3:
-        return _match_true_labels(found, labels or path)
-    if numbers or found.is_regression or _is_probably_regression(found):
-        return _with_finite_values(found, labels or path)
-    return _unify_label_coding(found, labels or path)
+        predictions = replace(predictions, y=_read_true_labels(labels, target, max_unpacked))
+    if predictions.y is None:
+        hint = "Add an array y" if is_array_file else "Name their column with --target"
+        raise Refusal("no_labels", f"{path} has no true labels. {hint}, or pass --labels.")
+    _check_shape(predictions, len(predictions.y), labels or path)
+    if predictions.table.ndim == 3:
+        return _match_true_labels(predictions, labels or path)
+    if is_regression or predictions.is_regression or _is_probably_regression(predictions):
+        return _with_finite_values(predictions, labels or path)
+    return _unify_label_coding(predictions, labels or path)
 
 
-def check_same_members(first: LabelledPredictions, test: LabelledPredictions) -> None:
-    """Refuse predictions to test on that come from other members."""
-    widths = first.table.shape[1], test.table.shape[1]
-    kinds = [_prediction_kind(found) for found in (first, test)]
-    if kinds[0] != kinds[1]:
-        raise Refusal(
-            "other_members",
-            f"{test.path} has {kinds[1]}, but {first.path} has {kinds[0]}. Give the same of both.",
-        )
-    if widths[0] != widths[1] or first.names != test.names:
-        how = f"has {format_count(widths[1], 'member')}, but {first.path} has {widths[0]}"
-        if widths[0] == widths[1]:
-            how = f"has other member names than {first.path}, or another order"
-        raise Refusal("other_members", f"{test.path} {how}. Give predictions of the same members.")
+def check_same_members(validation: LabelledPredictions, test: LabelledPredictions) -> None:
+    """Raise if the test set has predictions of other members, or of another kind."""
+    n_members, n_test_members = validation.table.shape[1], test.table.shape[1]
+    kind, test_kind = _prediction_kind(validation), _prediction_kind(test)
+    if kind != test_kind:
+        difference = f"has {test_kind}, but {validation.path} has {kind}"
+    elif n_members != n_test_members:
+        count = format_count(n_test_members, "member")
+        difference = f"has {count}, but {validation.path} has {n_members}"
+    elif validation.names != test.names:
+        difference = f"has other member names than {validation.path}, or another order"
+    else:
+        return
+    hint = "Pass the same kind of predictions, of the same members, in both files."
+    raise Refusal("other_members", f"{test.path} {difference}. {hint}")
 
 
-def _prediction_kind(found: LabelledPredictions) -> str:
-    if found.is_regression:
-        return "numbers"
-    if found.classes is None:
+def _prediction_kind(predictions: LabelledPredictions) -> str:
+    if predictions.is_regression:
+        return "values of regressors"
+    if predictions.classes is None:
         return "labels"
-    return f"probabilities of {format_names(sorted(found.classes.tolist()), 5)}"
+    return f"probabilities of {format_names(sorted(predictions.classes.tolist()), 5)}"
 
 
 def _predictions_from_arrays(path: Path, max_unpacked: float) -> LabelledPredictions:
     import numpy as np
 
     arrays = read_arrays(path, max_unpacked)
-    given = [name for name in ("votes", "numbers", "probabilities") if name in arrays]
-    if len(given) != 1:
+    kinds = [name for name in ("votes", "numbers", "probabilities") if name in arrays]
+    if len(kinds) != 1:
         raise Refusal(
             "arrays",
-            f"{path} has the arrays {format_names(sorted(arrays)) or 'none'}. Give either votes or "
-            "numbers (rows × members), or probabilities (rows × members × classes).",
+            f"{path} has the arrays {format_names(sorted(arrays)) or 'none'}. Pass either votes or "
+            "numbers (samples × members), or probabilities (samples × members × classes).",
         )
-    table = arrays[given[0]]
-    n_axes = 3 if given == ["probabilities"] else 2
+    (kind,) = kinds
+    table = arrays[kind]
+    n_axes = 3 if kind == "probabilities" else 2
     if table.ndim != n_axes and not (path.suffix.lower() == ".npy" and table.ndim == 3):
         raise Refusal(
-            "shape", f"{path} has {given[0]} of shape {table.shape}. Give {n_axes} dimensions."
+            "shape",
+            f"{path} has {kind} of shape {table.shape}. Pass an array with {n_axes} dimensions.",
         )
     if 0 in table.shape:
-        raise Refusal("empty", f"{path} has {given[0]} of shape {table.shape}, which is empty.")
+        raise Refusal("empty", f"{path} has {kind} of shape {table.shape}, which is empty.")
     names = [str(name) for name in np.ravel(arrays["names"])] if "names" in arrays else None
     y = arrays.get("y")
     if y is not None and y.ndim != 1:
-        raise Refusal("shape", f"{path} has y of shape {y.shape}. Give one label per row.")
-    return LabelledPredictions(path, table, y, arrays.get("classes"), names, given == ["numbers"])
+        raise Refusal("shape", f"{path} has y of shape {y.shape}. Pass one label per sample.")
+    return LabelledPredictions(path, table, y, arrays.get("classes"), names, kind == "numbers")
 
 
-def read_arrays(path: Path, max_unpacked: float) -> dict[str, Any]:
-    """Read the arrays of an .npz file, or the votes of an .npy file; all hold numbers or text."""
+def read_arrays(path: Path, max_unpacked: float) -> dict[str, Array]:
+    """Return the arrays of an .npz file, or the votes of an .npy file, numeric or text."""
     import numpy as np
 
     with reading_file(path):
         _check_array_sizes(path, max_unpacked)
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.ndarray):
-            arrays = {"votes": found}
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            arrays = {"votes": loaded}
         else:
-            with found:
-                arrays = dict(found)
+            with loaded:
+                arrays = dict(loaded)
     for name, array in arrays.items():
         if array.dtype.kind == "S":
             with reading_file(path):
@@ -139,13 +145,13 @@ def read_arrays(path: Path, max_unpacked: float) -> dict[str, Any]:
         elif array.dtype.kind not in "biufU":
             raise Refusal(
                 "type",
-                f"{path} has values of type {array.dtype} in {name}. Give labels or numbers.",
+                f"{path} has values of type {array.dtype} in {name}. Pass labels or numbers.",
             )
     return arrays
 
 
 def _check_array_sizes(path: Path, max_unpacked: float) -> None:
-    """Refuse arrays that take more memory than allowed or than they have values for."""
+    """Raise if arrays would need more memory than allowed, or than their values justify."""
     from secateurs.persistence.atomic_files import check_array_header
 
     with path.open("rb") as handle:
@@ -157,8 +163,8 @@ def _check_array_sizes(path: Path, max_unpacked: float) -> None:
             unpacked = sum(entry.file_size for entry in archive.infolist())
             if unpacked > max_unpacked:
                 raise UntrustedFileError(
-                    f"unpacks to {unpacked} bytes, more than {{max_unpacked}}. Give a larger limit "
-                    "if you expect that.",
+                    f"unpacks to {unpacked} bytes, more than {{max_unpacked}}. Pass a larger limit "
+                    "if you expect this size.",
                     max_unpacked=max_unpacked,
                 )
             for entry in archive.infolist():
@@ -170,26 +176,27 @@ def _predictions_from_table(
     path: Path, target: str | None, labels: Path | None, ignore: tuple[str, ...]
 ) -> LabelledPredictions:
     frame = read_table(path, as_text=None)
-    apart = labels is not None
-    wanted = [] if target is None or (apart and target not in frame.columns) else [target]
-    require_columns(path, frame, [*wanted, *ignore])
-    members = frame.drop(columns=[*wanted, *ignore])
+    # With --labels, --target may name a column of that file only.
+    is_elsewhere = labels is not None and target not in frame.columns
+    targets = [] if target is None or is_elsewhere else [target]
+    require_columns(path, frame, [*targets, *ignore])
+    members = frame.drop(columns=[*targets, *ignore])
     if members.shape[1] == 0:
-        raise Refusal("no_members", f"{path} has no column except the target. Give one per member.")
-    for name in (*members.columns, *wanted):
+        raise Refusal("no_members", f"{path} has no column except the target. Add the members.")
+    for name in (*members.columns, *targets):
         reject_empty_cells(f"{path}, column {name!r}", frame[name].tolist())
-    y = frame[wanted[0]].to_numpy() if wanted else None
+    y = frame[targets[0]].to_numpy() if targets else None
     return LabelledPredictions(
         path, members.to_numpy(), y, None, [str(name) for name in members.columns]
     )
 
 
-def _read_true_labels(path: Path, target: str | None, max_unpacked: float) -> Any:
+def _read_true_labels(path: Path, target: str | None, max_unpacked: float) -> Array:
     if file_format(path) in ("npy", "zip"):
         arrays = read_arrays(path, max_unpacked)
         y = arrays.get("y", arrays.get("votes"))
         if y is None or y.ndim != 1:
-            raise Refusal("labels", f"{path} has no array y with one label per row. Give one.")
+            raise Refusal("labels", f"{path} has no array y with one label per sample. Add it.")
         return y
     frame = read_table(path, as_text=None)
     column = str(frame.columns[0])
@@ -197,9 +204,9 @@ def _read_true_labels(path: Path, target: str | None, max_unpacked: float) -> An
         if target is None:
             raise Refusal(
                 "labels",
-                f"{path} has {format_count(frame.shape[1], 'column')}: {format_names(list(frame.columns))}. "
-                "Name the one "
-                "with the labels: --target COL",
+                f"{path} has {format_count(frame.shape[1], 'column')}: "
+                f"{format_names(list(frame.columns))}. Name the column with the labels: "
+                "--target COL",
             )
         require_columns(path, frame, [target])
         column = target
@@ -207,112 +214,114 @@ def _read_true_labels(path: Path, target: str | None, max_unpacked: float) -> An
     return frame[column].to_numpy()
 
 
-def _check_shape(found: LabelledPredictions, labels: Path) -> None:
-    shape, n_labels, names = found.table.shape, len(found.y), found.names
+def _check_shape(predictions: LabelledPredictions, n_labels: int, labels: Path) -> None:
+    path, shape, names = predictions.path, predictions.table.shape, predictions.names
     if shape[0] == n_labels:
         if names is not None and not len(set(names)) == len(names) == shape[1]:
             raise Refusal(
                 "names",
-                f"{found.path} has {format_count(len(set(names)), 'name')} for "
-                f"{format_count(shape[1], 'member')}. Give one each.",
+                f"{path} has {format_count(len(set(names)), 'name')} for "
+                f"{format_count(shape[1], 'member')}. Pass one name per member.",
             )
         return
     if shape[1] == n_labels:
-        turned = "votes.T" if len(shape) == 2 else "probabilities.swapaxes(0, 1)"
+        transposed = "votes.T" if len(shape) == 2 else "probabilities.swapaxes(0, 1)"
         raise Refusal(
             "transposed",
-            f"{found.path} has shape {shape} and there are {format_count(n_labels, 'label')}: it looks "
-            f"transposed. Give one row per sample and one column per member: {turned}.",
+            f"{path} has shape {shape} and there are {format_count(n_labels, 'label')}: it looks "
+            f"transposed. Pass one row per sample and one column per member: {transposed}.",
         )
     raise Refusal(
         "row_count",
-        f"{found.path} has {format_count(shape[0], 'row')}, {labels} has {format_count(n_labels, 'label')}. "
-        "Give one per row.",
+        f"{path} has {format_count(shape[0], 'row')}, {labels} has "
+        f"{format_count(n_labels, 'label')}. Pass one label per row.",
     )
 
 
-def _unify_label_coding(found: LabelledPredictions, labels: Path) -> LabelledPredictions:
-    """Return votes and true labels in one coding."""
+def _unify_label_coding(predictions: LabelledPredictions, labels: Path) -> LabelledPredictions:
+    """Return predictions whose votes and true labels are both numbers or both text."""
     import numpy as np
     import pandas as pd
 
-    values = found.table
-    votes, y = _labels_as_numbers(values), _labels_as_numbers(np.asarray(found.y))
-    if votes is None or y is None:  # text on one side is text on both
-        votes, y = _labels_as_text(values), _labels_as_text(np.asarray(found.y))
+    values, true_labels = predictions.table, np.asarray(predictions.y)
+    votes, y = _labels_as_numbers(values), _labels_as_numbers(true_labels)
+    if votes is None or y is None:  # if one side is text, compare both as text
+        votes, y = _labels_as_text(values), _labels_as_text(true_labels)
     else:
-        _check_integer_labels(found, votes, y, labels)
+        _check_integer_labels(predictions, votes, y, labels)
     predicted, true = (sorted(pd.unique(values.ravel()).tolist()) for values in (votes, y))
     if not set(predicted) & set(true):
         raise Refusal(
             "coding",
-            f"no prediction in {found.path} matches a true label in {labels}: predicted are "
-            f"{format_names(predicted, 5)}, true are {format_names(true, 5)}. Give both in the same coding.",
+            f"no prediction in {predictions.path} matches a true label in {labels}: predicted "
+            f"labels are {format_names(predicted, 5)}, true labels are {format_names(true, 5)}. "
+            "Use the same coding for both.",
         )
-    return replace(found, table=votes, y=y)
+    return replace(predictions, table=votes, y=y)
 
 
-def _is_probably_regression(found: LabelledPredictions) -> bool:
-    """Tell whether predictions are of regressors: some are not whole, and no labels explain it."""
+def _is_probably_regression(predictions: LabelledPredictions) -> bool:
+    """Return whether predictions are values of regressors, by the true values or by fractions."""
     import numpy as np
 
     from secateurs.measures.scoring import is_regression_task
     from secateurs.outputs.input_checks import has_fractions
 
-    votes, y = _labels_as_numbers(found.table), _labels_as_numbers(np.asarray(found.y))
-    if votes is None or y is None:
+    values, y = map(_labels_as_numbers, (predictions.table, np.asarray(predictions.y)))
+    if values is None or y is None:
         return False
-    told = is_regression_task(y, None)
-    return has_fractions(votes) if told is None else told
+    is_regression = is_regression_task(y, None)
+    return has_fractions(values) if is_regression is None else is_regression
 
 
-def _with_finite_values(found: LabelledPredictions, labels: Path) -> LabelledPredictions:
-    """Return predictions and true values as finite numbers."""
+def _with_finite_values(predictions: LabelledPredictions, labels: Path) -> LabelledPredictions:
+    """Return predictions and true values converted to finite numbers."""
     import numpy as np
     import pandas as pd
 
-    both = []
-    for values, path in ((found.table, found.path), (np.asarray(found.y), labels)):
+    arrays = []
+    true_values = np.asarray(predictions.y)
+    for values, path in ((predictions.table, predictions.path), (true_values, labels)):
         flat = pd.to_numeric(pd.Series(values.ravel()), errors="coerce").to_numpy(dtype=float)
         bad = ~np.isfinite(flat)
         if bad.any():
-            row, place = divmod(int(bad.argmax()), values.size // len(values))
-            told = values.reshape(len(values), -1)[row, place]
-            column = f", column {_column_name(found, place)}" if values.ndim == 2 else ""
+            row, column = divmod(int(bad.argmax()), values.size // len(values))
+            cell = values.reshape(len(values), -1)[row, column]
+            where = f", column {_column_name(predictions, column)}" if values.ndim == 2 else ""
             raise Refusal(
                 "no_number",
-                f"{path}{column}, row {row + 1}: {str(told)[:40]!r} is not a finite number. Give "
-                "numbers, predicted and true.",
+                f"{path}{where}, row {row + 1}: {str(cell)[:40]!r} is not a finite number. Pass "
+                "numeric predictions and true values.",
             )
-        both.append(flat.reshape(values.shape))
-    return replace(found, table=both[0], y=both[1], is_regression=True)
+        arrays.append(flat.reshape(values.shape))
+    return replace(predictions, table=arrays[0], y=arrays[1], is_regression=True)
 
 
-def _column_name(found: LabelledPredictions, place: int) -> Any:
-    return found.names[place] if found.names else place + 1
+def _column_name(predictions: LabelledPredictions, column: int) -> str | int:
+    return predictions.names[column] if predictions.names else column + 1
 
 
-def _match_true_labels(found: LabelledPredictions, labels: Path) -> LabelledPredictions:
-    """Return true labels as classes that have probabilities."""
+def _match_true_labels(predictions: LabelledPredictions, labels: Path) -> LabelledPredictions:
+    """Return probabilities whose true labels are converted to their classes."""
     import numpy as np
 
-    n_classes = found.table.shape[2]
-    classes = np.arange(n_classes) if found.classes is None else np.ravel(found.classes)
-    if len(set(classes.tolist())) != n_classes:
+    n_classes, classes = predictions.table.shape[2], predictions.classes
+    classes = np.arange(n_classes) if classes is None else np.ravel(classes)
+    n_named = len(set(classes.tolist()))
+    if n_named != n_classes:
         raise Refusal(
             "classes",
-            f"{found.path} names {format_count(len(set(classes.tolist())), 'class')} but has "
-            "probabilities for "
+            f"{predictions.path} names {format_count(n_named, 'class')} but has probabilities for "
             f"{n_classes}.",
         )
-    y = parse_classes([str(label) for label in np.asarray(found.y).tolist()], classes, str(labels))
-    return replace(found, y=y, classes=classes)
+    texts = [str(label) for label in np.asarray(predictions.y).tolist()]
+    return replace(predictions, y=parse_classes(texts, classes, str(labels)), classes=classes)
 
 
-def _labels_as_numbers(values: Any) -> Any:
-    """Return labels as numbers; None if some are not numbers, or are written like no number.
+def _labels_as_numbers(values: Array) -> Array | None:
+    """Return labels as a numeric array, or None if they must stay text.
 
-    01 and 1 are two labels, and so are integers beyond 2**53: as floats they would be one.
+    Otherwise 01 and 1, or integers that no integer type can hold, would become the same label.
     """
     import numpy as np
     import pandas as pd
@@ -323,7 +332,7 @@ def _labels_as_numbers(values: Any) -> Any:
     numbers = pd.to_numeric(pd.Series(distinct), errors="coerce").to_numpy(dtype=float)
     if np.isnan(numbers).any():
         return None
-    if (numbers == np.round(numbers)).all():  # others are refused, however they are written
+    if (numbers == np.round(numbers)).all():  # fractions are rejected later as labels
         exact = [_parse_exact_number(text) for text in distinct]
         if None in exact:
             return None
@@ -334,7 +343,7 @@ def _labels_as_numbers(values: Any) -> Any:
 
 
 def _parse_exact_number(text: str) -> int | float | None:
-    """Return the number that Python writes as this text."""
+    """Return the number whose text in Python is exactly this text, None if there is none."""
     for kind in (int, float):
         try:
             number = kind(text)
@@ -345,25 +354,27 @@ def _parse_exact_number(text: str) -> int | float | None:
     return None
 
 
-def _labels_as_text(values: Any) -> Any:
+def _labels_as_text(values: Array) -> Array:
     if values.dtype.kind == "O":  # from a table, where everything is text
         return values
     return values.astype(str).astype(object)
 
 
-def _check_integer_labels(found: LabelledPredictions, votes: Any, y: Any, labels: Path) -> None:
+def _check_integer_labels(
+    predictions: LabelledPredictions, votes: Array, y: Array, labels: Path
+) -> None:
     import numpy as np
 
-    for values, path in ((votes, found.path), (y[:, None], labels)):
+    for values, path in ((votes, predictions.path), (y[:, None], labels)):
         if values.dtype.kind != "f":
             continue
         bad = ~np.isfinite(values) | (values != np.round(values))
         if bad.any():
-            row, place = (int(index) for index in np.argwhere(bad)[0])
-            column = f", column {_column_name(found, place)}" if values is votes else ""
+            row, column = (int(index) for index in np.argwhere(bad)[0])
+            where = f", column {_column_name(predictions, column)}" if values is votes else ""
             raise Refusal(
                 "no_label",
-                f"{path}{column}, row {row + 1}: {values[row, place]:g} is not a label. "
-                "Give classes; put probabilities (rows × members × classes) into an .npz file. "
-                "For numbers of regressors, give --scoring r2.",
+                f"{path}{where}, row {row + 1}: {values[row, column]:g} is not a label. "
+                "Pass labels, or probabilities (samples × members × classes) in an .npz file. "
+                "For predictions of regressors, pass --scoring r2.",
             )

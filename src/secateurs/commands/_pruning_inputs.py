@@ -1,8 +1,10 @@
-"""What a pruning starts from, read from files: a model and rows, or predictions."""
+"""Read the input of a pruning from files: a model and samples, or predictions."""
+
+from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -18,29 +20,38 @@ from secateurs.commands.shared_options import InputFiles, TrustOptions
 from secateurs.exceptions import SecateursError
 from secateurs.text_format import format_count, to_one_line
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from secateurs.ensembles import Ensemble
+    from secateurs.outputs.prediction_table import PredictionTable
+    from secateurs.problem import Problem
+    from secateurs.typing import Array, FloatArray
+
 
 class PruningInputs(NamedTuple):
-    """An ensemble, rows to choose on, and rows to test on, as `secateurs.problem` takes them."""
+    """An ensemble, a validation set and a test set, as arguments of `Problem.from_input`."""
 
-    ensemble: Any
-    X: Any
-    y: Any
-    X_test: Any = None
-    y_test: Any = None
-    sample_weight: Any = None
-    sample_weight_test: Any = None
+    ensemble: Ensemble
+    X: pd.DataFrame | Array | None  # None for predictions
+    y: Array
+    X_test: pd.DataFrame | Array | PredictionTable | None = None
+    y_test: Array | None = None
+    sample_weight: FloatArray | None = None
+    sample_weight_test: FloatArray | None = None
 
     @property
     def summary_line(self) -> str:
-        """What was read, on one line."""
+        """One line about the ensemble and the sizes of the validation and test sets."""
         title = "predictions" if self.X is None else type(self.ensemble.model).__name__
-        test = "none" if self.y_test is None else f"{len(self.y_test):,}"
-        rows = format_count(len(self.y), "row")
-        size = f"{format_count(self.ensemble.n_members, 'member')} · {rows} to choose on"
-        return f"{title} · {size} · {test} to test on"
+        members = format_count(self.ensemble.n_members, "member")
+        validation = format_count(len(self.y), "validation sample")
+        y_test = self.y_test
+        test = "no test set" if y_test is None else format_count(len(y_test), "test sample")
+        return f"{title} · {members} · {validation} · {test}"
 
-    def to_problem(self, method: MethodOptions) -> Any:
-        """Collect the votes of the members, as a `Problem`."""
+    def to_problem(self, method: MethodOptions) -> Problem:
+        """Return the `Problem` with the collected predictions of the members."""
         from secateurs.problem import Problem
 
         return Problem.from_input(
@@ -60,22 +71,21 @@ class PruningInputs(NamedTuple):
 def read_inputs(
     files: InputFiles, trust: TrustOptions, out: Output, scoring: str | None = None
 ) -> PruningInputs:
-    """Read and check everything that a pruning needs, before any work."""
+    """Read and check all input files of a pruning, before any work starts."""
     with out.show_progress("reading"):
         if files.predictions is not None:
             inputs = _read_prediction_inputs(files, trust, out, scoring)
         else:
             inputs = _read_model_inputs(files, trust, out)
-        chosen_on = files.predictions or files.data
-        on, test = (
+        validation_weights, test_weights = (
             read_sample_weights(path, files.sample_weight, trust.max_unpacked)
-            for path in (chosen_on, files.test)
+            for path in (files.predictions or files.data, files.test)
         )
-        return inputs._replace(sample_weight=on, sample_weight_test=test)
+        return inputs._replace(sample_weight=validation_weights, sample_weight_test=test_weights)
 
 
 def check_input_files(files: InputFiles) -> None:
-    """Refuse files that do not go together or do not exist, before anything is loaded."""
+    """Raise if input options exclude each other or files do not exist, before loading any."""
     if files.sample_weight is not None and files.sample_weight in (files.target, *files.ignore):
         raise click.UsageError(
             f"Column {files.sample_weight!r} holds weights: it cannot be the target or ignored."
@@ -83,9 +93,9 @@ def check_input_files(files: InputFiles) -> None:
     if files.predictions is None:
         _check_model_usage(files)
     elif files.model is not None:
-        raise click.UsageError("--predictions replaces MODEL and DATA. Give one or the other.")
+        raise click.UsageError("--predictions replaces MODEL and DATA. Pass one or the other.")
     elif files.dtype:
-        raise click.UsageError("--dtype is for the columns of DATA, not for --predictions.")
+        raise click.UsageError("--dtype applies to columns of DATA, not to --predictions.")
     elif files.test_labels is not None and files.test is None:
         raise click.UsageError("--test-labels needs --test.")
     for path in files.given_paths.values():
@@ -93,7 +103,7 @@ def check_input_files(files: InputFiles) -> None:
 
 
 def load_model(path: Path, trust: TrustOptions) -> Any:
-    """Load a model file, trusting what the user trusts and no more."""
+    """Load a model file, with no more trust than the options grant."""
     require_file(path)
     from sklearn.exceptions import InconsistentVersionWarning
 
@@ -111,7 +121,7 @@ def load_model(path: Path, trust: TrustOptions) -> Any:
                 max_bytes=int(trust.max_unpacked),
             )
         except SecateursError as error:
-            if "max_bytes" in error.parameters:  # on the command line, a budget has this name
+            if "max_bytes" in error.parameters:  # on the command line, this is the name of a budget
                 error.message = error.message.replace("{max_bytes}", "{max_unpacked}")
                 error.parameters["max_unpacked"] = error.parameters.pop("max_bytes")
             raise
@@ -120,7 +130,7 @@ def load_model(path: Path, trust: TrustOptions) -> Any:
                 "version",
                 f"{path} was written with scikit-learn {error.original_sklearn_version}, but "
                 f"{error.current_sklearn_version} is installed: it may predict differently. "
-                "Install that version, or give --allow-version-mismatch.",
+                "Install that version, or pass --allow-version-mismatch.",
             ) from None
 
 
@@ -129,7 +139,7 @@ def _check_model_usage(files: InputFiles) -> None:
         if getattr(files, name) is None:
             raise click.UsageError(f"Missing argument {name.upper()!r}, or --predictions FILE.")
     if files.target is None:
-        raise click.UsageError("Which column holds the true labels? Give --target COL.")
+        raise click.UsageError("Which column holds the true labels or values? Pass --target COL.")
     if files.target in files.ignore:
         raise click.UsageError(f"Column {files.target!r} is the target and cannot be ignored.")
     if files.labels is not None or files.test_labels is not None:
@@ -155,13 +165,13 @@ def _read_model_inputs(files: InputFiles, trust: TrustOptions, out: Output) -> P
     return PruningInputs(ensemble, X, y, *read_samples(files.test, ensemble, *settings))
 
 
-def _recognise_ensemble(path: Path, model: Any) -> Any:
-    """Return the `Ensemble` of a model, naming its file in any refusal."""
+def _recognise_ensemble(path: Path, model: Any) -> Ensemble:
+    """Return the `Ensemble` of a model; errors name its file."""
     from secateurs.ensembles import as_ensemble
 
     try:
         ensemble = as_ensemble(model)
-        ensemble.member_names  # noqa: B018  # some models turn out to be unusable only here
+        ensemble.member_names  # noqa: B018  # damaged models may fail only here
     except SecateursError as error:
         error.prepend(f"{path}: ")
         raise
@@ -182,27 +192,31 @@ def _read_prediction_inputs(
 
     assert files.predictions is not None
     limits = (files.excluded_columns, trust.max_unpacked)
-    numbers = is_regression_scoring(scoring)
-    found = read_predictions(
-        files.predictions, files.target, files.labels, *limits, numbers=numbers
+    is_regression = is_regression_scoring(scoring)
+    validation = read_predictions(
+        files.predictions, files.target, files.labels, *limits, is_regression=is_regression
     )
-    ensemble = found.to_ensemble()
+    assert validation.y is not None
+    ensemble = validation.to_ensemble()
     _check_member_count(files.predictions, ensemble.n_members)
-    check_sample_counts(
-        files.predictions, found.y, () if found.is_regression else np.unique(found.y), out
-    )
+    classes = None if validation.is_regression else np.unique(validation.y)
+    check_sample_counts(files.predictions, validation.y, classes, out)
     if files.test is None:
-        return PruningInputs(ensemble, None, found.y)
+        return PruningInputs(ensemble, None, validation.y)
     test = read_predictions(
-        files.test, files.target, files.test_labels, *limits, numbers=found.is_regression
+        files.test,
+        files.target,
+        files.test_labels,
+        *limits,
+        is_regression=validation.is_regression,
     )
-    check_same_members(found, test)
-    return PruningInputs(ensemble, None, found.y, test.to_ensemble(), test.y)
+    check_same_members(validation, test)
+    return PruningInputs(ensemble, None, validation.y, test.to_ensemble(), test.y)
 
 
 def _check_member_count(path: Path, n_members: int) -> None:
     if n_members < 2:
         raise Refusal(
             "nothing_to_prune",
-            f"{path} has {n_members} member: there is nothing to prune. Give an ensemble of more.",
+            f"{path} has {n_members} member: there is nothing to prune. Pass a larger ensemble.",
         )

@@ -1,9 +1,12 @@
-"""Settings of a pruning: the method, how many members to keep, and where the work runs."""
+"""Options of a pruning: the method, the number of members to keep, and the cluster."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -28,12 +31,17 @@ from secateurs.commands.shared_options import (
 from secateurs.exceptions import BudgetError, ExecutorError, describe_error, import_extra
 from secateurs.text_format import format_list
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from secateurs.pruners import BasePruner
+
 WEIGHTED = tuple(name for name, method in METHODS.items() if method.has_diversity_weight)
 
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """How members are chosen, by whichever pruner."""
+    """Options about the selection of members that apply to several methods."""
 
     diversity_weight: float | str | None = None
     n_groups: int | None = None
@@ -45,16 +53,16 @@ class MethodOptions:
 
     @property
     def is_grouped(self) -> bool:
-        """Whether pruners work in groups of members."""
+        """Whether members are pruned in groups."""
         return bool(self.n_groups) or self.executor is not None
 
     @property
     def default_pruner(self) -> str:
-        """The method for these options where none is named: COMEP if they are about it."""
+        """Method without ``--pruner``: COMEP if an option needs it, otherwise auto."""
         return AUTO if self.diversity_weight is None and not self.is_grouped else "comep"
 
     def check_options(self, name: str) -> None:
-        """Refuse options that have no effect on the pruner."""
+        """Raise if an option has no effect on the method."""
         if self.diversity_weight is not None and name not in WEIGHTED:
             raise click.UsageError(
                 f"--diversity-weight applies to {format_list(WEIGHTED, ' and ')}, not to {name}."
@@ -62,86 +70,87 @@ class MethodOptions:
         if name == AUTO and self.is_grouped:
             raise click.UsageError("--pruner auto cannot be used with --n-groups or --scheduler.")
 
-    def build_pruner(self, name: str) -> Any:
-        """Return the pruner; "auto" stays a name."""
+    def build_pruner(self, name: str) -> str | BasePruner:
+        """Return the pruner with these options; "auto" stays a name."""
         from secateurs import DOMEP, EPFD, make_pruner
 
         if name == AUTO:
             return name
-        weighted = self.diversity_weight is not None and name in WEIGHTED
-        own: dict[str, Any] = {"diversity_weight": self.diversity_weight} if weighted else {}
-        spread: dict[str, Any] = {
+        has_weight = self.diversity_weight is not None and name in WEIGHTED
+        weight: dict[str, Any] = {"diversity_weight": self.diversity_weight} if has_weight else {}
+        grouping: dict[str, Any] = {
             "n_groups": self.n_groups or "auto",
             "n_jobs": self.n_jobs,
             "random_state": self.random_state,
         }
         if name == "domep" or (name == "comep" and self.n_groups):
-            return DOMEP(**spread, **own)
-        pruner = make_pruner(name, **own).seed(self.random_state)
+            return DOMEP(**grouping, **weight)
+        pruner = make_pruner(name, **weight).seed(self.random_state)
         if self.scoring is not None and "scoring" in pruner.get_params(deep=False):
             pruner.set_params(scoring=self.scoring)
-        return EPFD(pruner, **spread) if name != "comep" and self.is_grouped else pruner
+        return EPFD(pruner, **grouping) if name != "comep" and self.is_grouped else pruner
 
 
 @dataclass(frozen=True)
 class BudgetOptions:
-    """What the kept members may cost, by the names that `secateurs.prune` has for it."""
+    """Budgets of the pruned ensemble, with the parameter names of `secateurs.prune`."""
 
     tolerance: float | None = None
     max_bytes: float | None = None
     max_latency: float | None = None
-    cost: Any = None  # a file; with `with_costs`, the costs in it
+    cost: Path | list[float] | None = None  # the file; after `with_costs`, the costs in it
     max_cost: float | None = None
 
     def check_options(self) -> None:
-        """Refuse costs without a total, and the other way round, before anything is read."""
+        """Raise if only one of ``--cost`` and ``--max-cost`` is set, or the file does not exist."""
         if (self.cost is None) != (self.max_cost is None):
-            raise click.UsageError("--cost and --max-cost go together. Give both, or none.")
-        if self.cost is not None:
+            raise click.UsageError("--cost and --max-cost go together. Pass both or neither.")
+        if isinstance(self.cost, Path):
             require_file(self.cost)
 
     def with_costs(self, names: Sequence[str]) -> Self:
-        """Return the limits with the costs that the file has for these members."""
-        return (
-            self if self.cost is None else replace(self, cost=read_member_costs(self.cost, names))
-        )
+        """Return the budgets with the costs of these members, read from the file."""
+        if not isinstance(self.cost, Path):
+            return self
+        return replace(self, cost=read_member_costs(self.cost, names))
 
     @property
     def cost_arguments(self) -> list[str]:
-        """The options that say what members may cost, if the costs are not read yet."""
+        """``--cost`` and ``--max-cost`` as words of a command, before `with_costs`."""
         if self.cost is None:
             return []
         return ["--cost", str(self.cost), "--max-cost", f"{self.max_cost:.15g}"]
 
     @property
     def given_limits(self) -> dict[str, Any]:
-        """The limits that are set."""
-        named = {name: getattr(self, name) for name in BudgetOptions.__dataclass_fields__}
-        return {name: value for name, value in named.items() if value is not None}
+        """The budgets that are set, by parameter name."""
+        values = {name: getattr(self, name) for name in BudgetOptions.__dataclass_fields__}
+        return {name: value for name, value in values.items() if value is not None}
 
-    def filter_leaderboard(self, board: Any) -> Any:
-        """Return the rows of a leaderboard that meet the limits."""
+    def filter_leaderboard(self, board: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of a leaderboard that meet all budgets."""
         from secateurs.units import format_bytes, format_milliseconds, round_up
 
         meets = board["members"] > 0
-        others = board[board["members"] < board["members"].max()]
-        reached = []
+        pruned = board[board["members"] < board["members"].max()]
+        best = []  # per budget, the best value of the comparison
+        # 1e-12 allows for rounding errors: a value equal to the budget meets it.
         if self.tolerance is not None:
             meets &= board["change"] >= -self.tolerance - 1e-12
-            reached.append(f"the least loss is {round_up(max(0.0, -others['change'].max())):.15g}")
+            best.append(f"the least loss is {round_up(max(0.0, -pruned['change'].max())):.15g}")
         if self.max_bytes is not None:
             meets &= board["bytes"] <= self.max_bytes
-            reached.append(f"the smallest takes {format_bytes(others['bytes'].min())}")
+            best.append(f"the smallest takes {format_bytes(pruned['bytes'].min())}")
         if self.max_latency is not None:
             meets &= board["ms"] <= 1e3 * self.max_latency
-            reached.append(f"the fastest takes {format_milliseconds(others['ms'].min() / 1e3)}")
+            best.append(f"the fastest takes {format_milliseconds(pruned['ms'].min() / 1e3)}")
         if self.max_cost is not None:
             meets &= board["cost"] <= self.max_cost * (1 + 1e-12)
-            reached.append(f"the cheapest costs {round_up(others['cost'].min(), 6):.15g}")
-        if not meets[others.index].any():
+            best.append(f"the cheapest costs {round_up(pruned['cost'].min(), 6):.15g}")
+        if not meets[pruned.index].any():
             raise BudgetError(
-                f"no result of the comparison meets the budget: {format_list(reached)}. Allow more, or "
-                "compare other sizes with {keep}.",
+                f"no result of the comparison meets the budget: {format_list(best)}. Allow more, "
+                "or compare other sizes with {keep}.",
                 keep=...,
             )
         return board[meets]
@@ -149,55 +158,57 @@ class BudgetOptions:
 
 @dataclass(frozen=True)
 class SizeOptions(BudgetOptions):
-    """A number of members, or limits."""
+    """A number of members to keep, or budgets."""
 
     keep: int | float | None = None
 
     def check_options(self) -> None:
-        """Refuse a number combined with limits."""
+        """Raise if a number of members is combined with a budget."""
         super().check_options()
         if self.keep is not None and self.given_limits:
-            raise click.UsageError("--keep and a budget exclude each other. Give one of them.")
+            raise click.UsageError("--keep and a budget exclude each other. Pass only one.")
 
     @property
     def budget_parameters(self) -> dict[str, Any]:
-        """What `secateurs.prune` takes besides keep: the limits, or the default tolerance."""
+        """Budgets for `secateurs.prune`: those that are set, or the default tolerance."""
         if self.given_limits or self.keep is not None:
             return self.given_limits
         return {"tolerance": DEFAULT_TOLERANCE}
 
     def describe_reason(self, score: str) -> str:
-        """Return why this many members are kept."""
+        """Return the reason for the number of kept members, to follow that number."""
         if "tolerance" in self.budget_parameters:
-            tolerance = f"within {self.budget_parameters['tolerance']:g} of all members' {score}"
-            return f": the fewest {tolerance} on held-out rows"
+            tolerance = f"within {self.budget_parameters['tolerance']:g} of the full ensemble's"
+            return f": the fewest {tolerance} {score} on held-out samples"
         return "" if self.keep is not None else ": as many as the budget allows"
 
     def check_result(
-        self, n_kept: int, n_members: int, score: str, least: float | None = None
+        self, n_kept: int, n_members: int, score: str, least_tolerance: float | None = None
     ) -> None:
-        """Refuse a result that is the whole ensemble; a tolerance of ``least`` would help."""
+        """Raise if the result is the full ensemble."""
         if n_kept < n_members:
             return
         if "tolerance" in self.budget_parameters:
             from secateurs.units import round_up
 
-            reached = "" if least is None else f" Reachable is {round_up(least):.15g}."
+            reached = ""
+            if least_tolerance is not None:
+                reached = f" The smallest possible tolerance is {round_up(least_tolerance):.15g}."
             raise BudgetError(
                 f"no sub-ensemble smaller than all {n_members} members is within "
-                f"{self.budget_parameters['tolerance']:g} of their {score} on held-out rows.{reached} Allow "
-                "more with {tolerance}, or give {keep}.",
+                f"{self.budget_parameters['tolerance']:g} of their {score} on held-out samples."
+                f"{reached} Allow more with {{tolerance}}, or pass {{keep}}.",
                 tolerance=...,
                 keep=...,
             )
         raise Refusal(
             "nothing_to_prune",
-            f"all {n_members} members meet the budget: there is nothing to prune. Give less.",
+            f"all {n_members} members meet the budget: there is nothing to prune. Lower it.",
         )
 
 
 def check_keep_option(keep: int | float | None, n_members: int, out: Output) -> None:
-    """Refuse to keep all members, and warn about keeping a single one."""
+    """Raise if ``--keep`` keeps all members, and warn if it keeps a single member."""
     from secateurs.pruners.parameters import resolve_keep
 
     if keep is None:
@@ -206,7 +217,7 @@ def check_keep_option(keep: int | float | None, n_members: int, out: Output) -> 
     if n_keep >= n_members:
         raise Refusal(
             "nothing_to_prune",
-            f"--keep {keep} keeps all {n_members} members: there is nothing to prune. Give a count "
+            f"--keep {keep} keeps all {n_members} members: there is nothing to prune. Pass a count "
             f"up to {n_members - 1}, or a fraction.",
         )
     if n_keep == 1:
@@ -215,7 +226,7 @@ def check_keep_option(keep: int | float | None, n_members: int, out: Output) -> 
 
 @contextmanager
 def dask_client(scheduler: str | None, n_jobs: int | None, out: Output) -> Iterator[Any]:
-    """Connect to a Dask cluster, or start one on this machine; None without ``--scheduler``."""
+    """Yield a client of a Dask cluster, started if it is local; None without ``--scheduler``."""
     if scheduler is None:
         yield None
         return
@@ -225,15 +236,15 @@ def dask_client(scheduler: str | None, n_jobs: int | None, out: Output) -> Itera
             client = distributed.Client(
                 n_workers=n_jobs or 2,
                 threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                silence_logs=50,
+                host="127.0.0.1",  # not reachable from other machines
+                dashboard_address="127.0.0.1:0",  # any free port
+                silence_logs=50,  # only critical messages: stderr is for our own lines
             )
         else:
             client = distributed.Client(scheduler, timeout="10s")
     except (OSError, RuntimeError, ValueError, TypeError) as error:
         raise ExecutorError(
-            f"--scheduler {scheduler}: {describe_error(error)}. Start one first: dask scheduler"
+            f"--scheduler {scheduler}: {describe_error(error)}. Start it first: dask scheduler"
         ) from error
     with client:
         out.print_note(f"cluster: {client.dashboard_link}")
@@ -252,7 +263,7 @@ METHOD_OPTIONS = bundle_options(
         "--diversity-weight",
         type=WEIGHT,
         aliases=["--lambda"],
-        help=f"Weight of diversity (λ) in {format_list(WEIGHTED, ' and ')}: 0 to 1, or auto. "
+        help=f"Weight of diversity (λ) in {format_list(WEIGHTED, ' and ')}: from 0 to 1, or auto. "
         "Default: 0.5.",
     ),
     option(
@@ -260,27 +271,27 @@ METHOD_OPTIONS = bundle_options(
         type=click.IntRange(min=1),
         metavar="M",
         aliases=["--groups"],
-        help="Prune in M random groups of members, then among the members they keep.",
+        help="Prune in M random groups of members, then prune the members that the groups keep.",
     ),
-    option("--oob", is_flag=True, help="DATA is the training set: use out-of-bag votes only."),
+    option("--oob", is_flag=True, help="DATA is the training set: use out-of-bag predictions."),
     option(
         "--scoring",
         metavar="NAME",
-        help="The score that matters, by its name in scikit-learn: balanced_accuracy, "
-        "neg_log_loss, roc_auc, … Default: accuracy, for regressors r2.",
+        help="Score to optimise and report, by its name in scikit-learn: balanced_accuracy, "
+        "neg_log_loss, roc_auc, … Default: accuracy; r2 for regressors.",
     ),
     RANDOM_STATE,
     N_JOBS,
     scheduler_option(
-        "Address of a Dask scheduler, or local: prune on a cluster. Pruners other than comep and "
-        "domep then work in groups."
+        "Prune on a Dask cluster: address of its scheduler, or local to start one. Methods other "
+        "than comep and domep then prune in groups."
     ),
 )
 _LIMIT_OPTIONS = (
     option(
         "--tolerance",
         type=LOSS,
-        help="Maximum loss of accuracy, or of --scoring, on held-out rows, such as 0.01 or 1%.",
+        help="Maximum loss of accuracy (or --scoring) on held-out samples, such as 0.01 or 1%.",
     ),
     option(
         "--max-bytes",
@@ -288,17 +299,17 @@ _LIMIT_OPTIONS = (
         aliases=["--max-size"],
         help="Maximum size of the pickled model, such as 5MB.",
     ),
-    option("--max-latency", type=LATENCY, help="Maximum time to predict one row, such as 2ms."),
+    option("--max-latency", type=LATENCY, help="Maximum time to predict one sample, such as 2ms."),
     file_option(
         "--cost",
-        help="What each member costs: a table with the columns name and cost, or one number a line "
-        "in the order of the members.",
+        help="Costs of the members: a table with the columns name and cost, or one number per "
+        "line, in the order of the members.",
     ),
     option(
         "--max-cost",
         type=click.FloatRange(min=0),
         metavar="TOTAL",
-        help="Maximum total cost of the members kept, by --cost.",
+        help="Maximum total of the kept members' costs (--cost).",
     ),
 )
 LIMIT_OPTIONS = bundle_options("limits", BudgetOptions, *_LIMIT_OPTIONS)

@@ -1,4 +1,6 @@
-"""Tables from files: CSV (also gzipped) and Parquet as frames, .npy and .npz as arrays."""
+"""Read tables from CSV (also gzipped) and Parquet files, and check their columns."""
+
+from __future__ import annotations
 
 import csv
 import gzip
@@ -8,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from secateurs.commands._column_types import AS_TEXT, cast_columns
 from secateurs.commands.command_errors import Refusal
@@ -18,44 +20,45 @@ from secateurs.text_format import to_one_line
 if TYPE_CHECKING:
     import pandas as pd
 
-TypesByColumn = Callable[[Sequence[str]], Mapping[str, str]]  # of columns, by the names of all
+# Returns the types of some columns, by name, from the names of all columns.
+TypesByColumn = Callable[[Sequence[str]], Mapping[str, str]]
 
-_KINDS = {
+_FORMATS = {  # by the first bytes of a file
     b"PAR1": "parquet",
     b"\x1f\x8b": "gzip",
     b"\x93NUMPY": "npy",
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
 }
-_OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"\x89HDF": "HDF5"}
-_NAMED = {".parquet": "parquet", ".npy": "npy", ".npz": "zip", ".gz": "gzip"}
-_MOST_SHOWN = 12
+_UNSUPPORTED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"\x89HDF": "HDF5"}
+_SUFFIXES = {".parquet": "parquet", ".npy": "npy", ".npz": "zip", ".gz": "gzip"}
+_MAX_NAMES = 12  # in a message: it stays one line, and shows all columns of a small table
 
 
 def require_file(path: Path) -> None:
-    """Refuse a path that is not a file, before anything is loaded to read it."""
+    """Raise if a path is not a file, before the packages that read it are imported."""
     if not path.is_file():
         what = "is not a file" if path.exists() else "does not exist"
-        raise Refusal("no_file", f"{path} {what}. Give the path of a file.")
+        raise Refusal("no_file", f"{path} {what}. Pass the path of a file.")
 
 
 def file_format(path: Path) -> str:
     """Return a file's format by its first bytes: parquet, gzip, npy, zip, or csv for any text."""
     require_file(path)
     with path.open("rb") as handle:
-        start = handle.read(1 << 16)
+        start = handle.read(1 << 16)  # enough to find NUL bytes in binary data
     if not start:
         raise Refusal(
-            "empty", f"{path} is empty. Give a table with column names in its first line."
+            "empty", f"{path} is empty. Pass a table with column names in its first line."
         )
-    known = (kind for mark, kind in (_KINDS | _OTHERS).items() if start.startswith(mark))
-    kind = next(known, "csv")
-    wanted = _NAMED.get(path.suffix.lower(), kind)
-    if kind != wanted or kind in _OTHERS.values() or (kind == "csv" and b"\0" in start):
-        inside = "binary data" if kind == "csv" and b"\0" in start else kind
+    formats = (kind for mark, kind in (_FORMATS | _UNSUPPORTED).items() if start.startswith(mark))
+    kind = next(formats, "csv")
+    expected = _SUFFIXES.get(path.suffix.lower(), kind)
+    if kind != expected or kind in _UNSUPPORTED.values() or (kind == "csv" and b"\0" in start):
+        content = "binary data" if kind == "csv" and b"\0" in start else kind
         raise Refusal(
             "format",
-            f"{path} contains {inside}. Give a table as .csv, .csv.gz or .parquet"
+            f"{path} contains {content}. Pass a table as .csv, .csv.gz or .parquet"
             f"{', predictions also as .npy or .npz' if kind == 'zip' else ''}.",
         )
     return kind
@@ -63,52 +66,50 @@ def file_format(path: Path) -> str:
 
 def read_table(
     path: Path, as_text: Sequence[str] | None = (), types_of: TypesByColumn | None = None
-) -> "pd.DataFrame":
-    """Read a table; the columns ``as_text``, or all of them (None), as the text in the file.
-
-    ``types_of`` tells by the names of all columns which types some have; missing values stay.
-    """
+) -> pd.DataFrame:
+    """Read a table; the columns ``as_text`` (None for all) keep the text of the file."""
     kind = file_format(path)
     if kind not in ("csv", "gzip", "parquet"):
-        raise Refusal("format", f"{path} is not a table. Give .csv, .csv.gz or .parquet.")
+        raise Refusal("format", f"{path} is not a table. Pass a .csv, .csv.gz or .parquet file.")
     read = _read_parquet if kind == "parquet" else _read_csv
     frame, types = read(path, kind, as_text, types_of or (lambda names: {}))
     if not len(frame):
-        raise Refusal("empty", f"{path} has column names but no rows. Give at least one.")
+        raise Refusal("empty", f"{path} has column names but no rows. Add at least one row.")
     require_columns(path, frame, list(types))
     return cast_columns(path, frame, types)
 
 
-def require_columns(path: Path, frame: "pd.DataFrame", names: Sequence[str]) -> None:
-    """Refuse a table that lacks a column, and suggest a similar one."""
+def require_columns(path: Path, frame: pd.DataFrame, names: Sequence[str]) -> None:
+    """Raise if a table lacks a column, and suggest a similar column."""
     import difflib
 
-    known = [str(name) for name in frame.columns]
+    columns = [str(name) for name in frame.columns]
     for name in names:
-        if name in known:
+        if name in columns:
             continue
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean {near[0]!r}? " if near else ""
+        similar = difflib.get_close_matches(name, columns, n=1)
+        hint = f"Did you mean {similar[0]!r}? " if similar else ""
         raise Refusal(
-            "missing_column", f"{path} has no column {name!r}. {hint}Columns: {format_names(known)}"
+            "missing_column",
+            f"{path} has no column {name!r}. {hint}Columns: {format_names(columns)}",
         )
 
 
-def format_names(names: Sequence[object], most: int = _MOST_SHOWN) -> str:
-    """Return the first few of many names."""
-    some = ", ".join(str(name) for name in names[:most])
-    return some if len(names) <= most else f"{some}, … ({len(names)} in total)"
+def format_names(names: Sequence[object], max_names: int = _MAX_NAMES) -> str:
+    """Return names as an enumeration, shortened to the first ``max_names``."""
+    shown = ", ".join(str(name) for name in names[:max_names])
+    return shown if len(names) <= max_names else f"{shown}, … ({len(names)} in total)"
 
 
 @contextmanager
 def name_file_in_errors(path: Path | str) -> Iterator[None]:
-    """Name the file in any error about its content."""
+    """Put the name of the file in front of every error about its content."""
     try:
         yield
     except SecateursError as error:
         error.prepend(f"{path}: ")
         raise
-    except Warning:
+    except Warning:  # for users who turn warnings into errors
         raise
     except ValueError as error:
         raise Refusal("unusable", f"{path}: {to_one_line(str(error))}") from error
@@ -116,15 +117,15 @@ def name_file_in_errors(path: Path | str) -> Iterator[None]:
 
 def _read_csv(
     path: Path, kind: str, as_text: Sequence[str] | None, types_of: TypesByColumn
-) -> tuple["pd.DataFrame", Mapping[str, str]]:
+) -> tuple[pd.DataFrame, Mapping[str, str]]:
     import pandas as pd
 
     plain: dict[str, Any] = {"dtype": str, "na_filter": False}
     settings: dict[str, Any] = {
         "encoding": "utf-8-sig",
         "compression": "gzip" if kind == "gzip" else None,
-        "index_col": False,
-        "low_memory": False,
+        "index_col": False,  # else pandas shifts the columns if lines have one field too many
+        "low_memory": False,  # else the type of a column could differ between chunks
     }
     try:
         names = _read_header(path, kind)
@@ -133,8 +134,8 @@ def _read_csv(
             if as_text is None:
                 return pd.read_csv(path, **settings, **plain), {}
             types = types_of(names)
-            text: Any = {name: object for name, kind in types.items() if kind in AS_TEXT}
-            frame = pd.read_csv(path, dtype=text, **settings)
+            dtypes = {name: object for name, kind in types.items() if kind in AS_TEXT}
+            frame = pd.read_csv(path, dtype=dtypes, **settings)
             for name in set(as_text) & set(names):
                 frame[name] = pd.read_csv(path, usecols=[name], **settings, **plain)[name]
             return frame, types
@@ -145,15 +146,15 @@ def _read_csv(
     except SecateursError:
         raise
     except (OSError, EOFError, ValueError, OverflowError, csv.Error, zlib.error) as error:
-        if found := re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error)):
-            raise _ragged_error(path, f"line {found[1]} has {found[2]} fields") from error
-        text = f"{path} cannot be read: {to_one_line(str(error))}. It is damaged."
-        raise Refusal("unreadable", text) from error
+        if ragged := re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error)):
+            raise _ragged_error(path, f"line {ragged[1]} has {ragged[2]} fields") from error
+        message = f"{path} cannot be read: {to_one_line(str(error))}. The file is damaged."
+        raise Refusal("unreadable", message) from error
 
 
 def _read_header(path: Path, kind: str) -> list[str]:
-    """Read and check the column names as they are; pandas would rename duplicates."""
-    opener: Any = gzip.open if kind == "gzip" else open
+    """Read and check the column names; pandas would rename duplicates without a warning."""
+    opener: Callable[..., TextIO] = gzip.open if kind == "gzip" else open
     with opener(path, "rt", encoding="utf-8-sig", newline="") as text:
         names = next((row for row in csv.reader(text) if row), [])
     _check_header(path, names)
@@ -162,26 +163,26 @@ def _read_header(path: Path, kind: str) -> list[str]:
 
 def _check_header(path: Path, names: Sequence[str]) -> None:
     if not names:
-        raise Refusal("empty", f"{path} has no column names. Give them in its first line.")
-    mark = re.search(r"[;\t|]", names[0]) if len(names) == 1 else None
-    if mark is not None:
+        raise Refusal("empty", f"{path} has no column names. Add them as its first line.")
+    separator = re.search(r"[;\t|]", names[0]) if len(names) == 1 else None
+    if separator is not None:
         raise Refusal(
             "separator",
-            f"{path} has a single column, {names[0][:60]!r}, which looks separated by {mark[0]!r}. "
-            "Separate columns by commas.",
+            f"{path} has a single column, {names[0][:60]!r}, which looks separated by "
+            f"{separator[0]!r}. Separate columns by commas.",
         )
-    places: dict[str, int] = {}
-    for place, name in enumerate(names, 1):
+    numbers: dict[str, int] = {}
+    for number, name in enumerate(names, 1):
         if not name.strip():
             raise Refusal(
                 "unnamed_column",
-                f"{path}, column {place} has no name. Name it, or write the table without "
+                f"{path}, column {number} has no name. Name it, or write the table without "
                 "it (pandas: to_csv(..., index=False)).",
             )
-        if places.setdefault(name, place) != place:
+        if numbers.setdefault(name, number) != number:
             raise Refusal(
                 "duplicate_column",
-                f"{path} has two columns named {name!r}: {places[name]} and {place}. Rename one.",
+                f"{path} has two columns named {name!r}: {numbers[name]} and {number}. Rename one.",
             )
 
 
@@ -192,7 +193,7 @@ def _ragged_error(path: Path, where: str) -> Refusal:
 
 def _read_parquet(
     path: Path, kind: str, as_text: Sequence[str] | None, types_of: TypesByColumn
-) -> tuple["pd.DataFrame", Mapping[str, str]]:
+) -> tuple[pd.DataFrame, Mapping[str, str]]:
     parquet = import_extra("pyarrow.parquet", "parquet", "reading .parquet")
     with reading_file(path):
         names = parquet.read_schema(path).names

@@ -1,7 +1,9 @@
-"""``secateurs benchmark``: methods over many data sets, by a plan."""
+"""``secateurs benchmark``: compare methods over many data sets, according to a plan."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +15,10 @@ from secateurs.commands.data import DATA_DIR, check_data_folder
 from secateurs.commands.shared_options import DRY_RUN, N_JOBS, PATH, common_options, option
 from secateurs.exceptions import import_extra
 from secateurs.text_format import format_columns
+
+if TYPE_CHECKING:
+    from secateurs.benchmarking import Benchmark
+    from secateurs.typing import JsonObject
 
 
 @click.command()
@@ -27,7 +33,7 @@ from secateurs.text_format import format_columns
 )
 @DATA_DIR
 @N_JOBS
-@scheduler_option("Address of a Dask scheduler, or local: train the ensembles on a cluster.")
+@scheduler_option("Train on a Dask cluster: address of its scheduler, or local to start one.")
 @DRY_RUN
 @common_options
 def benchmark(
@@ -42,9 +48,9 @@ def benchmark(
 ) -> None:
     """Compare pruning methods over many data sets.
 
-    PLAN.toml names data sets, ensembles and methods; running it runs the classes it names. Writes
-    tables (text, Markdown, LaTeX, CSV), figures and a page. To resume an interrupted run, run the
-    same command again.
+    PLAN.toml names data sets, ensembles and methods. The classes that it names are imported and
+    run: use only plans that you trust. Writes tables (text, Markdown, LaTeX, CSV), figures and a
+    results page. To resume an interrupted run, run the same command again.
 
     \b
     secateurs benchmark plan.toml -o results
@@ -52,12 +58,12 @@ def benchmark(
     require_file(plan)
     check_data_folder(data_dir)
     if output.exists() and not output.is_dir():
-        raise Refusal("no_folder", f"{output} is not a folder. Give another one.")
+        raise Refusal("no_folder", f"{output} is not a folder. Pass the path of a folder.")
     from secateurs.commands._benchmark_plan import name_plan_in_errors, read_plan
 
     with out.show_progress("reading the data sets"), name_plan_in_errors(plan):
         parameters = read_plan(plan, data_dir)
-        import_extra("matplotlib", "plot", "drawing figures")  # now, not after hours
+        import_extra("matplotlib", "plot", "drawing figures")  # fail now, not after hours of work
         if dry_run:
             count = _count_measurements(parameters)
     if dry_run:
@@ -70,37 +76,37 @@ def benchmark(
         out.show_progress("measuring") as report,
         name_plan_in_errors(plan),
     ):
-        found = run_benchmark(
+        result = run_benchmark(
             **parameters, results=output, n_jobs=n_jobs, executor=client, callback=report
         )
     with out.show_progress("writing"):
-        wrote = found.save(output)
+        wrote = result.save(output)
     facts = {
         "folder": str(output),
         "page": str(output / "index.html"),
-        "ranks": {f"{size:g}": found.ranks(size).to_dict() for size in found.sizes},
-        "told": {f"{size:g}": found.describe(size) for size in found.sizes},
+        "ranks": {f"{size:g}": result.ranks(size).to_dict() for size in result.sizes},
+        "told": {f"{size:g}": result.describe(size) for size in result.sizes},
         "wrote": list(map(str, wrote)),
     }
-    out.print_result(facts, _format_ranks(found))
-    out.print_note(f"wrote {output / 'index.html'}, and {len(wrote) - 1} files beside it")
+    out.print_result(facts, _format_ranks(result))
+    out.print_note(f"wrote {output / 'index.html'} and {len(wrote) - 1} more files")
 
 
-def _count_measurements(parameters: dict[str, Any]) -> int:
-    """Check all that a plan names; return how many measurements it asks for."""
+def _count_measurements(parameters: JsonObject) -> int:
+    """Check everything that a plan names, and return its number of measurements."""
     from secateurs.benchmarking.study import Study
 
     study = Study.from_inputs(
         **{name: value for name, value in parameters.items() if name != "title"}
     )
-    return sum(len(study.fold_cells(work)) for work in study.fold_experiments())
+    return sum(len(study.fold_cells(experiment)) for experiment in study.fold_experiments())
 
 
-def _format_ranks(found: Any) -> str:
-    """Return the average ranks by size, and what the tests say."""
-    ranks = {size: found.ranks(size) for size in found.sizes}
-    best_first = ranks[found.sizes[0]].index
-    rows = [(method, *(f"{of[method]:.2f}" for of in ranks.values())) for method in best_first]
-    headings = ("average rank", *(f"keep {size:g}" for size in found.sizes))
-    told = [f"keep {size:g}: {found.describe(size)}" for size in found.sizes]
-    return "\n\n".join([format_columns(headings, rows), *told])
+def _format_ranks(result: Benchmark) -> str:
+    """Return the average ranks per size as a table, and the results of the tests as sentences."""
+    ranks = [result.ranks(size) for size in result.sizes]
+    best_first = ranks[0].index
+    rows = [(method, *(f"{means[method]:.2f}" for means in ranks)) for method in best_first]
+    headings = ("average rank", *(f"keep {size:g}" for size in result.sizes))
+    tests = [f"keep {size:g}: {result.describe(size)}" for size in result.sizes]
+    return "\n\n".join([format_columns(headings, rows), *tests])

@@ -1,4 +1,4 @@
-"""``secateurs cite``: what to cite, as BibTeX."""
+"""``secateurs cite``: BibTeX entries of secateurs and of the methods' papers."""
 
 import re
 from importlib.resources import files
@@ -18,26 +18,26 @@ _OWN_PAPER = "bian2020"  # of COMEP, DOMEP and EPFD
 @click.argument("name", type=METHOD, required=False)
 @common_options
 def cite(out: Output, name: str | None) -> None:
-    """Print what to cite, as BibTeX.
+    """Print the BibTeX entry to cite.
 
-    For the method called NAME, or for secateurs itself.
+    Prints the paper of the method NAME; without NAME, secateurs itself and its main paper.
     """
     entries = read_references()
     if name is None:
-        chosen = [_software_entry(), entries[_OWN_PAPER]]
+        selected = [_software_entry(), entries[_OWN_PAPER]]
     else:
         key = METHODS[name].citation
         if key is None:
             raise Refusal(
                 "no_paper", f"{name} does not come from a paper: there is nothing to cite."
             )
-        chosen = [entries[key]]
-    text = "\n\n".join(chosen)
+        selected = [entries[key]]
+    text = "\n\n".join(selected)
     out.print_result({"name": name, "bibtex": text}, text)
 
 
 def read_references() -> dict[str, str]:
-    """Read the BibTeX entries of the methods' papers, by key."""
+    """Return the BibTeX entries of the methods' papers, by key."""
     text = (files("secateurs.commands") / "references.bib").read_text("utf-8")
     return {entry[1]: entry[0] for entry in re.finditer(r"@\w+\{(\w+),.*?^\}", text, re.M | re.S)}
 

@@ -1,4 +1,4 @@
-"""Errors as an exit code and one line of text; for ``--json``, as an object."""
+"""Turn exceptions into an exit code and one line of text, or a JSON object for ``--json``."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
@@ -11,45 +11,35 @@ import click
 from secateurs.exceptions import InputError, SecateursError
 from secateurs.text_format import to_one_line
 
-_LONGEST = 1000  # letters in a line: names from files may be of any length
+_MAX_LINE_LENGTH = 1000  # column names and cells quoted in a message can have any length
 
 
 class Refusal(InputError):  # noqa: N818
-    """Invalid input found by a command itself, with an error code of its own.
+    """Invalid input that a command itself detects; ``code`` becomes the error code input.CODE."""
 
-    Parameters
-    ----------
-    code : str
-        What is wrong, in one or two words with underscores.
-    message : str
-        What came, what is allowed, what to do.
-    **parameters
-        The parameters that the message names, as for `SecateursError`.
-    """
-
-    def __init__(self, code: str, message: str, **parameters: Any) -> None:
+    def __init__(self, code: str, message: str, **parameters: object) -> None:
         super().__init__(message, **parameters)
         self.code = f"input.{code}"
 
 
 @dataclass(frozen=True)
 class CommandFailure:
-    """The end of a command that did not succeed."""
+    """Exit code, error code and message of a command that failed."""
 
     exit_code: int
     code: str
     text: str
 
-    def to_json_data(self) -> dict[str, Any]:
-        """Return the error as ``--json`` prints it: what is wrong, and what to do."""
+    def to_json_data(self) -> dict[str, dict[str, str | None]]:
+        """Return the error as ``--json`` prints it: error code, message and hint."""
         message, _, hint = self.text.partition(". ")
         message = message if not hint else f"{message}."
         return {"error": {"code": self.code, "message": message, "hint": hint or None}}
 
 
 def failure_from_error(error: BaseException) -> CommandFailure:
-    """Return what an exception means to the user of the command line."""
-    for kind, explain in _MEANINGS:
+    """Return the exit code and message with which a command reports an exception."""
+    for kind, explain in _FAILURES:
         if isinstance(error, kind):
             return explain(error)
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -59,7 +49,7 @@ def failure_from_error(error: BaseException) -> CommandFailure:
 
 @contextmanager
 def name_options_in_errors() -> Iterator[None]:
-    """Let errors of the library name options of the running command instead of parameters."""
+    """Make errors name options of the running command instead of Python parameters."""
     try:
         yield
     except SecateursError as error:
@@ -67,32 +57,33 @@ def name_options_in_errors() -> Iterator[None]:
         raise
 
 
-def format_option(name: str, value: Any) -> str:
-    """Return a parameter as the running command takes it, such as ``--keep 40``."""
+def format_option(name: str, value: object) -> str:
+    """Return a Python parameter as an option of the running command, such as ``--keep 40``."""
     context = click.get_current_context(silent=True)
     declared = () if context is None else context.command.params
-    option: Any = next((one for one in declared if one.name == name), None)
+    option = next((parameter for parameter in declared if parameter.name == name), None)
     if isinstance(option, click.Argument):
         return option.human_readable_name
     word = f"--{name.replace('_', '-')}" if option is None else max(option.opts, key=len)
     if value is ... or value is True or getattr(option, "is_flag", False):
         return word
     values = value if isinstance(value, (list, tuple)) else [value]
-    spell = getattr(getattr(option, "type", None), "format_quantity", _format_value)
-    return " ".join(f"{word} {spell(one)}" for one in values) or word
+    value_type = getattr(option, "type", None)
+    format_item: Callable[[object], str] = getattr(value_type, "format_quantity", _format_value)
+    return " ".join(f"{word} {format_item(item)}" for item in values) or word
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def short_line(text: str) -> str:
-    """Return text on one line, cut where it gets too long to read."""
+    """Return text on one line, shortened if it is too long to read."""
     line = to_one_line(text)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return line if len(line) <= _MAX_LINE_LENGTH else f"{line[: _MAX_LINE_LENGTH - 1]}…"
 
 
-def _failure_from_click(error: Any) -> CommandFailure:
+def _failure_from_click(error: click.ClickException) -> CommandFailure:
     context, text = getattr(error, "ctx", None), to_one_line(error.format_message())
     if context is not None:
         end = "" if text.endswith((".", "?")) else "."
@@ -100,23 +91,26 @@ def _failure_from_click(error: Any) -> CommandFailure:
     return CommandFailure(error.exit_code, "usage", text)
 
 
-def _failure_from_system(error: Any) -> CommandFailure:
+def _failure_from_system(error: OSError) -> CommandFailure:
     where = f"{error.filename}: " if error.filename else ""
     return CommandFailure(3, "input.file", short_line(f"{where}{error.strerror or error}"))
 
 
-def _failure_from_pool(error: Any) -> CommandFailure:
+def _failure_from_pool(error: BrokenExecutor) -> CommandFailure:
     from secateurs.engines.failures import worker_died_error
 
     return failure_from_error(worker_died_error(error))
 
 
-_STOPPED = CommandFailure(130, "interrupted", "interrupted. Run the same command to resume.")
+_INTERRUPTED = CommandFailure(130, "interrupted", "interrupted. Run the same command to resume.")
 _TOO_LARGE = CommandFailure(
-    3, "input.too_large", "not enough memory. Give a smaller model or fewer rows."
+    3, "input.too_large", "not enough memory. Use a smaller model or fewer rows."
 )
-_MEANINGS: tuple[tuple[Any, Callable[[Any], CommandFailure]], ...] = (
-    ((KeyboardInterrupt, click.Abort), lambda _: _STOPPED),
+_Kinds = type[BaseException] | tuple[type[BaseException], ...]
+# The first match counts. Our own errors come before OSError and ValueError, from which some of them
+# are derived; the function of an entry receives an exception of the entry's kind.
+_FAILURES: tuple[tuple[_Kinds, Callable[[Any], CommandFailure]], ...] = (
+    ((KeyboardInterrupt, click.Abort), lambda _: _INTERRUPTED),
     (click.ClickException, _failure_from_click),
     (
         SecateursError,
@@ -125,6 +119,6 @@ _MEANINGS: tuple[tuple[Any, Callable[[Any], CommandFailure]], ...] = (
     (BrokenExecutor, _failure_from_pool),
     (MemoryError, lambda _: _TOO_LARGE),
     (OSError, _failure_from_system),
-    # Refused by scikit-learn, or by NumPy.
+    # Raised by scikit-learn or NumPy for input that they reject.
     (ValueError, lambda error: CommandFailure(3, "input.unusable", short_line(str(error)))),
 )

@@ -1,7 +1,11 @@
-"""``secateurs compare``: every method at every size, as a leaderboard."""
+"""``secateurs compare``: compare methods at several sizes, as a leaderboard."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -30,6 +34,12 @@ from secateurs.commands.shared_options import (
 )
 from secateurs.text_format import format_columns, format_signed
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from secateurs.comparison import Comparison
+    from secateurs.typing import JsonObject
+
 _SIZES = (0.05, 0.1, 0.2)
 
 
@@ -42,7 +52,7 @@ _SIZES = (0.05, 0.1, 0.2)
     type=METHOD,
     multiple=True,
     aliases=["-m", "--method"],
-    help="Method to compare; repeatable. Default: all. See `secateurs methods`.",
+    help="Method to compare, see `secateurs methods`; repeatable. Default: all.",
 )
 @option(
     "-k",
@@ -69,11 +79,11 @@ def compare(
     trust: TrustOptions,
     dry_run: bool,
 ) -> None:
-    """Compare pruning methods and sizes on held-out rows.
+    """Compare pruning methods and sizes on held-out samples.
 
-    Takes the same input as `prune`. The leaderboard is sorted by accuracy, R² or --scoring (larger
-    is better, as in scikit-learn); * marks results that no other result beats in score and size.
-    With a budget, only results that meet it remain.
+    The input is the same as for `prune`. The leaderboard is sorted by accuracy, R² or --scoring
+    (larger is better, as in scikit-learn). * marks results that no other result beats in both score
+    and size. With a budget, only results that meet it are listed.
 
     \b
     secateurs compare forest.skops val.csv --target churn -k 10 -k 50 --report page.html
@@ -90,36 +100,38 @@ def compare(
         out.print_dry_run(targets.output_paths)
         return
     names = methods or tuple(regression_methods() if inputs.ensemble.is_regression else METHODS)
-    found = _run_comparison(inputs, names, keep or _SIZES, method, out)
-    board = limits.filter_leaderboard(_leaderboard_with_costs(found, limits.cost))
+    comparison = _run_comparison(inputs, names, keep or _SIZES, method, out)
+    board = limits.filter_leaderboard(_leaderboard_with_costs(comparison, limits.cost))
     with out.show_progress("writing"):
         words = [*files.prune_command, *trust.as_arguments]
-        contents = targets.render_pages(found, command=words, source=files.source_name)
+        contents = targets.render_pages(comparison, command=words, source=files.source_name)
         if targets.output is not None:
             contents[targets.output] = board.to_csv(index=False, lineterminator="\n").encode()
         write_all_files(contents, targets.force)
-    for note in found.notes:
+    for note in comparison.notes:
         out.print_note(note)
-    from secateurs.comparison import leaderboard_rows
+    from secateurs.evaluation.leaderboard_table import leaderboard_rows
 
     lines = leaderboard_rows(board)
     wrote = [str(path) for path in targets.output_paths]
     out.print_result(
-        {"leaderboard": lines, "best": found.best, "judged_on": found.judged_on, "wrote": wrote}
-        | {"advice": found.advice},
-        format_leaderboard(lines, found.score),
+        {"leaderboard": lines, "best": comparison.best, "judged_on": comparison.judged_on}
+        | {"wrote": wrote, "advice": comparison.advice},
+        format_leaderboard(lines, comparison.score),
     )
-    out.print_note(found.advice)
+    out.print_note(comparison.advice)
     if wrote:
         out.print_note(f"wrote {', '.join(wrote)}")
 
 
-def _leaderboard_with_costs(found: Any, cost: list[float] | None) -> Any:
-    """Return the leaderboard, with what the members of each line cost."""
-    board = found.leaderboard()
-    if cost is not None:
+def _leaderboard_with_costs(
+    comparison: Comparison, cost: Path | list[float] | None
+) -> pd.DataFrame:
+    """Return the leaderboard, with the total cost of the members of each row."""
+    board = comparison.leaderboard()
+    if isinstance(cost, list):
         board["cost"] = [
-            sum(cost[member] for member in found.members(method, keep))
+            sum(cost[member] for member in comparison.members(method, keep))
             for method, keep in zip(board["method"], board["keep"], strict=True)
         ]
     return board
@@ -131,8 +143,8 @@ def _run_comparison(
     sizes: tuple[float, ...],
     method: MethodOptions,
     out: Output,
-) -> Any:
-    """Compare, on a cluster if there is one."""
+) -> Comparison:
+    """Compare methods, on the cluster of ``--scheduler`` if it is set."""
     import joblib
 
     from secateurs.comparison import compare as compare_methods
@@ -143,7 +155,7 @@ def _run_comparison(
         joblib.parallel_config("dask", n_jobs=-1) if client is not None else nullcontext(),
         out.show_progress("comparing"),
     ):
-        # By name, methods come in the form that suits a comparison: long searches cut short.
+        # Methods passed by name have their long searches shortened by `compare`.
         return compare_methods(
             inputs.to_problem(method),
             methods=[method.build_pruner(name) for name in names] if method.is_grouped else names,
@@ -153,8 +165,8 @@ def _run_comparison(
         )
 
 
-def format_leaderboard(lines: list[dict[str, Any]], score: str = "accuracy") -> str:
-    """Return a leaderboard as a table; its column of this name is the score."""
+def format_leaderboard(lines: Sequence[JsonObject], score: str = "accuracy") -> str:
+    """Return a leaderboard as a text table; ``score`` is the name of its score column."""
     figures = ("members", score, "change", "95 % interval", "MB", "ms/row", "seconds")
     costs: tuple[str, ...] = ("cost",) if lines and "cost" in lines[0] else ()
     rows = [
@@ -163,17 +175,17 @@ def format_leaderboard(lines: list[dict[str, Any]], score: str = "accuracy") -> 
     return format_columns(("", "method", *figures, *costs), rows, left=2)
 
 
-def _leaderboard_cells(line: dict[str, Any], score: str) -> tuple[str, ...]:
+def _leaderboard_cells(line: JsonObject, score: str) -> tuple[str, ...]:
     size = line["bytes"]
-    whole = line["method"] == "all members"
+    is_full = line["method"] == "all members"
     return (
         "*" if line["pareto"] else "",
         line["method"],
         f"{line['members']:,}",
         f"{line[score]:.4f}",
-        "" if whole else format_signed(line["change"], 4),
-        "" if whole else f"{format_signed(line['low'], 4)} … {format_signed(line['high'], 4)}",
+        "" if is_full else format_signed(line["change"], 4),
+        "" if is_full else f"{format_signed(line['low'], 4)} … {format_signed(line['high'], 4)}",
         "" if size is None else f"{size / 1e6:.2f}",
         "" if line["ms"] is None else f"{line['ms']:.2f}",
-        "" if whole else f"{line['seconds']:.2f}",
+        "" if is_full else f"{line['seconds']:.2f}",
     )

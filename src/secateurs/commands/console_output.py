@@ -1,4 +1,4 @@
-"""What a command prints and where: results to stdout, everything else to stderr."""
+"""Print the result of a command to stdout, and warnings, notes and progress to stderr."""
 
 import json
 import logging
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TextIO
 
 import click
 
@@ -22,7 +22,8 @@ from secateurs.progress import (
 )
 from secateurs.text_format import to_json_value, to_one_line
 
-_EVERY = 10.0  # seconds between lines where there is no terminal
+_EVERY = 10.0  # seconds between progress lines in a log: a run of hours stays readable
+# Meant for programmers: users of the command line cannot act on these.
 _SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
 
 ReportProgress = Callable[..., None]
@@ -30,42 +31,29 @@ ReportProgress = Callable[..., None]
 
 @dataclass
 class Output:
-    """How much a command prints, and in which form.
+    """Print what a command has to report, as text or JSON."""
 
-    Attributes
-    ----------
-    as_json : bool
-        Print the result as one JSON object and nothing else.
-    quiet : bool
-        Print the result, warnings and errors only.
-    verbose : bool
-        Also print details.
-    warnings : list of str
-        Warnings printed so far.
-    stdout : file
-        Where results are printed. Whatever else prints there while a command runs, such as members
-        that were trained with ``verbose``, prints to stderr.
-    """
+    as_json: bool = False  # print the result as one JSON object and nothing else
+    quiet: bool = False  # print the result, warnings and errors only
+    verbose: bool = False  # also print details
+    warnings: list[str] = field(default_factory=list)  # printed so far
+    # Kept from the start: while a command runs, `sys.stdout` is redirected to stderr, so that the
+    # output of members trained with ``verbose`` does not mix with the result.
+    stdout: TextIO | None = field(default_factory=lambda: sys.stdout)
 
-    as_json: bool = False
-    quiet: bool = False
-    verbose: bool = False
-    warnings: list[str] = field(default_factory=list)
-    stdout: Any = field(default_factory=lambda: sys.stdout)
-
-    def print_result(self, data: Mapping[str, Any], text: str) -> None:
-        """Print the result of the command."""
+    def print_result(self, data: Mapping[str, object], text: str) -> None:
+        """Print the result of the command, as text or as JSON with the warnings."""
         shown = to_json({**data, "warnings": self.warnings}) if self.as_json else text
-        if shown and self.stdout is not None:  # None if it was closed from the start
+        if shown and self.stdout is not None:  # None if the process was started without stdout
             click.echo(shown, file=self.stdout)
 
     def print_note(self, text: str) -> None:
-        """Print a line about what is being done."""
+        """Print a line about the run, unless the command is quiet or prints JSON."""
         if not self.as_json and not self.quiet:
             click.echo(to_one_line(text), err=True)
 
     def print_dry_run(self, paths: Sequence[object]) -> None:
-        """Print that all input is valid, and what would be written."""
+        """Print that all input is valid, and which files would be written."""
         planned = [str(path) for path in paths]
         self.print_note(f"all input is valid; would write {', '.join(planned) or 'nothing'}")
         self.print_result({"dry_run": True, "would_write": planned}, "")
@@ -86,13 +74,10 @@ class Output:
 
     @contextmanager
     def print_library_warnings(self) -> Iterator[None]:
-        """Print warnings of libraries, and what is logged, as lines.
-
-        Warnings meant for programmers are dropped.
-        """
+        """Print warnings of libraries and records of our logger, one line each."""
 
         def print_library_warning(
-            message: Warning | str, category: type[Warning], *_: Any, **__: Any
+            message: Warning | str, category: type[Warning], *_: object, **__: object
         ) -> None:
             if not issubclass(category, _SILENT):
                 spelled = getattr(message, "spelled", None)
@@ -111,7 +96,7 @@ class Output:
 
     @contextmanager
     def show_progress(self, label: str) -> Iterator[ReportProgress]:
-        """Show progress: a bar on a terminal, else a line every ten seconds.
+        """Show progress as a bar on a terminal, or else as a line every ten seconds.
 
         Yields a function to call as ``report(done, total, seconds_left)``.
         """
@@ -123,14 +108,14 @@ class Output:
 
 
 def print_failure(failure: CommandFailure, as_json: bool) -> None:
-    """Print why a command failed."""
+    """Print the error of a command that failed."""
     if as_json:
         click.echo(to_json(failure.to_json_data()), err=True)
     else:
         _print_marked("error", "red", failure.text)
 
 
-def to_json(data: Mapping[str, Any]) -> str:
+def to_json(data: Mapping[str, object]) -> str:
     """Return values as JSON on one line; NaN and infinity become null."""
     return json.dumps(to_json_value(data), allow_nan=False)
 
@@ -140,23 +125,24 @@ def _print_marked(mark: str, colour: str, text: str) -> None:
     from rich.text import Text
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    with console.capture() as written:  # rich ends the process where its reader went away
+    # rich itself would end the process with exit code 1 if the reader of stderr has exited.
+    with console.capture() as written:
         console.print(Text.assemble((f"{mark}: ", f"bold {colour}"), text))
     click.echo(written.get(), nl=False, err=True)
 
 
 class _ProgressLines:
-    """A line on stderr every ten seconds, where there is no terminal."""
+    """Progress as a line on stderr every ten seconds, if there is no terminal."""
 
     def __init__(self) -> None:
         self._next_seconds = _EVERY
 
     def show(self, state: ProgressState) -> None:
-        """Print a line if it is time."""
+        """Print a line if ten seconds have passed since the last one."""
         if state.seconds >= self._next_seconds:
             self._next_seconds = state.seconds + _EVERY
-            far = f", {state}" if str(state) else ""
-            click.echo(f"{state.label}{far}, {state.seconds:.0f} s so far", err=True)
+            steps = f", {state}" if str(state) else ""
+            click.echo(f"{state.label}{steps}, {state.seconds:.0f} s so far", err=True)
 
     def close(self) -> None:
-        """Leave the lines as they are."""
+        """Do nothing: printed lines stay."""

@@ -1,4 +1,4 @@
-"""``secateurs convert``: from a trusted pickle to a file that is safe to load."""
+"""``secateurs convert``: convert a model file, such as a trusted pickle, to another format."""
 
 from pathlib import Path
 
@@ -26,8 +26,8 @@ from secateurs.text_format import format_columns
 def convert(out: Output, source: Path, output: Path, force: bool, trust: TrustOptions) -> None:
     """Convert a model file to another format.
 
-    The suffix of OUT gives the format. Most often this is from .joblib or .pkl, with
-    --trust-pickle, to .skops, which is safe to load.
+    The suffix of OUT determines the format. A typical conversion is from .joblib or .pkl (with
+    --trust-pickle) to .skops, which is safe to load.
     """
     require_file(source)
     from secateurs.persistence import save

@@ -1,8 +1,7 @@
-"""``secateurs demo``: pruning shown on a forest that is trained on the spot."""
+"""``secateurs demo``: train a forest, and compare all pruning methods on it."""
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -20,7 +19,7 @@ from secateurs.text_format import format_count
     type=PATH,
     default=Path("secateurs-demo"),
     show_default=True,
-    help="Folder for the models, tables and the report.",
+    help="Folder for the models, the tables and the report.",
 )
 @option(
     "--trees",
@@ -34,43 +33,41 @@ from secateurs.text_format import format_count
 def demo(out: Output, output: Path, trees: int) -> None:
     """Train a forest and compare all pruning methods.
 
-    Takes about a minute; needs neither data nor network.
+    Takes about a minute, and needs neither data nor a network connection.
     """
-    from secateurs.comparison import leaderboard_rows
     from secateurs.demo import FILES, prune_command, run_demo
+    from secateurs.evaluation.leaderboard_table import leaderboard_rows
 
     out.print_note(
-        f"A forest of {format_count(trees, 'tree')} on handwritten digits, pruned with every method."
+        f"a forest of {format_count(trees, 'tree')} for handwritten digits, pruned with all methods"
     )
     with out.show_progress("training and pruning"):
-        found, pruning = run_demo(output, trees)
-    lines = leaderboard_rows(found.leaderboard())
-    method, size = found.best
+        comparison, pruning = run_demo(output, trees)
+    lines = leaderboard_rows(comparison.leaderboard())
+    method, size = comparison.best
     wrote = [str(output / name) for name in FILES]
     words = [*prune_command(output), *_pruner_arguments(pruning.pruner), "--keep", str(size)]
     if (output / "forest-pruned.skops").exists():
         words.append("--force")
     next_command = shlex.join(words)
-    for note in found.notes:
+    for note in comparison.notes:
         out.print_note(note)
     out.print_result(
         {"leaderboard": lines, "best": [method, size], "wrote": wrote, "next": next_command}
-        | {"advice": found.advice},
+        | {"advice": comparison.advice},
         format_leaderboard(lines),
     )
-    out.print_note("* marks results that no other one beats in both accuracy and size.")
-    out.print_note(
-        "One data set and one split prove little: the best method differs between data sets."
-    )
-    out.print_note(found.advice)
+    out.print_note("* marks results that no other result beats in both accuracy and size.")
+    out.print_note("This is one split of one data set: on other data, another method may be best.")
+    out.print_note(comparison.advice)
     n_kept = format_count(len(pruning.member_indices), "tree")
-    out.print_note(f"{output / 'small.skops'} has these {n_kept}.")
+    out.print_note(f"{output / 'small.skops'} contains the selected {n_kept}.")
     out.print_note(f"open: {output / 'report.html'}")
     out.print_note(f"next: {next_command}")
 
 
-def _pruner_arguments(pruner: Any) -> list[str]:
-    """Return the options that prune by the same method."""
+def _pruner_arguments(pruner: object) -> list[str]:
+    """Return the options of ``prune`` that select the same method."""
     words = ["--pruner", str(short_name(pruner))]
     if hasattr(pruner, "diversity_weight"):
         words += ["--diversity-weight", f"{pruner.diversity_weight:g}"]

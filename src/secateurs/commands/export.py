@@ -1,8 +1,10 @@
-"""``secateurs export``: a model for ONNX Runtime or treelite, checked against the original."""
+"""``secateurs export``: export a model to ONNX or treelite, checked against the original."""
+
+from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +25,11 @@ from secateurs.commands.shared_options import (
 )
 from secateurs.text_format import format_columns
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from secateurs.typing import JsonObject
+
 
 @click.command()
 @click.argument("model", type=PATH)
@@ -33,9 +40,11 @@ from secateurs.text_format import format_columns
     type=PATH,
     required=True,
     metavar="DATA",
-    help="Table of at least 100 rows to compare predictions on.",
+    help="Table of at least 100 samples, to compare predictions on.",
 )
-@option("-t", "--target", metavar="COL", help="Column with the true labels or numbers, left out.")
+@option(
+    "-t", "--target", metavar="COL", help="Column with the true labels or values, ignored here."
+)
 @IGNORE
 @DTYPE
 @FORCE
@@ -55,9 +64,9 @@ def export(
 ) -> None:
     """Export a model to ONNX Runtime or treelite.
 
-    The predictions of the exported model on the rows of --check are compared with the original's.
-    The file is written only if all labels agree (except for ties), and all probabilities to 1e-5;
-    of regressors, if all numbers agree to 1e-5 of the largest.
+    The exported and the original model both predict the samples of --check. The file is written
+    only if all labels agree (except for ties) and all probabilities agree to 1e-5; for regressors,
+    if all predictions agree to 1e-5 of the largest.
     """
     for path in (model, X_check):
         require_file(path)
@@ -66,23 +75,23 @@ def export(
 
     sidecar = output.with_name(f"{output.name}.json")
     check_writable((output, sidecar), force)
-    left_out = [*([] if target is None else [target]), *ignore]
+    excluded = [*([] if target is None else [target]), *ignore]
     with out.show_progress("reading"):
         loaded = load_model(model, trust)
-        types = ColumnTypes([loaded], model, dict(dtype), left_out)
-        rows = _read_features(X_check, loaded, types)
+        types = ColumnTypes([loaded], model, dict(dtype), excluded)
+        X = _read_features(X_check, loaded, types)
     with out.show_progress(f"writing {output} and comparing predictions"):
-        export_model(loaded, output, rows, force=force)
-    found = json.loads(sidecar.read_text("utf-8"))["check"]
+        export_model(loaded, output, X, force=force)
+    check = json.loads(sidecar.read_text("utf-8"))["check"]
     out.print_result(
-        {"wrote": [str(output), str(sidecar)], "bytes": output.stat().st_size, "check": found},
-        format_columns(("", ""), _comparison_lines(output, found)),
+        {"wrote": [str(output), str(sidecar)], "bytes": output.stat().st_size, "check": check},
+        format_columns(("", ""), _comparison_lines(output, check)),
     )
     out.print_note(f"wrote {output}, {sidecar}")
 
 
-def _read_features(path: Path, model: Any, types: ColumnTypes) -> Any:
-    """Read the rows to compare on, with the model's features in their order."""
+def _read_features(path: Path, model: object, types: ColumnTypes) -> pd.DataFrame:
+    """Return the samples of a table, with the features in the model's order."""
     frame = read_table(path, types_of=types)
     require_columns(path, frame, types.excluded_columns)
     frame = frame.drop(columns=list(types.excluded_columns))
@@ -90,17 +99,17 @@ def _read_features(path: Path, model: Any, types: ColumnTypes) -> Any:
     return frame if names is None else order_features(path, frame, list(names))
 
 
-def _comparison_lines(output: Path, check: dict[str, Any]) -> list[tuple[str, str]]:
+def _comparison_lines(output: Path, check: JsonObject) -> list[tuple[str, str]]:
     lines = [
         ("file", f"{output.stat().st_size:,} bytes"),
-        ("compared rows", f"{check['rows']:,}"),
+        ("compared samples", f"{check['rows']:,}"),
     ]
     if "largest_difference" in check:
         return [*lines, ("largest difference", f"{check['largest_difference']:.1e}")]
-    off = check["largest_probability_difference"]
+    largest = check["largest_probability_difference"]
     return [
         *lines,
         ("differing labels", str(check["labels_differing"])),
         ("differing ties", str(check["ties_differing"])),
-        ("largest probability difference", "unknown" if off is None else f"{off:.1e}"),
+        ("largest probability difference", "unknown" if largest is None else f"{largest:.1e}"),
     ]

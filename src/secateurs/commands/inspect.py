@@ -1,4 +1,4 @@
-"""``secateurs inspect``: what a model file contains, without running any of it."""
+"""``secateurs inspect``: show what a model file contains, without running its code."""
 
 import zipfile
 from pathlib import Path
@@ -19,7 +19,7 @@ def inspect(out: Output, file: Path) -> None:
     """Show what a model file contains.
 
     Prints format, size, SHA-256, types and members. Nothing is loaded from the file, and no code
-    in it runs. What a skops file says about itself may be wrong; its SHA-256 is not.
+    in it runs. The description inside a .skops file may be forged; the SHA-256 is computed here.
     """
     require_file(file)
     from secateurs.persistence import inspect_file
@@ -33,19 +33,19 @@ def inspect(out: Output, file: Path) -> None:
 
 
 def _count_members(file: Path) -> int | None:
-    """Count the entries of ``estimators_`` in a skops file's own description."""
+    """Return the number of members according to a skops file's own description."""
     from secateurs.exceptions import reading_file
     from secateurs.persistence.skops_files import read_schema
 
     with reading_file(file), zipfile.ZipFile(file) as archive:
-        part = read_schema(archive)
+        node: object = read_schema(archive)
         for name in ("content", "content", "estimators_", "content"):
-            part = part.get(name) if isinstance(part, dict) else None
-        return len(part) if isinstance(part, list) else None
+            node = node.get(name) if isinstance(node, dict) else None
+        return len(node) if isinstance(node, list) else None
 
 
 def _content_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the facts as text, one line each."""
+    """Return labels and texts of the lines to print."""
     lines = [
         ("format", facts["format"]),
         ("bytes", f"{facts['bytes']:,}"),
@@ -70,6 +70,6 @@ def _content_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 def _describe_sidecar(facts: dict[str, Any]) -> str:
     if not facts["sidecar_matches"]:
         return "describes another file"
-    how = facts["sidecar"].get("provenance")
-    method = how.get("method") if isinstance(how, dict) else None
+    provenance = facts["sidecar"].get("provenance")
+    method = provenance.get("method") if isinstance(provenance, dict) else None
     return f"describes this file; pruned by {method}" if method else "describes this file"

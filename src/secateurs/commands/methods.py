@@ -1,4 +1,4 @@
-"""``secateurs methods``: the pruning methods and their parameters."""
+"""``secateurs methods``: list the pruning methods, or describe one."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from secateurs.commands.console_output import Output
 from secateurs.commands.shared_options import METHOD, common_options
 from secateurs.text_format import format_columns
 
-RECOMMENDED = "Take auto, or give no method. Measured on many data sets, see docs/kept.md."
+RECOMMENDED = "Recommended: auto, the default. For benchmark results, see docs/kept.md."
 
 
 @click.command()
@@ -18,28 +18,29 @@ RECOMMENDED = "Take auto, or give no method. Measured on many data sets, see doc
 def methods(out: Output, name: str | None) -> None:
     """List the pruning methods, or describe one."""
     if name is None:
-        shown = METHODS if out.as_json else {}  # the table needs none of it
-        facts = {key: _describe_method(method) for key, method in shown.items()}
-        numbers = regression_methods()
+        # The table needs no descriptions, for which all methods would have to be imported.
+        described = METHODS if out.as_json else {}
+        facts = {key: _describe_method(method) for key, method in described.items()}
+        for_regression = regression_methods()
         rows = [(AUTO, "", "the method that is likely best: the default", "yes")]
         rows += [
-            (key, method.class_name, method.criterion, "yes" if key in numbers else "")
+            (key, method.class_name, method.criterion, "yes" if key in for_regression else "")
             for key, method in METHODS.items()
         ]
         headings = ("name", "class", "criterion", "regression")
         out.print_result({"methods": facts}, format_columns(headings, rows, left=4))
         out.print_note(RECOMMENDED)
-        out.print_note("details of one: secateurs methods comep; to cite it: secateurs cite comep")
+        out.print_note("details: secateurs methods comep; reference: secateurs cite comep")
         return
-    found = _describe_method(METHODS[name])
-    out.print_result({"name": name, **found}, _format_description(name, found))
+    description = _describe_method(METHODS[name])
+    out.print_result({"name": name, **description}, _format_description(name, description))
 
 
 def _describe_method(method: Method) -> dict[str, Any]:
     import inspect
 
     pruner = method.load()
-    ahead, *_sections = inspect.cleandoc(pruner.__doc__ or "").split("\n\nParameters\n")
+    text, *_sections = inspect.cleandoc(pruner.__doc__ or "").split("\n\nParameters\n")
     return {
         "class": f"secateurs.{method.class_name}",
         "summary": method.summary,
@@ -50,7 +51,7 @@ def _describe_method(method: Method) -> dict[str, Any]:
         "cost": method.cost,
         "citation": method.citation,
         "parameters": pruner().get_params(deep=False),
-        "description": ahead.replace(" [1]_", ""),
+        "description": text.replace(" [1]_", ""),
     }
 
 
@@ -62,8 +63,8 @@ def _format_description(name: str, facts: dict[str, Any]) -> str:
         ("criterion", facts["criterion"]),
         ("members kept", facts["keeps"].replace("`", "")),
         ("works with", ", ".join(facts["outputs"])),
-        ("missing votes", "allowed" if facts["takes_missing"] else "not allowed"),
-        ("cost", f"{facts['cost']}; n members, k to keep, d rows"),
+        ("missing predictions", "allowed" if facts["takes_missing"] else "not allowed"),
+        ("cost", f"{facts['cost']}; n members, k to keep, d samples"),
         ("paper", "none" if facts["citation"] is None else f"secateurs cite {name}"),
     ]
     return f"{facts['description']}\n\n{format_columns(('', ''), lines, left=2)}"

@@ -1,10 +1,12 @@
-"""``secateurs prune``: choose members, write the pruned model."""
+"""``secateurs prune``: select members, and write the pruned model."""
+
+from __future__ import annotations
 
 import dataclasses
 import math
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -32,8 +34,16 @@ from secateurs.commands.shared_options import (
 )
 from secateurs.text_format import format_columns, format_count, format_signed, to_one_line
 
-_ENOUGH_TO_CHECK = 100  # rows that `export` asks for
-_CROSS_FITTED = ", cross-fitted"
+if TYPE_CHECKING:
+    from secateurs.evaluation.before_after import BeforeAfter
+    from secateurs.problem import Problem
+    from secateurs.pruning import Pruning
+    from secateurs.typing import JsonObject
+
+    Figures = Mapping[str, BeforeAfter]
+
+_ENOUGH_TO_CHECK = 100  # samples that `export` requires
+_CROSS_FITTED = ", cross-fitted"  # after the name of a score, in JSON output too
 _COSTS = {
     "megabytes": "file (pickle)",
     "megabytes as .skops": "file (.skops)",
@@ -41,8 +51,6 @@ _COSTS = {
     "ms for 1 row": "predict 1 row",
     "ms for 1000 rows": "predict 1,000 rows",
 }
-
-Figures = Mapping[str, Any]  # of str to `secateurs.evaluation.before_after.Figure`
 
 
 @click.command()
@@ -52,24 +60,24 @@ Figures = Mapping[str, Any]  # of str to `secateurs.evaluation.before_after.Figu
     "--pruner",
     type=METHOD_OR_AUTO,
     aliases=["-m", "--method"],
-    help="Pruning method; see `secateurs methods`. auto takes the one that did best on many data "
-    f"sets, unless another one is clearly better on these rows. Default: {AUTO}.",
+    help="Pruning method, see `secateurs methods`. auto uses the method that performed best in our "
+    f"benchmark, unless another method is clearly better on DATA. Default: {AUTO}.",
 )
 @SIZE_OPTIONS
 @METHOD_OPTIONS
 @option(
     "--refit",
     is_flag=True,
-    help="Fit the leaves of the kept trees so that they imitate the whole ensemble.",
+    help="Refit the leaves of the kept trees so that they imitate the full ensemble.",
 )
 @option(
     "--weights/--no-weights",
     default=None,
-    help="Weigh the kept members, or not. Default: as the method does.",
+    help="Compute weights for the kept members, or omit them. Default: depends on the method.",
 )
 @output_options(
-    "Write the pruned model to this .skops, .joblib or .pkl file; for predictions, a .json file. "
-    "Default: MODEL-pruned.skops."
+    "Write the pruned model to this .skops, .joblib or .pkl file; for --predictions, the selection "
+    "to a .json file. Default: MODEL-pruned.skops."
 )
 @trust_options()
 @DRY_RUN
@@ -87,16 +95,16 @@ def prune(
     trust: TrustOptions,
     dry_run: bool,
 ) -> None:
-    """Prune an ensemble, and write the smaller model.
+    """Prune an ensemble, and write the pruned model.
 
-    MODEL is a fitted ensemble in a .skops file (or a trusted pickle). DATA is a table (.csv,
-    .csv.gz, .parquet) of rows that MODEL was not trained on, with their true labels, or numbers
-    for regressors. Predictions of the members can replace both. The pruned model is a plain
-    scikit-learn model of the same class.
+    MODEL is a fitted ensemble in a .skops file (or a trusted pickle). DATA is the validation set: a
+    table (.csv, .csv.gz, .parquet) of samples that MODEL was not trained on, with their true labels
+    (or values, for regressors). The members' predictions can replace both. The pruned model is a
+    plain scikit-learn model of the same class.
 
-    Give the number of members (--keep) or a budget: the fewest members that meet --tolerance, or
-    the most that meet --max-bytes and --max-latency. With --cost and --max-cost, the members that
-    do best for that total.
+    Pass the number of members (--keep) or a budget. --tolerance keeps the fewest members that meet
+    it, --max-bytes and --max-latency keep as many as they allow. With --cost and --max-cost,
+    members are selected by their gain relative to their cost.
 
     \b
     secateurs prune forest.skops val.csv --target churn --test test.csv -k 50
@@ -120,64 +128,68 @@ def prune(
         return
     with out.show_progress("collecting predictions"):
         problem = inputs.to_problem(method)
-    more = {"refit": refit, "weights": weights}
-    pruning = _select_members(problem, pruner, size, method, more, out)
+    pruning = _select_members(problem, pruner, size, method, refit, weights, out)
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     size.check_result(n_kept, problem.n_members, score, pruning.least_tolerance)
     reason = f": {pruning.by_cost.remark}" if pruning.by_cost else size.describe_reason(score)
-    again = ", and refitted them" if refit else ", with weights" * (pruning.weights is not None)
+    extras = ", and refitted them" if refit else ", with weights" * (pruning.weights is not None)
     if pruning.reason:
         out.print_note(f"method: {pruning.reason}")
-    out.print_note(f"{_method_label(pruning)} kept {format_count(n_kept, 'member')}{reason}{again}")
-    out.print_detail(f"in the order of choice: {', '.join(_names_with_weights(pruning))}")
+    kept = format_count(n_kept, "member")
+    out.print_note(f"{_method_label(pruning)} kept {kept}{reason}{extras}")
+    out.print_detail(f"in the order of selection: {', '.join(_names_with_weights(pruning))}")
     with out.show_progress("measuring"):
-        served = pruning.problem
+        pruned = pruning.problem  # has the refitted members and weights, but not the samples
         problem = dataclasses.replace(
-            problem, refitted=served.refitted, member_weights=served.member_weights
+            problem, refitted=pruned.refitted, member_weights=pruned.member_weights
         )
-        rows, figures = _measure_figures(problem, pruning, method.random_state)
+        measured_on, figures = _measure_figures(problem, pruning, method.random_state)
     with out.show_progress("writing"):
         _write_outputs(pruning, inputs, files, targets, words)
-    out.print_note(f"measured on {rows}")
+    out.print_note(f"measured on: {measured_on}")
     if problem.has_test_set and pruning.tolerance is not None:
-        out.print_note(
-            f"on these rows {_describe_tolerance(figures[score], pruning.tolerance, problem.scoring)}"
-        )
-    out.print_result(_result_data(pruning, rows, figures, targets), _result_text(pruning, figures))
+        from secateurs.evaluation.before_after import describe_tolerance
+
+        verdict = describe_tolerance(figures[score], pruning.tolerance, problem.scoring)
+        out.print_note(f"on the test set {verdict}")
+    data = _result_data(pruning, measured_on, figures, targets)
+    out.print_result(data, _result_text(pruning, figures))
     if targets.output_paths:
         out.print_note(f"wrote {', '.join(map(str, targets.output_paths))}")
     _suggest_export(out, files, targets, inputs)
 
 
 def _select_members(  # noqa: PLR0917
-    problem: Any,
+    problem: Problem,
     pruner: str,
     size: SizeOptions,
     method: MethodOptions,
-    more: dict[str, Any],
+    refit: bool,
+    weights: bool | None,
     out: Output,
-) -> Any:
-    """Prune, on a cluster if there is one."""
+) -> Pruning:
+    """Prune, on the cluster of ``--scheduler`` if it is set."""
     from secateurs import prune as prune_ensemble
 
     with (
         dask_client(method.executor, method.n_jobs, out) as client,
-        out.show_progress(f"choosing by {pruner}"),
+        out.show_progress(f"selecting members by {pruner}"),
     ):
         return prune_ensemble(
             problem,
             pruner=method.build_pruner(pruner),
             keep=size.keep,
             **size.budget_parameters,
-            **more,
+            refit=refit,
+            weights=weights,
             random_state=method.random_state,
             executor=client,
         )
 
 
-def _measure_figures(problem: Any, pruning: Any, seed: int) -> tuple[str, Figures]:
-    """Return what was measured on, and the figures: on test rows if given, else cross-fitted."""
+def _measure_figures(problem: Problem, pruning: Pruning, seed: int) -> tuple[str, Figures]:
+    """Return the data and the figures measured on them: the test set, or cross-validation."""
     from sklearn.utils import check_random_state
 
     from secateurs.evaluation.before_after import measure_on_test
@@ -188,41 +200,39 @@ def _measure_figures(problem: Any, pruning: Any, seed: int) -> tuple[str, Figure
 
     pruner = pruning.pruner
     if problem.has_test_set:
-        rows, figures = measure_on_test(problem, pruner, check_random_state(seed), files=True)
-        told = [rows, *(remark.rstrip(".") for remark in sample_weight_remark(problem, pruner))]
-        return ". ".join(told), figures
-    found = cross_validate_pruning(problem, pruner, pruning.by_cost, files=True)
-    figures = found.figures
-    if found.fold_description:
+        samples, figures = measure_on_test(problem, pruner, check_random_state(seed), files=True)
+        remarks = sample_weight_remark(problem, pruner)
+        return ". ".join([samples, *(remark.rstrip(".") for remark in remarks)]), figures
+    scores = cross_validate_pruning(problem, pruner, pruning.by_cost, files=True)
+    figures = scores.figures
+    if scores.fold_description:
         figures = {
             name if name == "members" or name in _COSTS else f"{name}{_CROSS_FITTED}": figure
             for name, figure in figures.items()
         }
-    told = [found.source_description, *(remark.rstrip(".") for remark in found.remarks)]
-    return ". ".join(told), figures
+    sentences = [scores.source_description, *(remark.rstrip(".") for remark in scores.remarks)]
+    return ". ".join(sentences), figures
 
 
-def _describe_tolerance(figure: Any, tolerance: float, scoring: Any) -> str:
-    from secateurs.evaluation.before_after import describe_tolerance
-
-    return describe_tolerance(figure, tolerance, scoring)
-
-
-def _method_label(pruning: Any) -> str:
+def _method_label(pruning: Pruning) -> str:
     from secateurs.pruners.pruner_label import pruner_label
 
     return pruner_label(pruning.pruner)
 
 
 def _write_outputs(
-    pruning: Any, inputs: PruningInputs, files: InputFiles, targets: OutputFiles, command: list[str]
+    pruning: Pruning,
+    inputs: PruningInputs,
+    files: InputFiles,
+    targets: OutputFiles,
+    command: list[str],
 ) -> None:
-    """Write what was asked for, by this command: all files, or none."""
+    """Write the pruned model, or the selection, and the reports: all files or none."""
     from secateurs.persistence import save
 
-    rows = {"X_test": inputs.X_test, "y_test": inputs.y_test, "X": inputs.X}
-    rows["sample_weight"] = inputs.sample_weight_test
-    contents = targets.render_pages(pruning, **rows, command=command, source=files.source_name)
+    data: JsonObject = {"X": inputs.X, "X_test": inputs.X_test, "y_test": inputs.y_test}
+    data["sample_weight"] = inputs.sample_weight_test
+    contents = targets.render_pages(pruning, **data, command=command, source=files.source_name)
     provenance = pruning.provenance() | {"inputs": files.file_hashes}
     if targets.output is not None and inputs.X is None:
         contents[targets.output] = (to_json(provenance) + "\n").encode()
@@ -238,8 +248,10 @@ def _write_outputs(
     write_all_files(contents, targets.force)
 
 
-def _result_data(pruning: Any, rows: str, figures: Figures, targets: OutputFiles) -> dict[str, Any]:
-    """Return a pruning and its figures as plain values."""
+def _result_data(
+    pruning: Pruning, measured_on: str, figures: Figures, targets: OutputFiles
+) -> JsonObject:
+    """Return a pruning and its figures as values for JSON."""
     budget = {"budget": pruning.by_cost.provenance()} if pruning.by_cost else {}
     return budget | {
         "method": _method_label(pruning),
@@ -247,7 +259,7 @@ def _result_data(pruning: Any, rows: str, figures: Figures, targets: OutputFiles
         "names": pruning.member_names,
         "weights": None if pruning.weights is None else pruning.weights.tolist(),
         "n_members_before": pruning.ensemble.n_members,
-        "measured_on": rows,
+        "measured_on": measured_on,
         "figures": {
             name: {"full": figure.before, "pruned": figure.after}
             | ({"interval": [figure.low, figure.high]} if math.isfinite(figure.low) else {})
@@ -257,25 +269,26 @@ def _result_data(pruning: Any, rows: str, figures: Figures, targets: OutputFiles
     }
 
 
-def _result_text(pruning: Any, figures: Figures) -> str:
-    """Return the figures as a table; for predictions, also the names of the members."""
+def _result_text(pruning: Pruning, figures: Figures) -> str:
+    """Return the figures as a text table; for predictions, also the names of the kept members."""
     rows = [_figure_cells(name, figure) for name, figure in figures.items()]
     table = format_columns(("", "full", "pruned", "change", ""), rows)
     if hasattr(pruning.estimator, "predict"):
         return table
-    return f"{table}\nkept, in the order of choice: {to_one_line(', '.join(_names_with_weights(pruning)))}"
+    names = to_one_line(", ".join(_names_with_weights(pruning)))
+    return f"{table}\nkept, in the order of selection: {names}"
 
 
-def _names_with_weights(pruning: Any) -> list[str]:
-    """Return the names of the kept members, with their weights if they have any."""
+def _names_with_weights(pruning: Pruning) -> list[str]:
+    """Return the names of the kept members, with their weights if the members have weights."""
     if pruning.weights is None:
         return pruning.member_names
     pairs = zip(pruning.member_names, pruning.weights, strict=True)
     return [f"{name} ({weight:.3g})" for name, weight in pairs]
 
 
-def _figure_cells(name: str, figure: Any) -> tuple[str, ...]:
-    """Return a figure as text: before, after, the change, and what to know about it."""
+def _figure_cells(name: str, figure: BeforeAfter) -> tuple[str, ...]:
+    """Return the cells of a figure: label, before, after, change and interval or remark."""
     before, after, low, high = figure[:4]
     label = _COSTS.get(name, name)
     change = f"{format_signed(100 * (after / before - 1), 0)} %" if before else ""
@@ -283,11 +296,11 @@ def _figure_cells(name: str, figure: Any) -> tuple[str, ...]:
         return (label, f"{before:,.0f}", f"{after:,.0f}", change, "")
     if name.startswith("megabytes"):
         if math.isnan(before):
-            return (label, "", f"{after:.2f} MB", "", "(full: too large, or not possible)")
+            return (label, "", f"{after:.2f} MB", "", "(full: too large or not possible)")
         return (label, f"{before:.2f} MB", f"{after:.2f} MB", change, "")
     if name.startswith("ms"):
-        times = f"×{before / after:.1f}" if after else ""
-        return (label, f"{before:.2f} ms", f"{after:.2f} ms", times, "")
+        speedup = f"×{before / after:.1f}" if after else ""
+        return (label, f"{before:.2f} ms", f"{after:.2f} ms", speedup, "")
     interval = (
         f"(95 % {format_signed(low, 4)} … {format_signed(high, 4)})" if math.isfinite(low) else ""
     )
@@ -297,11 +310,11 @@ def _figure_cells(name: str, figure: Any) -> tuple[str, ...]:
 def _suggest_export(
     out: Output, files: InputFiles, targets: OutputFiles, inputs: PruningInputs
 ) -> None:
-    tested = inputs.y_test is not None and len(inputs.y_test) >= _ENOUGH_TO_CHECK
-    enough = tested or len(inputs.y) >= _ENOUGH_TO_CHECK
-    if enough and targets.output is not None and targets.output.suffix == ".skops":
+    use_test = inputs.y_test is not None and len(inputs.y_test) >= _ENOUGH_TO_CHECK
+    is_enough = use_test or len(inputs.y) >= _ENOUGH_TO_CHECK
+    if is_enough and targets.output is not None and targets.output.suffix == ".skops":
         words = ["secateurs", "export", targets.output, "-o", targets.output.with_suffix(".onnx")]
-        words += ["--check", files.test if tested else files.data, "--target", files.target]
+        words += ["--check", files.test if use_test else files.data, "--target", files.target]
         for name in files.excluded_columns:
             words += ["--ignore", name]
         out.print_note(f"next: {shlex.join(map(str, words))}")

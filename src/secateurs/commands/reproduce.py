@@ -1,10 +1,12 @@
-"""``secateurs reproduce``: the experiments of the paper."""
+"""``secateurs reproduce``: repeat the experiments of the paper."""
+
+from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,9 +24,13 @@ from secateurs.commands.shared_options import (
 )
 from secateurs.text_format import format_columns, format_count
 
+if TYPE_CHECKING:
+    from secateurs.paper.claims import Claim
+    from secateurs.typing import JsonObject
+
 
 def plan_names() -> list[str]:
-    """Return the names of the plans, without loading what they need."""
+    """Return the names of the plans, without importing `secateurs.paper`."""
     folder = files("secateurs") / "paper" / "plans"
     return sorted(item.name[:-5] for item in folder.iterdir() if item.name.endswith(".toml"))
 
@@ -40,8 +46,8 @@ def plan_names() -> list[str]:
     "--quick/--full",
     default=False,
     show_default=True,
-    help="In minutes, without verdicts: small data sets of the paper from the folder of --data, "
-    "stand-ins without it. Or everything, in hours.",
+    help="--quick takes minutes and gives no verdicts: it uses small data sets of the paper from "
+    "--data, or substitutes without it. --full runs everything and takes hours.",
 )
 @option(
     "-o",
@@ -54,8 +60,8 @@ def plan_names() -> list[str]:
 @DATA_DIR
 @RANDOM_STATE
 @N_JOBS
-@scheduler_option("Address of a Dask scheduler, or local: train the ensembles on a cluster.")
-@option("--dry-run", is_flag=True, help="Count the measurements to make, then stop.")
+@scheduler_option("Train on a Dask cluster: address of its scheduler, or local to start one.")
+@option("--dry-run", is_flag=True, help="Print the number of measurements, then stop.")
 @common_options
 def reproduce(
     *,
@@ -71,15 +77,15 @@ def reproduce(
 ) -> None:
     """Reproduce the experiments of the paper.
 
-    Writes tables, figures and a page of results; what earlier runs left in the folder stays on the
-    page. To resume an interrupted run, run the same command again.
+    Writes tables, figures and a results page, which includes the results of earlier runs in the
+    same folder. To resume an interrupted run, run the same command again.
 
     \b
     secateurs reproduce --quick --only table-dt -o results
     """  # noqa: D301
     check_data_folder(data_dir)
     if output.exists() and not output.is_dir():
-        raise Refusal("no_folder", f"{output} is not a folder. Give another one.")
+        raise Refusal("no_folder", f"{output} is not a folder. Pass the path of a folder.")
     from secateurs.paper import PLANS, load_plan
     from secateurs.paper import reproduce as run_plans
 
@@ -115,17 +121,21 @@ def reproduce(
     _note_missing(out, outcome.missing, quick)
 
 
-def _format_outcome(facts: dict[str, Any], claims: Sequence[Any]) -> str:
-    """Return verdicts first, then where everything is, then what is missing."""
+def _format_outcome(facts: JsonObject, claims: Sequence[Claim]) -> str:
+    """Return the verdicts, the paths of the results and the missing data sets as text."""
     from secateurs.paper.claims import NOT_JUDGED, NOT_MEASURED, UNKNOWN
 
-    others = (UNKNOWN, NOT_JUDGED, NOT_MEASURED)
-    verdicts = [(claim.verdict, claim.claim) for claim in claims if claim.verdict not in others]
-    for verdict in others:
-        mine = [c.weighed if verdict == NOT_JUDGED else "" for c in claims if c.verdict == verdict]
-        for why, count in Counter(mine).items():
+    undecided = (UNKNOWN, NOT_JUDGED, NOT_MEASURED)  # only counted
+    verdicts = [(claim.verdict, claim.claim) for claim in claims if claim.verdict not in undecided]
+    for verdict in undecided:
+        reasons = Counter(
+            claim.weighed if verdict == NOT_JUDGED else ""
+            for claim in claims
+            if claim.verdict == verdict
+        )
+        for reason, count in reasons.items():
             verdicts.append(
-                (verdict, f"{format_count(count, 'claim')} of the paper. {why}".rstrip())
+                (verdict, f"{format_count(count, 'claim')} of the paper. {reason}".rstrip())
             )
     lines = [("measurements", f"{facts['cells']:,}, {facts['measured_now']:,} of them new")]
     for kind in ("tables", "figures"):
@@ -139,11 +149,13 @@ def _format_outcome(facts: dict[str, Any], claims: Sequence[Any]) -> str:
     )
 
 
-def _note_missing(out: Output, missing: Sequence[Any], quick: bool) -> None:
+def _note_missing(out: Output, missing: Sequence[object], quick: bool) -> None:
     if not missing:
         return
-    lines = "1 data set is" if len(missing) == 1 else f"{len(missing)} data sets are"
+    data_sets = "1 data set is" if len(missing) == 1 else f"{len(missing)} data sets are"
     if quick:
-        out.print_note(f"{lines} missing: not part of --quick, or without a file; see missing.json")
+        out.print_note(f"{data_sets} missing (see missing.json), or not part of --quick")
     else:
-        out.warn(f"{lines} missing. See missing.json, and `secateurs data list` for their sources.")
+        out.warn(
+            f"{data_sets} missing. See missing.json, and `secateurs data list` for their sources."
+        )

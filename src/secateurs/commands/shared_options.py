@@ -1,4 +1,4 @@
-"""Options that several commands share: their values, names and help, bundled into dataclasses."""
+"""Options that several commands share: their types, names and help, bundled into dataclasses."""
 
 import contextlib
 import dataclasses
@@ -23,46 +23,48 @@ from secateurs.progress import watch_progress
 from secateurs.text_format import file_sha256
 from secateurs.units import Quantity, read_keep
 
-Command = Callable[..., Any]
+Command = Callable[..., object]
 Decorator = Callable[[Command], Command]
+_Parameter = click.Parameter | None
+_Context = click.Context | None
 
 
 class KeepParam(click.ParamType):  # type: ignore[type-arg]
-    """A count of members, or a fraction of the ensemble."""
+    """Number of members to keep: a count, or a fraction of the ensemble."""
 
     name = "N|FRACTION"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> int | float:
-        """Read ``50``, ``0.1`` or ``10%``."""
+    def convert(self, value: str | float, param: _Parameter, ctx: _Context) -> int | float:
+        """Convert ``50``, ``0.1`` or ``10%`` to a number."""
         if isinstance(value, (int, float)):
             return value
-        if (found := read_keep(value)) is None:
+        if (keep := read_keep(value)) is None:
             self.fail(
-                f"{value!r} is not a valid number of members. Give a count such as 50, or a "
+                f"{value!r} is not a valid number of members. Pass a count such as 50, or a "
                 "fraction such as 0.1 or 10%."
             )
-        return found
+        return keep
 
 
 class QuantityParam(click.ParamType):  # type: ignore[type-arg]
-    """A number with a unit; ``shown`` is the unit to print it in."""
+    """A number with a unit, such as ``5MB``; ``shown`` is the unit to print it in."""
 
     def __init__(self, quantity: Quantity, shown: str = "") -> None:
         self.name = quantity.name.upper()
         self.quantity = quantity
         self.display_unit = shown
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Read a number and its unit."""
+    def convert(self, value: str | float, param: _Parameter, ctx: _Context) -> float:
+        """Convert a number and its unit to a number in base units."""
         if isinstance(value, (int, float)):
             return value
-        if (found := self.quantity.read(value)) is None:
+        if (number := self.quantity.read(value)) is None:
             name, examples = self.quantity.name, self.quantity.examples
-            self.fail(f"{value!r} is not a valid {name}. Give one such as {examples}.")
-        return found
+            self.fail(f"{value!r} is not a valid {name}. Pass a value such as {examples}.")
+        return number
 
     def format_quantity(self, value: float) -> str:
-        """Return a number with its unit, as it can be typed."""
+        """Return a number with its unit, as it can be passed on the command line."""
         return f"{value / self.quantity.units[self.display_unit]:.15g}{self.display_unit}"
 
 
@@ -71,42 +73,36 @@ class WeightParam(click.ParamType):  # type: ignore[type-arg]
 
     name = "WEIGHT"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
-        """Read ``0.3`` or ``auto``."""
+    def convert(self, value: str | float, param: _Parameter, ctx: _Context) -> float | str:
+        """Convert ``0.3`` to a number, and keep ``auto``."""
         if value == "auto" or isinstance(value, float):
             return value
         weight = float(value) if re.fullmatch(r"\d?\.?\d{1,15}", value) else -1.0
         if not 0 <= weight <= 1:
-            self.fail(f"{value!r} is not a valid weight. Give a number from 0 to 1, or auto.")
+            self.fail(f"{value!r} is not a valid weight. Pass a number from 0 to 1, or auto.")
         return weight
 
 
 class NameParam(click.ParamType):  # type: ignore[type-arg]
-    """One of several names, in any case; similar ones are suggested, and completed by the shell.
-
-    Parameters
-    ----------
-    kind : str
-        What the names are of.
-    names : mapping of str to str
-        The names, each with a line of help.
-    """
+    """A name from a list, in upper or lower case, with suggestions and shell completion."""
 
     name = "NAME"
 
     def __init__(self, kind: str, names: Mapping[str, str]) -> None:
-        self.kind = kind
-        self.names = names
+        self.kind = kind  # of thing that is named, such as "method"
+        self.names = names  # each with a line of help
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """Return the name in lower case, or fail with suggestions."""
+    def convert(self, value: str, param: _Parameter, ctx: _Context) -> str:
+        """Return the name in lower case, or fail and suggest similar names."""
         key = value.lower()
         if key not in self.names:
             self.fail(f"{value!r} is not a {self.kind}.{suggest_names(key, self.names)}")
         return key
 
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        """Return the names that start with what was typed."""
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that start with the typed text."""
         return [
             CompletionItem(name, help=text)
             for name, text in self.names.items()
@@ -115,12 +111,12 @@ class NameParam(click.ParamType):  # type: ignore[type-arg]
 
 
 def suggest_names(value: str, names: Iterable[str]) -> str:
-    """Return a sentence with similar names, or with all if none is similar."""
+    """Return a sentence that suggests similar names, or lists all names if none is similar."""
     known = list(names)
     close = difflib.get_close_matches(value, known, n=3)
     if close:
         return f" Did you mean {' or '.join(map(repr, close))}?"
-    return f" Give one of: {', '.join(known)}."
+    return f" Pass one of: {', '.join(known)}."
 
 
 _SUMMARIES = {name: method.summary for name, method in METHODS.items()}
@@ -132,14 +128,14 @@ LOSS = QuantityParam(units.LOSS)
 WEIGHT = WeightParam()
 METHOD = NameParam("method", _SUMMARIES)
 METHOD_OR_AUTO = NameParam(
-    "method", {**_SUMMARIES, "auto": "the method that does best on held-out rows"}
+    "method", {**_SUMMARIES, "auto": "the method that is likely best for these data"}
 )
 
 
 class AliasedOption(click.Option):
-    """An option with aliases, accepted but neither shown in help nor completed.
+    """An option with aliases, which are accepted but neither shown in help nor completed.
 
-    Older names are, and the name of the parameter in Python as it is: ``--max_bytes``.
+    The name of the Python parameter (``--max_bytes``) is always an alias, besides older names.
     """
 
     def __init__(self, *args: Any, aliases: Iterable[str] = (), **settings: Any) -> None:
@@ -147,7 +143,7 @@ class AliasedOption(click.Option):
         self.aliases = list(aliases)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Let the parser know the aliases too."""
+        """Register the option and its aliases with the parser."""
         shown = self.opts
         in_python = [f"--{name[2:].replace('-', '_')}" for name in shown if "-" in name[2:]]
         self.opts = [*shown, *in_python, *self.aliases]
@@ -158,30 +154,30 @@ class AliasedOption(click.Option):
 option = functools.partial(click.option, cls=AliasedOption)
 file_option = functools.partial(option, type=PATH, metavar="FILE")
 IGNORE = option(
-    "--ignore", multiple=True, metavar="COL", help="Column that is not a feature; repeatable."
+    "--ignore", multiple=True, metavar="COL", help="Column to ignore, such as an ID; repeatable."
 )
 DTYPE = option(
     "--dtype",
     multiple=True,
     type=ColumnTypeParam(),
-    help="Type of a column: str, category, int, float or bool; repeatable. Default: text where the "
-    "model's encoders know text, otherwise as it looks.",
+    help="Type of a column: str, category, int, float or bool; repeatable. Default: text if an "
+    "encoder of the model was fitted to text, otherwise inferred from the values.",
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class TrustOptions:
-    """What the user trusts in a model file."""
+    """Options about what to trust in a model file."""
 
     trust: str | None = None
     trust_types: tuple[str, ...] = ()
     sha256: str | None = None
-    max_unpacked: float = 4 << 30
+    max_unpacked: float = 4 << 30  # the default of `secateurs.load`
     allow_version_mismatch: bool = False
 
     @property
     def as_arguments(self) -> list[str]:
-        """The options that say the same."""
+        """The options as words of a command, without those that have their default."""
         words = ["--trust-pickle"] if self.trust == "pickle" else []
         for name in self.trust_types:
             words += ["--trust-type", name]
@@ -194,7 +190,7 @@ class TrustOptions:
 
 @dataclasses.dataclass(frozen=True)
 class InputFiles:
-    """What to prune, the rows to choose on, and the rows to test on."""
+    """Files with the ensemble, the validation set and the test set, and their columns."""
 
     model: Path | None = None
     data: Path | None = None
@@ -209,12 +205,12 @@ class InputFiles:
 
     @property
     def given_paths(self) -> dict[str, Path]:
-        """The files that are given, by their names in the command."""
+        """Paths of the input files, by parameter name."""
         return {name: value for name, value in vars(self).items() if isinstance(value, Path)}
 
     @functools.cached_property
     def file_hashes(self) -> dict[str, dict[str, str]]:
-        """Name and SHA-256 of each file."""
+        """Name and SHA-256 of each input file."""
         return {
             name: {"file": path.name, "sha256": file_sha256(path)}
             for name, path in self.given_paths.items()
@@ -222,19 +218,19 @@ class InputFiles:
 
     @property
     def excluded_columns(self) -> tuple[str, ...]:
-        """The columns that are neither features or members nor the target."""
+        """Columns that are neither features nor members nor the target."""
         return self.ignore if self.sample_weight is None else (*self.ignore, self.sample_weight)
 
     @property
     def source_name(self) -> str:
-        """The name of the file that the ensemble comes from."""
+        """Name of the file with the ensemble or its predictions."""
         path = self.predictions or self.model
         assert path is not None
         return path.name
 
     @property
     def prune_command(self) -> list[str]:
-        """The start of a ``prune`` command about the same files."""
+        """First words of a ``prune`` command for the same files."""
         words = ["secateurs", "prune"]
         words += [str(path) for path in (self.model, self.data) if path is not None]
         for name in ("predictions", "labels", "target", "sample_weight", "test", "test_labels"):
@@ -248,14 +244,14 @@ class InputFiles:
 
 
 def bundle_options(name: str, kind: type, *options: Decorator) -> Decorator:
-    """Declare options that reach the command as one dataclass."""
+    """Return a decorator that passes options to a command as one dataclass ``kind``."""
     fields = [field.name for field in dataclasses.fields(kind)]
 
     def declare_options(command: Command) -> Command:
         @functools.wraps(command)
-        def run_with_bundle(*args: Any, **given: Any) -> Any:
-            bundle = kind(**{field: given.pop(field) for field in fields})
-            return command(*args, **{name: bundle}, **given)
+        def run_with_bundle(*args: object, **values: object) -> object:
+            bundle = kind(**{field: values.pop(field) for field in fields})
+            return command(*args, **{name: bundle}, **values)
 
         for declare in reversed(options):
             run_with_bundle = declare(run_with_bundle)  # type: ignore[assignment]
@@ -265,29 +261,29 @@ def bundle_options(name: str, kind: type, *options: Decorator) -> Decorator:
 
 
 def common_options(command: Command) -> Command:
-    """Add the options that every command has, and pass its `Output`."""
+    """Add the options that all commands have, and pass an `Output` to the command."""
 
     @functools.wraps(command)
     def run_with_output(
-        as_json: bool, quiet: bool, verbose: bool, debug: bool, **given: Any
-    ) -> Any:
+        as_json: bool, quiet: bool, verbose: bool, debug: bool, **values: object
+    ) -> None:
         out = Output(as_json, quiet, verbose or debug)
         start = time.monotonic()
         with (
             name_options_in_errors(),
             out.print_library_warnings(),
             contextlib.redirect_stdout(sys.stderr),
-            watch_progress(label=command.__name__),  # shows only what `Output.show_progress` does
+            watch_progress(label=command.__name__),  # displays nothing; `Output.show_progress` does
         ):
-            command(out=out, **given)
-        compiling = sys.modules.get("secateurs.outputs.compiling")  # heavy, if not needed so far
-        waited = 0.0 if compiling is None else compiling.compiling_seconds()
-        took = max(0.0, time.monotonic() - start - waited)
-        out.print_detail(f"done in {took:.1f} s, besides compiling, by secateurs {__version__}")
+            command(out=out, **values)
+        compiling = sys.modules.get("secateurs.outputs.compiling")  # not imported just for this
+        compile_seconds = 0.0 if compiling is None else compiling.compiling_seconds()
+        seconds = max(0.0, time.monotonic() - start - compile_seconds)
+        out.print_detail(f"done in {seconds:.1f} s plus compilation, by secateurs {__version__}")
 
     for declare in (
         option("--debug", is_flag=True, help="Show the traceback of an error."),
-        option("-v", "--verbose", is_flag=True, help="Print more details on stderr."),
+        option("-v", "--verbose", is_flag=True, help="Print more details to stderr."),
         option("-q", "--quiet", is_flag=True, help="Print only the result, warnings and errors."),
         option("--json", "as_json", is_flag=True, help="Print the result as one JSON object."),
     ):
@@ -296,7 +292,7 @@ def common_options(command: Command) -> Command:
 
 
 def trust_options(*old_names: str) -> Decorator:
-    """Declare what the user trusts in a model file."""
+    """Declare the options about trust; ``old_names`` are aliases of ``--max-unpacked``."""
     return bundle_options(
         "trust",
         TrustOptions,
@@ -305,15 +301,15 @@ def trust_options(*old_names: str) -> Decorator:
             "trust",
             flag_value="pickle",
             default=None,
-            help="Load a pickle or joblib file. This runs code from the file: only use it for "
-            "files you made yourself.",
+            help="Load a pickle or joblib file. This runs code from the file: use it only for "
+            "files that you created yourself.",
         ),
         option(
             "--trust-type",
             "trust_types",
             multiple=True,
             metavar="PKG.CLASS",
-            help="Additional type to accept in a skops file, unchecked; repeatable.",
+            help="Type to accept in a .skops file without a check; repeatable.",
         ),
         option("--sha256", metavar="HEX", help="Load the file only if its SHA-256 matches."),
         option(
@@ -327,7 +323,7 @@ def trust_options(*old_names: str) -> Decorator:
         option(
             "--allow-version-mismatch",
             is_flag=True,
-            help="Load a model written with another version of scikit-learn.",
+            help="Load a model that was saved with another version of scikit-learn.",
         ),
     )
 
@@ -337,27 +333,28 @@ FILES = bundle_options(
     InputFiles,
     click.argument("model", type=PATH, required=False),
     click.argument("data", type=PATH, required=False),
-    option("-t", "--target", metavar="COL", help="Column with the true labels, or numbers."),
+    option("-t", "--target", metavar="COL", help="Column with the true labels or values."),
     option(
         "--sample-weight",
         metavar="COL",
-        help="Column with weights of the rows in scores, in --test too; of .npz files an array.",
+        help="Column with sample weights for all scores, also in the --test file; for .npz files, "
+        "the name of an array.",
     ),
     IGNORE,
     DTYPE,
     file_option(
         "--predictions",
-        help="Predictions instead of MODEL and DATA: one column of labels or numbers per member "
-        "(.csv, .parquet, .npy), or .npz with votes, numbers or probabilities (rows × members × "
-        "classes), y, classes, names.",
+        help="Predictions instead of MODEL and DATA: one column of labels or values per member "
+        "(.csv, .parquet, .npy), or an .npz file with the arrays votes, numbers or probabilities "
+        "(samples × members × classes), and y, classes, names.",
     ),
-    file_option("--labels", help="True labels of the predictions, if in a separate file."),
+    file_option("--labels", help="True labels or values for --predictions, if in a separate file."),
     file_option(
         "--test",
-        help="Rows (or predictions) used neither for training nor for choosing, to measure on. "
-        "Default: 5-fold cross-fitting on the rows to choose on.",
+        help="Test set: samples (or predictions) used neither for training nor for selecting "
+        "members. Default: 5-fold cross-validation on DATA.",
     ),
-    file_option("--test-labels", help="True labels of --test, if in a separate file."),
+    file_option("--test-labels", help="True labels or values for --test, if in a separate file."),
 )
 
 N_JOBS = option(

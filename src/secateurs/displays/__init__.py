@@ -1,8 +1,9 @@
-"""Figures for matplotlib, as scikit-learn's displays: they store numbers and draw them.
+"""Figures drawn with matplotlib, in the style of scikit-learn's display objects.
 
-Create one with ``from_estimator`` (a fitted ensemble and rows), ``from_predictions`` (votes and
-true labels) or ``from_result`` (a `secateurs.Pruning` or `secateurs.Comparison`). It stores its
-axes as ``ax_`` and its figure as ``figure_``; ``plot(ax=…)`` draws it again without computing.
+Create a display with ``from_estimator`` (a fitted ensemble and samples), ``from_predictions``
+(predictions and true labels) or ``from_result`` (a `secateurs.Pruning` or `secateurs.Comparison`).
+It stores its axes as ``ax_`` and its figure as ``figure_``. ``plot(ax=…)`` draws it again without
+computing the values again.
 """
 
 from secateurs.displays._accuracy_size import AccuracySizeDisplay

@@ -1,56 +1,44 @@
-"""Accuracy, or the score of numbers, against the number of members kept."""
+"""Figure of the accuracy, or of the regression score, by number of members kept."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base_display import COLOURS, DASHES, Display, shown_evaluation
+from secateurs.displays._base_display import COLOURS, DASHES, Display, SampleSets, shown_evaluation
 from secateurs.evaluation.member_diagnostics import n_right_by_group
-from secateurs.evaluation.score_curve import Floats, score_curve
+from secateurs.evaluation.score_curve import score_curve
 from secateurs.evaluation.size_curves import Evaluation
 from secateurs.pruning import Pruning
+from secateurs.typing import AxesLike, FloatArray, IndexArray
 
 
 class AccuracyCurve(NamedTuple):
-    """Accuracy of a method by size.
+    """Accuracy of a method by number of members kept; all arrays have shape (n_sizes,)."""
 
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_sizes,)
-        Members kept.
-    held_out : ndarray of shape (n_sizes,)
-        Accuracy on rows held out.
-    half_width : ndarray of shape (n_sizes,)
-        Half of the 95 % interval of its change against all members.
-    choosing : ndarray of shape (n_sizes,)
-        Accuracy on the rows chosen on, counting labels.
-    """
-
-    sizes: NDArray[np.intp]
-    held_out: Floats
-    half_width: Floats
-    choosing: Floats
+    sizes: IndexArray
+    held_out: FloatArray  # on the test set, or cross-fitted
+    half_width: FloatArray  # of the 95 % interval of its change against the full ensemble
+    choosing: FloatArray  # on the validation samples, by counting labels
 
 
 class AccuracySizeDisplay(Display):
-    """Accuracy against the number of members kept, on rows held out and on those chosen on.
+    """Accuracy by number of members kept, on held-out samples and on the validation samples.
 
-    For regressors, the score that matters, R² by default, in place of accuracy.
+    For regression, the score (R² by default) replaces the accuracy.
 
     Create it with `from_estimator`, `from_predictions` or `from_result`, which draw it on ``ax_``
-    of ``figure_``; the constructor takes the numbers to draw.
+    of ``figure_``. The constructor takes the values to draw.
 
     Parameters
     ----------
     curves : mapping of str to AccuracyCurve
-        One for each method.
+        One curve for each method.
     whole : float
-        Accuracy of all members on rows held out.
+        Accuracy of the full ensemble on held-out samples.
     score : str, default="accuracy"
-        The name of the score.
+        Name of the score.
 
     Examples
     --------
@@ -72,9 +60,9 @@ class AccuracySizeDisplay(Display):
         self.score = score
 
     @classmethod
-    def _compute_from_result(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
-        """Evaluate every method of a comparison, or that of a pruning."""
-        evaluation = shown_evaluation(result, rows)
+    def _compute_from_result(cls, result: Pruning | Comparison, samples: SampleSets) -> Self:
+        """Evaluate every method of a comparison, or the method of a pruning."""
+        evaluation = shown_evaluation(result, samples)
         if not evaluation.problem.is_plain_accuracy:
             return cls(*_curves_by_score(evaluation))
         votes = evaluation.problem.predictions
@@ -86,37 +74,37 @@ class AccuracySizeDisplay(Display):
             curves[name] = AccuracyCurve(selection.sizes, own.accuracy, own.half_width, choosing)
         return cls(curves, curve.by_own_vote.full_accuracy)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw; see `Display.plot`. With one method, also its interval and the rows chosen on."""
+    def plot(self, ax: AxesLike = None) -> Self:
+        """Draw the figure, with interval and validation score if there is a single method."""
         axes = self._set_up_axes(ax)
-        for place, (name, curve) in enumerate(self.curves.items()):
-            colour, dash = COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
-            marker = "" if len(curve.sizes) > 5 else "o"
-            style = {"color": colour, "linestyle": dash, "marker": marker}
-            axes.plot(curve.sizes, curve.held_out, label=name, **style)
+        for index, (name, curve) in enumerate(self.curves.items()):
+            colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
+            marker = "" if len(curve.sizes) > 5 else "o"  # a few sizes are points, not a curve
+            (line,) = axes.plot(curve.sizes, curve.held_out, label=name, color=colour)
+            line.set(linestyle=dash, marker=marker)
         if len(self.curves) == 1:
             low, high = curve.held_out - curve.half_width, curve.held_out + curve.half_width
             axes.fill_between(curve.sizes, low, high, color=colour, alpha=0.15, linewidth=0)
-            label = "rows chosen on"
+            label = "validation samples"
             axes.plot(curve.sizes, curve.choosing, color=colour, linestyle="--", label=label)
-        axes.axhline(self.whole, color="0.4", linewidth=1, label="all members")
-        axes.set(xscale="log", xlabel="members kept", ylabel=f"{self.score} on rows held out")
+        axes.axhline(self.whole, color="0.4", linewidth=1, label="full ensemble")
+        axes.set(xscale="log", xlabel="members kept", ylabel=f"{self.score} on held-out samples")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.legend(fontsize="small")
         return self
 
 
 def _curves_by_score(evaluation: Evaluation) -> tuple[dict[str, AccuracyCurve], float, str]:
-    """Return the curves by the score that matters, that of all members, and its name."""
+    """Return the curves of the main score, the score of the full ensemble, and its name."""
     problem = evaluation.problem
     outputs = problem.scored_predictions()
     scoring, sign = problem.scoring, 1.0 if problem.scoring.larger_is_better else -1.0
     curves = {}
     for name, curve in evaluation.curves.items():
-        groups, inside = curve.selection.member_groups, curve.selection.group_weights
+        groups, group_weights = curve.selection.member_groups, curve.selection.group_weights
         weights = problem.ensemble.weights, problem.sample_weight
-        known = score_curve(outputs, groups, scoring, *weights, group_weights=inside)
-        half = np.nan_to_num(curve.main_score.half_width)  # known for the sizes asked for
+        validation = score_curve(outputs, groups, scoring, *weights, group_weights=group_weights)
+        half_width = np.nan_to_num(curve.main_score.half_width)  # NaN at sizes without an interval
         sizes, held_out = curve.selection.sizes, sign * curve.main_score.values
-        curves[name] = AccuracyCurve(sizes, held_out, half, sign * known.values)
+        curves[name] = AccuracyCurve(sizes, held_out, half_width, sign * validation.values)
     return curves, sign * curve.main_score.full_value, scoring.label

@@ -1,24 +1,25 @@
-"""Agreement and error of pairs of members."""
+"""κ–error diagram: agreement and mean error of all pairs of members."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Self
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base_display import COLOURS, Display, shown_pruning
+from secateurs.displays._base_display import COLOURS, Display, SampleSets, shown_pruning
 from secateurs.evaluation.member_diagnostics import KappaError, kappa_error
 from secateurs.pruning import Pruning
+from secateurs.typing import AxesLike
 
 
 class KappaErrorDisplay(Display):
     """κ–error diagram [1]_: every pair of members, by agreement and mean error.
 
     Create it with `from_estimator`, `from_predictions` or `from_result`, which draw it on ``ax_``
-    of ``figure_``; the constructor takes the numbers to draw.
+    of ``figure_``. The constructor takes the values to draw.
 
     Parameters
     ----------
     pairs : KappaError
-        κ and mean error of all pairs, on the rows chosen on.
+        κ and mean error of all pairs, on the validation samples.
     kept : sequence of int
         The members kept.
 
@@ -40,22 +41,22 @@ class KappaErrorDisplay(Display):
         self.kept = kept
 
     @classmethod
-    def _compute_from_result(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
-        """Compare all pairs on the rows chosen on."""
+    def _compute_from_result(cls, result: Pruning | Comparison, samples: SampleSets) -> Self:
+        """Compare all pairs on the validation samples."""
         pruning = shown_pruning(result)
         return cls(kappa_error(pruning.votes), pruning.member_indices.tolist())
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw; see `Display.plot`."""
+    def plot(self, ax: AxesLike = None) -> Self:
+        """Draw the figure; see `Display.plot`."""
         axes = self._set_up_axes(ax)
         kept = self.pairs.pairs_among(self.kept)
         front = self.pairs.pareto_front
-        for which, colour, label in ((~kept, "0.8", "other pairs"), (kept, COLOURS[0], "kept")):
-            points = self.pairs.kappa[which], self.pairs.error[which]
+        for mask, colour, label in ((~kept, "0.8", "other pairs"), (kept, COLOURS[0], "kept")):
+            points = self.pairs.kappa[mask], self.pairs.error[mask]
             axes.scatter(*points, s=8, color=colour, linewidths=0, label=label)
         order = self.pairs.kappa[front].argsort()
         line = self.pairs.kappa[front][order], self.pairs.error[front][order]
-        axes.plot(*line, color="black", linewidth=1, label="no pair is better in both")
-        axes.set(xlabel="κ: agreement beyond chance", ylabel="mean error of the two")
+        axes.plot(*line, color="black", linewidth=1, label="pairs that no other pair beats in both")
+        axes.set(xlabel="κ: agreement beyond chance", ylabel="mean error of the pair")
         axes.legend(fontsize="small")
         return self

@@ -1,28 +1,29 @@
-"""Distances between all pairs of members."""
+"""Heatmap of the distances between all pairs of members."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
 from secateurs.comparison import Comparison
-from secateurs.displays._base_display import COLOURS, Display, shown_pruning
+from secateurs.displays._base_display import COLOURS, Display, SampleSets, shown_pruning
 from secateurs.evaluation.member_diagnostics import PairDistances, pair_distances
 from secateurs.pruning import Pruning
+from secateurs.typing import AxesLike
 
 
 class PairwiseHeatmapDisplay(Display):
-    """Normalised variation of information of all pairs of members, in the order of clusters.
+    """Normalised variation of information of all pairs of members, ordered by cluster.
 
     Create it with `from_estimator`, `from_predictions` or `from_result`, which draw it on ``ax_``
-    of ``figure_``; the constructor takes the numbers to draw.
+    of ``figure_``. The constructor takes the values to draw.
 
     Parameters
     ----------
     pairs : PairDistances
-        The distances on the rows chosen on, and the order of the members.
+        Distances on the validation samples, and the order of the members.
     kept : sequence of int
-        The members kept, marked by ticks at the edge.
+        The members kept, which are marked by ticks at the edge.
 
     Examples
     --------
@@ -38,24 +39,24 @@ class PairwiseHeatmapDisplay(Display):
         self.kept = kept
 
     @classmethod
-    def _compute_from_result(cls, result: Pruning | Comparison, rows: Mapping[str, Any]) -> Self:
-        """Compare all pairs on the rows chosen on."""
+    def _compute_from_result(cls, result: Pruning | Comparison, samples: SampleSets) -> Self:
+        """Compute the distances of all pairs on the validation samples."""
         pruning = shown_pruning(result)
         kept = pruning.member_indices.tolist()
         return cls(pair_distances(pruning.votes, kept), kept)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw; see `Display.plot`. Colours span the 1st to the 99th percentile."""
+    def plot(self, ax: AxesLike = None) -> Self:
+        """Draw the figure; see `Display.plot`. Colours span the 1st to the 99th percentile."""
         axes = self._set_up_axes(ax)
         pairs = self.pairs
         values = np.array(pairs.values)
         np.fill_diagonal(values, np.nan)
-        shown = values[np.ix_(pairs.order, pairs.order)]
-        image = axes.imshow(shown, cmap="cividis", vmin=pairs.low, vmax=pairs.high)
+        ordered = values[np.ix_(pairs.order, pairs.order)]
+        image = axes.imshow(ordered, cmap="cividis", vmin=pairs.low, vmax=pairs.high)
         self.figure_.colorbar(image, ax=axes, label="normalised variation of information")
         ticks = np.flatnonzero(np.isin(pairs.members[pairs.order], self.kept))
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_ticks(ticks, labels=[""] * len(ticks))
         axes.tick_params(color=COLOURS[1], length=5, width=1.5)
-        axes.set(xlabel="members by clusters; ticks: kept")
+        axes.set(xlabel="members, ordered by cluster; ticks mark the members kept")
         return self

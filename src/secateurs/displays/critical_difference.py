@@ -1,44 +1,51 @@
-"""Methods along a line of average ranks, joined by bars where no difference is significant."""
+"""Critical-difference diagram: methods on an axis of average ranks, joined if not different."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
 
 from secateurs.displays._base_display import BaseDisplay
 from secateurs.exceptions import import_extra
 from secateurs.pruners.parameters import check_option
 from secateurs.statistics import Pairwise, nemenyi, wilcoxon_holm
+from secateurs.typing import AxesLike
 
-_TESTS: dict[str, Callable[..., Pairwise]] = {
-    **{"nemenyi": nemenyi, "wilcoxon-holm": wilcoxon_holm, "wilcoxon": wilcoxon_holm}
-}
-_STEP = 0.30  # between lines of text, in units of the diagram; the axis lies at 0, above all else
-_BAR = 0.5  # where the critical difference is drawn
-_LINE = 0.21  # height of a line of text, in inches; all others are widths
-_MARGIN = 0.12
-_GAP = 0.08
-_TICK = 0.3  # a rank in a new figure
-_LEAST_AXIS = 2.5
-_AXIS_SHARE = 0.35  # of given axes, at least
+if TYPE_CHECKING:
+    from matplotlib.font_manager import FontProperties
+
+_TESTS: dict[str, Callable[..., Pairwise]]
+_TESTS = {"nemenyi": nemenyi, "wilcoxon-holm": wilcoxon_holm, "wilcoxon": wilcoxon_holm}
+# Vertical positions are in units of the diagram: the axis is at 0, and names and bars are below it.
+_STEP = 0.30  # between lines of text
+_BAR = 0.5  # height of the bar of the critical difference, above the numbers of the ranks
+# Sizes in inches, chosen for small letters (8.33 points).
+_LINE = 0.21  # height of a line of text
+_MARGIN = 0.12  # between names and lines, and at the edges
+_GAP = 0.08  # least gap between the numbers of ranks
+_TICK = 0.3  # width of one rank in a new figure
+_LEAST_AXIS = 2.5  # width of the axis in a new figure, at least
+_AXIS_SHARE = 0.35  # share of the width of given axes that the axis of ranks keeps, at least
 
 
 class CriticalDifferenceDisplay(BaseDisplay):
     """Critical-difference diagram [1]_ of methods compared over data sets.
 
-    Methods stand at their average ranks, the best to the left. A bar joins methods of which no two
-    differ significantly.
+    Methods are drawn at their average ranks, the best on the left. A bar joins methods of which no
+    two differ significantly.
 
-    Create it with `from_scores`, which draws it on ``ax_`` of ``figure_``; the constructor takes
-    the numbers to draw.
+    Create it with `from_scores`, which draws it on ``ax_`` of ``figure_``. The constructor takes
+    the result of a test.
 
     Parameters
     ----------
     pairs : Pairwise
-        Outcome of `secateurs.statistics.nemenyi` or `secateurs.statistics.wilcoxon_holm` (of all
-        pairs).
+        Result of `secateurs.statistics.nemenyi`, or of `secateurs.statistics.wilcoxon_holm` for all
+        pairs.
 
     References
     ----------
@@ -58,7 +65,12 @@ class CriticalDifferenceDisplay(BaseDisplay):
 
     @classmethod
     def from_scores(
-        cls, scores: Any, *, test: str = "nemenyi", alpha: float = 0.05, ax: Any = None
+        cls,
+        scores: ArrayLike,
+        *,
+        test: str = "nemenyi",
+        alpha: float = 0.05,
+        ax: AxesLike = None,
     ) -> CriticalDifferenceDisplay:
         """Compare all methods and draw the diagram.
 
@@ -67,12 +79,12 @@ class CriticalDifferenceDisplay(BaseDisplay):
         scores : DataFrame or array of shape (n_sets, n_methods)
             Higher is better.
         test : {"nemenyi", "wilcoxon-holm", "wilcoxon"}, default="nemenyi"
-            How pairs are compared. Nemenyi's test compares average ranks, Wilcoxon's, with Holm's
-            correction under either name, the differences of scores.
+            Test of pairs. Nemenyi's test compares average ranks. Wilcoxon's test, with Holm's
+            correction under both names, compares the differences of scores.
         alpha : float, default=0.05
-            Level of the test, for all pairs together.
+            Significance level, for all pairs together.
         ax : matplotlib Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default the axes of a new figure.
 
         Returns
         -------
@@ -81,10 +93,11 @@ class CriticalDifferenceDisplay(BaseDisplay):
         check_option("test", test, _TESTS)
         return cls(_TESTS[test](scores, alpha=alpha)).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> CriticalDifferenceDisplay:
-        """Draw; see `Display.plot`.
+    def plot(self, ax: AxesLike = None) -> CriticalDifferenceDisplay:
+        """Draw the figure; see `Display.plot`.
 
-        A new figure is as large as the names need. On given axes, letters get smaller if they must.
+        A new figure is as large as the names need. On given axes, the letters are made smaller if
+        they do not fit.
         """
         ranks, bars, layout = self.pairs.ranks, self._stacked_bars, self._figure_layout
         self._set_up_axes(ax, figsize=layout.figsize)
@@ -117,41 +130,43 @@ class CriticalDifferenceDisplay(BaseDisplay):
         )
 
     def _axes_inches(self) -> tuple[float, float]:
-        """Return width and height of the axes."""
+        """Return the width and height of the axes."""
         box, dpi = self.ax_.get_window_extent(), self.figure_.dpi
         return box.width / dpi, box.height / dpi
 
     def _write_text(
-        self, x: float, y: float, text: str, layout: _DiagramLayout, **place: Any
+        self, x: float, y: float, text: str, layout: _DiagramLayout, **alignment: Any
     ) -> None:
-        self.ax_.text(x, y, text, fontsize=layout.font_points, parse_math=False, **place)
+        # Names may contain dollar signs, which are not formulas.
+        self.ax_.text(x, y, text, fontsize=layout.font_points, parse_math=False, **alignment)
 
     def _draw_axis(self, layout: _DiagramLayout) -> None:
         n_methods = len(self.pairs.ranks)
         self.ax_.plot([1, n_methods], [0, 0], color="black", linewidth=1)
         for rank in range(1, n_methods + 1):
-            named = (rank - 1) % layout.tick_step == 0
-            self.ax_.plot([rank, rank], [0, 0.07 if named else 0.04], color="black", linewidth=1)
-            if named:
+            is_labelled = (rank - 1) % layout.tick_step == 0
+            length = 0.07 if is_labelled else 0.04
+            self.ax_.plot([rank, rank], [0, length], color="black", linewidth=1)
+            if is_labelled:
                 self._write_text(rank, 0.12, str(rank), layout, ha="center", va="bottom")
         self.ax_.set_axis_off()
 
     def _draw_names(self, layout: _DiagramLayout) -> None:
-        """Write the better half to the left and the others to the right, without crossing lines."""
+        """Write the better half on the left and the other half on the right; lines do not cross."""
         ranks, order = self.pairs.ranks, self.pairs.order
         n_methods = len(order)
-        for place, name in enumerate(order):
-            left = place < layout.n_left
-            line = place if left else n_methods - 1 - place
+        for index, name in enumerate(order):
+            is_left = index < layout.n_left
+            line = index if is_left else n_methods - 1 - index
             depth = -layout.bars_depth - _STEP * (line + 0.6)
-            edge = 1 - layout.name_offset if left else n_methods + layout.name_offset
+            edge = 1 - layout.name_offset if is_left else n_methods + layout.name_offset
             points = [ranks[name], ranks[name], edge]
             self.ax_.plot(points, [0, depth, depth], color="0.35", linewidth=0.8)
-            text, side = _rank_label(name, ranks[name], left), "right" if left else "left"
+            text, side = _rank_label(name, ranks[name], is_left), "right" if is_left else "left"
             self._write_text(edge, depth, text, layout, ha=side, va="center")
 
     def _draw_critical_difference(self, layout: _DiagramLayout) -> None:
-        """Write which test it is, and draw the critical difference where it fits the axis."""
+        """Write the name of the test, and draw the critical difference if it fits the axis."""
         pairs, n_methods = self.pairs, len(self.pairs.ranks)
         self.ax_.set_title(layout.title, fontsize=layout.font_points, parse_math=False)
         length = pairs.critical_difference
@@ -167,27 +182,13 @@ class CriticalDifferenceDisplay(BaseDisplay):
 
 @dataclass(frozen=True)
 class _DiagramLayout:
-    """Where things stand, in units of the diagram: ranks to the right, lines of text down.
-
-    Attributes
-    ----------
-    title : str
-        What is written above.
-    name_widths : tuple of float
-        Width of the longest name to the left, and to the right, in inches.
-    n_methods, n_levels : int
-        Number of methods, and of levels of bars.
-    axis_inches : float
-        Width of the line of ranks, in inches.
-    font_points : float
-        Size of letters.
-    """
+    """Positions in units of the diagram: ranks from left to right, heights from the axis up."""
 
     title: str
-    name_widths: tuple[float, float]
+    name_widths: tuple[float, float]  # of the longest name on the left and right, in inches
     n_methods: int
-    n_levels: int
-    axis_inches: float
+    n_levels: int  # of bars
+    axis_inches: float  # width of the axis of ranks
     font_points: float
 
     @classmethod
@@ -200,24 +201,22 @@ class _DiagramLayout:
             max((_text_inches(_rank_label(n, ranks[n], left), points) for n in names), default=0.0)
             for left, names in ((True, order[:n_left]), (False, order[n_left:]))
         ]
-        least = max(_LEAST_AXIS, _TICK * len(order), _text_inches(title, points) - sum(widths))
-        return cls(title, (widths[0], widths[1]), len(order), n_levels, least, points)
+        axis = max(_LEAST_AXIS, _TICK * len(order), _text_inches(title, points) - sum(widths))
+        return cls(title, (widths[0], widths[1]), len(order), n_levels, axis, points)
 
     def fit_within(self, width: float, height: float) -> _DiagramLayout:
-        """Return the layout on axes of this size: with smaller letters if they do not fit."""
-        names = sum(self.name_widths) + 4 * _MARGIN
+        """Return the layout on axes of a given size, with smaller letters if needed."""
+        names_inches = sum(self.name_widths) + 4 * _MARGIN
         lines = self.upper_extent + self.lower_extent
-        most = min(
+        scale = min(
             1.0,
-            (1 - _AXIS_SHARE) * width / names,
+            (1 - _AXIS_SHARE) * width / names_inches,
             height / (lines * _LINE / _STEP),
             width / (_text_inches(self.title, self.font_points) + _MARGIN),
         )
-        widths = (self.name_widths[0] * most, self.name_widths[1] * most)
-        axis = width - sum(widths) - 4 * _MARGIN
-        return replace(
-            self, name_widths=widths, axis_inches=axis, font_points=self.font_points * most
-        )
+        widths = (self.name_widths[0] * scale, self.name_widths[1] * scale)
+        axis, points = width - sum(widths) - 4 * _MARGIN, self.font_points * scale
+        return replace(self, name_widths=widths, axis_inches=axis, font_points=points)
 
     @property
     def figsize(self) -> tuple[float, float]:
@@ -227,80 +226,81 @@ class _DiagramLayout:
 
     @property
     def n_left(self) -> int:
-        """Number of names to the left."""
+        """Number of names on the left."""
         return (self.n_methods + 1) // 2
 
     @property
     def rank_inches(self) -> float:
-        """One rank, in inches."""
+        """Width of one rank, in inches."""
         return self.axis_inches / max(1, self.n_methods - 1)
 
     @property
     def name_offset(self) -> float:
-        """From the ends of the line of ranks to the names."""
+        """Distance from the ends of the axis to the names."""
         return _MARGIN / self.rank_inches
 
     @property
     def left_extent(self) -> float:
-        """From the first rank to the left edge."""
+        """Distance from the first rank to the left edge."""
         return (self.name_widths[0] + 2 * _MARGIN) / self.rank_inches
 
     @property
     def right_extent(self) -> float:
-        """From the last rank to the right edge."""
+        """Distance from the last rank to the right edge."""
         return (self.name_widths[1] + 2 * _MARGIN) / self.rank_inches
 
     @property
     def bars_depth(self) -> float:
-        """From the line of ranks to the names: room for the bars."""
+        """Distance from the axis to the names, which leaves space for the bars."""
         return _STEP * (0.5 + 0.5 * self.n_levels)
 
     @property
     def lower_extent(self) -> float:
-        """From the line of ranks to the lower edge."""
+        """Distance from the axis to the lower edge."""
         return self.bars_depth + _STEP * (self.n_left + 0.3)
 
     @property
     def upper_extent(self) -> float:
-        """From the line of ranks to the upper edge."""
+        """Distance from the axis to the upper edge."""
         return _BAR + 0.1 + _STEP
 
     @property
     def tick_step(self) -> int:
-        """How many ranks lie between two that are written."""
-        wide = _text_inches("00", self.font_points) + _GAP
-        return max(1, math.ceil(wide / self.rank_inches))
+        """Distance in ranks between two ranks that are labelled."""
+        label_inches = _text_inches("00", self.font_points) + _GAP
+        return max(1, math.ceil(label_inches / self.rank_inches))
 
 
-def _rank_label(name: Any, rank: float, left: bool) -> str:
-    return f"{name}  {rank:.2f} " if left else f" {rank:.2f}  {name}"
+def _rank_label(name: object, rank: float, is_left: bool) -> str:
+    return f"{name}  {rank:.2f} " if is_left else f" {rank:.2f}  {name}"
 
 
 def _small_font_points() -> float:
-    """Return the size of small letters."""
+    """Return matplotlib's size of small letters, in points."""
     manager = import_extra("matplotlib.font_manager", "plot", "drawing")
     return float(manager.FontProperties(size="small").get_size_in_points())
 
 
 def _text_inches(text: str, points: float) -> float:
-    """Return the width of text in inches, with some room: renderers differ a little."""
+    """Return the width of text in inches, with a reserve of 5 %, because renderers differ."""
     paths = import_extra("matplotlib.textpath", "plot", "drawing")
-    size, _, _ = paths.text_to_path.get_text_width_height_descent(
+    width, _, _ = paths.text_to_path.get_text_width_height_descent(
         text, _font_properties(points), ismath=False
     )
-    return 1.05 * float(size) / 72
+    return 1.05 * float(width) / 72
 
 
-def _font_properties(points: float) -> Any:
+def _font_properties(points: float) -> FontProperties:
     return import_extra("matplotlib.font_manager", "plot", "drawing").FontProperties(size=points)
 
 
 def _stack_bars(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float, int]]:
-    """Return bars with their levels: bars that would touch go on different ones."""
-    ends: list[float] = []
-    placed = []
+    """Return bars with their levels; bars that would touch are on different levels."""
+    ends: list[float] = []  # of the last bar on each level
+    bars = []
     for first, last in spans:
+        # Bars extend their ranks by 0.04 on both sides, so 0.2 leaves a visible gap.
         level = next((level for level, end in enumerate(ends) if end + 0.2 < first), len(ends))
         ends[level : level + 1] = [last]
-        placed.append((first, last, level))
-    return placed
+        bars.append((first, last, level))
+    return bars

@@ -1,6 +1,6 @@
-"""Pruning in groups of members, spread over processes and machines."""
+"""Pruning in groups of members, distributed over processes and machines."""
 
 from secateurs.distributed.epfd import DOMEP, EPFD
-from secateurs.engines.run_limits import Limits, limits
+from secateurs.engines.executors import Limits, limits
 
 __all__ = ["DOMEP", "EPFD", "Limits", "limits"]

@@ -1,54 +1,59 @@
-"""One round of group pruning: each group in this process, by joblib, or on an executor."""
+"""Prune the groups of one round: in this process, with joblib, or on an executor."""
+
+from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
 
 from secateurs.engines.checkpoints import Checkpoints
 from secateurs.engines.executors import Engine, gather_results
 from secateurs.engines.failures import explain_failures, joblib_stop_flag, run_while_wanted
-from secateurs.engines.transport import Indices, PredictionSlice, PredictionSource
+from secateurs.engines.transport import PredictionSlice, PredictionSource
 from secateurs.exceptions import InputError
-from secateurs.outputs.predictions import true_values
+from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.votes import Votes
 from secateurs.progress import ProgressStage
 from secateurs.pruners.base import BasePruner
+from secateurs.typing import FloatArray, IndexArray, JsonObject
 
-_QUICK_BYTES = 1 << 24  # votes up to this size are read group by group, without a thread
-_TASKS_PER_WORKER = 8  # at least, where there are enough groups; each costs messages
+# From 16 MB of predictions on, a thread reads the next group while one is pruned. This hides the
+# time for copying: EPFD then costs 4.5 % more than its pruner instead of 10 %
+# (docs/decisions/0014-counts-and-memory.md). Smaller groups do not need a thread.
+_QUICK_BYTES = 1 << 24
+_TASKS_PER_WORKER = 8  # at least, if there are enough groups: balances load against messages
 
 
 class GroupJob(NamedTuple):
     """A group of members, and how to prune it."""
 
-    name: str
+    name: str  # of its checkpoint
     pruner: BasePruner
-    members: Indices
+    members: IndexArray
     n_keep: int | None
     seed: int | None
     needs_accuracy: bool
 
 
 class GroupResult(NamedTuple):
-    """The members that a pruner keeps of a group."""
+    """The members that a pruner keeps from a group."""
 
-    members: Indices
-    scores: NDArray[np.float64]
+    members: IndexArray
+    scores: FloatArray
     objective: float | None
     accuracy: float | None
-    weights: NDArray[np.float64] | None = None
+    weights: FloatArray | None = None
 
 
 @dataclass
 class GroupProgress:
-    """Tells the number of results, their total, and the best score so far."""
+    """Reports the number of results, their total, and the best score so far."""
 
     stage: ProgressStage
     n_total: int
@@ -57,7 +62,7 @@ class GroupProgress:
     best_score: float = -math.inf
 
     def add_result(self, result: GroupResult) -> None:
-        """Report a finished result."""
+        """Report the result of one more group."""
         self.n_done += 1
         if self.stage.has_callback:
             self.best_score = max(self.best_score, self.score_result(result))
@@ -68,7 +73,7 @@ class GroupProgress:
 
 @dataclass(frozen=True)
 class GroupRunner:
-    """Prune groups in parallel, with a checkpoint after each."""
+    """Prunes groups in parallel, with a checkpoint after each group."""
 
     source: PredictionSource
     engine: Engine | None
@@ -77,21 +82,22 @@ class GroupRunner:
     progress: GroupProgress
 
     def prune_groups(self, jobs: Sequence[GroupJob]) -> list[GroupResult]:
-        """Return a result per group, in order; those of an earlier run are read."""
+        """Return the result of each group, in order; checkpoints of an earlier run are used."""
         results = [
             _result_from_checkpoint(self.checkpoints.read_value(job.name), job) for job in jobs
         ]
         for result in results:
             if result is not None:
                 self.progress.add_result(result)
-        left = [index for index, result in enumerate(results) if result is None]
+        remaining = [index for index, result in enumerate(results) if result is None]
 
-        def record_result(place: int, result: GroupResult) -> None:
-            results[left[place]] = result
-            self.checkpoints.write_value(jobs[left[place]].name, _result_as_dict(result))
+        def record_result(job_index: int, result: GroupResult) -> None:
+            index = remaining[job_index]
+            results[index] = result
+            self.checkpoints.write_value(jobs[index].name, _result_as_dict(result))
             self.progress.add_result(result)
 
-        self._run_jobs([jobs[index] for index in left], record_result)
+        self._run_jobs([jobs[index] for index in remaining], record_result)
         return [result for result in results if result is not None]
 
     def _run_jobs(
@@ -100,13 +106,13 @@ class GroupRunner:
         if self.engine is not None:
             self._run_on_engine(self.engine, jobs, finished)
         elif len(jobs) == 1 or effective_n_jobs(self.n_jobs) == 1:
-            for place, votes in enumerate(self._load_predictions(jobs)):
-                finished(place, _prune_group(votes, jobs[place]))
+            for index, votes in enumerate(self._load_predictions(jobs)):
+                finished(index, _prune_group(votes, jobs[index]))
         else:
             self._run_with_joblib(jobs, finished)
 
-    def _load_predictions(self, jobs: Sequence[GroupJob]) -> Iterator[Any]:
-        """Yield the votes of each group; large ones are read ahead in a thread."""
+    def _load_predictions(self, jobs: Sequence[GroupJob]) -> Iterator[Votes | Predictions]:
+        """Yield the predictions of each group; a thread reads large ones ahead."""
         groups = [PredictionSlice(self.source.predictions, job.members) for job in jobs]
         if len(groups) == 1 or self.source.predictions.nbytes < _QUICK_BYTES:
             yield from (group.load() for group in groups)
@@ -122,19 +128,19 @@ class GroupRunner:
     def _run_on_engine(
         self, engine: Engine, jobs: Sequence[GroupJob], finished: Callable[[int, GroupResult], None]
     ) -> None:
-        together = max(1, len(jobs) // (_TASKS_PER_WORKER * engine.n_workers))
-        firsts = range(0, len(jobs), together)
+        jobs_per_task = max(1, len(jobs) // (_TASKS_PER_WORKER * engine.n_workers))
+        firsts = range(0, len(jobs), jobs_per_task)
         tasks = [
             [
                 (self.source.slice_members(job.members), job)
-                for job in jobs[first : first + together]
+                for job in jobs[first : first + jobs_per_task]
             ]
             for first in firsts
         ]
 
-        def record_results(index: int, results: list[GroupResult]) -> None:
-            for place, result in enumerate(results, firsts[index]):
-                finished(place, result)
+        def record_results(task_index: int, results: list[GroupResult]) -> None:
+            for index, result in enumerate(results, firsts[task_index]):
+                finished(index, result)
 
         gather_results(
             engine, [engine.submit(_prune_groups, task) for task in tasks], record_results
@@ -145,28 +151,28 @@ class GroupRunner:
     ) -> None:
         try:
             parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
-        except ValueError as error:  # "multiprocessing", which waits for ever for a lost worker
+        except ValueError as error:  # "multiprocessing", which waits forever for a lost worker
             raise InputError(
-                f"This backend of joblib returns no result before all are done ({error}). Use "
+                f"This joblib backend returns no result before all are done ({error}). Use "
                 "joblib.parallel_config with 'loky', 'threading' or 'dask'."
             ) from error
-        with explain_failures(), joblib_stop_flag() as unwanted:
+        with explain_failures(), joblib_stop_flag() as stop_flag:
             numbered = (
                 delayed(run_while_wanted)(
-                    unwanted,
+                    stop_flag,
                     _prune_numbered_group,
-                    place,
+                    index,
                     self.source.slice_members(job.members),
                     job,
                 )
-                for place, job in enumerate(jobs)
+                for index, job in enumerate(jobs)
             )
             results = parallel(numbered)
             try:
-                for place, result in results:
-                    finished(place, result)
+                for index, result in results:
+                    finished(index, result)
             finally:
-                with warnings.catch_warnings():  # joblib warns about what it cancels
+                with warnings.catch_warnings():  # joblib warns about tasks that it cancels
                     warnings.simplefilter("ignore")
                     results.close()
 
@@ -176,13 +182,13 @@ def _prune_groups(task: Sequence[tuple[PredictionSlice, GroupJob]]) -> list[Grou
 
 
 def _prune_numbered_group(
-    place: int, group: PredictionSlice, job: GroupJob
+    index: int, group: PredictionSlice, job: GroupJob
 ) -> tuple[int, GroupResult]:
-    return place, _prune_group(group.load(), job)
+    return index, _prune_group(group.load(), job)
 
 
-def _prune_group(votes: Any, job: GroupJob) -> GroupResult:
-    """Prune a group; a group that is not larger than ``n_keep`` stays whole."""
+def _prune_group(votes: Votes | Predictions, job: GroupJob) -> GroupResult:
+    """Return the members that are kept from a group, which are all if it has only ``n_keep``."""
     pruner = job.pruner.with_keep(None if job.n_keep is None else min(job.n_keep, votes.n_members))
     if job.seed is not None:
         pruner.seed(job.seed)
@@ -191,36 +197,35 @@ def _prune_group(votes: Any, job: GroupJob) -> GroupResult:
     chosen, weights = pruner.member_indices_, getattr(pruner, "weights_", None)
     accuracy = _accuracy_criterion(votes, chosen, weights) if job.needs_accuracy else None
     objective = getattr(pruner, "objective_", None)
-    worth = None if objective is None else float(objective)
-    return GroupResult(job.members[chosen], pruner.scores_, worth, accuracy, weights)
+    value = None if objective is None else float(objective)
+    return GroupResult(job.members[chosen], pruner.scores_, value, accuracy, weights)
 
 
-def _accuracy_criterion(outputs: Any, members: Indices, weights: Any) -> float:
-    """Return the accuracy of the vote; of numbers, the mean squared error of their mean, negative.
-
-    Samples on which no member predicts a number are left out.
-    """
+def _accuracy_criterion(
+    outputs: Votes | Predictions, members: IndexArray, weights: FloatArray | None
+) -> float:
+    """Return the accuracy of the vote, for regression the negative squared error of the mean."""
     if isinstance(outputs, Votes) and weights is None:
         return outputs.accuracy(members)
-    answers = outputs.vote(members, weights=weights)
+    predicted = outputs.vote(members, weights=weights)
     if len(outputs.classes):
-        return float((answers == true_values(outputs)).mean())
-    off = answers - outputs.truth
-    return -float((off[~np.isnan(off)] ** 2).mean())
+        return float((predicted == true_values(outputs)).mean())
+    errors = predicted - outputs.truth  # NaN on samples without a prediction, which do not count
+    return -float((errors[~np.isnan(errors)] ** 2).mean())
 
 
-def _result_as_dict(result: GroupResult) -> dict[str, Any]:
-    kept = result._asdict().items()
-    return {name: part.tolist() if isinstance(part, np.ndarray) else part for name, part in kept}
+def _result_as_dict(result: GroupResult) -> JsonObject:
+    items = result._asdict().items()
+    return {name: item.tolist() if isinstance(item, np.ndarray) else item for name, item in items}
 
 
-def _result_from_checkpoint(found: dict[str, Any] | None, job: GroupJob) -> GroupResult | None:
-    """Return the result of a checkpoint, if it keeps members of this group."""
-    if found is None:
+def _result_from_checkpoint(content: JsonObject | None, job: GroupJob) -> GroupResult | None:
+    """Return the result in a checkpoint, None if it is missing or has members of other groups."""
+    if content is None:
         return None
-    members, scores = np.array(found["members"], dtype=np.intp), np.array(found["scores"])
+    members, scores = np.array(content["members"], dtype=np.intp), np.array(content["scores"])
     if not np.isin(members, job.members).all():
         return None
-    weights = found.get("weights")
+    weights = content.get("weights")
     weights = None if weights is None else np.array(weights)
-    return GroupResult(**{**found, "members": members, "scores": scores, "weights": weights})
+    return GroupResult(**{**content, "members": members, "scores": scores, "weights": weights})

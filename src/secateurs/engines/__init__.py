@@ -1,1 +1,1 @@
-"""Where work runs: executors, shards of votes, and what a stopped run goes on from."""
+"""Where work runs: executors, shards of predictions, and checkpoints of stopped runs."""

@@ -1,4 +1,4 @@
-"""Checkpoints of long runs, kept beside the store: the next run continues from there."""
+"""Checkpoints of long runs, in the folder of the store, from which the next run continues."""
 
 import hashlib
 import io
@@ -15,36 +15,36 @@ from numpy.typing import NDArray
 
 from secateurs import __version__
 from secateurs.exceptions import describe_error
-from secateurs.outputs.store_base import Store
+from secateurs.outputs.store_base import EncodedPredictions, Store
 from secateurs.persistence.atomic_files import write_file
 
 
 class Checkpoints:
-    """Finished parts of one run, by name; nothing is kept for votes in memory.
+    """Finished parts of one run on a store, by name; runs on votes in memory have no checkpoints.
 
-    A run is identified by everything that decides its result, the votes and ``identity``: only the
-    same run continues. A file starts with a checksum of its content, its run and its name: one
-    that is damaged, or belongs elsewhere, counts as not there.
+    A run is identified by the votes and by ``identity``, which together determine its result. Each
+    file starts with a checksum of its content, run and name. A file that is damaged or belongs to
+    another run counts as missing.
     """
 
-    def __init__(self, votes: Any, *identity: Any) -> None:
+    def __init__(self, votes: EncodedPredictions, *identity: object) -> None:
         self._folder: Path | None = None
         if isinstance(votes, Store):
             labels = zlib.crc32(votes.truth.tobytes())
             try:
                 key = joblib.hash((__version__, votes.id, labels, identity))
-            except Exception as error:  # such as a function among the pruner's parameters
+            except Exception as error:  # e.g. a lambda among the pruner's parameters
                 _warn_not_kept(f"of a pruner that cannot be pickled ({describe_error(error)})")
             else:
                 self._folder = votes.path / "runs" / key
 
     def read_value(self, name: str) -> Any:
-        """Return a finished part, or None."""
+        """Return a finished part, None if it is missing."""
         content = self._read_bytes(f"{name}.json")
         return None if content is None else json.loads(content)
 
     def read_array(self, name: str) -> NDArray[np.float64] | None:
-        """Return a finished array, or None."""
+        """Return a finished array, None if it is missing."""
         content = self._read_bytes(f"{name}.npy")
         return None if content is None else np.load(io.BytesIO(content), allow_pickle=False)
 
@@ -53,12 +53,12 @@ class Checkpoints:
             return None
         try:
             checksum, _, content = (self._folder / name).read_bytes().partition(b"\n")
-        except OSError:  # most often not there
+        except OSError:  # most often because the file does not exist
             return None
         return content if checksum == _content_checksum(self._folder / name, content) else None
 
-    def write_value(self, name: str, value: Any) -> None:
-        """Write a finished part."""
+    def write_value(self, name: str, value: object) -> None:
+        """Write a finished part as JSON."""
         self._write_bytes(f"{name}.json", json.dumps(value).encode())
 
     def write_array(self, name: str, array: NDArray[np.float64]) -> None:
@@ -73,8 +73,8 @@ class Checkpoints:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            # Not synced to disk: that would take longer than a step, and helps only against a
-            # machine that goes down, not against a process that is stopped.
+            # Not synced to disk: syncing would take longer than a step, and only helps if the
+            # machine goes down, not if the process is stopped.
             checksum = _content_checksum(self._folder / name, content)
             write_file(self._folder / name, checksum + b"\n" + content, lasting=False)
         except OSError as error:
@@ -82,18 +82,18 @@ class Checkpoints:
             self._folder = None
 
     def delete_all(self) -> None:
-        """Delete the checkpoints of a run that is done."""
+        """Delete the checkpoints of a finished run."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _content_checksum(path: Path, content: bytes) -> bytes:
-    known = b"%s/%s " % (path.parent.name.encode(), path.name.encode())
-    return hashlib.sha256(known + content).hexdigest().encode()
+    run_and_name = b"%s/%s " % (path.parent.name.encode(), path.name.encode())
+    return hashlib.sha256(run_and_name + content).hexdigest().encode()
 
 
-def _warn_not_kept(why: str) -> None:
+def _warn_not_kept(reason: str) -> None:
     warnings.warn(
-        f"Finished parts cannot be kept {why}: if this run is stopped, it has to start again.",
+        f"Finished parts cannot be kept {reason}: if this run is stopped, it has to start again.",
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""The environment that work runs in: versions, machine and threads, for bug reports."""
+"""Show the environment for bug reports: versions, machine and threads."""
 
 import os
 import platform
@@ -43,9 +43,9 @@ def show_versions() -> None:
         "Threads": _thread_counts(),
     }
     lines = []
-    for title, facts in sections.items():
-        width = max(map(len, facts))
-        lines += [title, *(f"    {name:>{width}}: {value}" for name, value in facts.items()), ""]
+    for title, entries in sections.items():
+        width = max(map(len, entries))
+        lines += [title, *(f"    {name:>{width}}: {value}" for name, value in entries.items()), ""]
     print("\n".join(lines[:-1]))
 
 
@@ -57,8 +57,8 @@ def _installed_version(package: str) -> str | None:
 
 
 def _thread_counts() -> dict[str, int | None]:
-    """Return the number of threads of the machine, of joblib, and of each compiled library."""
-    for module in ("numpy", "scipy.linalg", "sklearn"):  # which load the libraries
+    """Return the number of threads of the machine, joblib and each compiled library."""
+    for module in ("numpy", "scipy.linalg", "sklearn"):  # these load the compiled libraries
         import_module(module)
     pools = import_module("threadpoolctl").threadpool_info()
     return {

@@ -1,4 +1,4 @@
-"""The one seam to executors: threads, processes, Dask, or anything with submit()."""
+"""Engines: one interface to threads, processes, Dask and any other executor; limits of runs."""
 
 import os
 import threading
@@ -12,9 +12,9 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from joblib.parallel import get_active_backend
 
@@ -28,52 +28,88 @@ from secateurs.engines.failures import (
     is_dask_task_cancelled,
     run_while_wanted,
 )
-from secateurs.engines.run_limits import limits
 from secateurs.exceptions import ExecutorError, InputError
 
-_POLL_SECONDS = 1.0
+_POLL_SECONDS = 1.0  # between checks that workers are alive; results wake the client earlier
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Limits:
+    """Limits of distributed runs; set them on ``secateurs.distributed.limits``.
+
+    Attributes
+    ----------
+    sent_bytes : int, default=50 MB
+        Largest size of encoded predictions that are sent from memory to workers on other
+        machines. Write larger ones to a `VoteStore` or `PredictionStore` on storage that all
+        workers share.
+    held_bytes : int, default=4 GB
+        Largest size of a store that a pruner loads into memory when it runs in one process. COMEP
+        and joint error read a larger store tile by tile in every step.
+    keep_seconds : float, default=1
+        Seconds between checkpoints of a run on a store. A later run continues from the last
+        checkpoint.
+    wait_seconds : float, default=30
+        Seconds to wait for the first worker, and for a new worker when all are lost.
+
+    Examples
+    --------
+    >>> from secateurs.distributed import limits
+    >>> limits.sent_bytes
+    50000000
+    """
+
+    sent_bytes: int = 50_000_000
+    held_bytes: int = 4_000_000_000
+    keep_seconds: float = 1.0
+    wait_seconds: float = 30.0
+
+
+limits = Limits()
 
 
 @dataclass(eq=False)
 class Engine:
-    """Where tasks run; by itself it serves any executor of which nothing else is known."""
+    """Runs tasks on an executor; this class makes no assumption about its kind."""
 
     executor: Executor
-    stop_flag: FileFlag | ThreadFlag | None = None  # raised once results are no longer wanted
-    is_local: bool = False  # votes reach workers through a memory map
-    has_shared_memory: bool = False  # votes need not be sent at all
+    stop_flag: FileFlag | ThreadFlag | None = None  # set once the results are no longer needed
+    is_local: bool = False  # workers can map files of this machine
+    has_shared_memory: bool = False  # predictions need not be sent at all
     _run_id: bytes = field(default_factory=lambda: os.urandom(8), init=False)
     _n_held_values: int = field(default=0, init=False)
-    n_threads = 1  # that a task may use
+    n_threads = 1  # threads that a task may use
 
     @property
     def n_workers(self) -> int:
-        """Number of workers; each holds a shard."""
+        """Number of workers; each holds one shard."""
         return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
 
     def wait_for_worker(self) -> None:
-        """Make sure that there is a worker."""
+        """Wait until there is a worker; does nothing here."""
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        """Start a task."""
+    def submit(self, function: Callable[..., Result], *args: object) -> "Future[Result]":
+        """Submit a task and return its future."""
         with explain_pool_failure():
             return self.executor.submit(_Task(__version__, function, self.stop_flag), *args)
 
-    def hold_value(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return a handle of a value that workers make once, keep, and make again if lost."""
+    def hold_value(self, function: Callable[..., object], *args: object) -> object:
+        """Return a handle for a value that workers compute once, keep, and recompute if lost."""
         self._n_held_values += 1
         return _ValueRecipe(self._run_id, self._n_held_values, function, args)
 
     def stop_tasks(self) -> None:
-        """Raise the flag."""
+        """Set the stop flag, so that running tasks end early."""
         if self.stop_flag is not None:
             self.stop_flag.set()
 
     def check_workers(self, idle_seconds: float) -> None:
-        """Raise an error if no worker is left."""
+        """Raise an error if no worker is left; does nothing here."""
 
     def close(self) -> None:
-        """Release everything that belongs to the run."""
+        """Stop tasks that still run, and release the values held for the run."""
         self.stop_tasks()
         if self.has_shared_memory:
             with _held_lock:
@@ -81,57 +117,57 @@ class Engine:
 
 
 class DaskEngine(Engine):
-    """A Dask cluster: lost tasks and values are made again on other workers."""
+    """Runs tasks on a Dask cluster, which repeats lost tasks on other workers."""
 
-    def __init__(self, client: Any, **options: Any) -> None:
+    def __init__(self, client: Any, **options: object) -> None:
+        # Dask runs a task that raises twice more before it reports the error. With pure=False each
+        # task has a key of its own, so that Dask does not merge equal tasks of two runs.
         self._submit_options = {"retries": 2, **options, "pure": False}
         super().__init__(client.get_executor(**self._submit_options))
         self.client = client
         self._held_futures: list[Any] = []
-        self._last_busy_time = time.monotonic()  # when a worker was at work
+        self._last_busy_time = time.monotonic()  # when a worker was last seen running a task
 
     @property
     def n_workers(self) -> int:
-        """Number of worker processes: each holds a shard, once for all its threads."""
+        """Number of worker processes; the threads of a process share one shard."""
         return max(1, len(self.client.nthreads()))
 
     @property
     def n_threads(self) -> int:  # type: ignore[override]
-        """Number of threads per worker, the smallest if they differ."""
+        """Smallest number of threads of a worker."""
         return min(self.client.nthreads().values(), default=1)
 
     def wait_for_worker(self) -> None:
-        """Wait for a first worker."""
+        """Wait until the cluster has a worker."""
         with explain_lost_scheduler():
             try:
                 self.client.wait_for_workers(1, timeout=limits.wait_seconds)
             except TimeoutError:
                 raise self._no_workers_error() from None
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        """Start a task."""
+    def submit(self, function: Callable[..., Result], *args: object) -> "Future[Result]":
+        """Submit a task and return its future."""
         with _silence_size_warning():
             return self.executor.submit(*_seal_task(function, is_dask_task_cancelled, args))
 
-    def hold_value(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return a handle of a value that one worker keeps, and another makes again if lost.
-
-        Dask deals values to idle workers by itself. It must not be told which: a task for a worker
-        that is gone, even with others allowed, is never given to one that comes later.
-        """
+    def hold_value(self, function: Callable[..., object], *args: object) -> object:
+        """Return a future of a value that one worker keeps, and another recomputes if lost."""
+        # Dask assigns values to idle workers by itself. Do not name a worker here: Dask never
+        # moves a task for a worker that is gone to a new worker, even if it allows other workers.
         with _silence_size_warning():
             held = self.client.submit(*_seal_task(function, None, args), **self._submit_options)
         self._held_futures.append(held)
         return held
 
     def check_workers(self, idle_seconds: float) -> None:
-        """Raise an error if no worker was busy for too long, whatever the scheduler waits for."""
+        """Raise an error if no worker was busy for longer than ``limits.wait_seconds``."""
         now = time.monotonic()
         with explain_lost_scheduler():
-            known = self.client.scheduler_info(n_workers=-1)
-            if "workers" not in known:  # of a client that has closed itself
+            scheduler = self.client.scheduler_info(n_workers=-1)
+            if "workers" not in scheduler:  # the client has closed itself
                 raise ConnectionError("the client gave it up")
-            workers = known["workers"].values()
+            workers = scheduler["workers"].values()
             is_busy = any(self.client.processing().values())
         if is_busy and any(worker["status"] == "running" for worker in workers):
             self._last_busy_time = now
@@ -139,7 +175,7 @@ class DaskEngine(Engine):
             raise self._no_workers_error() if not workers else self._stuck_workers_error()
 
     def close(self) -> None:
-        """Release all tasks on the cluster, even if an error's traceback still holds them."""
+        """Release all tasks on the cluster, even if a traceback still refers to their futures."""
         for future in [*self._held_futures, *self.executor._futures]:  # type: ignore[attr-defined]
             future.release()
 
@@ -147,24 +183,24 @@ class DaskEngine(Engine):
         address = getattr(self.client.scheduler, "address", "tcp://…")
         return ExecutorError(
             f"{{executor}} has had no workers for {limits.wait_seconds:g} s. "
-            f"Start one: dask worker {address}",
+            f"Start a worker: dask worker {address}",
             executor=...,
         )
 
     def _stuck_workers_error(self) -> ExecutorError:
         return ExecutorError(
             f"No worker of {{executor}} has done anything for {limits.wait_seconds:g} s: they are "
-            "paused, most likely out of memory, or the scheduler waits for one that is gone. "
-            "Give more groups or shards, or larger workers, and run again.",
+            "paused, most likely out of memory, or the scheduler waits for a worker that is gone. "
+            "Use more groups or shards, or larger workers, and run again.",
             executor=...,
         )
 
 
 def engine_for(executor: Any) -> Engine:
-    """Return the engine for an executor, recognised without importing Dask; None works inline."""
+    """Return the engine for an executor; None runs tasks in the calling thread."""
     if executor is None:
         return Engine(_InlineExecutor(), is_local=True, has_shared_memory=True)
-    home = type(executor).__module__.split(".")
+    home = type(executor).__module__.split(".")  # recognises Dask without importing it
     if home[0] == "distributed" and hasattr(executor, "get_executor"):
         return DaskEngine(executor)
     if home[0] == "distributed" and hasattr(executor, "_client"):
@@ -176,25 +212,25 @@ def engine_for(executor: Any) -> Engine:
     if isinstance(executor, Executor):
         return Engine(executor)
     raise InputError(
-        "{executor} is not a valid executor. Give a concurrent.futures.Executor or a Dask "
+        "{executor} is not a valid executor. Pass a concurrent.futures.Executor or a Dask "
         "Client, or leave it out.",
         executor=executor,
     )
 
 
 def joblib_dask_engine() -> Engine | None:
-    """Return the engine for the Dask cluster that joblib's ``parallel_config`` names, if any."""
+    """Return the engine for the Dask cluster of joblib's ``parallel_config``, None without one."""
     backend = get_active_backend()[0]
     if type(backend).__name__ != "DaskDistributedBackend":
         return None
-    known = ("workers", "allow_other_workers", "resources", "retries")
-    options = {name: backend.submit_kwargs[name] for name in known if name in backend.submit_kwargs}
+    names = ("workers", "allow_other_workers", "resources", "retries")
+    options = {name: backend.submit_kwargs[name] for name in names if name in backend.submit_kwargs}
     return DaskEngine(backend.client, **options)
 
 
 @contextmanager
 def running_engine(engine: Engine) -> Iterator[Engine]:
-    """Start an engine, explain its failures in one line, and leave nothing behind."""
+    """Wait for a worker, turn failures into one-line errors, and close the engine at the end."""
     try:
         with explain_failures():
             engine.wait_for_worker()
@@ -205,63 +241,61 @@ def running_engine(engine: Engine) -> Iterator[Engine]:
 
 def gather_results(
     engine: Engine,
-    futures: "Sequence[Future[Any]]",
-    finished: Callable[[int, Any], None] = lambda index, result: None,
-) -> list[Any]:
+    futures: "Sequence[Future[Result]]",
+    finished: Callable[[int, Result], None] = lambda index, result: None,
+) -> list[Result]:
     """Return the results of all tasks; on an error or interrupt, cancel or stop the others."""
-    places = {future: index for index, future in enumerate(futures)}
-    results: list[Any] = [None] * len(futures)
+    indices = {future: index for index, future in enumerate(futures)}
+    results: dict[int, Result] = {}
     pending = set(futures)
-    last = time.monotonic()
+    last_result_time = time.monotonic()
     try:
         while pending:
             done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-            for future in sorted(done, key=places.__getitem__):
-                results[places[future]] = future.result()
-                finished(places[future], future.result())
+            for future in sorted(done, key=indices.__getitem__):
+                results[indices[future]] = future.result()
+                finished(indices[future], future.result())
             if done:
-                last = time.monotonic()
+                last_result_time = time.monotonic()
             else:
-                engine.check_workers(time.monotonic() - last)
+                engine.check_workers(time.monotonic() - last_result_time)
     except BaseException:
         engine.stop_tasks()
         for future in futures:
             future.cancel()
         raise
-    return results
+    return [results[indices[future]] for future in futures]
 
 
 @dataclass(frozen=True)
 class _Task:
-    """A function for a worker; checks that both sides have the same version."""
+    """A function for a worker, which checks that client and worker have the same version."""
 
     version: str
     function: Callable[..., Any]
     stop_flag: Callable[[], bool] | None
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         if self.version != __version__:
             raise ExecutorError(
                 f"A worker has secateurs {__version__}, this process {self.version}. Install the "
                 "same version on all workers."
             )
-        made = [_held_value(arg) if isinstance(arg, _ValueRecipe) else arg for arg in args]
-        return run_while_wanted(self.stop_flag, self.function, *made)
+        values = [_held_value(arg) if isinstance(arg, _ValueRecipe) else arg for arg in args]
+        return run_while_wanted(self.stop_flag, self.function, *values)
 
 
 def _seal_task(
-    function: Callable[..., Any], unwanted: Callable[[], bool] | None, args: Sequence[Any]
+    function: Callable[..., object], stop_flag: Callable[[], bool] | None, args: Sequence[object]
 ) -> tuple[Any, ...]:
-    """Return a task as a function, bytes for it to unpickle, and held values, which come first.
-
-    Dask unpickles what it sends in the scheduler and in the worker's connection, which breaks if a
-    module is missing there. The function that unpickles these bytes is sent whole and needs none.
-    """
+    """Return a function, the pickled task that it opens, and the held values among ``args``."""
+    # Dask unpickles messages in the scheduler and in the worker's connection, which breaks if a
+    # module is missing there. The nested function is pickled by value and needs no module.
     from distributed.protocol.pickle import dumps
 
     from distributed import Future as Held
 
-    def run_sealed(sealed: bytes, *held: Any) -> Any:
+    def run_sealed(sealed: bytes, *held: object) -> object:
         from pickle import loads
 
         try:
@@ -271,12 +305,12 @@ def _seal_task(
         return task(*held, *rest)
 
     held = [arg for arg in args if isinstance(arg, Held)]
-    task = _Task(__version__, function, unwanted)
+    task = _Task(__version__, function, stop_flag)
     return (run_sealed, dumps((task, args[len(held) :])), *held)
 
 
-def _silence_size_warning() -> Any:
-    """Keep Dask from warning about large tasks: `limits` decides what is too large."""
+def _silence_size_warning() -> AbstractContextManager[object]:
+    """Keep Dask from warning about large tasks, since `limits` sets the largest size."""
     import dask
 
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
@@ -284,36 +318,37 @@ def _silence_size_warning() -> Any:
 
 @dataclass(frozen=True)
 class _ValueRecipe:
-    """How to make a value; each worker process makes it once per run."""
+    """How to compute a value; each worker process computes it once per run."""
 
     run_id: bytes
     number: int
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
+    function: Callable[..., object]
+    args: tuple[object, ...]
 
 
-_held: dict[tuple[bytes, int], Any] = {}
+_held: dict[tuple[bytes, int], object] = {}
 _held_lock = threading.Lock()
 
 
-def _held_value(recipe: _ValueRecipe) -> Any:
+def _held_value(recipe: _ValueRecipe) -> object:
+    """Return a value from the process's cache, or compute it; values of other runs are dropped."""
     key = (recipe.run_id, recipe.number)
     with _held_lock:
         if key not in _held:
-            for old in [other for other in _held if other[0] != recipe.run_id]:
-                del _held[old]
+            for old_key in [held_key for held_key in _held if held_key[0] != recipe.run_id]:
+                del _held[old_key]
             _held[key] = recipe.function(*recipe.args)
         return _held[key]
 
 
 def _forget_held_values() -> None:
-    """Start afresh in a forked child: another thread of the parent may have held the lock."""
+    """Replace the lock in a forked child: another thread of the parent may have held it."""
     global _held_lock  # noqa: PLW0603
     _held_lock = threading.Lock()
     _held.clear()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_forget_held_values)
 
 

@@ -1,4 +1,4 @@
-"""How work ends before it is done: failures of workers, and flags that stop running tasks."""
+"""Errors that explain failures of workers, and flags that stop running tasks."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from joblib.parallel import get_active_backend
 
@@ -19,16 +19,19 @@ from secateurs.exceptions import ExecutorError, SecateursError, describe_error
 from secateurs.search import stop_when
 
 _SAME_VERSION = f"secateurs {__version__} on all workers"
+# The classes are compared by name, so that backends of joblib that are not used are not imported.
 _LOCAL_BACKENDS = ("LokyBackend", "MultiprocessingBackend", "ThreadingBackend", "SequentialBackend")
 _RUN_AGAIN = "Run again; a Dask cluster goes on with the workers that are left."
-_POLL_SECONDS = 1.0
+_POLL_SECONDS = 1.0  # a worker outlives its owner by at most this; each check is one system call
+
+Result = TypeVar("Result")
 
 
 @contextmanager
-def explain_failures(way_out: str = _RUN_AGAIN, **parameters: Any) -> Iterator[None]:
+def explain_failures(way_out: str = _RUN_AGAIN, **parameters: object) -> Iterator[None]:
     """Turn failures of workers into a one-line ExecutorError; errors of tasks pass unchanged.
 
-    ``way_out`` says what to do when a process of this machine was killed, and may name parameters.
+    ``way_out`` is the advice for a killed process of this machine, with ``{name}`` placeholders.
     """
     try:
         yield
@@ -44,9 +47,9 @@ def explain_failures(way_out: str = _RUN_AGAIN, **parameters: Any) -> Iterator[N
 
 
 def worker_died_error(
-    error: BrokenExecutor, way_out: str = _RUN_AGAIN, **parameters: Any
+    error: BrokenExecutor, way_out: str = _RUN_AGAIN, **parameters: object
 ) -> ExecutorError:
-    """Return what to say of a process of this machine that has ended before its task."""
+    """Return the error for a process of this machine that ended before its task."""
     return ExecutorError(
         f"A worker process died ({type(error).__name__}): the system has killed it, most likely "
         f"because memory ran out. {way_out}",
@@ -59,9 +62,10 @@ def explain_pool_failure() -> Iterator[None]:
     """Turn a pool that cannot start its processes into a one-line ExecutorError."""
     try:
         yield
-    except (OSError, EOFError) as error:  # what starts them was killed, or the system is full
+    except (OSError, EOFError) as error:  # the fork server was killed, or no process is free
         raise ExecutorError(
-            f"The pool cannot start a process ({describe_error(error)}). Make a new pool and run again."
+            f"The pool cannot start a process ({describe_error(error)}). Make a new pool and run "
+            "again."
         ) from error
 
 
@@ -70,9 +74,9 @@ def explain_lost_scheduler() -> Iterator[None]:
     """Turn a lost scheduler into a one-line ExecutorError."""
     try:
         yield
-    except ExecutorError:  # which is a RuntimeError, and says what is wrong
+    except ExecutorError:  # a RuntimeError as well, but already explained
         raise
-    except (OSError, AttributeError, RuntimeError) as error:  # the last two of a closed client
+    except (OSError, AttributeError, RuntimeError) as error:  # a closed client raises the last two
         raise _lost_scheduler_error(error) from error
 
 
@@ -83,7 +87,8 @@ def _lost_scheduler_error(error: Exception) -> ExecutorError:
 
 
 def _explained_error(error: Exception) -> ExecutorError | None:
-    kind = type(error).__name__
+    """Return the explanation of a failure of a cluster, None for an error of the task itself."""
+    kind = type(error).__name__  # recognises Dask's errors without importing Dask
     if kind == "KilledWorker":
         return ExecutorError(
             "Several workers died one after another while running the same task: most likely it "
@@ -93,8 +98,8 @@ def _explained_error(error: Exception) -> ExecutorError | None:
         return _lost_scheduler_error(error)
     if kind == "RuntimeError" and str(error).startswith("cannot open a task"):
         return ExecutorError(f"A worker {error}. Install what it lacks, and {_SAME_VERSION}.")
-    lacks_us = isinstance(error, (ImportError, AttributeError)) and "secateurs" in str(error)
-    if lacks_us and not isinstance(error, SecateursError):
+    lacks_secateurs = isinstance(error, (ImportError, AttributeError)) and "secateurs" in str(error)
+    if lacks_secateurs and not isinstance(error, SecateursError):
         return ExecutorError(
             f"A worker cannot run this task ({describe_error(error)}). Install {_SAME_VERSION}."
         )
@@ -102,34 +107,35 @@ def _explained_error(error: Exception) -> ExecutorError | None:
 
 
 class ThreadFlag(threading.Event):
-    """A flag that all threads of a process see."""
+    """A stop flag that all threads of a process see."""
 
     __call__ = threading.Event.is_set
 
 
 @dataclass(frozen=True)
 class FileFlag:
-    """A flag that all processes of a machine see: raised once its file is gone."""
+    """A stop flag that all processes of a machine see; it is set once its file is gone."""
 
     path: Path
-    owner_pid: int = field(default_factory=os.getpid)  # the process that wants results
+    owner_pid: int = field(default_factory=os.getpid)  # the process that needs the results
 
     @classmethod
     def create_unset(cls) -> "FileFlag":
-        """Return a flag that is not raised."""
+        """Return a flag that is not set."""
         handle, name = tempfile.mkstemp(prefix="secateurs-wanted-")
         os.close(handle)
         return cls(Path(name))
 
     def set(self) -> None:
-        """Raise the flag."""
+        """Set the flag."""
         self.path.unlink(missing_ok=True)
 
     def __call__(self) -> bool:
+        """Return whether the flag is set."""
         return not self.path.exists()
 
     def follow_owner(self) -> None:
-        """Let this process end with its owner, which may be killed and then raises no flag."""
+        """End this process when the owner ends, because a killed owner cannot set the flag."""
         if self.owner_pid not in (os.getpid(), *_followed):
             _followed.add(self.owner_pid)
             threading.Thread(target=self._end_with_owner, daemon=True).start()
@@ -140,11 +146,11 @@ class FileFlag:
         os._exit(1)
 
 
-_followed: set[int] = set()
+_followed: set[int] = set()  # owners that a thread of this process already waits for
 
 
 def _wait_for_process_end(process: int) -> None:
-    """Return once a process has ended: the parent of this one, or another of the same user."""
+    """Return once a process of the same user, or the parent of this process, has ended."""
     if sys.platform == "win32":
         import _winapi
 
@@ -154,19 +160,16 @@ def _wait_for_process_end(process: int) -> None:
     parent = os.getppid()
     try:
         while os.getppid() == parent:
-            os.kill(process, 0)  # only asks whether it is there
+            os.kill(process, 0)  # signal 0 only checks that the process exists
             time.sleep(_POLL_SECONDS)
     except ProcessLookupError:
         pass
 
 
 def run_while_wanted(
-    flag: Callable[[], bool] | None, function: Callable[..., Any], *args: Any
-) -> Any:
-    """Run a task that stops once its flag is raised, in a process that ends with the flag's owner.
-
-    For workers; without a flag, the task simply runs.
-    """
+    flag: Callable[[], bool] | None, function: Callable[..., Result], *args: object
+) -> Result:
+    """Run a task on a worker and stop it once its flag is set; without a flag, just run it."""
     if flag is None:
         return function(*args)
     if isinstance(flag, FileFlag):
@@ -176,7 +179,7 @@ def run_while_wanted(
 
 
 def is_dask_task_cancelled() -> bool:
-    """Whether the client has cancelled the task that runs here."""
+    """Return whether the client has cancelled the Dask task that runs in this thread."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -185,13 +188,14 @@ def is_dask_task_cancelled() -> bool:
 
 
 def is_joblib_local() -> bool:
-    """Whether joblib's active backend is this machine; loky maps large arrays by itself."""
+    """Return whether joblib's active backend runs tasks on this machine."""
+    # No scratch store is needed then: loky maps large arrays into its processes by itself.
     return type(get_active_backend()[0]).__name__ in _LOCAL_BACKENDS
 
 
 @contextmanager
 def joblib_stop_flag() -> Iterator[Callable[[], bool] | None]:
-    """Yield a flag for tasks that joblib runs, and raise it at the end; None if they are remote."""
+    """Yield a flag for tasks of joblib and set it at the end; None if they run elsewhere."""
     if not is_joblib_local():
         yield None
         return

@@ -1,8 +1,9 @@
 """Fitted ensembles: their members, labels and features, and how to slice them.
 
-`as_ensemble` turns a fitted model, or a list or dict of models, into an `Ensemble`; for predictions
-see `secateurs.outputs.prediction_table`. A sliced ensemble is a plain object of the same class, with
-all of its attributes in agreement; it shares its members with the original, which stays unchanged.
+`as_ensemble` turns a fitted model, or a list or dict of models, into an `Ensemble`. An ensemble
+that is known only by its predictions is a `secateurs.outputs.prediction_table.PredictionTable`. A
+sliced ensemble is a plain object of the same class with consistent attributes. It shares its
+members with the original, which stays unchanged.
 """
 
 from secateurs.ensembles._as_ensemble import as_ensemble as as_ensemble

@@ -1,10 +1,11 @@
-"""Models of any kind as ensembles, and why some cannot be pruned."""
+"""Turn models of any kind into an `Ensemble`, or report why a model cannot be pruned."""
 
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from sklearn import ensemble as kinds
+from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -30,7 +31,7 @@ from secateurs.ensembles._sklearn_ensembles import (
 )
 from secateurs.exceptions import InputError, SecateursWarning, UnsupportedEnsembleError
 
-_KNOWN = (
+_SUPPORTED_MODELS = (
     "a RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, AdaBoostClassifier, a "
     "forest or boosted model of scikit-learn, XGBoost, LightGBM or CatBoost, a Pipeline or fitted "
     "search around one, a list or dict of fitted classifiers or of fitted regressors, or "
@@ -38,18 +39,19 @@ _KNOWN = (
 )
 
 
-def _from_calibrated(model: Any) -> Ensemble:
-    """Return the only ensemble that is calibrated; its slices keep the calibrator."""
+def _from_calibrated(model: CalibratedClassifierCV) -> Ensemble:
+    """Return the ensemble inside a calibration; its slices keep the calibrator."""
     if len(model.calibrated_classifiers_) > 1:
         raise UnsupportedEnsembleError(
-            f"CalibratedClassifierCV holds {len(model.calibrated_classifiers_)} models, one for "
-            "each fold. Prune one that was fitted to all rows, then calibrate it: "
+            f"CalibratedClassifierCV holds {len(model.calibrated_classifiers_)} models, one per "
+            "fold. Prune a model that was fitted to all samples, then calibrate it: "
             "CalibratedClassifierCV(FrozenEstimator(pruned)). Or fit with ensemble=False."
         )
     ensemble = as_ensemble(model.calibrated_classifiers_[0].estimator).wrapped_in(model)
     warnings.warn(
-        "The calibrator was fitted to the answers of the whole ensemble; the pruned one keeps it. "
-        "Members are chosen, and figures by size are, without it. Calibrate again to be exact: "
+        "The calibrator was fitted to the predictions of the full ensemble. The pruned ensemble "
+        "keeps it. Members are selected, and scores by size are computed, without it. For exact "
+        "probabilities, calibrate again: "
         "CalibratedClassifierCV(FrozenEstimator(pruned)).",
         SecateursWarning,
         stacklevel=3,
@@ -63,7 +65,8 @@ _FORESTS = (
     kinds.RandomForestRegressor,
     kinds.ExtraTreesRegressor,
 )
-_KINDS: tuple[tuple[Any, Any], ...] = (
+_EnsembleFactory: TypeAlias = Callable[[BaseEstimator], Ensemble]
+_KINDS: tuple[tuple[type | tuple[type, ...], _EnsembleFactory], ...] = (
     (_FORESTS, Forest),
     ((kinds.BaggingClassifier, kinds.BaggingRegressor), Bagging),
     ((kinds.VotingClassifier, kinds.VotingRegressor), Voting),
@@ -77,19 +80,21 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
 )
 
 
-def _from_xgboost(model: Any) -> Ensemble:
-    """Return rounds of boosting, or the trees of the only round."""
+def _from_xgboost(model: BaseEstimator) -> Ensemble:
+    """Return an XGBoost model as a forest if it is one round of several trees, or as boosting."""
     is_forest = (model.num_parallel_tree or 1) > 1 and model.get_booster().num_boosted_rounds() == 1
     return XGBoostForest(model) if is_forest else XGBoost(model)
 
 
-def _from_lightgbm(model: Any) -> Ensemble:
-    """Return rounds of boosting, or the trees of a forest."""
+def _from_lightgbm(model: BaseEstimator) -> Ensemble:
+    """Return a LightGBM model as a forest if it was trained as one, or as boosting."""
+    # The model text has this line only for boosting="rf", under whichever alias it was set.
     is_forest = "\naverage_output\n" in model.booster_.model_to_string(num_iteration=1)
     return LightGBMForest(model) if is_forest else LightGBM(model)
 
 
-_OTHER_LIBRARIES: dict[str, Any] = {  # by package and class, so that none is imported
+# By the name of package and class: importing the libraries would be slow, and they are optional.
+_OTHER_LIBRARIES: dict[str, _EnsembleFactory] = {
     "xgboost.XGBRFClassifier": XGBoostForest,
     "xgboost.XGBRFRegressor": XGBoostForest,
     "xgboost.XGBClassifier": _from_xgboost,
@@ -101,28 +106,8 @@ _OTHER_LIBRARIES: dict[str, Any] = {  # by package and class, so that none is im
 }
 
 
-def as_ensemble(model: Any) -> Ensemble:
-    """Return a model as an `Ensemble`.
-
-    Parameters
-    ----------
-    model : object
-        A fitted scikit-learn ensemble, a pipeline or fitted search around one, or a list or dict of
-        fitted classifiers, or of fitted regressors.
-
-    Returns
-    -------
-    Ensemble
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from secateurs.ensembles import as_ensemble
-    >>> forest = RandomForestClassifier(10, random_state=0).fit(*load_iris(return_X_y=True))
-    >>> as_ensemble(forest).slice([2, 7]).n_estimators
-    2
-    """
+def as_ensemble(model: object) -> Ensemble:
+    """Return a fitted model, or a list or dict of fitted models, as an `Ensemble`."""
     if isinstance(model, FrozenEstimator):
         return as_ensemble(model.estimator)
     if isinstance(model, (GridSearchCV, RandomizedSearchCV)) or hasattr(model, "best_estimator_"):
@@ -134,10 +119,10 @@ def as_ensemble(model: Any) -> Ensemble:
         return ModelCollection(model)
     if isinstance(model, Pipeline):
         return as_ensemble(model.steps[-1][1]).wrapped_in(model)
-    for known, kind in _KINDS:
-        if isinstance(model, known):
+    for model_classes, make_ensemble in _KINDS:
+        if isinstance(model, model_classes):
             check_is_fitted(model)
-            return kind(model)
+            return make_ensemble(model)
     for ancestor in type(model).__mro__:
         name = f"{ancestor.__module__.partition('.')[0]}.{ancestor.__name__}"
         if name in _OTHER_LIBRARIES:
@@ -146,22 +131,22 @@ def as_ensemble(model: Any) -> Ensemble:
     raise UnsupportedEnsembleError(f"{type(model).__name__} {_model_fault(model)}")
 
 
-def _model_fault(model: Any) -> str:
-    """Return why a model of no known kind cannot be pruned, and a way out."""
+def _model_fault(model: object) -> str:
+    """Return why an unsupported model cannot be pruned, and what to do instead."""
     if isinstance(model, (kinds.StackingClassifier, kinds.StackingRegressor)):
         return (
-            "cannot be sliced: its final estimator was trained on the outputs of all members. "
-            "Prune the list model.estimators_, then fit a stacking of those kept."
+            "cannot be sliced: its final estimator was trained on the predictions of all members. "
+            "Prune the list model.estimators_, then fit a new stacking of the kept members."
         )
     if isinstance(model, (OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier)):
         return (
             "cannot be pruned: it holds a model for each class or pair of classes. Forests and "
-            "boosted models take several classes themselves: fit one without it. Or prune each of "
+            "boosted models support several classes themselves: fit one directly. Or prune each of "
             "model.estimators_ on its own labels, and put the results back."
         )
     if isinstance(model, kinds.AdaBoostRegressor):
         return (
-            "cannot be pruned: it takes a weighted median of its members. Prune the list "
-            "model.estimators_, which is averaged."
+            "cannot be pruned: it predicts a weighted median of its members. Prune the list "
+            "model.estimators_ instead, whose predictions are averaged."
         )
-    return f"is not an ensemble that can be pruned. Give one of: {_KNOWN}."
+    return f"is not an ensemble that can be pruned. Pass one of: {_SUPPORTED_MODELS}."

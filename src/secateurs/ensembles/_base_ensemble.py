@@ -1,4 +1,4 @@
-"""A fitted ensemble: its members, labels and features, what each predicts, and how to slice it."""
+"""The base class of fitted ensembles: members, classes, features, predictions and slicing."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -6,44 +6,43 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import STATE_ERRORS, InputError, describe_error
 from secateurs.labels import label_indices, one_hot
-from secateurs.typing import Array
+from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
-_MOST_SHARES = 100
+# Weights become up to this many copies of members, each of which costs a prediction. The weights of
+# ensemble selection, small fractions, are then exact (docs/decisions/0018).
+_MOST_COPIES = 100
+# Relative weights agree with proportions up to rounding of floating-point divisions.
+_ROUNDING = 1e-9
 
 
 class Ensemble(ABC):
-    """A fitted ensemble.
+    """A fitted ensemble: its model, its members, their weights and its classes."""
 
-    Attributes
-    ----------
-    model : object
-        The ensemble as it was given.
-    members : sequence of fitted classifiers or regressors
-        Its members.
-    classes : ndarray of shape (n_classes,)
-        Its labels, sorted; empty for regressors.
-    weights : ndarray of shape (n_members,) or None
-        Weights of the members in its own vote.
-    is_soft : bool
-        Whether its own vote adds up probabilities, or numbers, rather than labels.
-    """
+    __setstate__ = restore_renamed(tables="column_members", pipelines="wrappers", soft="is_soft")
 
-    is_soft = False
-    is_sequential = False  # whether a member's answers are those of all members up to it
-    margin_scale: float | None = None  # that makes margins of shares, where those are averaged
-    has_coded_labels = False  # whether members predict places among the classes instead of labels
-    weights: NDArray[np.float64] | None = None
-    wrappers: tuple[Any, ...] = ()  # or calibrations around the ensemble, the outermost first
+    model: Any  # the original: a fitted ensemble, or a list or dict of models
+    members: Sequence[BaseEstimator]
+    classes: Array  # sorted; empty for regressors
+    is_soft = False  # whether it averages probabilities or values instead of counting labels
+    is_sequential = False  # whether a member's prediction includes all members before it
+    # Factor that turns shares back into margins, for forests that average margins.
+    margin_scale: float | None = None
+    has_coded_labels = False  # whether members predict class indices instead of labels
+    weights: FloatArray | None = None  # of the members in its own vote
+    # Pipelines and calibrations around the ensemble, the outermost first.
+    wrappers: tuple[BaseEstimator, ...] = ()
 
-    def __init__(self, model: Any, members: Sequence[Any], classes: Array) -> None:
+    def __init__(self, model: Any, members: Sequence[BaseEstimator], classes: Array) -> None:
         self.model, self.members, self.classes = model, members, classes
-        self.column_members: set[int] = set()  # members found to predict (n_samples, 1)
+        self.column_members: set[int] = set()  # members seen to predict (n_samples, 1)
 
     @property
     def n_members(self) -> int:
@@ -52,7 +51,7 @@ class Ensemble(ABC):
 
     @property
     def is_regression(self) -> bool:
-        """Whether members predict numbers rather than labels."""
+        """Whether members predict a continuous target instead of labels."""
         return len(self.classes) == 0
 
     @property
@@ -61,30 +60,31 @@ class Ensemble(ABC):
         return [f"member {index}" for index in range(self.n_members)]
 
     def slice(self, members: Sequence[int]) -> Any:
-        """Return the same ensemble with some members only, in the order given."""
+        """Return the model with these members only, in this order."""
         sliced = self._slice_model(members)
-        for outer in reversed(self.wrappers):
-            sliced = _wrap_model(outer, sliced)
+        for wrapper in reversed(self.wrappers):
+            sliced = _wrap_model(wrapper, sliced)
         return sliced
 
-    def original_members(self, members: Sequence[int]) -> Any:
-        """Return some members themselves, as they were given."""
+    def original_members(
+        self, members: Sequence[int]
+    ) -> list[BaseEstimator] | dict[str, BaseEstimator]:
+        """Return the original objects of these members."""
         return [self.members[member] for member in members]
 
-    def as_predictor(self, members: Sequence[int]) -> Any:
-        """Return some members as one model that predicts: the sliced ensemble, unless it cannot."""
+    def as_predictor(self, members: Sequence[int]) -> BaseEstimator:
+        """Return these members as one model that predicts: the sliced model if it has `predict`."""
         return self.slice(members)
 
-    def with_member_weights(self, weights: NDArray[np.float64]) -> "Ensemble":
-        """Return the same ensemble, whose members' weights in its own vote are multiplied by these.
+    def with_member_weights(self, weights: FloatArray) -> "Ensemble":
+        """Return the ensemble with the weights of its vote multiplied by these member weights.
 
-        Members with a weight of 0 are not meant to be sliced.
+        Members with a weight of 0 must not be sliced.
         """
         shares, relative = weights / weights.sum(), np.zeros(len(weights))
-        relative[weights > 0] = integer_proportions(
-            weights[weights > 0]
-        )  # sums of these have no rounding
-        if not np.allclose(relative / relative.sum(), shares, rtol=0, atol=1e-9):
+        # Integers are preferred because their sums are exact, so that equal votes tie.
+        relative[weights > 0] = integer_proportions(weights[weights > 0])
+        if not np.allclose(relative / relative.sum(), shares, rtol=0, atol=_ROUNDING):
             relative = np.count_nonzero(weights) * shares
         if np.ptp(relative[weights > 0]) == 0:
             return self
@@ -92,103 +92,105 @@ class Ensemble(ABC):
         changed.weights = relative if self.weights is None else self.weights * relative
         return changed
 
-    def attainable_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights nearest to these that a sliced ensemble can have."""
+    def attainable_weights(self, weights: FloatArray) -> FloatArray:
+        """Return the weights closest to these that a sliced ensemble can represent."""
         return weights
 
-    def prepare_input(self, X: Any) -> Any:
-        """Check and convert X once, for all members."""
-        for outer in self.wrappers:
-            changes = isinstance(outer, Pipeline) and len(outer) > 1
-            X = outer[:-1].transform(X) if changes else X
+    def prepare_input(self, X: Samples) -> Samples:
+        """Return X checked, preprocessed and converted once for all members."""
+        for wrapper in self.wrappers:
+            transforms = isinstance(wrapper, Pipeline) and len(wrapper) > 1
+            X = wrapper[:-1].transform(X) if transforms else X
         return self._convert_input(X)
 
-    def wrapped_in(self, pipeline: Any) -> "Ensemble":
-        """Return the same ensemble as the last step of a pipeline, or as what is calibrated."""
+    def wrapped_in(self, wrapper: BaseEstimator) -> "Ensemble":
+        """Return the ensemble as the last step of a pipeline, or inside a calibration."""
         wrapped = copy.copy(self)
-        wrapped.wrappers = (pipeline, *self.wrappers)
+        wrapped.wrappers = (wrapper, *self.wrappers)
         return wrapped
 
     @abstractmethod
     def _slice_model(self, members: Sequence[int]) -> Any:
-        """Slice the ensemble itself."""
+        """Return the model, without its wrappers, with these members only."""
 
-    def _copy_with(self, members: Sequence[int]) -> Any:
-        """Return a copy of the model with some members only; its other attributes are kept."""
+    def _copy_with(self, members: Sequence[int]) -> BaseEstimator:
+        """Return a copy of the model with these members only; other attributes are kept."""
         copied = copy.copy(self.model)
         copied.estimators_ = [self.members[member] for member in members]
         return copied
 
-    def _convert_input(self, X: Any) -> Any:
+    def _convert_input(self, X: Samples) -> Samples:
         return X
 
-    def member_features(self, member: int) -> NDArray[np.intp] | None:
-        """Return the columns of prepared X that a member sees; None for all."""
+    def member_features(self, member: int) -> IndexArray | None:
+        """Return the columns of prepared X that a member uses; None for all columns."""
         return None
 
-    def member_input(self, X: Any, member: int) -> Any:
-        """Return what a member sees of prepared X."""
+    def member_input(self, X: Samples, member: int) -> Samples:
+        """Return the columns of prepared X that a member uses."""
         features = self.member_features(member)
         return X if features is None else X[:, features]
 
-    def member_class_indices(self, member: int) -> NDArray[np.intp]:
-        """Return the place among the ensemble's classes of each class of a member."""
+    def member_class_indices(self, member: int) -> IndexArray:
+        """Return the index, among the ensemble's classes, of each class of a member."""
         return self._label_indices(self.members[member].classes_, member)
 
-    def predicted_codes(self, X: Any, member: int) -> Array:
-        """Return a member's votes on prepared X, as places among the ensemble's classes."""
+    def predicted_codes(self, X: Samples, member: int) -> Array:
+        """Return a member's votes on prepared X, as indices of the ensemble's classes."""
         return self._label_indices(self._predicted_column(X, member), member)
 
-    def _call_member(self, X: Any, member: int, method: str) -> Any:
+    def _call_member(self, X: Samples, member: int, method: str) -> Array:
+        """Return the result of a prediction method of a member on prepared X."""
         try:
             return getattr(self.members[member], method)(self.member_input(X, member))
         except STATE_ERRORS as error:
             if isinstance(error, TypeError) and getattr(X, "dtype", None) == np.dtype(object):
-                raise  # what X holds, not the member
+                raise  # caused by the values in X, not by the member
             raise InputError(
-                f"{self._describe_member(member)} cannot {method}: {describe_error(error)}. Fit it again."
+                f"{self._describe_member(member)} cannot {method}: {describe_error(error)}. "
+                "Fit it again."
             ) from error
 
     def _describe_member(self, member: int) -> str:
         return f"Member {member}, a {type(self.members[member]).__name__},"
 
-    def _label_indices(self, labels: Any, member: int) -> NDArray[np.intp]:
-        known = np.arange(len(self.classes)) if self.has_coded_labels else self.classes
-        return label_indices(np.asarray(labels), known, self._describe_member(member))
+    def _label_indices(self, labels: ArrayLike, member: int) -> IndexArray:
+        classes = np.arange(len(self.classes)) if self.has_coded_labels else self.classes
+        return label_indices(np.asarray(labels), classes, self._describe_member(member))
 
-    def predicted_values(self, X: Any, member: int) -> NDArray[np.float64]:
+    def predicted_values(self, X: Samples, member: int) -> FloatArray:
         """Return a regressor's predictions on prepared X."""
         return self._predicted_column(X, member).astype(float)
 
-    def _predicted_column(self, X: Any, member: int) -> Array:
-        """Return what a member predicts, one value per row; some predict (n_samples, 1)."""
-        answers = np.asarray(self._call_member(X, member, "predict"))
-        if answers.ndim > 1:
+    def _predicted_column(self, X: Samples, member: int) -> Array:
+        """Return a member's predictions as (n_samples,); some members predict (n_samples, 1)."""
+        predictions = np.asarray(self._call_member(X, member, "predict"))
+        if predictions.ndim > 1:
             self.column_members.add(member)
-        if answers.ndim != 1 and answers.shape[1:] != (1,):
+        if predictions.ndim != 1 and predictions.shape[1:] != (1,):
             raise InputError(
-                f"{self._describe_member(member)} predicts {answers.shape[-1]} values per row; pruning needs "
-                "one. Fit a model per output."
+                f"{self._describe_member(member)} predicts {predictions.shape[-1]} values per "
+                "sample; pruning needs one. Fit a model per output."
             )
-        return answers.ravel()
+        return predictions.ravel()
 
-    def predicted_probabilities(self, X: Any, member: int) -> NDArray[np.float64]:
+    def predicted_probabilities(self, X: Samples, member: int) -> FloatArray:
         """Return a member's probabilities on prepared X: (samples, classes).
 
-        A member without ``predict_proba`` has 1 for the label that it predicts.
+        For a member without ``predict_proba``, the predicted label has probability 1.
         """
         if not hasattr(self.members[member], "predict_proba"):
             return one_hot(self.predicted_codes(X, member), len(self.classes))
         return self.align_probabilities(self._call_member(X, member, "predict_proba"), member)
 
-    def align_probabilities(self, known: Any, member: int) -> NDArray[np.float64]:
-        """Return probabilities of a member's classes as those of the ensemble's."""
-        spread = np.zeros((len(known), len(self.classes)))
-        spread[:, self.member_class_indices(member)] = known
-        return spread
+    def align_probabilities(self, probabilities: Array, member: int) -> FloatArray:
+        """Return a member's probabilities with one column for each class of the ensemble."""
+        aligned = np.zeros((len(probabilities), len(self.classes)))
+        aligned[:, self.member_class_indices(member)] = probabilities
+        return aligned
 
-    def vote_contribution(self, X: Any, member: int) -> NDArray[np.float64]:
-        """Return what a member adds to the ensemble's own vote: (samples, classes)."""
+    def vote_contribution(self, X: Samples, member: int) -> FloatArray:
+        """Return a member's weighted contribution to the ensemble's vote: (samples, classes)."""
         weight = 1.0 if self.weights is None else float(self.weights[member])
         if self._is_member_soft(member):
             return weight * self.predicted_probabilities(X, member)
@@ -197,16 +199,17 @@ class Ensemble(ABC):
     def _is_member_soft(self, member: int) -> bool:
         return self.is_soft
 
-    def in_bag_samples(self) -> list[NDArray[np.intp]]:
-        """Return the training rows that each member saw."""
+    def in_bag_samples(self) -> list[IndexArray]:
+        """Return the indices of the training samples of each member."""
         raise InputError(
-            f"{type(self.model).__name__} keeps no record of the rows its members were trained on. "
-            "Out-of-bag votes need a forest or a bagging ensemble; otherwise hold rows out."
+            f"{type(self.model).__name__} does not record which samples its members were trained "
+            "on. Out-of-bag votes need a forest or a bagging ensemble; for other ensembles, use a "
+            "validation set."
         )
 
 
-def integer_proportions(weights: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return whole numbers, of 1 or more, in proportion to weights: exactly, if small ones are.
+def integer_proportions(weights: FloatArray) -> IndexArray:
+    """Return integers of at least 1 in proportion to weights: exactly if a sum up to 100 allows it.
 
     Examples
     --------
@@ -216,22 +219,22 @@ def integer_proportions(weights: NDArray[np.float64]) -> NDArray[np.intp]:
     (array([5, 2, 3]), array([24, 76]))
     """
     shares = weights / weights.sum()
-    for total in range(len(shares), _MOST_SHARES + 1):
+    for total in range(len(shares), _MOST_COPIES + 1):
         counts = np.rint(shares * total)
-        if (counts > 0).all() and np.allclose(counts, shares * total, rtol=0, atol=1e-9):
+        if (counts > 0).all() and np.allclose(counts, shares * total, rtol=0, atol=_ROUNDING):
             return counts.astype(np.intp)
-    return np.maximum(1, np.rint(shares * _MOST_SHARES)).astype(np.intp)
+    return np.maximum(1, np.rint(shares * _MOST_COPIES)).astype(np.intp)
 
 
-def _wrap_model(outer: Any, inner: Any) -> Any:
-    """Return a copy of a pipeline, or of a calibration, around another model."""
-    copied = copy.copy(outer)
-    if isinstance(outer, Pipeline):
-        copied.steps = [*outer.steps[:-1], (outer.steps[-1][0], inner)]
+def _wrap_model(wrapper: BaseEstimator, model: BaseEstimator) -> BaseEstimator:
+    """Return a copy of a pipeline or calibration with another model inside."""
+    copied = copy.copy(wrapper)
+    if isinstance(wrapper, Pipeline):
+        copied.steps = [*wrapper.steps[:-1], (wrapper.steps[-1][0], model)]
         return copied
-    (calibrated,) = outer.calibrated_classifiers_
+    (calibrated,) = wrapper.calibrated_classifiers_
     if isinstance(calibrated.estimator, FrozenEstimator):
-        inner = copied.estimator = FrozenEstimator(inner)
-    only = copy.copy(calibrated)
-    only.estimator, copied.calibrated_classifiers_ = inner, [only]
+        model = copied.estimator = FrozenEstimator(model)
+    recalibrated = copy.copy(calibrated)
+    recalibrated.estimator, copied.calibrated_classifiers_ = model, [recalibrated]
     return copied

@@ -1,8 +1,8 @@
 """Forests of XGBoost and LightGBM: any of their trees can be kept, by rewriting the model.
 
-They average margins, the sums of leaves that boosting knows, and make probabilities of the mean.
-What is collected of a classifier's member are shares of 1 in proportion to its margins: the mean of
-shares stands for the mean of margins, and ``margin_scale`` makes probabilities of it.
+They average margins (raw scores, as in boosting) and turn the mean into probabilities. For a
+member of a classifier, shares are collected: an affine function of its margins that sums to 1. The
+mean of shares represents the mean of margins, and ``margin_scale`` turns it into probabilities.
 """
 
 import copy
@@ -10,97 +10,94 @@ import json
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 
 from secateurs.ensembles._base_ensemble import Ensemble
 from secateurs.exceptions import UnsupportedEnsembleError
-from secateurs.typing import Array
+from secateurs.typing import Array, FloatArray, IndexArray, JsonObject, Samples
 
-Floats = NDArray[np.float64]
+# Leaf values of each tree, tree indices (members × margins) and base margins.
+_Trees: TypeAlias = tuple[list[FloatArray], IndexArray, FloatArray]
 
 
 class _MarginForest(Ensemble):
-    """A forest that averages margins; a member is a tree, or a tree for each class.
-
-    Attributes
-    ----------
-    leaf_values : list of ndarray
-        For each tree, what each leaf says of the margin.
-    tree_indices : ndarray of shape (n_members, n_margins)
-        The trees of each member, one for each margin.
-    base_margins : ndarray of shape (n_margins,)
-        What all margins start from.
-    """
+    """A forest that averages margins; a member is a tree, or a tree for each class."""
 
     is_soft = True
+    leaf_values: list[FloatArray]  # for each tree, the margin of each leaf
+    tree_indices: IndexArray  # the trees of each member: (n_members, n_margins)
+    base_margins: FloatArray  # the constant that is added to each margin: (n_margins,)
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: BaseEstimator) -> None:
         classes = np.empty(0) if is_regressor(model) else np.asarray(model.classes_)
         self.leaf_values, self.tree_indices, self.base_margins = self._read_trees(model)
         super().__init__(model, range(len(self.tree_indices)), classes)
         if not self.is_regression:
-            highest = np.abs(self.base_margins).max() + max(
-                np.abs(leaf).max() for leaf in self.leaf_values
-            )
-            farthest = (
-                highest / 2 if self.tree_indices.shape[1] == 1 else 2 * highest
-            )  # from their mean
+            largest_leaf = max(np.abs(leaf).max() for leaf in self.leaf_values)
+            highest = np.abs(self.base_margins).max() + largest_leaf
+            # Upper bound of a margin's distance from the mean of its sample, so that no share is
+            # negative: see `predicted_probabilities`.
+            farthest = highest / 2 if self.tree_indices.shape[1] == 1 else 2 * highest
             self.margin_scale = len(classes) * float(farthest or 1.0)
 
     @abstractmethod
-    def _read_trees(self, model: Any) -> tuple[list[Floats], NDArray[np.intp], Floats]:
-        """Return the leaves, the trees and the base of a model."""
+    def _read_trees(self, model: BaseEstimator) -> _Trees:
+        """Return the leaf values, the tree indices and the base margins of a model."""
 
     @abstractmethod
-    def _leaf_indices(self, X: Any) -> Any:
-        """Return the leaf of each tree that each row ends in: (samples, trees)."""
+    def _leaf_indices(self, X: Samples) -> Array:
+        """Return the index of the leaf of each sample in each tree: (samples, trees)."""
 
-    def _convert_input(self, X: Any) -> Array:
-        reached = (
-            np.asarray(self._leaf_indices(X)).reshape(-1, len(self.leaf_values)).astype(np.int32)
-        )
-        total = sum(self._member_margins(reached, member) for member in range(self.n_members))
+    def _convert_input(self, X: Samples) -> Array:
+        leaves = np.asarray(self._leaf_indices(X)).reshape(-1, len(self.leaf_values))
+        leaves = leaves.astype(np.int32)
+        total = sum(self._member_margins(leaves, member) for member in range(self.n_members))
         if self.is_regression:
-            found, own = np.ravel(total / self.n_members), self.model.predict(X)
+            computed, expected = np.ravel(total / self.n_members), self.model.predict(X)
         else:
-            found, own = softmax(total / self.n_members, axis=1), self.model.predict_proba(X)
-        if found.shape != np.shape(own) or not np.allclose(found, own, rtol=1e-4, atol=1e-5):
+            computed = softmax(total / self.n_members, axis=1)
+            expected = self.model.predict_proba(X)
+        # Both libraries predict in single precision, which the tolerances allow for.
+        is_close = computed.shape == np.shape(expected) and np.allclose(
+            computed, expected, rtol=1e-4, atol=1e-5
+        )
+        if not is_close:
             raise UnsupportedEnsembleError(
-                f"{type(self.model).__name__} does not predict the mean of its trees, so that "
-                "others of them would predict something else. Fit it with the default objective "
+                f"{type(self.model).__name__} does not predict the mean of its trees, so the "
+                "predictions of a subset of them are unknown. Fit it with the default objective "
                 "and one output."
             )
-        return reached
+        return leaves
 
-    def _member_margins(self, reached: Array, member: int) -> Any:
-        """Return what a member says of rows by their leaves: (samples, 1 or classes)."""
+    def _member_margins(self, leaves: Array, member: int) -> FloatArray:
+        """Return a member's margins from the leaf of each sample: (samples, 1 or classes)."""
         trees = self.tree_indices[member]
-        found = np.stack([self.leaf_values[tree][reached[:, tree]] for tree in trees], axis=1)
-        found += self.base_margins
-        if self.is_regression or found.shape[1] > 1:
-            return found
-        return np.concatenate([-found / 2, found / 2], axis=1)
+        margins = np.stack([self.leaf_values[tree][leaves[:, tree]] for tree in trees], axis=1)
+        margins += self.base_margins
+        if self.is_regression or margins.shape[1] > 1:
+            return margins
+        # softmax of (−m/2, m/2) is the sigmoid of m, the probability of the second class.
+        return np.concatenate([-margins / 2, margins / 2], axis=1)
 
-    def _leaf_factors(self, members: Sequence[int]) -> Floats:
-        """Return what the leaves of members are multiplied by, so that their mean is weighted."""
+    def _leaf_factors(self, members: Sequence[int]) -> FloatArray:
+        """Return the factors of the members' leaves that make their plain mean a weighted mean."""
         weights = np.ones(len(members)) if self.weights is None else self.weights[list(members)]
         return weights * len(weights) / weights.sum()
 
-    def predicted_values(self, X: Any, member: int) -> Floats:
-        """Return the numbers that a member predicts for prepared X."""
+    def predicted_values(self, X: Array, member: int) -> FloatArray:
+        """Return a regressor's predictions on prepared X: the leaf indices of the samples."""
         return np.ravel(self._member_margins(X, member))
 
-    def predicted_codes(self, X: Any, member: int) -> Array:
-        """Return a member's votes on prepared X, as places among the ensemble's classes."""
+    def predicted_codes(self, X: Array, member: int) -> Array:
+        """Return a member's votes on prepared X, as indices of the ensemble's classes."""
         return self._member_margins(X, member).argmax(axis=1)
 
-    def predicted_probabilities(self, X: Any, member: int) -> Floats:
-        """Return shares in proportion to a member's margins on prepared X: (samples, classes)."""
+    def predicted_probabilities(self, X: Array, member: int) -> FloatArray:
+        """Return a member's margins on prepared X as shares that sum to 1: (samples, classes)."""
         assert self.margin_scale is not None
         margins = self._member_margins(X, member)
         margins -= margins.mean(axis=1, keepdims=True)
@@ -110,97 +107,107 @@ class _MarginForest(Ensemble):
 class XGBoostForest(_MarginForest):
     """XGBRFClassifier and XGBRFRegressor: the only round of boosting, of many trees."""
 
-    def _read_trees(self, model: Any) -> tuple[list[Floats], NDArray[np.intp], Floats]:
+    def _read_trees(self, model: BaseEstimator) -> _Trees:
         from xgboost import DMatrix
 
         booster = model.get_booster()
         self._model_json = json.loads(booster.save_raw("json"))
         trees = self._booster_model(self._model_json)["trees"]
         groups = np.asarray(self._booster_model(self._model_json)["tree_info"])
-        places = np.stack([np.flatnonzero(groups == group) for group in np.unique(groups)], axis=1)
-        leaves = []
+        tree_indices = np.stack(
+            [np.flatnonzero(groups == group) for group in np.unique(groups)], axis=1
+        )
+        leaf_values = []
         for tree in trees:
+            # XGBoost stores the value of a leaf as its split condition. The margin is the sum of
+            # the trees, so that each leaf holds one n-th of its tree's margin.
             is_leaf = np.asarray(tree["left_children"]) < 0
-            leaves.append(len(places) * np.where(is_leaf, tree["split_conditions"], 0.0))
-        known = {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
-        asked = DMatrix(np.full((1, booster.num_features()), np.nan), **known)
-        reached = booster.predict(asked, pred_leaf=True).reshape(-1).astype(int)
-        added = np.array([leaves[tree][leaf] for tree, leaf in enumerate(reached)])
-        margins = np.ravel(booster.predict(asked, output_margin=True)).astype(float)
-        return leaves, places, margins - added[places].mean(axis=0)
+            leaf_values.append(len(tree_indices) * np.where(is_leaf, tree["split_conditions"], 0.0))
+        # The stored base score is before the objective's transformation, so the base margin is
+        # computed: the margin of one sample (all values missing) minus the mean of its leaves.
+        types = {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
+        probe = DMatrix(np.full((1, booster.num_features()), np.nan), **types)
+        leaves = booster.predict(probe, pred_leaf=True).reshape(-1).astype(int)
+        added = np.array([leaf_values[tree][leaf] for tree, leaf in enumerate(leaves)])
+        margins = np.ravel(booster.predict(probe, output_margin=True)).astype(float)
+        return leaf_values, tree_indices, margins - added[tree_indices].mean(axis=0)
 
     @staticmethod
-    def _booster_model(text: Any) -> Any:
-        return text["learner"]["gradient_booster"]["model"]
+    def _booster_model(model_json: JsonObject) -> JsonObject:
+        return model_json["learner"]["gradient_booster"]["model"]
 
-    def _leaf_indices(self, X: Any) -> Any:
+    def _leaf_indices(self, X: Samples) -> Array:
         return self.model.apply(X)
 
-    def _slice_model(self, members: Sequence[int]) -> Any:
+    def _slice_model(self, members: Sequence[int]) -> BaseEstimator:
         from xgboost import Booster
 
         kept = self.tree_indices[list(members)].T.ravel().tolist()
         learner, model = self._model_json["learner"], self._booster_model(self._model_json)
-        each = self.n_members / len(members)  # each tree says its share of the mean
-        shares = np.tile(each * self._leaf_factors(members), self.tree_indices.shape[1])
+        # Leaves hold the tree's share of the mean, which grows when fewer trees are averaged.
+        growth = self.n_members / len(members)
+        factors = np.tile(growth * self._leaf_factors(members), self.tree_indices.shape[1])
         counts = {"num_trees": str(len(kept)), "num_parallel_tree": str(len(members))}
         model = model | {
             "trees": [
-                _scale_xgboost_tree(model["trees"][tree], place, share)
-                for place, (tree, share) in enumerate(zip(kept, shares.tolist(), strict=True))
+                _scale_xgboost_tree(model["trees"][tree], index, factor)
+                for index, (tree, factor) in enumerate(zip(kept, factors.tolist(), strict=True))
             ],
             "tree_info": [model["tree_info"][tree] for tree in kept],
             "iteration_indptr": [0, len(kept)],
             "gbtree_model_param": model["gbtree_model_param"] | counts,
         }
         booster = learner["gradient_booster"] | {"model": model}
-        text = self._model_json | {"learner": learner | {"gradient_booster": booster}}
+        sliced_json = self._model_json | {"learner": learner | {"gradient_booster": booster}}
         sliced = copy.copy(self.model)
-        content = bytearray(json.dumps(text).encode())
+        content = bytearray(json.dumps(sliced_json).encode())
         sliced._Booster = Booster({"nthread": sliced.n_jobs or 0}, model_file=content)
-        many = "n_estimators" if "XGBRF" in type(sliced).__name__ else "num_parallel_tree"
-        setattr(sliced, many, len(members))
+        is_forest_class = "XGBRF" in type(sliced).__name__
+        setattr(sliced, "n_estimators" if is_forest_class else "num_parallel_tree", len(members))
         return sliced
 
 
-def _scale_xgboost_tree(tree: Any, place: int, share: float) -> Any:
-    """Return a tree of XGBoost with its place in the model, and leaves that say more or less."""
+def _scale_xgboost_tree(tree: JsonObject, index: int, factor: float) -> JsonObject:
+    """Return a tree of an XGBoost model with a new index and leaves multiplied by a factor."""
     is_leaf = np.asarray(tree["left_children"]) < 0
     scaled = {
-        name: np.where(is_leaf, share * np.asarray(tree[name]), tree[name]).tolist()
+        name: np.where(is_leaf, factor * np.asarray(tree[name]), tree[name]).tolist()
         for name in ("split_conditions", "base_weights")
     }
-    return tree | scaled | {"id": place}
+    return tree | scaled | {"id": index}
 
 
 class LightGBMForest(_MarginForest):
     """LGBMClassifier and LGBMRegressor with ``boosting_type="rf"``."""
 
-    def _read_trees(self, model: Any) -> tuple[list[Floats], NDArray[np.intp], Floats]:
+    def _read_trees(self, model: BaseEstimator) -> _Trees:
         n_rounds = model.best_iteration_ or model.booster_.current_iteration()
         text = model.booster_.model_to_string(num_iteration=n_rounds)
         head, begin, rest = text.partition("Tree=0\n")
         body, end, tail = rest.partition("end of trees")
         self._model_header, self._model_footer = head, end + tail
         self._tree_blocks = re.split(r"^Tree=\d+\n", begin + body, flags=re.MULTILINE)[1:]
-        said = [re.search(r"^leaf_value=(.*)$", block, re.MULTILINE) for block in self._tree_blocks]
-        leaves = [np.array(found[1].split(), dtype=float) for found in said if found]
-        places = np.arange(len(leaves)).reshape(n_rounds, -1)
-        return leaves, places, np.zeros(places.shape[1])
+        lines = [
+            re.search(r"^leaf_value=(.*)$", block, re.MULTILINE) for block in self._tree_blocks
+        ]
+        leaf_values = [np.array(line[1].split(), dtype=float) for line in lines if line]
+        tree_indices = np.arange(len(leaf_values)).reshape(n_rounds, -1)
+        return leaf_values, tree_indices, np.zeros(tree_indices.shape[1])
 
-    def _leaf_indices(self, X: Any) -> Any:
+    def _leaf_indices(self, X: Samples) -> Array:
         return self.model.predict(X, pred_leaf=True)
 
-    def _slice_model(self, members: Sequence[int]) -> Any:
+    def _slice_model(self, members: Sequence[int]) -> BaseEstimator:
         from lightgbm import Booster
 
         kept = self.tree_indices[list(members)].ravel().tolist()
         factors = np.repeat(self._leaf_factors(members), self.tree_indices.shape[1]).tolist()
         scaled = [
-            _scale_lightgbm_tree(self._tree_blocks[t], f)
-            for t, f in zip(kept, factors, strict=True)
+            _scale_lightgbm_tree(self._tree_blocks[tree], factor)
+            for tree, factor in zip(kept, factors, strict=True)
         ]
-        blocks = [f"Tree={place}\n{block}" for place, block in enumerate(scaled)]
+        blocks = [f"Tree={index}\n{block}" for index, block in enumerate(scaled)]
+        # LightGBM finds the trees by their sizes in bytes, which the header lists.
         sizes = " ".join(str(len(block.encode())) for block in blocks)
         head = re.sub(r"(?m)^tree_sizes=.*$", f"tree_sizes={sizes}", self._model_header)
         sliced = copy.copy(self.model)
@@ -211,10 +218,10 @@ class LightGBMForest(_MarginForest):
 
 
 def _scale_lightgbm_tree(block: str, factor: float) -> str:
-    """Return a tree of LightGBM whose leaves say more or less."""
+    """Return a tree of a LightGBM model text with its leaves multiplied by a factor."""
     if factor == 1:
         return block
     head, name, rest = block.partition("\nleaf_value=")
     values, end, tail = rest.partition("\n")
-    told = " ".join(repr(factor * float(value)) for value in values.split())
-    return head + name + told + end + tail
+    scaled = " ".join(repr(factor * float(value)) for value in values.split())
+    return head + name + scaled + end + tail

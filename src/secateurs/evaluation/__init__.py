@@ -1,1 +1,1 @@
-"""How good a choice is: on rows held out, at every size, before and after."""
+"""Evaluation of pruned ensembles: scores by size, budgets, latency and alternatives."""

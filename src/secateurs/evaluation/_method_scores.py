@@ -1,4 +1,4 @@
-"""Methods tried on rows held out: how well each does, and how sure that is."""
+"""Cross-validated scores of methods, and the standard errors of their differences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
 from secateurs.evaluation.score_curve import (
-    Floats,
     JackknifeBlocks,
     group_predictions,
     jackknife_variance,
@@ -21,23 +20,17 @@ from secateurs.problem import Problem
 from secateurs.progress import open_stage
 from secateurs.pruners import BasePruner
 from secateurs.pruners.selector import fit_pruner
+from secateurs.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class MethodScores:
-    """Scores of methods on rows held out, larger being better.
+    """Cross-validated scores of methods; larger is better."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_methods,)
-        The score of what each method chooses.
-    difference_errors : ndarray of shape (n_methods, n_methods)
-        Standard errors of the differences of two methods on the same rows; NaN where there are too
-        few rows to tell.
-    """
-
-    values: Floats
-    difference_errors: Floats
+    values: FloatArray  # (n_methods,)
+    # Standard errors of the differences of two methods on the same samples, (n_methods, n_methods);
+    # NaN if there are too few samples.
+    difference_errors: FloatArray
 
 
 def cross_validate_methods(
@@ -45,40 +38,43 @@ def cross_validate_methods(
     methods: Sequence[BasePruner],
     rng: np.random.RandomState,
 ) -> MethodScores:
-    """Try methods by cross-fitting: each chooses on four fifths and is scored on the fifth."""
+    """Return cross-validated scores of methods: members are selected on four of five folds."""
     scoring = problem.scoring
-    if scoring.name == "r2":  # a fold's few rows may have no spread
+    if scoring.name == "r2":  # undefined if all target values of a small fold are equal
         scoring = Scoring.from_scorer("neg_mean_squared_error", problem.predictions.classes)
     outputs = problem.scored_predictions()
     own_weights = problem.ensemble.weights
-    n_methods, n_rows = len(methods), outputs.n_samples
+    n_methods, n_samples = len(methods), outputs.n_samples
     values, variances = np.zeros(n_methods), np.zeros((n_methods, n_methods))
-    split = EvaluationPlan(problem.without_samples(), rng)  # with the scores collected for it
-    with open_stage("trying methods", n_methods * (split.n_selections - 1)) as steps:
-        for part in split.iter_folds():
-            assert part.held_out is not None
-            judged = outputs.rows(part.held_out)
-            truth = true_values(judged)
-            weight = None if problem.sample_weight is None else problem.sample_weight[part.held_out]
-            rows = JackknifeBlocks(replace(scoring, classes=judged.classes), truth, weight)
-            share = len(truth) / n_rows
-            varied = []
-            for place, method in enumerate(methods):
+    plan = EvaluationPlan(problem.without_samples(), rng)  # keeps the predictions collected above
+    with open_stage("comparing methods", n_methods * (plan.n_selections - 1)) as steps:
+        for fold in plan.iter_folds():
+            assert fold.held_out is not None
+            held_out = outputs.rows(fold.held_out)
+            truth = true_values(held_out)
+            weight = None if problem.sample_weight is None else problem.sample_weight[fold.held_out]
+            blocks = JackknifeBlocks(replace(scoring, classes=held_out.classes), truth, weight)
+            share = len(truth) / n_samples
+            left_out_scores = []
+            for index, method in enumerate(methods):
                 fitted = fit_pruner(
                     clone(method),
-                    part.problem.predictions_for(method),
-                    sample_weight=part.problem.sample_weight,
+                    fold.problem.predictions_for(method),
+                    sample_weight=fold.problem.sample_weight,
                 )
-                weights = part.problem.weights_for_pruner(fitted)
-                inside = {} if weights is None else {0: weights}
+                weights = fold.problem.weights_for_pruner(fitted)
+                group_weights = {} if weights is None else {0: weights}
                 groups = [fitted.member_indices_.tolist()]
-                (answer,) = group_predictions(judged, groups, scoring.needs, own_weights, inside)
-                values[place] += share * rows.score_on(answer)
-                varied.append(rows.left_out_scores(answer))
+                (prediction,) = group_predictions(
+                    held_out, groups, scoring.needs, own_weights, group_weights
+                )
+                values[index] += share * blocks.score_on(prediction)
+                left_out_scores.append(blocks.left_out_scores(prediction))
                 steps.step()
             for first in range(n_methods):
                 for second in range(first):
-                    spread = share**2 * jackknife_variance(varied[first] - varied[second])
-                    variances[first, second] += spread
-                    variances[second, first] += spread
+                    difference = left_out_scores[first] - left_out_scores[second]
+                    variance = share**2 * jackknife_variance(difference)
+                    variances[first, second] += variance
+                    variances[second, first] += variance
     return MethodScores(values, np.sqrt(variances))

@@ -1,9 +1,9 @@
-"""Alternatives to a choice, on the same rows: methods by name, and other weights of diversity."""
+"""Alternatives to a pruning, scored on the same samples: other methods, other diversity weights."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from secateurs._methods import METHODS, baseline_methods, report_methods
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
 from secateurs.evaluation.latency import Latency
-from secateurs.evaluation.score_curve import Floats
 from secateurs.evaluation.selections import (
     MemberSelector,
     Selection,
@@ -30,39 +29,25 @@ from secateurs.pruners.parameters import check_option, is_number
 from secateurs.pruners.pruner_label import pruner_label
 from secateurs.pruners.random_search import resolve_iterations
 from secateurs.pruners.selector import SelectorPruner, pruner_from_method
+from secateurs.typing import FloatArray, JsonObject, MemberIndices, RandomStateLike
 
-N_WEIGHTS = 21
+N_WEIGHTS = 21  # diversity weights in steps of 0.05
 FULL_ENSEMBLE = "all members"
 SINGLE_BEST = "single best"
-Methods = str | Iterable[Any] | Mapping[str, Any]  # "all", methods, or methods by name
-ALWAYS_EQUAL = -1.0  # marks pairs that vote alike everywhere, whose TDAC is 0 whatever the weight
+# "all", methods, or methods by name; a method is a name, pruner, class or function.
+Methods: TypeAlias = str | Iterable[object] | Mapping[str, object]
+ALWAYS_EQUAL = -1.0  # marks pairs with equal votes on all samples: their TDAC is 0 at every weight
 
 
 class ReportSubject(NamedTuple):
-    """A choice among others, judged on the same rows: what a report shows.
+    """A pruning and its alternatives, scored on the same samples: the subject of a report."""
 
-    Attributes
-    ----------
-    evaluation : Evaluation
-        All methods, the one that chose among them.
-    pruner : BasePruner
-        The fitted pruner that chose.
-    name : str
-        Its name in the evaluation.
-    keep : int
-        The size it was asked for.
-    leaderboard : list of dict or None
-        Lines of the leaderboard, if the choice comes from one.
-    latency : Latency or None
-        How long one row takes by the number of members, if that is known already.
-    """
-
-    evaluation: Evaluation
-    pruner: BasePruner
-    name: str
+    evaluation: Evaluation  # of all methods, including the method of the pruning
+    pruner: BasePruner  # fitted
+    name: str  # of the pruner in the evaluation
     keep: int
-    leaderboard: list[dict[str, Any]] | None = None
-    latency: Latency | None = None
+    leaderboard: list[JsonObject] | None = None  # rows of a comparison's leaderboard
+    latency: Latency | None = None  # of the full ensemble, if it was measured already
 
 
 def evaluate_with_alternatives(
@@ -73,67 +58,70 @@ def evaluate_with_alternatives(
     *,
     alone: bool = False,
 ) -> Evaluation:
-    """Evaluate a fitted pruner at all sizes, and quick methods beside it, on the same rows.
+    """Evaluate a fitted pruner at all sizes, with other methods beside it, on the same samples.
 
-    With ``alone``, at the size that it keeps, without others. Members chosen by their cost are
-    chosen so on other rows too, at that cost alone.
+    With ``alone``, only the pruner at its own size is evaluated. Members that were selected by
+    their cost are selected by the same rule in each fold, at that cost only.
     """
     problem = problem.with_pruner_weights(pruner)
-    split = EvaluationPlan(problem)
+    plan = EvaluationPlan(problem)
     keep = len(pruner.member_indices_)
     largest, asides = longest_order(problem, [keep])
     if by_cost is None:
-        selection, chooser, remarks = _own_selection(problem, pruner, None if alone else largest)
+        selection, selector, remarks = _own_selection(problem, pruner, None if alone else largest)
     else:
         selection = _single_size_selection(problem, pruner)
-        chooser, remarks = by_cost.select_by_rule, (f"Chosen by cost: {by_cost.remark}.",)
-    others, _ = named_pruners(report_methods(), problem, diversity_weight_of(pruner), 0)
+        selector = by_cost.select_by_rule
+        remarks = (f"Members were selected by cost: {by_cost.remark}.",)
+    alternatives, _ = named_pruners(report_methods(), problem, diversity_weight_of(pruner), 0)
     own = pruner_label(pruner)
-    choosers: dict[str, MemberSelector] = {own: chooser}
-    for name, other in others.items() if beside and not alone else ():
-        same = name == own or (can_select_in_browser(other) and can_select_in_browser(pruner))
-        if not same and is_applicable(other, problem):
-            choosers[name] = partial(select_for_sizes, other, [keep], largest)
-    curves = evaluate_methods(split, choosers, [keep], given={own: selection})
-    for curve in curves.values():  # their warnings concern larger sets than were asked for
+    selectors: dict[str, MemberSelector] = {own: selector}
+    for name, other in alternatives.items() if beside and not alone else ():
+        is_same = name == own or (can_select_in_browser(other) and can_select_in_browser(pruner))
+        if not is_same and is_applicable(other, problem):
+            selectors[name] = partial(select_for_sizes, other, [keep], largest)
+    curves = evaluate_methods(plan, selectors, [keep], selections={own: selection})
+    for curve in curves.values():  # their warnings concern larger sets than the kept one
         curve.selection = replace(curve.selection, notes=())
-    return Evaluation(split, curves, [keep], remarks, () if alone else asides)
+    return Evaluation(plan, curves, [keep], remarks, () if alone else asides)
 
 
 def is_applicable(pruner: BasePruner, problem: Problem) -> bool:
-    """Tell whether a method can choose by what is known of a problem."""
+    """Return whether a method can select by the predictions that a problem has."""
     if problem.ensemble.is_sequential:
-        return False  # only the first can be kept
+        return False  # only the first rounds can be kept
     if problem.is_regression and "numbers" not in pruner.outputs:
         return False
     if problem.is_soft and "probabilities" in pruner.outputs and not problem.has_soft_predictions:
-        return False  # the rows are not kept
+        return False  # without the samples, probabilities cannot be collected
     return pruner.takes_missing or not problem.predictions.has_missing
 
 
 def _own_selection(
     problem: Problem, pruner: BasePruner, largest: int | None
 ) -> tuple[Selection, MemberSelector, tuple[str, ...]]:
-    """Return what the pruner selected, a chooser that selects so on other rows, and remarks."""
+    """Return a pruner's selection, a selector that repeats it on other samples, and remarks."""
     kept = pruner.member_indices_.tolist()
     keep = len(kept)
     if pruner.is_nested and largest is not None:
-        chooser = partial(select_for_sizes, pruner, [keep], largest)
-        selection = chooser(problem)
-        if selection.members_at(keep) == kept:  # otherwise it drew random numbers anew
-            return selection, chooser, ()
-    one = _single_size_selection(problem, pruner)
+        selector = partial(select_for_sizes, pruner, [keep], largest)
+        selection = selector(problem)
+        if selection.members_at(keep) == kept:  # else its random numbers differ in this fit
+            return selection, selector, ()
+    selection = _single_size_selection(problem, pruner)
     rounds = getattr(pruner, "n_iter_", 0)
-    most = rounds if pruner.most_rounds is None else pruner.most_rounds
-    if problem.has_test_set or rounds <= most:
-        return one, partial(select_for_sizes, pruner, [keep], None), ()
-    shorter = pruner.with_keep(keep).set_params(n_iterations=most)
-    remark = f"In cross-fitting, {pruner_label(pruner)} made {most:,} rounds of its {rounds:,}."
-    return one, partial(select_for_sizes, shorter, [keep], None), (remark,)
+    max_rounds = rounds if pruner.most_rounds is None else pruner.most_rounds
+    if problem.has_test_set or rounds <= max_rounds:
+        return selection, partial(select_for_sizes, pruner, [keep], None), ()
+    shorter = pruner.with_keep(keep).set_params(n_iterations=max_rounds)
+    remark = (
+        f"In cross-validation, {pruner_label(pruner)} made {max_rounds:,} of its {rounds:,} rounds."
+    )
+    return selection, partial(select_for_sizes, shorter, [keep], None), (remark,)
 
 
 def _single_size_selection(problem: Problem, pruner: BasePruner) -> Selection:
-    """Return what a pruner selected, at that size alone, with weights if there are any."""
+    """Return a pruner's selection at its own size only, with weights if there are any."""
     kept = pruner.member_indices_
     weights = {} if problem.member_weights is None else {len(kept): problem.member_weights[kept]}
     sets = {len(kept): kept.tolist()}
@@ -141,64 +129,66 @@ def _single_size_selection(problem: Problem, pruner: BasePruner) -> Selection:
 
 
 def can_select_in_browser(pruner: BasePruner) -> bool:
-    """Whether the page can make the choice itself."""
+    """Return whether the report page itself can repeat the selection."""
     return type(pruner) is COMEP and pruner.is_nested
 
 
 def diversity_weight_of(pruner: BasePruner) -> float:
-    """Return a method's weight of diversity, the default one where it has none."""
-    weight: Any = getattr(pruner, "diversity_weight_", getattr(pruner, "diversity_weight", 0.5))
+    """Return a method's diversity weight; the default, 0.5, if it has none."""
+    weight = getattr(pruner, "diversity_weight_", getattr(pruner, "diversity_weight", 0.5))
     return weight if is_number(weight) else 0.5
 
 
 def diversity_sweep_pruner(evaluation: Evaluation, pruner: BasePruner) -> COMEP:
-    """Return the COMEP to follow through all weights: the pruner itself, if it is one."""
-    others = [curve.selection.largest_pruner for curve in evaluation.curves.values()]
-    return next((p for p in (pruner, *others) if can_select_in_browser(p)), COMEP())
+    """Return the COMEP to evaluate at all diversity weights: the pruner itself if it is COMEP."""
+    alternatives = [curve.selection.largest_pruner for curve in evaluation.curves.values()]
+    return next((p for p in (pruner, *alternatives) if can_select_in_browser(p)), COMEP())
 
 
 def named_pruners(
     methods: Methods,
     problem: Problem,
-    diversity_weight: Any,
-    random_state: Any,
-    drawn: int | None = None,
+    diversity_weight: float | str,
+    random_state: RandomStateLike,
+    drawn_seed: int | None = None,
 ) -> tuple[dict[str, BasePruner], list[str]]:
-    """Return the methods to compare by name, with those to beat, and notes.
+    """Return the pruners to compare by their labels, including baselines, and notes.
 
-    Methods without a name are named by `pruner_label`. λ and the random state, or else the seed drawn,
-    are for methods given by their short names, whose long searches are cut to ``most_rounds``.
-    Where votes are missing, "all" leaves out methods that need every vote; for numbers, those that
-    need classes.
+    Methods without a name are named by `pruner_label`. λ and the random state, or else the drawn
+    seed, apply to methods given by short name, whose long searches are cut to ``most_rounds``.
+    "all" leaves out methods that need complete votes if votes are missing, and methods that need
+    classes in regression.
     """
-    everything, votes = isinstance(methods, str), problem.predictions
+    is_all, votes = isinstance(methods, str), problem.predictions
     pruners: dict[str, BasePruner] = {}
     notes = []
-    given = [*methods_with_names(methods, METHODS), *((None, name) for name in baseline_methods())]
-    for name, method in given:
+    baselines = [(None, name) for name in baseline_methods()]
+    for name, method in [*methods_with_names(methods, METHODS), *baselines]:
         if isinstance(method, str):
             pruner, note = _make_named_pruner(method, problem, diversity_weight)
-            pruner.draw_from(random_state, drawn)
+            pruner.draw_from(random_state, drawn_seed)
         else:
             pruner, note = pruner_from_method(method), []
-        if everything and problem.is_regression and "numbers" not in pruner.outputs:
+        if is_all and problem.is_regression and "numbers" not in pruner.outputs:
             continue
-        if everything and votes.has_missing and not pruner.takes_missing:
+        if is_all and votes.has_missing and not pruner.takes_missing:
             notes.append(f"{method} is left out: it cannot work with missing votes.")
             continue
         notes += note
         label = name or pruner_label(pruner)
         if label in pruners and isinstance(pruner, SelectorPruner):
             raise InputError(
-                f"{{methods}} has two methods called {label}. Give a dict, with a name for each.",
+                f"{{methods}} has two methods called {label}. Pass a dict with a name for each.",
                 methods=...,
             )
         pruners.setdefault(label, pruner)
     return pruners, list(dict.fromkeys(notes))
 
 
-def methods_with_names(methods: Methods, all_names: Iterable[str]) -> list[tuple[str | None, Any]]:
-    """Return methods with the names that they were given; None for those without."""
+def methods_with_names(
+    methods: Methods, all_names: Iterable[str]
+) -> list[tuple[str | None, object]]:
+    """Return methods with the names that the user gave them; None for methods without a name."""
     if isinstance(methods, str):
         check_option("methods", methods, ("all",))
         return [(None, name) for name in all_names]
@@ -207,19 +197,19 @@ def methods_with_names(methods: Methods, all_names: Iterable[str]) -> list[tuple
     for name in methods:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise InputError(
-                f"{{methods}} has the name {name!r}. Give names that can be printed.", methods=...
+                f"{{methods}} has the name {name!r}. Pass names that can be printed.", methods=...
             )
         if name in (FULL_ENSEMBLE, SINGLE_BEST):
             raise InputError(
-                f"{{methods}} has the name {name!r}, which stands for something else in tables. "
-                "Give another name.",
+                f"{{methods}} has the name {name!r}, which has another meaning in tables. "
+                "Pass another name.",
                 methods=...,
             )
     return list(methods.items())
 
 
-def plain_parameters(pruner: BasePruner) -> dict[str, Any]:
-    """Return a pruner's parameters in plain values; what is not plain as Python writes it."""
+def plain_parameters(pruner: BasePruner) -> JsonObject:
+    """Return a pruner's parameters as JSON values; other objects as their ``repr``."""
     return {
         name: value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
         for name, value in pruner.get_params(deep=False).items()
@@ -227,23 +217,24 @@ def plain_parameters(pruner: BasePruner) -> dict[str, Any]:
 
 
 def _make_named_pruner(
-    name: str, problem: Problem, diversity_weight: Any
+    name: str, problem: Problem, diversity_weight: float | str
 ) -> tuple[BasePruner, list[str]]:
+    """Return a pruner by short name, with a note if its search is cut to ``most_rounds``."""
     pruner = pruner_for(problem, name)
     if hasattr(pruner, "diversity_weight"):
         pruner.set_params(diversity_weight=diversity_weight)
-    rounds, most = resolve_iterations("auto", problem.n_members), pruner.most_rounds
-    if most is None or rounds <= most:
+    rounds, max_rounds = resolve_iterations("auto", problem.n_members), pruner.most_rounds
+    if max_rounds is None or rounds <= max_rounds:
         return pruner, []
-    pruner.set_params(n_iterations=most)
+    pruner.set_params(n_iterations=max_rounds)
     return pruner, [
-        f"{name.lower()} made {most:,} rounds of the {rounds:,} it makes by itself; more may "
-        "find better sets."
+        f"{name.lower()} made {max_rounds:,} instead of its default {rounds:,} rounds; more "
+        "rounds may find better sets."
     ]
 
 
-def pruner_for(problem: Problem, name: str, **parameters: Any) -> BasePruner:
-    """Return a method by its name; one that optimises a score gets the score that matters."""
+def pruner_for(problem: Problem, name: str, **parameters: object) -> BasePruner:
+    """Return a pruner by short name; a method with ``scoring`` gets the problem's score."""
     pruner = make_pruner(name, **parameters)
     if "scoring" in pruner.get_params(deep=False) and "scoring" not in parameters:
         pruner.set_params(scoring=problem.scoring.given_scorer)
@@ -251,20 +242,20 @@ def pruner_for(problem: Problem, name: str, **parameters: Any) -> BasePruner:
 
 
 def diversity_weight_grid(*more: float) -> list[float]:
-    """Return the weights 0, 0.05, … 1, and further ones, in order."""
+    """Return the diversity weights 0, 0.05, … 1, and ``more``, in ascending order."""
     steps = [step / (N_WEIGHTS - 1) for step in range(N_WEIGHTS)]
     return sorted({*steps, *more})
 
 
-def information_distances(votes: Votes) -> Floats:
-    """Return the variation of information of all pairs; `ALWAYS_EQUAL` where two always vote alike."""
+def information_distances(votes: Votes) -> FloatArray:
+    """Return the variation of information of all pairs; `ALWAYS_EQUAL` if all votes are equal."""
     return np.where(disagreement.matrix(votes) == 0, ALWAYS_EQUAL, TDAS(votes, 1.0).matrix())
 
 
 def diversity_weight_selectors(
     pruner: COMEP, weights: Sequence[float], largest: int, asked: Sequence[int] = ()
 ) -> dict[str, MemberSelector]:
-    """Return COMEP's choosers for several weights, by their text; distances are computed once.
+    """Return COMEP's selectors for several diversity weights, by the weight as text.
 
     Examples
     --------
@@ -276,75 +267,63 @@ def diversity_weight_selectors(
     >>> diversity_weight_selectors(COMEP(), [0.0, 0.3], 2)["0.3"](problem).order
     [0, 2]
     """
-    known = lru_cache(maxsize=1)(
-        information_distances
-    )  # choosers are asked in turn about the same votes
+    # All selectors are called for the votes of one fold before the next fold.
+    cached_distances = lru_cache(maxsize=1)(information_distances)
 
-    def choose_with(weight: float, problem: Problem) -> Selection:
-        objective = _PrecomputedTDAS(problem.predictions, weight, known(problem.predictions))
+    def select_with(weight: float, problem: Problem) -> Selection:
+        distances = cached_distances(problem.predictions)
+        objective = _PrecomputedTDAS(problem.predictions, weight, distances)
         members, _ = pruner.grow(objective, largest, pruner.rng)
         return Selection(scored_sizes(problem, len(members), asked), list(members))
 
-    return {repr(weight): partial(choose_with, weight) for weight in weights}
+    return {repr(weight): partial(select_with, weight) for weight in weights}
 
 
 class DiversityWeightCurve(NamedTuple):
-    """COMEP at every weight of diversity.
-
-    Attributes
-    ----------
-    weights : list of float
-        Weights of diversity (λ).
-    curves : list of SizeCurve
-        What COMEP selects with each, and how that votes on rows held out.
-    accuracy, half_width : ndarray of shape (n_weights,)
-        Accuracy at one size, and half of the 95 % interval of its change against all members.
-    overlap : ndarray of shape (n_weights,)
-        Jaccard index of the members selected at that size and the members kept.
-    """
+    """COMEP at every diversity weight λ."""
 
     weights: list[float]
-    curves: list[SizeCurve]
-    accuracy: Floats
-    half_width: Floats
-    overlap: Floats
+    curves: list[SizeCurve]  # one per weight
+    accuracy: FloatArray  # held-out accuracy at one size, by weight
+    half_width: FloatArray  # half of the 95 % interval of its change against the full ensemble
+    overlap: FloatArray  # Jaccard index of the members selected at that size and the kept members
 
 
 def diversity_weight_curve(
-    split: EvaluationPlan, pruner: COMEP, kept: Sequence[int], keep: int
+    plan: EvaluationPlan, pruner: COMEP, kept: Sequence[int], keep: int
 ) -> DiversityWeightCurve:
-    """Evaluate COMEP at all weights of diversity, and compare its choices of a size with others.
+    """Evaluate COMEP at all diversity weights, and compare its selections with the kept members.
 
-    The pruner determines the start, and a weight to include besides the grid.
+    The pruner determines the first member, and a weight in addition to the grid.
     """
-    own = pruner.diversity_weight
-    grid = diversity_weight_grid(*([float(own)] if is_number(own) else []))
-    choosers = diversity_weight_selectors(pruner, grid, split.problem.n_members, [keep])
-    curves = list(evaluate_methods(split, choosers, [keep]).values())
-    chosen = [set(curve.selection.members_at(keep)) for curve in curves]
-    place = curves[0].selection.size_index(keep)
+    own_weight = pruner.diversity_weight
+    grid = diversity_weight_grid(*([float(own_weight)] if is_number(own_weight) else []))
+    selectors = diversity_weight_selectors(pruner, grid, plan.problem.n_members, [keep])
+    curves = list(evaluate_methods(plan, selectors, [keep]).values())
+    sets = [set(curve.selection.members_at(keep)) for curve in curves]
+    index = curves[0].selection.size_index(keep)
     return DiversityWeightCurve(
         grid,
         curves,
-        np.array([curve.accuracy.values[place] for curve in curves]),
-        np.array([curve.accuracy.half_width[place] for curve in curves]),
-        np.array([len(one & set(kept)) / len(one | set(kept)) for one in chosen]),
+        np.array([curve.accuracy.values[index] for curve in curves]),
+        np.array([curve.accuracy.half_width[index] for curve in curves]),
+        np.array([len(members & set(kept)) / len(members | set(kept)) for members in sets]),
     )
 
 
 class _PrecomputedTDAS(TDAS):
-    """TDAS from distances that are known."""
+    """TDAS from precomputed distances."""
 
-    def __init__(self, votes: Votes, weight: float, apart: Floats) -> None:
+    def __init__(self, votes: Votes, weight: float, distances: FloatArray) -> None:
         super().__init__(votes, weight)
         relevance = (self.relevance[:, None] + self.relevance) / 2
         self._distances = np.where(
-            apart == ALWAYS_EQUAL, 0.0, weight * apart + (1 - weight) * relevance
+            distances == ALWAYS_EQUAL, 0.0, weight * distances + (1 - weight) * relevance
         )
 
-    def _compute_rows(self, members: Any) -> Floats:
+    def _compute_rows(self, members: MemberIndices) -> FloatArray:
         return self._distances[members]
 
-    def matrix(self) -> Floats:
+    def matrix(self) -> FloatArray:
         """Return TDAC of all pairs."""
         return self._distances.copy()

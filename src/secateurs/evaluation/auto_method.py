@@ -1,4 +1,4 @@
-"""Which method to take: what many data sets taught, and what the rows given say against it."""
+"""Select the method for ``pruner="auto"``, by benchmark results and cross-validated scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -26,9 +26,11 @@ from secateurs.pruners.base import DistributedPruner
 from secateurs.pruners.parameters import resolve_keep
 from secateurs.pruners.pruner_label import pruner_label
 from secateurs.pruners.selector import as_pruner
-from secateurs.text_format import format_count, format_list, format_signed
+from secateurs.search import TIE
+from secateurs.text_format import format_count, format_list
+from secateurs.typing import Parameters, RandomStateLike
 
-CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
+CANDIDATES: dict[str, tuple[str, Parameters]] = {  # by label: short name and parameters
     "comep λ=0.1": ("comep", {"diversity_weight": 0.1}),
     "comep λ=0.3": ("comep", {"diversity_weight": 0.3}),
     "joint": ("joint", {}),
@@ -40,47 +42,45 @@ CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "best": ("best", {}),
     "caruana": ("caruana", {}),
 }
-_GUARDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "the best single member scores": ("best", {"keep": 1}),
-    "the first members score": ("es", {}),
-    "random members score": ("random", {"random_state": 0}),
+# Baselines lead to a warning if they are better; they are never selected.
+_BASELINES: dict[str, tuple[str, Parameters]] = {
+    "the best single member has": ("best", {"keep": 1}),
+    "the first members have": ("es", {}),
+    "random members have": ("random", {"random_state": 0}),
 }
-N_CANDIDATES = 4  # those that did best before
-_NOISE = 3.0  # standard errors that a method must be ahead of the one that did best before
-_MIXED = 0.1  # spread from which members count as different kinds
-_MOST_VOTES = 1 << 19  # rows × members of a trial; more rows are sampled
-_LEAST_ROWS = 1000
-_SAME = 5e-5  # a change of the score that rounds to nothing
+# The reasons for these values are in docs/decisions/0019-the-plain-call.md.
+N_CANDIDATES = 4  # the methods that performed best in the benchmark
+# Standard errors by which another method must be better than the benchmark's best method. With two
+# instead of three, replacing it cost more than it gained: the average rank was 8.8 instead of 7.9.
+_MIN_STANDARD_ERRORS = 3.0
+_MIXED_SPREAD = 0.1  # spread of error rates from which members count as mixed, not alike
+# Bounds the time of the comparison: half a million votes, but at least 1000 samples if there are
+# very many members.
+_MAX_VOTES, _MIN_SAMPLES = 1 << 19, 1000
+_NO_CHANGE = 5e-5  # a change of the score that is 0 when rounded to four digits
 _KINDS = {
     "alike": "ensembles of equally good members",
     "mixed": "ensembles of better and worse members",
-    "weighted": "ensembles of weighted votes",
+    "weighted": "ensembles with weighted votes",
     "numbers": "ensembles of regressors",
 }
 
-Prior = Mapping[str, Mapping[str, Mapping[str, float]]]  # kind, score and method to points
+# Points by kind of ensemble, kind of score and method.
+Prior: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 class MethodAdvice(NamedTuple):
-    """The method to take, and why.
-
-    Attributes
-    ----------
-    pruner : BasePruner
-        The method.
-    reason : str
-        Why, in one line; that it was asked for goes without saying.
-    """
+    """The method to use and the reason for it."""
 
     pruner: BasePruner
-    reason: str = ""
+    reason: str = ""  # in one line; empty if the user asked for the method
 
 
 @cache
 def benchmark_prior() -> Prior:
-    """Return how many points methods were ahead on many data sets: by kind, score and method.
+    """Return each method's lead over the median method in our benchmark, in percentage points.
 
-    ``python -m benchmarks.kept`` measures it, see docs/kept.md.
+    ``python -m benchmarks.kept`` creates the file, see docs/kept.md.
     """
     text = files("secateurs.evaluation").joinpath("prior.json").read_text(encoding="utf-8")
     points: Prior = json.loads(text)["points"]
@@ -90,23 +90,23 @@ def benchmark_prior() -> Prior:
 def resolve_method(  # noqa: PLR0917
     problem: Problem,
     pruner: str | BasePruner | None,
-    parameters: Mapping[str, Any],
+    parameters: Parameters,
     keep: int | float | str | None,
     rng: np.random.RandomState,
-    spread: bool = False,
-    random_state: Any = None,
+    distributed: bool = False,
+    random_state: RandomStateLike = None,
 ) -> MethodAdvice:
-    """Return the pruner to fit, with the random state given, or else a seed drawn from ``rng``."""
+    """Return the pruner to fit, with ``random_state`` or else a seed drawn from ``rng``."""
     if pruner is None or (isinstance(pruner, str) and pruner == AUTO):
         if problem.ensemble.is_sequential:
             return MethodAdvice(pruner_for(problem, "es", **parameters), f"es: {CORRECTS}")
         if not parameters:
-            return advise_method(problem, keep, rng, spread=spread)
+            return advise_method(problem, keep, rng, distributed=distributed)
         pruner = _candidate_with_parameters(parameters)
     if not isinstance(pruner, str):
         if parameters:
             names = format_list(parameters)
-            raise InputError(f"Give {names} to the pruner itself: {type(pruner).__name__}(…).")
+            raise InputError(f"Pass {names} to the pruner itself: {type(pruner).__name__}(…).")
         return MethodAdvice(clone(as_pruner(pruner)))
     method = pruner_for(problem, pruner, **parameters)
     if not hasattr(method, "random_state"):
@@ -118,62 +118,63 @@ def advise_method(
     problem: Problem,
     keep: int | float | str | None,
     rng: np.random.RandomState,
-    spread: bool = False,
+    distributed: bool = False,
 ) -> MethodAdvice:
-    """Return the method to take for a problem, and why: candidates are tried on rows held out.
+    """Return the method to use for a problem, and why, from cross-validated scores of candidates.
 
-    With ``spread``, only methods whose work can be spread over an executor.
+    With ``distributed``, the candidates are the methods that can run on an executor.
     """
-    n_keep = _trial_size(keep, problem.n_members)
-    before = _prior_points(problem)
-    known = {name: make_candidate(problem, name, n_keep) for name in rank_candidates(before)}
-    able = [name for name, method in known.items() if is_applicable(method, problem)]
-    if spread:
-        able = [name for name in able if isinstance(known[name], DistributedPruner)]
-    names = able[:N_CANDIDATES]
-    methods = [known[name] for name in names]
-    guards = [make_pruner(name, **{"keep": n_keep} | own) for name, own in _GUARDS.values()]
-    sample = _subsample_problem(problem, rng)
+    n_keep = _evaluated_size(keep, problem.n_members)
+    prior = _prior_points(problem)
+    candidates = {name: make_candidate(problem, name, n_keep) for name in rank_candidates(prior)}
+    usable = [name for name, method in candidates.items() if is_applicable(method, problem)]
+    if distributed:
+        usable = [name for name in usable if isinstance(candidates[name], DistributedPruner)]
+    names = usable[:N_CANDIDATES]
+    methods = [candidates[name] for name in names]
+    baselines = [make_pruner(name, **{"keep": n_keep, **own}) for name, own in _BASELINES.values()]
+    subset = _subsample_problem(problem, rng)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about rows held out; those on all rows are shown
-        trial = cross_validate_methods(sample, [*methods, *guards], rng)
-    place, why = decide_method(names, trial, before)
-    _warn_if_beaten(place, len(names), trial, problem)
+        warnings.simplefilter("ignore")  # about folds; warnings about all samples are shown later
+        scores = cross_validate_methods(subset, [*methods, *baselines], rng)
+    index, why = decide_method(names, scores, prior)
+    _warn_if_beaten(index, len(names), scores, problem)
     return MethodAdvice(
-        methods[place], f"{names[place]}: {why.format(kind=_KINDS[ensemble_kind(problem)])}"
+        methods[index], f"{names[index]}: {why.format(kind=_KINDS[ensemble_kind(problem)])}"
     )
 
 
 def ensemble_kind(problem: Problem) -> str:
-    """Return what kind of ensemble it is, by what its members are like on the rows."""
-    weighted = problem.ensemble.weights is not None and not problem.ensemble.is_soft
-    return kind_from_spread(member_similarity(problem)["spread"], problem.is_regression, weighted)
+    """Return the kind of an ensemble, determined by its members' validation errors."""
+    has_weights = problem.ensemble.weights is not None and not problem.ensemble.is_soft
+    spread = member_similarity(problem)["spread"]
+    return kind_from_spread(spread, problem.is_regression, has_weights)
 
 
-def kind_from_spread(spread: float, numbers: bool, weighted: bool) -> str:
-    """Return the kind of an ensemble: members whose scores hardly differ are alike.
+def kind_from_spread(spread: float, is_regression: bool, has_weights: bool) -> str:
+    """Return the kind of an ensemble: members whose error rates hardly differ are alike.
 
     Examples
     --------
     >>> from secateurs.evaluation.auto_method import kind_from_spread
-    >>> kind_from_spread(0.02, numbers=False, weighted=False)
+    >>> kind_from_spread(0.02, is_regression=False, has_weights=False)
     'alike'
-    >>> kind_from_spread(0.5, numbers=False, weighted=False)
+    >>> kind_from_spread(0.5, is_regression=False, has_weights=False)
     'mixed'
     """
-    if numbers:
+    if is_regression:
         return "numbers"
-    if weighted:
+    if has_weights:
         return "weighted"
-    return "alike" if spread < _MIXED else "mixed"
+    return "alike" if spread < _MIXED_SPREAD else "mixed"
 
 
 def member_similarity(problem: Problem) -> dict[str, float]:
-    """Return how members differ on the rows: in how good they are, and in what they answer.
+    """Return how much the members' errors differ on the validation samples.
 
-    ``spread`` is the standard deviation of their error rates beyond what chance explains, and
-    ``gap`` the lead of the best one, both as shares of the mean error rate; of regressors, of the
-    squared errors.
+    ``spread`` is the standard deviation of the error rates beyond what chance explains. ``gap`` is
+    the lead of the best member. Both are shares of the mean error rate, or of the mean squared
+    error in regression.
     """
     votes = problem.predictions
     if not isinstance(votes, Votes):
@@ -189,137 +190,141 @@ def member_similarity(problem: Problem) -> dict[str, float]:
 
 
 def score_kind(problem: Problem) -> str:
-    """Return what the score is of, by which methods were compared before."""
+    """Return the kind of predictions that the score needs, a key of the benchmark's results."""
     if problem.is_regression:
         return "numbers"
     return "probabilities" if problem.scoring.needs == "probabilities" else "labels"
 
 
 def make_candidate(problem: Problem, name: str, n_keep: int) -> BasePruner:
-    """Return a candidate by its name here."""
+    """Return the candidate with this label, with ``keep=n_keep``."""
     method, parameters = CANDIDATES[name]
     return pruner_for(problem, method, keep=n_keep, **parameters)
 
 
 def decide_method(
-    names: Sequence[str], trial: MethodScores, before: Mapping[str, float]
+    names: Sequence[str], scores: MethodScores, prior: Mapping[str, float]
 ) -> tuple[int, str]:
-    """Return the place of the method to take, and why.
+    """Return the index of the method to use, and the reason.
 
-    It is the one that did best before, unless another one is ahead of it by more than the noise of
-    the trial.
+    It is the benchmark's best method, unless another method is significantly better.
     """
-    favourite = max(range(len(names)), key=lambda place: before.get(names[place], -np.inf))
-    lead = trial.values[: len(names)] - trial.values[favourite]
-    errors = trial.difference_errors[favourite, : len(names)]
-    sure = [p for p in range(len(names)) if lead[p] > _NOISE * errors[p]]  # never where NaN
-    best = "did best on other {kind}"
-    if not sure:
-        return favourite, f"{best}, and no other method is ahead on these rows beyond noise"
-    place = max(sure, key=lambda p: lead[p])
-    return place, (
-        f"on rows held out it is {format_signed(lead[place], 4)} ahead of {names[favourite]}, which {best}"
+    default = max(range(len(names)), key=lambda index: prior.get(names[index], -np.inf))
+    lead = scores.values[: len(names)] - scores.values[default]
+    # A NaN standard error (too few samples) makes the comparison False: the default stays.
+    limits = _MIN_STANDARD_ERRORS * scores.difference_errors[default, : len(names)]
+    significant = [index for index in range(len(names)) if lead[index] > limits[index]]
+    best = "performed best in our benchmark on {kind}"
+    if not significant:
+        return default, f"{best}, and no other method is significantly better on these samples"
+    index = max(significant, key=lambda candidate: lead[candidate])
+    return index, (
+        f"its cross-validated score is {lead[index]:.4f} better than that of {names[default]}, "
+        f"which {best}"
     )
 
 
 def best_method_size(evaluation: Evaluation, names: Sequence[str]) -> tuple[str, int]:
-    """Return method and size to take: the fewest members within the tolerance, else the best."""
-    found = [(advised_method(evaluation, names, size), size) for size in evaluation.sizes]
-    change = [_score_and_change(evaluation, *one)[1] for one in found]
-    enough = [one for one, c in zip(found, change, strict=True) if c >= -DEFAULT_TOLERANCE - 1e-12]
-    return enough[0] if enough else found[int(np.argmax(change))]
+    """Return the best method and size: the fewest members within the tolerance, or the best score.
+
+    The method with the best score is used if no size is within the default tolerance.
+    """
+    advised = [(advised_method(evaluation, names, size), size) for size in evaluation.sizes]
+    changes = [_score_and_change(evaluation, method, size)[1] for method, size in advised]
+    limit = -DEFAULT_TOLERANCE - TIE
+    tolerated = [pair for pair, change in zip(advised, changes, strict=True) if change >= limit]
+    return tolerated[0] if tolerated else advised[int(np.argmax(changes))]
 
 
 def describe_advice(evaluation: Evaluation, method: str, size: int) -> str:
-    """Return the advice to take a method and a size, in one line."""
+    """Return the advice to use a method and a size, in one line."""
     scoring, n_members = evaluation.problem.scoring, evaluation.problem.n_members
     n_kept = len(evaluation.curves[method].selection.members_at(size))
     value, change = _score_and_change(evaluation, method, size)
-    if abs(change) < _SAME:
-        against = "as"
+    if abs(change) < _NO_CHANGE:
+        difference = "the same as"
     elif "accuracy" in scoring.name:
-        against = f"{abs(100 * change):.1f} points {'below' if change < 0 else 'above'}"
+        difference = f"{abs(100 * change):.1f} points {'below' if change < 0 else 'above'}"
     else:
-        against = f"{abs(change):.3f} {'worse' if change < 0 else 'better'} than"
+        difference = f"{abs(change):.3f} {'worse' if change < 0 else 'better'} than"
     return (
-        f"take {method}, {format_count(n_kept, 'member')}: {scoring.label} {scoring.display_score(value):.3f}, "
-        f"{against} all {n_members}; {n_members / n_kept:.3g} × smaller"
+        f"use {method} with {format_count(n_kept, 'member')}: {scoring.label} "
+        f"{scoring.display_score(value):.3f}, {difference} the full ensemble of {n_members}; "
+        f"{n_members / n_kept:.3g} × smaller"
     )
 
 
 def _score_and_change(evaluation: Evaluation, method: str, size: int) -> tuple[float, float]:
-    """Return the score of a method at a size, and its change against all members."""
+    """Return the score of a method at a size, and its change against the full ensemble."""
     curve = evaluation.curves[method]
-    place = curve.selection.size_index(size)
-    return float(curve.main_score.values[place]), float(curve.main_score.change[place])
+    index = curve.selection.size_index(size)
+    return float(curve.main_score.values[index]), float(curve.main_score.change[index])
 
 
 def advised_method(evaluation: Evaluation, names: Sequence[str], size: int) -> str:
-    """Return which of the methods compared to take at a size.
-
-    How sure their differences are is taken from their changes against all members.
-    """
+    """Return the method to use at a size, of the methods that were compared."""
     curves = [evaluation.curves[name] for name in names]
-    places = [curve.selection.size_index(size) for curve in curves]
-    both = list(zip(curves, places, strict=True))
-    values = np.array([curve.main_score.values[place] for curve, place in both])
-    widths = np.array([curve.main_score.half_width[place] for curve, place in both]) / NORMAL_97_5
+    scores = [(c.main_score, c.selection.size_index(size)) for c in curves]
+    values = np.array([score.values[index] for score, index in scores])
+    widths = np.array([score.half_width[index] for score, index in scores]) / NORMAL_97_5
+    # Only the errors of changes against the full ensemble are known: treat them as independent.
     errors = np.sqrt(widths[:, None] ** 2 + widths**2)
-    known = [
-        pruner_label(curve.selection.largest_pruner) for curve in curves
-    ]  # whatever they are called here
-    place, _ = decide_method(known, MethodScores(values, errors), _prior_points(evaluation.problem))
-    return names[place]
+    # The prior has the labels of pruners; a comparison may name its methods differently.
+    labels = [pruner_label(curve.selection.largest_pruner) for curve in curves]
+    prior = _prior_points(evaluation.problem)
+    index, _ = decide_method(labels, MethodScores(values, errors), prior)
+    return names[index]
 
 
 def _prior_points(problem: Problem) -> Mapping[str, float]:
-    """Return how far methods were ahead before, with ensembles of this kind."""
-    known = benchmark_prior()[ensemble_kind(problem)]
-    return known.get(score_kind(problem), known[next(iter(known))])
+    """Return the benchmark's points of methods for ensembles and scores of this kind."""
+    by_score = benchmark_prior()[ensemble_kind(problem)]
+    return by_score.get(score_kind(problem), by_score[next(iter(by_score))])
 
 
-def rank_candidates(before: Mapping[str, float]) -> list[str]:
-    """Return the candidates, the one that did best before first."""
-    return sorted((name for name in CANDIDATES if name in before), key=lambda name: -before[name])
+def rank_candidates(prior: Mapping[str, float]) -> list[str]:
+    """Return the labels of the candidates in the order of their benchmark points."""
+    return sorted((name for name in CANDIDATES if name in prior), key=lambda name: -prior[name])
 
 
-def _candidate_with_parameters(parameters: Mapping[str, Any]) -> str:
-    """Return the first candidate that takes some parameters."""
+def _candidate_with_parameters(parameters: Parameters) -> str:
+    """Return the first candidate method that has these parameters."""
     for method, _ in CANDIDATES.values():
         if set(parameters) <= set(make_pruner(method).get_params(deep=False)):
             return method
     raise InputError(
-        f"{{pruner}} takes no method that has {format_list(parameters)}. Give a method by name.",
+        f"{{pruner}} has no candidate method with the parameters {format_list(parameters)}. Pass "
+        "the name of a method.",
         pruner=AUTO,
     )
 
 
-def _trial_size(keep: int | float | str | None, n_members: int) -> int:
-    """Return the size at which methods are tried: a tenth, but five members, unless it is given."""
+def _evaluated_size(keep: int | float | str | None, n_members: int) -> int:
+    """Return the size to compare methods at: ``keep``, or a tenth but at least five members."""
     if keep is None:
         return min(n_members, max(5, round(0.1 * n_members)))
     return resolve_keep(keep, n_members) or 1
 
 
 def _subsample_problem(problem: Problem, rng: np.random.RandomState) -> Problem:
-    """Return the problem on some of its rows, where there are more than a trial needs."""
-    n_rows = problem.predictions.n_samples
-    n_most = max(_LEAST_ROWS, _MOST_VOTES // problem.n_members)
-    if n_rows <= n_most:
+    """Return the problem on a random subset of its samples, if there are more than needed."""
+    n_samples = problem.predictions.n_samples
+    max_samples = max(_MIN_SAMPLES, _MAX_VOTES // problem.n_members)
+    if n_samples <= max_samples:
         return problem
-    return problem.on_samples(np.sort(rng.choice(n_rows, n_most, replace=False)))
+    return problem.on_samples(np.sort(rng.choice(n_samples, max_samples, replace=False)))
 
 
-def _warn_if_beaten(place: int, n_methods: int, trial: MethodScores, problem: Problem) -> None:
-    """Warn where something that needs no method at all does better on rows held out."""
-    scoring = problem.scoring
-    for row, name in enumerate(_GUARDS, n_methods):
-        lead = trial.values[row] - trial.values[place]
-        if lead > _NOISE * trial.difference_errors[place, row]:
+def _warn_if_beaten(index: int, n_methods: int, scores: MethodScores, problem: Problem) -> None:
+    """Warn if a baseline has a significantly better cross-validated score than the method."""
+    for baseline, name in enumerate(_BASELINES, n_methods):
+        lead = scores.values[baseline] - scores.values[index]
+        if lead > _MIN_STANDARD_ERRORS * scores.difference_errors[index, baseline]:
             warnings.warn(
                 SecateursWarning(
-                    f"On rows held out, {name} {lead:.4f} more {scoring.label} than the "
-                    "members chosen. Compare methods and sizes with secateurs.compare."
+                    f"In cross-validation, {name} a better {problem.scoring.label} than the "
+                    f"selected members, by {lead:.4f}. Compare methods and sizes with "
+                    "secateurs.compare."
                 ),
                 stacklevel=4,
             )

@@ -1,4 +1,4 @@
-"""Before and after: figures of the whole ensemble and of the pruned one."""
+"""Before and after: figures of the full ensemble and of the pruned ensemble."""
 
 import pickle
 import warnings
@@ -6,17 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from secateurs.evaluation.budget import combined_prediction, make_predictor, time_predictions
+from secateurs.evaluation.latency import (
+    Predictor,
+    combined_prediction,
+    make_predictor,
+    time_predictions,
+)
 from secateurs.evaluation.score_curve import ScoreCurve, scores_with_interval
 from secateurs.evaluation.size_curves import AccuracyCounts, SizeCurve
 from secateurs.exceptions import InputError, SecateursWarning
@@ -27,29 +31,29 @@ from secateurs.persistence.model_export import onnx_bytes
 from secateurs.persistence.skops_files import dump_skops
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.text_format import format_signed
-from secateurs.typing import Array
+from secateurs.search import TIE
+from secateurs.text_format import format_count, format_signed
+from secateurs.typing import Array, Classifier, FloatArray, Samples
 
-_N_BOOTSTRAP = 2000
-_TIMED = (1, 1000)  # rows
+_N_BOOTSTRAP = 2000  # the 2.5 % percentile then rests on 50 resamples
+_TIMED_SIZES = (1, 1000)  # samples: the latency of one, and the throughput of many
+# Seconds to time each model: for tables that the user asked for, and for a quick look in a
+# notebook, where only one sample is kept.
+_TIMING_SECONDS, _QUICK_SECONDS = 0.3, 0.1
 
 
 class BeforeAfter(NamedTuple):
-    """A figure of the whole ensemble and of the pruned one.
-
-    ``low`` and ``high`` are the 95 % interval of the change, where there is one; ``timings`` are
-    the single measurements of both, where the figures are their medians.
-    """
+    """A figure of the full ensemble and of the pruned ensemble."""
 
     before: float
     after: float
-    low: float = np.nan
+    low: float = np.nan  # 95 % interval of the change, if there is one
     high: float = np.nan
-    timings: NDArray[np.float64] | None = None
+    timings: FloatArray | None = None  # single measurements, if the figures are their medians
 
 
 class Summary(pd.DataFrame):
-    """Figures before and after, shown whole, with the remarks in ``attrs`` below them."""
+    """Figures before and after pruning, displayed with all rows and the remarks in ``attrs``."""
 
     def __repr__(self) -> str:
         return "\n".join([self.to_string(na_rep=""), *self.attrs.get("remarks", ())])
@@ -60,95 +64,95 @@ class Summary(pd.DataFrame):
 
 
 def summary_table(
-    rows: str,
+    data_description: str,
     figures: Mapping[str, BeforeAfter],
     remarks: Sequence[str],
     scoring: Scoring,
     tolerance: float | None,
 ) -> Summary:
-    """Return figures as a table with remarks, the last of which is whether the tolerance holds."""
-    told = list(remarks)
+    """Return figures as a table with remarks; the last remark is whether the tolerance is met."""
+    all_remarks = list(remarks)
     if tolerance is not None:
-        told.append(
-            f"On these rows {describe_tolerance(figures[scoring.label], tolerance, scoring)}."
-        )
+        result = describe_tolerance(figures[scoring.label], tolerance, scoring)
+        all_remarks.append(f"On these samples {result}.")
     values = [(f.before, f.after, f.after - f.before, f.low, f.high) for f in figures.values()]
     columns = ["before", "after", "change", "low", "high"]
-    table = Summary(values, columns=columns, index=pd.Index(figures, name=rows), dtype=float)
-    table.attrs["remarks"] = told
+    index = pd.Index(figures, name=data_description)
+    table = Summary(values, columns=columns, index=index, dtype=float)
+    table.attrs["remarks"] = all_remarks
     return table
 
 
 def describe_tolerance(figure: BeforeAfter, tolerance: float, scoring: Scoring) -> str:
-    """Return whether a score is within the tolerance, in words."""
+    """Return whether the change of a score is within the tolerance, in words."""
     change = figure.after - figure.before
-    within = (change if scoring.larger_is_better else -change) >= -tolerance - 1e-12
+    is_within = (change if scoring.larger_is_better else -change) >= -tolerance - TIE
     return (
-        f"{'within' if within else 'not within'} the tolerance of {tolerance:g}: "
-        f"{scoring.label} {format_signed(change, 4)}"
+        f"the {scoring.label} is {'within' if is_within else 'not within'} the tolerance of "
+        f"{tolerance:g}: {format_signed(change, 4)}"
     )
 
 
 def measure_on_test(
     problem: Problem, pruner: BasePruner, rng: np.random.RandomState, *, files: bool = False
 ) -> tuple[str, dict[str, BeforeAfter]]:
-    """Measure on the test rows; return what they are, and the figures, with file sizes if asked."""
-    rows = _describe_test_samples(problem)
+    """Return a description of the test set, and figures on it, with file sizes if ``files``."""
+    description = _describe_test_samples(problem)
     X, truth, weight = problem.X_test, problem.y_test, problem.sample_weight_test
     assert truth is not None
-    both = _full_and_kept(pruner)
     figures = member_counts(pruner)
     if isinstance(X, PredictionTable):
-        tables = (
-            X,
-            X if problem.member_weights is None else X.with_member_weights(problem.member_weights),
-        )
+        weights = problem.member_weights
+        tables = (X, X if weights is None else X.with_member_weights(weights))
         before, after = (
-            combined_prediction(X, None, some) for X, some in zip(tables, both, strict=True)
+            combined_prediction(table, None, members)
+            for table, members in zip(tables, _full_and_kept(pruner), strict=True)
         )
     else:
         before, after = (
             np.ravel(predict(X)) for predict in _full_and_pruned_predictors(problem, pruner)
         )
     if problem.is_regression:
-        figures |= score_both(problem, (truth, weight), _OF_NUMBERS, before, after)
+        figures |= score_both(problem, (truth, weight), _REGRESSION_SCORES, before, after)
     else:
         figures |= _bootstrapped_accuracy(truth, before, after, weight, rng)
-        shares = _test_probabilities(problem, pruner)
-        if shares is not None:
-            figures |= score_both(problem, (truth, weight), _OF_PROBABILITIES, *shares)
-        if problem.scoring.needs == "probabilities" and shares is not None:
-            before, after = shares
-    known = figures.get(problem.scoring.label)
-    if known is None or np.isnan(known.low):  # the score asked for has an interval
+        probabilities = _test_probabilities(problem, pruner)
+        if probabilities is not None:
+            scored = score_both(problem, (truth, weight), _PROBABILITY_SCORES, *probabilities)
+            figures |= scored
+            if problem.scoring.needs == "probabilities":
+                before, after = probabilities
+    main = figures.get(problem.scoring.label)
+    if main is None or np.isnan(main.low):  # the score that the user asked for needs an interval
         figures |= score_both(problem, (truth, weight), [problem.scoring], before, after)
-    return rows, figures if problem.has_only_predictions else figures | model_costs(
-        problem, pruner, files=files
-    )
+    if not problem.has_only_predictions:
+        figures |= model_costs(problem, pruner, files=files)
+    return description, figures
 
 
-_OF_NUMBERS = ("r2", "neg_root_mean_squared_error", "neg_mean_absolute_error")
-_OF_PROBABILITIES = ("neg_log_loss", "roc_auc")
+_REGRESSION_SCORES = ("r2", "neg_root_mean_squared_error", "neg_mean_absolute_error")
+_PROBABILITY_SCORES = ("neg_log_loss", "roc_auc")
 
 
 def score_both(
     problem: Problem,
-    truths: tuple[Array, Array | None],
+    truth_and_weight: tuple[Array, Array | None],
     scorings: Iterable[str | Scoring],
     before: Array,
     after: Array,
 ) -> dict[str, BeforeAfter]:
-    """Score two answers to rows, given by the truth and weights, as people know the scores."""
-    (truth, weight), classes = truths, problem.scoring.classes
+    """Return scores of the predictions before and after pruning, by label; losses are positive."""
+    (truth, weight), classes = truth_and_weight, problem.scoring.classes
     if len(classes) and not np.isin(truth, classes).all():
-        return {}  # a class that the model never saw has no probability
+        return {}  # classes that the model never saw have no probability
     figures = {}
-    for asked in scorings:
-        if asked == "roc_auc" and len(np.unique(truth)) != len(classes):
-            continue  # undefined where a class is missing
-        name = "roc_auc_ovr" if asked == "roc_auc" and len(classes) > 2 else asked
+    for requested in scorings:
+        if requested == "roc_auc" and len(np.unique(truth)) != len(classes):
+            continue  # undefined if a class is missing
+        name = "roc_auc_ovr" if requested == "roc_auc" and len(classes) > 2 else requested
         scoring = name if isinstance(name, Scoring) else Scoring.from_scorer(name, classes)
-        with nullcontext() if asked is problem.scoring else suppress(InputError):
+        # Errors of additional scores leave a row out; errors of the user's score are raised.
+        with nullcontext() if requested is problem.scoring else suppress(InputError):
             figures[scoring.label] = _score_with_interval(scoring, truth, before, after, weight)
     return figures
 
@@ -156,22 +160,17 @@ def score_both(
 def _score_with_interval(
     scoring: Scoring, truth: Array, before: Array, after: Array, weight: Array | None
 ) -> BeforeAfter:
-    """Return a score of two answers, and the 95 % interval of its change by the jackknife."""
+    """Return a score before and after, and the jackknife's 95 % interval of its change."""
     sign = 1.0 if scoring.larger_is_better else -1.0
-    whole, kept, half = scores_with_interval(scoring, truth, before, after, weight)
-    change = sign * (kept - whole)
-    return BeforeAfter(sign * whole, sign * kept, change - half, change + half)
+    full, pruned, half = scores_with_interval(scoring, truth, before, after, weight)
+    change = sign * (pruned - full)
+    return BeforeAfter(sign * full, sign * pruned, change - half, change + half)
 
 
 def _test_probabilities(problem: Problem, pruner: BasePruner) -> tuple[Array, Array] | None:
-    """Return what the whole ensemble and the pruned one say of the test rows; None by labels."""
+    """Return test probabilities of the full and the pruned ensemble; None if there are none."""
     if isinstance(problem.X_test, PredictionTable):
-        if not problem.X_test.is_soft:
-            return None
-        whole, kept = _full_and_kept(pruner)
-        scores, weights = problem.soft_test_predictions, problem.member_weights
-        own = None if weights is None else weights[kept]
-        return scores.average(whole), scores.average(kept, own)
+        return _averaged_predictions(problem, pruner) if problem.X_test.is_soft else None
     models = _full_and_pruned_models(problem, pruner)
     if not all(hasattr(model, "predict_proba") for model in models):
         return None
@@ -179,89 +178,88 @@ def _test_probabilities(problem: Problem, pruner: BasePruner) -> tuple[Array, Ar
     return before, after
 
 
+def _averaged_predictions(problem: Problem, pruner: BasePruner) -> tuple[Array, Array]:
+    """Return the mean test predictions of all members, and of the kept members."""
+    full, kept = _full_and_kept(pruner)
+    predictions, weights = problem.soft_test_predictions, problem.member_weights
+    kept_weights = None if weights is None else weights[kept]
+    return predictions.average(full), predictions.average(kept, kept_weights)
+
+
 def member_counts(pruner: BasePruner) -> dict[str, BeforeAfter]:
-    """Return the number of members."""
-    whole, kept = _full_and_kept(pruner)
-    return {"members": BeforeAfter(len(whole), len(kept))}
+    """Return the numbers of members."""
+    full, kept = _full_and_kept(pruner)
+    return {"members": BeforeAfter(len(full), len(kept))}
 
 
 def held_out_scores(problem: Problem, curve: SizeCurve, size: int) -> dict[str, BeforeAfter]:
-    """Return the scores on the rows held out in cross-fitting, as people know them."""
+    """Return cross-validated scores by label, as they are displayed; losses are positive."""
     figures = {}
     if not problem.is_regression:
-        figures["accuracy"] = _held_out_accuracy(curve, size)
+        figures["accuracy"] = _before_after_at(curve.accuracy, curve.selection.size_index(size))
     if problem.scoring.label not in figures or not problem.is_plain_accuracy:
-        found = main_held_out_score(curve, size)
+        main = main_held_out_score(curve, size)
         if not problem.scoring.larger_is_better:
-            found = BeforeAfter(-found.before, -found.after, -found.high, -found.low)
-        figures[problem.scoring.label] = found
+            main = BeforeAfter(-main.before, -main.after, -main.high, -main.low)
+        figures[problem.scoring.label] = main
     if problem.is_regression or (problem.is_soft and problem.has_soft_predictions):
-        others = _OF_NUMBERS if problem.is_regression else _OF_PROBABILITIES
+        scorings = _REGRESSION_SCORES if problem.is_regression else _PROBABILITY_SCORES
         truth = true_values(problem.predictions)
-        both = _cross_validated_predictions(problem, curve, size)
-        more = score_both(problem, (truth, problem.sample_weight), others, *both)
-        figures |= {name: figure for name, figure in more.items() if name not in figures}
+        predictions = _cross_validated_predictions(problem, curve, size)
+        scored = score_both(problem, (truth, problem.sample_weight), scorings, *predictions)
+        figures |= {name: figure for name, figure in scored.items() if name not in figures}
     return figures
-
-
-def _held_out_accuracy(curve: SizeCurve, size: int) -> BeforeAfter:
-    return _before_after_at(curve.accuracy, curve.selection.size_index(size))
 
 
 def _cross_validated_predictions(
     problem: Problem, curve: SizeCurve, size: int
 ) -> tuple[Array, Array]:
-    """Return what all members, and those chosen without the row, say of each row."""
-    scores, weights = problem.soft_predictions, problem.ensemble.weights
-    whole = scores.average(weights=weights)
-    kept = np.empty_like(whole)
-    for rows, chosen in curve.fold_selections:
-        assert rows is not None
-        members = chosen.members_at(size)
-        own = chosen.weights.get(size)
+    """Return predictions of all members, and of the members selected without each sample."""
+    predictions, weights = problem.soft_predictions, problem.ensemble.weights
+    full = predictions.average(weights=weights)
+    pruned = np.empty_like(full)
+    for held_out, selection in curve.fold_selections:
+        assert held_out is not None
+        members = selection.members_at(size)
+        kept_weights = selection.weights.get(size)
         if weights is not None:
-            own = weights[members] * (1.0 if own is None else own)
-        kept[rows] = scores.rows(rows).average(members, own)
-    return whole, kept
+            kept_weights = weights[members] * (1.0 if kept_weights is None else kept_weights)
+        pruned[held_out] = predictions.rows(held_out).average(members, kept_weights)
+    return full, pruned
 
 
 def truth_and_predictions(
     problem: Problem, pruner: BasePruner, curve: SizeCurve, size: int
 ) -> tuple[Array, Array, Array]:
-    """Return the true numbers of held-out rows, and what all and the kept members predict."""
+    """Return true values of held-out samples, and predictions of the full and pruned ensemble."""
     if not problem.has_test_set:
         return problem.predictions.truth, *_cross_validated_predictions(problem, curve, size)
-    if not problem.has_only_predictions:
-        before, after = (
-            predict(problem.X_test) for predict in _full_and_pruned_predictors(problem, pruner)
-        )
-        return problem.soft_test_predictions.truth, before, after
-    (whole, kept), scores, weights = (
-        _full_and_kept(pruner),
-        problem.soft_test_predictions,
-        problem.member_weights,
+    truth = problem.soft_test_predictions.truth
+    if problem.has_only_predictions:
+        return truth, *_averaged_predictions(problem, pruner)
+    before, after = (
+        predict(problem.X_test) for predict in _full_and_pruned_predictors(problem, pruner)
     )
-    own = None if weights is None else weights[kept]
-    return scores.truth, scores.average(whole), scores.average(kept, own)
+    return truth, before, after
 
 
 def main_held_out_score(curve: SizeCurve, size: int) -> BeforeAfter:
-    """Return the score that matters on rows held out, as a curve has it."""
+    """Return the held-out score that the user asked for, with the sign of scikit-learn's scorer."""
     return _before_after_at(curve.main_score, curve.selection.size_index(size))
 
 
-def _before_after_at(scored: AccuracyCounts | ScoreCurve, place: int) -> BeforeAfter:
-    """Return the whole ensemble and one of the sizes of a curve."""
-    change, half = float(scored.change[place]), float(scored.half_width[place])
-    return BeforeAfter(scored.full_value, float(scored.values[place]), change - half, change + half)
+def _before_after_at(scored: AccuracyCounts | ScoreCurve, index: int) -> BeforeAfter:
+    """Return the scores of the full ensemble and of one size of a curve."""
+    change, half = float(scored.change[index]), float(scored.half_width[index])
+    return BeforeAfter(scored.full_value, float(scored.values[index]), change - half, change + half)
 
 
 def model_costs(
-    problem: Problem, pruner: BasePruner, *, files: bool = True, row: Any = None
+    problem: Problem, pruner: BasePruner, *, files: bool = True, row: Samples = None
 ) -> dict[str, BeforeAfter]:
-    """Measure the models: megabytes, and milliseconds where there are rows to predict.
+    """Measure the models: megabytes, and milliseconds if there are samples to predict.
 
-    With a single ``row``, in place of those that are not kept, it is quick.
+    If the samples are not kept, only the single sample ``row`` is timed, which is quick.
     """
     if problem.has_only_predictions:
         return {}
@@ -269,117 +267,125 @@ def model_costs(
     figures = {"megabytes": BeforeAfter(n_bytes[0] / 1e6, n_bytes[1] / 1e6)}
     if files:
         figures |= _file_sizes(problem, pruner, n_bytes)
+    predictors = _full_and_pruned_predictors(problem, pruner)
     X = problem.X_test if problem.has_test_set else problem.X
     if X is not None:
-        return figures | _prediction_times(problem, pruner, X, _TIMED)
-    return figures if row is None else figures | _prediction_times(problem, pruner, row, [1], 0.1)
-
-
-def _full_and_kept(pruner: BasePruner) -> tuple[list[int], list[int]]:
-    """Return all members, and those kept, in their old order."""
-    return list(range(len(pruner.support_))), np.sort(pruner.member_indices_).tolist()
-
-
-def _full_and_pruned_models(problem: Problem, pruner: BasePruner) -> list[Any]:
-    whole, kept = _full_and_kept(pruner)
-    return [problem.ensemble.as_predictor(whole), problem.served_ensemble.as_predictor(kept)]
-
-
-def _full_and_pruned_predictors(problem: Problem, pruner: BasePruner) -> list[Callable[[Any], Any]]:
-    whole, kept = _full_and_kept(pruner)
-    return [make_predictor(problem.ensemble, whole), make_predictor(problem.served_ensemble, kept)]
-
-
-def _prediction_times(
-    problem: Problem, pruner: BasePruner, X: Any, numbers: Iterable[int], seconds: float = 0.3
-) -> dict[str, BeforeAfter]:
-    """Time predictions of some numbers of rows, each for so many seconds per model."""
-    predicts = _full_and_pruned_predictors(problem, pruner)
-    figures = {}
-    for n_rows in numbers:
-        rows = _safe_indexing(X, np.arange(n_rows) % _num_samples(X))
-        times = 1e3 * time_predictions(predicts, rows, seconds)
-        before, after = np.median(times, axis=1).tolist()
-        figures[f"ms for {n_rows} row{'s' * (n_rows > 1)}"] = BeforeAfter(
-            before, after, timings=times
-        )
+        figures |= _prediction_times(predictors, X, _TIMED_SIZES, _TIMING_SECONDS)
+    elif row is not None:
+        figures |= _prediction_times(predictors, row, [1], _QUICK_SECONDS)
     return figures
 
 
-# What writes a model, and up to what size of its pickle and number of members it does so just for
-# a figure: at these limits each takes about a second; all figures together, about two.
-_FORMATS: dict[str, tuple[Callable[[Any], bytes], int, float]] = {
+def _full_and_kept(pruner: BasePruner) -> tuple[list[int], list[int]]:
+    """Return all members and the kept members, in their original order."""
+    return list(range(len(pruner.support_))), np.sort(pruner.member_indices_).tolist()
+
+
+def _full_and_pruned_models(problem: Problem, pruner: BasePruner) -> list[Classifier]:
+    full, kept = _full_and_kept(pruner)
+    return [problem.ensemble.as_predictor(full), problem.served_ensemble.as_predictor(kept)]
+
+
+def _full_and_pruned_predictors(problem: Problem, pruner: BasePruner) -> list[Predictor]:
+    full, kept = _full_and_kept(pruner)
+    return [make_predictor(problem.ensemble, full), make_predictor(problem.served_ensemble, kept)]
+
+
+def _prediction_times(
+    predictors: Sequence[Predictor], X: Samples, sizes: Iterable[int], seconds: float
+) -> dict[str, BeforeAfter]:
+    """Time predictions of several numbers of samples, each for ``seconds`` per model."""
+    figures = {}
+    for size in sizes:
+        samples = _safe_indexing(X, np.arange(size) % _num_samples(X))
+        times = 1e3 * time_predictions(predictors, samples, seconds)
+        before, after = np.median(times, axis=1).tolist()
+        figures[f"ms for {size} row{'s' * (size > 1)}"] = BeforeAfter(before, after, timings=times)
+    return figures
+
+
+# For each format: the function that writes it, and the largest pickle and number of members for
+# which it is written just to report its size. At these limits each model takes about a second, and
+# all figures together about two.
+_FORMATS: dict[str, tuple[Callable[[object], bytes], int, float]] = {
     "megabytes as .skops": (dump_skops, 40_000_000, np.inf),
     "megabytes as .onnx": (onnx_bytes, 8_000_000, 100),
 }
-_written: "WeakKeyDictionary[BasePruner, dict[str, BeforeAfter]]" = WeakKeyDictionary()
+_file_sizes_by_pruner: "WeakKeyDictionary[BasePruner, dict[str, BeforeAfter]]" = WeakKeyDictionary()
 
 
 def _file_sizes(
     problem: Problem, pruner: BasePruner, n_bytes: Sequence[int]
 ) -> dict[str, BeforeAfter]:
-    """Return the size in each format that holds the pruned ensemble; found once per pruner.
+    """Return the file sizes in each format that supports the pruned ensemble; cached per pruner.
 
-    That of the whole ensemble is NaN where it is too large, or of a kind that cannot be written.
+    The size of the full ensemble is NaN if it is too large or cannot be written.
     """
-    if pruner not in _written:
+    if pruner not in _file_sizes_by_pruner:
         n_members = map(len, _full_and_kept(pruner))
-        both = list(zip(_full_and_pruned_models(problem, pruner), n_members, n_bytes, strict=True))
-        found = {}
+        models = _full_and_pruned_models(problem, pruner)
+        full_and_pruned = list(zip(models, n_members, n_bytes, strict=True))
+        sizes = {}
         for name in _FORMATS:
-            before, after = (_file_megabytes(name, *facts) for facts in both)
+            before, after = (_file_megabytes(name, *model) for model in full_and_pruned)
             if not np.isnan(after):
-                found[name] = BeforeAfter(before, after)
-        _written[pruner] = found
-    return _written[pruner]
+                sizes[name] = BeforeAfter(before, after)
+        _file_sizes_by_pruner[pruner] = sizes
+    return _file_sizes_by_pruner[pruner]
 
 
-def _file_megabytes(name: str, model: Any, n_members: int, n_bytes: int) -> float:
-    write, most_bytes, most_members = _FORMATS[name]
-    if n_bytes > most_bytes or n_members > most_members:
+def _file_megabytes(name: str, model: object, n_members: int, n_bytes: int) -> float:
+    write, max_bytes, max_members = _FORMATS[name]
+    if n_bytes > max_bytes or n_members > max_members:
         return np.nan
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about how converters call scikit-learn
+        warnings.simplefilter("ignore")  # converters call deprecated functions of scikit-learn
         try:
             return len(write(model)) / 1e6
-        except Exception:  # the format does not hold such a model, or its extra is not installed
+        except Exception:  # the format does not support the model, or its extra is not installed
             return np.nan
 
 
 def _describe_test_samples(problem: Problem) -> str:
-    """Return what the test rows are, and warn if the members were chosen on some of them."""
-    n_rows, n_reused = _num_samples(problem.y_test), problem.n_reused_samples
+    """Return a description of the test set, and warn about samples used for the selection."""
+    n_samples, n_reused = _num_samples(problem.y_test), problem.n_reused_samples
+    described = format_count(n_samples, "sample")
     if n_reused == 0:
-        return f"held-out rows ({n_rows})"
+        return f"test set ({described})"
     warnings.warn(
         SecateursWarning(
-            f"{n_reused:,} of {n_rows:,} test rows are also among the rows chosen on, where the "
-            "pruned ensemble looks better than it is. Leave them out."
+            f"{n_reused:,} of {n_samples:,} test samples are also in the validation set, where "
+            "the pruned ensemble looks better than it is. Leave them out of the test set."
         ),
         stacklevel=5,
     )
-    if n_reused == n_rows:
-        return f"rows chosen on ({n_rows})"
-    return f"test rows ({n_rows}, {n_reused} also chosen on)"
+    if n_reused == n_samples:
+        return f"validation set ({described})"
+    return f"test set ({described}, {n_reused:,} also in the validation set)"
 
 
 def _bootstrapped_accuracy(
     truth: Array, before: Array, after: Array, weight: Array | None, rng: np.random.RandomState
 ) -> dict[str, BeforeAfter]:
-    right, still = before == truth, after == truth
-    # Each row is worth −1, 0 or 1 of change: resampling rows is drawing from those three.
-    n_rows = len(truth)
+    """Return accuracy with its paired bootstrap interval, and balanced accuracy."""
+    full_right, pruned_right = before == truth, after == truth
+    n_samples = len(truth)
     if weight is None:
-        lost, won = (right & ~still).sum() / n_rows, (still & ~right).sum() / n_rows
-        draws = rng.multinomial(n_rows, [lost, won, max(0.0, 1 - lost - won)], size=_N_BOOTSTRAP)
-        changes = (draws[:, 1] - draws[:, 0]) / n_rows
-    else:  # the rows drawn, with their weights
-        counts = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), size=_N_BOOTSTRAP) * weight
-        changes = counts @ (still.astype(float) - right) / counts.sum(axis=1)
+        # Each sample changes the accuracy by −1, 0 or 1 samples, so that resampling the samples is
+        # the same as drawing their numbers from a multinomial distribution, which is quick.
+        lost = (full_right & ~pruned_right).sum() / n_samples
+        won = (pruned_right & ~full_right).sum() / n_samples
+        shares = [lost, won, max(0.0, 1 - lost - won)]
+        draws = rng.multinomial(n_samples, shares, size=_N_BOOTSTRAP)
+        changes = (draws[:, 1] - draws[:, 0]) / n_samples
+    else:
+        equal = np.full(n_samples, 1 / n_samples)
+        counts = rng.multinomial(n_samples, equal, size=_N_BOOTSTRAP) * weight
+        changes = counts @ (pruned_right.astype(float) - full_right) / counts.sum(axis=1)
     low, high = np.percentile(changes, [2.5, 97.5])
-    was, now = (float(np.average(found, weights=weight)) for found in (right, still))
+    full, pruned = (float(np.average(r, weights=weight)) for r in (full_right, pruned_right))
     return {
-        "accuracy": BeforeAfter(was, now, float(low), float(high)),
+        "accuracy": BeforeAfter(full, pruned, float(low), float(high)),
         "balanced accuracy": balanced_accuracy(truth, before, after, weight),
     }
 
@@ -387,8 +393,8 @@ def _bootstrapped_accuracy(
 def balanced_accuracy(
     truth: Array, before: Array, after: Array, weight: Array | None = None
 ) -> BeforeAfter:
-    """Return the mean, over classes, of the fraction of rows right."""
+    """Return the balanced accuracy (mean recall of the classes) before and after pruning."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # classes that only predictions show
+        warnings.simplefilter("ignore")  # about classes that occur in predictions only
         score = partial(balanced_accuracy_score, truth, sample_weight=weight)
         return BeforeAfter(float(score(before)), float(score(after)))

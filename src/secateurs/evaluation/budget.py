@@ -1,53 +1,62 @@
-"""The number of members that meets a budget, and how size and latency are measured."""
+"""Budgets: the limits that `secateurs.prune` accepts, and the number of members that meets them."""
 
-import copy
 import pickle
-import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
+from numpy.typing import ArrayLike
 
 from secateurs.ensembles import CORRECTS, Ensemble
 from secateurs.evaluation._cost_rules import bisect_largest_size
 from secateurs.evaluation._tolerance import STEADY_SHARE, ToleratedSize, smallest_tolerated_size
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.latency import Latency
-from secateurs.evaluation.score_curve import Floats
+from secateurs.evaluation.latency import Latency, ServedMembers, measure_latencies, model_n_jobs
 from secateurs.evaluation.size_curves import count_correct
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
-from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.problem import Problem
 from secateurs.progress import open_stage
 from secateurs.pruners import BasePruner
 from secateurs.pruners.parameters import is_number
 from secateurs.pruners.selector import fit_pruner
 from secateurs.text_format import format_count
+from secateurs.typing import FloatArray, IndexArray
 from secateurs.units import LATENCY, LOSS, SIZE, format_bytes, format_milliseconds, round_up
 
 _QUANTITIES = {"tolerance": LOSS, "max_bytes": SIZE, "max_latency": LATENCY}
-
-Served = Callable[[int], tuple[list[int], Ensemble]]  # first members, and an ensemble to slice
+# Methods that need a new search for each size are evaluated at about this many sizes.
+_N_SEARCHED_SIZES = 20
+# n_jobs=1 is recommended only if it saves a tenth of the time, which is more than timing noise.
+_FASTER_SHARE = 0.9
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of a sub-ensemble: its cost, or its loss of accuracy; see `secateurs.prune`."""
+    """Limits of a sub-ensemble: loss of score, bytes, latency or total cost of its members."""
 
-    tolerance: Any = None  # a number, or text that becomes one
-    max_bytes: Any = None
-    max_latency: Any = None
+    tolerance: float | None = None
+    max_bytes: float | None = None
+    max_latency: float | None = None
     cost: ArrayLike | None = None
     max_cost: float | None = None
 
-    def __post_init__(self) -> None:
-        for name, quantity in _QUANTITIES.items():
-            object.__setattr__(self, name, quantity.read_parameter(name, getattr(self, name)))
+    @classmethod
+    def from_parameters(
+        cls,
+        tolerance: float | str | None,
+        max_bytes: float | str | None,
+        max_latency: float | str | None,
+        cost: ArrayLike | None,
+        max_cost: float | None,
+    ) -> "Budget":
+        """Return the budget of these parameters of `prune`, with texts such as "20MB" parsed."""
+        texts = {"tolerance": tolerance, "max_bytes": max_bytes, "max_latency": max_latency}
+        limits = {
+            name: _QUANTITIES[name].read_parameter(name, text) for name, text in texts.items()
+        }
+        return cls(**limits, cost=cost, max_cost=max_cost)
 
     @property
     def is_set(self) -> bool:
@@ -55,63 +64,69 @@ class Budget:
         return any(value is not None for value in vars(self).values())
 
     def check_limits(self, problem: Problem) -> None:
-        """Refuse budgets that make no sense."""
+        """Raise an error for limits that are invalid, or that do not apply to the ensemble."""
         for name in ("tolerance", "max_bytes", "max_latency", "max_cost"):
             value = getattr(self, name)
             if value is not None and not (is_number(value) and value >= 0):
                 text = f", or text such as {_QUANTITIES[name].examples}" * (name in _QUANTITIES)
                 raise InputError(
-                    f"{{{name}}} is not a valid budget. Give a number of 0 or more{text}.",
+                    f"{{{name}}} is not a valid budget. Pass a number of at least 0{text}.",
                     **{name: value},
                 )
         if (self.cost is None) != (self.max_cost is None):
             raise InputError(
-                "{cost} and {max_cost} go together: the cost of each member, and the total.",
+                "{cost} and {max_cost} go together. Pass the cost of each member, and the maximum "
+                "of their sum.",
                 cost=...,
                 max_cost=...,
             )
-        if self.cost is not None and problem.ensemble.is_sequential:
+        if self.cost is not None:
+            self._check_costs(problem)
+        if self.max_latency is not None and problem.X is None:
             raise InputError(
-                f"{{cost}} cannot choose among the rounds of a boosted model: {CORRECTS}. Give "
+                "{max_latency} needs models, because predictions cannot be timed. Pass a fitted "
+                "ensemble, or another budget.",
+                max_latency=...,
+            )
+
+    def _check_costs(self, problem: Problem) -> None:
+        if problem.ensemble.is_sequential:
+            raise InputError(
+                f"{{cost}} cannot select among the rounds of a boosted model: {CORRECTS}. Pass "
                 "{keep}, or another budget.",
                 cost=...,
                 keep=...,
             )
-        if self.cost is not None:
-            try:
-                costs = np.asarray(self.cost, dtype=float)
-            except (TypeError, ValueError):
-                raise InputError(
-                    "{cost} are not numbers. Give one for each member.", cost=...
-                ) from None
-            bad = costs[~((costs >= 0) & (costs < np.inf))]
-            if costs.shape != (problem.n_members,) or len(bad):
-                below = f" and holds {bad[0]:g}" if len(bad) else ""
-                raise InputError(
-                    f"{{cost}} has shape {costs.shape}{below}. Give a number of 0 or more for each "
-                    f"of the {problem.n_members} members.",
-                    cost=...,
-                )
-        if self.max_latency is not None and problem.X is None:
+        try:
+            costs = np.asarray(self.cost, dtype=float)
+        except (TypeError, ValueError):
             raise InputError(
-                "{max_latency} needs models to measure; predictions take no time.", max_latency=...
+                "{cost} is not numeric. Pass one number for each member.", cost=...
+            ) from None
+        invalid = costs[~((costs >= 0) & (costs < np.inf))]
+        if costs.shape != (problem.n_members,) or len(invalid):
+            example = f" and contains {invalid[0]:g}" if len(invalid) else ""
+            raise InputError(
+                f"{{cost}} has shape {costs.shape}{example}. Pass a number of at least 0 for each "
+                f"of the {problem.n_members} members.",
+                cost=...,
             )
 
 
 @dataclass(frozen=True, eq=False)
 class SizeSearch:
-    """Sub-ensembles of all sizes that a pruner chooses."""
+    """Search for the number of members that meets a budget, among a pruner's selections."""
 
     problem: Problem
     pruner: BasePruner
     rng: np.random.RandomState
 
     def members_at(self, n_keep: int) -> list[int]:
-        """Return the members that the pruner keeps with this keep."""
+        """Return the members that the pruner selects with ``keep=n_keep``."""
         return self.members_and_weights(n_keep)[0]
 
-    def members_and_weights(self, n_keep: int) -> tuple[list[int], Floats | None]:
-        """Return the members that the pruner keeps with this keep, and weights that it gives."""
+    def members_and_weights(self, n_keep: int) -> tuple[list[int], FloatArray | None]:
+        """Return the members for ``keep=n_keep``, and their weights if the method has weights."""
         if self.pruner.is_nested:
             return self._member_order[:n_keep], None
         fitted = self._fit_at_size(n_keep)
@@ -129,66 +144,68 @@ class SizeSearch:
 
     def find_size(self, budget: Budget, vote: str) -> ToleratedSize:
         """Return the size that meets the budget: the smallest tolerated, or the largest allowed."""
-        limits = [
+        limit_names = [
             name for name in ("max_bytes", "max_latency") if getattr(budget, name) is not None
         ]
-        largest = min((self._largest_allowed(name, budget) for name in limits), default=None)
+        largest = min((self._largest_allowed(name, budget) for name in limit_names), default=None)
         if budget.tolerance is None:
             assert largest is not None
             return ToleratedSize(largest)
         sizes, scores = self.held_out_curve(vote)
         share = 1.0 if self.problem.predictions.is_sequential else STEADY_SHARE
-        found = smallest_tolerated_size(sizes, scores, budget.tolerance, share)
-        if largest is not None and found.size > largest:
-            within, scoring = scores[sizes <= largest], self.problem.scoring
+        tolerated = smallest_tolerated_size(sizes, scores, budget.tolerance, share)
+        if largest is not None and tolerated.size > largest:
+            allowed_scores, scoring = scores[sizes <= largest], self.problem.scoring
             raise BudgetError(
-                f"No sub-ensemble of at most {format_count(largest, 'member')}, as the budget allows, "
-                f"meets {{tolerance}}: on rows held out the {scoring.label} of the whole ensemble "
-                f"is {scoring.display_score(scores[-1]):.4f}, the best of these "
-                f"{scoring.display_score(within.max()):.4f}. Allow more, or a larger tolerance.",
+                f"The budget allows at most {format_count(largest, 'member')}, and no such "
+                f"sub-ensemble meets {{tolerance}}: the best cross-validated {scoring.label} is "
+                f"{scoring.display_score(allowed_scores.max()):.4f}, compared with "
+                f"{scoring.display_score(scores[-1]):.4f} for the full ensemble. Pass a larger "
+                "budget, or a larger tolerance.",
                 tolerance=budget.tolerance,
             )
-        return found
+        return tolerated
 
-    def held_out_curve(self, vote: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return sizes, the last one being all members, and their score on rows held out."""
+    def held_out_curve(self, vote: str) -> tuple[IndexArray, FloatArray]:
+        """Return sizes and their cross-validated scores; the last size is the full ensemble."""
         n_members, nested = self.problem.n_members, self.pruner.is_nested
         sizes = np.arange(1, n_members + 1)
-        if not nested:  # a search for each: about twenty, denser at the start
-            sizes = np.unique(np.geomspace(1, n_members, 20).round().astype(np.intp))
-        problem = self.problem.without_samples()  # not even test rows: cross-fit
+        if not nested:  # denser at small sizes, where scores change most
+            spaced = np.geomspace(1, n_members, _N_SEARCHED_SIZES)
+            sizes = np.unique(spaced.round().astype(np.intp))
+        problem = self.problem.without_samples()  # without a test set, so that it cross-validates
         own = vote == "auto"
         if own and not problem.is_regression:
             problem = problem.with_validation_set(self.problem.X)
-        right, scored = np.zeros(len(sizes), dtype=np.int64), None
-        split = EvaluationPlan(problem, self.rng)
-        with open_stage("finding the size", max(1, split.n_selections - 1)) as steps:
-            for part in split.iter_folds():
-                fold = SizeSearch(part.problem, self.pruner, self.rng)
-                chosen = [fold.members_and_weights(size) for size in sizes[:-1]]
-                groups = [members for members, _ in chosen]
-                groups.append(fold.members_at(n_members) if nested else list(range(n_members)))
-                weights = {place: one for place, (_, one) in enumerate(chosen) if one is not None}
+        n_right, curve = np.zeros(len(sizes), dtype=np.int64), None
+        plan = EvaluationPlan(problem, self.rng)
+        with open_stage("finding the size", max(1, plan.n_selections - 1)) as steps:
+            for fold in plan.iter_folds():
+                search = SizeSearch(fold.problem, self.pruner, self.rng)
+                selected = [search.members_and_weights(size) for size in sizes[:-1]]
+                groups = [members for members, _ in selected]
+                groups.append(search.members_at(n_members) if nested else list(range(n_members)))
+                weights = {i: given for i, (_, given) in enumerate(selected) if given is not None}
                 if problem.is_plain_accuracy:
-                    for ballots in part.vote_blocks():
-                        right += count_correct(ballots, groups, own, weights=weights)[0].n_right
+                    for block in fold.vote_blocks():
+                        n_right += count_correct(block, groups, own, weights=weights)[0].n_right
                 else:
-                    found = part.score_groups(groups, self.problem.scoring, (), weights)
-                    scored = found if scored is None else scored + found
+                    fold_curve = fold.score_groups(groups, self.problem.scoring, (), weights)
+                    curve = fold_curve if curve is None else curve + fold_curve
                 steps.step()
-        return sizes, right / problem.predictions.n_samples if scored is None else scored.values
+        return sizes, n_right / problem.predictions.n_samples if curve is None else curve.values
 
     def _largest_allowed(self, name: str, budget: Budget) -> int:
-        """Return the largest size within a limit."""
-        found = largest_within_limit(
+        """Return the largest size within a limit; raise an error if one member is too many."""
+        size = largest_within_limit(
             name, self.problem, budget, self.problem.n_members, self._served_at_size
         )
-        if found == 0:
+        if size == 0:
             raise budget_error(name, self.problem, budget, self.members_at(1))
-        return found
+        return size
 
     def _served_at_size(self, n_keep: int) -> tuple[list[int], Ensemble]:
-        """Return the members that the pruner keeps, and the ensemble with the weights they have."""
+        """Return the members for a size, and the ensemble with their weights, if they have any."""
         members, weights = self.members_and_weights(n_keep)
         if weights is None:
             weights = self.problem.optimised_weights(members)
@@ -200,195 +217,99 @@ def largest_within_limit(
     problem: Problem,
     budget: Budget,
     n_members: int,
-    served: Served,
+    served: ServedMembers,
 ) -> int:
-    """Return the most members, of the first 1, 2, …, that are within a limit."""
+    """Return the largest size, of the first 1, 2, … members, that is within a limit."""
     limit = getattr(budget, name)
     if name == "max_bytes":
 
-        def meets(some: list[int]) -> bool:
-            members, ensemble = served(len(some))
+        def meets(first: list[int]) -> bool:
+            members, ensemble = served(len(first))
             return pickle_bytes(ensemble, members) <= limit
 
         return bisect_largest_size(range(n_members), meets)
-    own, alone = measure_latencies(problem, n_members, served)
-    found = own.max_members(limit)
-    if found and alone is not None and alone.seconds_for(found) < 0.9 * own.seconds_for(found):
+    own, one_job = measure_latencies(problem, n_members, served)
+    size = own.max_members(limit)
+    seconds = own.seconds_for(size)
+    if size and one_job is not None and one_job.seconds_for(size) < _FASTER_SHARE * seconds:
+        n_allowed = format_count(one_job.max_members(limit), "member")
         warn_caller(
-            f"With {format_count(found, 'member')} one row takes {format_milliseconds(own.seconds_for(found))} by the "
-            f"model's n_jobs={model_n_jobs(problem.ensemble)}, and {format_milliseconds(alone.seconds_for(found))} by "
-            f"n_jobs=1, with which {{max_latency}} allows {format_count(alone.max_members(limit), 'member')}. "
-            "Set n_jobs=1 in the model, and prune again.",
+            f"With {format_count(size, 'member')}, predicting one sample takes "
+            f"{format_milliseconds(seconds)} with the model's "
+            f"n_jobs={model_n_jobs(problem.ensemble)}, but "
+            f"{format_milliseconds(one_job.seconds_for(size))} with n_jobs=1, which allows "
+            f"{n_allowed} within {{max_latency}}. Set n_jobs=1 in the model, and prune again.",
             max_latency=limit,
         )
-    elif found == 1 < n_members:
+    elif size == 1 < n_members:
         warn_caller(
-            f"{{max_latency}} leaves a single member: {_describe_latency(own)}, each further one takes "
-            f"{format_milliseconds(own.per_member)}. Allow more.",
+            f"{{max_latency}} allows a single member only: {_describe_latency(own)}, and each "
+            f"additional member takes {format_milliseconds(own.per_member)}. Pass a larger limit.",
             max_latency=limit,
         )
-    return found
-
-
-def measure_latencies(
-    problem: Problem, n_members: int, served: Served, alone: bool = True
-) -> tuple[Latency, Latency | None]:
-    """Measure how long one row takes, with the model's own ``n_jobs``, and with 1 if that differs.
-
-    All are timed in turns, so that other work on the machine slows them alike.
-    """
-    ensemble = problem.ensemble
-    alike = len({type(member) for member in ensemble.members}) == 1
-    spaced = np.geomspace(1, n_members, 5 if alike else 12)
-    sizes = np.unique(spaced.round().astype(np.intp))
-    sets = [served(int(size)) for size in sizes]
-    predicts = [make_predictor(of_some, some) for some, of_some in sets]
-    if alone and model_n_jobs(ensemble) != 1:
-        predicts += [make_predictor(_with_one_job(of_some), some) for some, of_some in sets]
-    if ensemble.wrappers:
-        predicts.append(partial(_run_preprocessing, ensemble))
-    medians = np.median(time_predictions(predicts, _safe_indexing(problem.X, [0]), 0.2), axis=1)
-    preparing = float(medians[-1]) if ensemble.wrappers else 0.0
-    both = medians[: len(predicts) - bool(ensemble.wrappers)].reshape(-1, len(sizes))
-    found = [Latency(sizes, seconds, preparing, alike) for seconds in both]
-    return found[0], found[1] if len(found) > 1 else None
-
-
-def full_ensemble_latency(problem: Problem) -> Latency | None:
-    """Measure how long one row takes by the number of members; None without models or rows."""
-    X = problem.X if problem.X is not None else problem.X_test
-    if problem.has_only_predictions or X is None:
-        return None
-    everybody = range(problem.n_members)
-    served = replace(problem, X=X)
-    return measure_latencies(
-        served, problem.n_members, lambda n: (list(everybody[:n]), problem.ensemble), alone=False
-    )[0]
-
-
-def _with_one_job(ensemble: Ensemble) -> Ensemble:
-    changed = copy.copy(ensemble)
-    changed.model = copy.copy(ensemble.model)
-    changed.model.n_jobs = 1
-    return changed
-
-
-def model_n_jobs(ensemble: Ensemble) -> int:
-    """Return the ``n_jobs`` that the model itself predicts with."""
-    return getattr(ensemble.model, "n_jobs", None) or 1
-
-
-def _run_preprocessing(ensemble: Ensemble, X: Any) -> Any:
-    for pipeline in ensemble.wrappers:
-        X = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
-    return X
+    return size
 
 
 def _describe_latency(latency: Latency) -> str:
-    """Return what one member takes, and what of that is for the steps before it."""
-    whole = f"one takes {format_milliseconds(latency.seconds_for(1))}"
+    """Return the time that one member takes, including preprocessing, in words."""
+    total = f"one takes {format_milliseconds(latency.seconds_for(1))}"
     if latency.preprocessing_seconds == 0:
-        return whole
-    return f"{whole}, of which preprocessing takes {format_milliseconds(latency.preprocessing_seconds)}"
+        return total
+    preprocessing = format_milliseconds(latency.preprocessing_seconds)
+    return f"{total}, of which preprocessing takes {preprocessing}"
 
 
-def warn_caller(message: str, **parameters: Any) -> None:
-    """Warn whoever called `secateurs.prune`."""
+def warn_caller(message: str, **parameters: object) -> None:
+    """Issue a warning whose location is the line that called `secateurs.prune`."""
     warnings.warn(SecateursWarning(message, **parameters), stacklevel=6)
 
 
 def with_member_weights(
-    ensemble: Ensemble, members: Sequence[int], weights: Floats | None
+    ensemble: Ensemble, members: Sequence[int], weights: FloatArray | None
 ) -> Ensemble:
-    """Return an ensemble in which members have weights, if there are any."""
+    """Return the ensemble with these weights of some members; as it is if weights is None."""
     if weights is None:
         return ensemble
-    everybody = np.zeros(ensemble.n_members)
-    everybody[members] = weights
-    return ensemble.with_member_weights(everybody)
+    all_weights = np.zeros(ensemble.n_members)
+    all_weights[members] = weights
+    return ensemble.with_member_weights(all_weights)
 
 
 def budget_error(
     name: str, problem: Problem, budget: Budget, first: Sequence[int] = ()
 ) -> BudgetError:
-    """Return the error for a limit that not even one member meets: it says what one takes.
+    """Return the error for a limit that no single member meets, with what one member takes.
 
-    ``first`` is the member that the method chooses first, if only its choices are looked at.
+    ``first`` has the method's first member if only prefixes of its order are considered.
     """
     limit = getattr(budget, name)
     if name == "max_latency":
-        own, alone = measure_latencies(
+        own, one_job = measure_latencies(
             problem, 1, lambda _: (list(first or [0])[:1], problem.ensemble)
         )
-        reached = _describe_latency(own)
-        if alone is not None and alone.seconds_for(1) < own.seconds_for(1):
-            reached += f"; with n_jobs=1 in the model, {format_milliseconds(alone.seconds_for(1))}"
+        needed = _describe_latency(own)
+        if one_job is not None and one_job.seconds_for(1) < own.seconds_for(1):
+            faster = format_milliseconds(one_job.seconds_for(1))
+            needed += f", or {faster} with n_jobs=1 in the model"
     elif name == "max_cost":
         cheapest = float(np.asarray(budget.cost, dtype=float).min())
-        reached = f"the cheapest costs {round_up(cheapest, 6):.15g}"
+        needed = f"the cheapest costs {round_up(cheapest, 6):.15g}"
     else:
-        single = range(1 if problem.ensemble.is_sequential else problem.n_members)
-        smallest = min(pickle_bytes(problem.ensemble, [one]) for one in single)
-        reached = f"the smallest takes {format_bytes(smallest)}"
+        singles = range(1 if problem.ensemble.is_sequential else problem.n_members)
+        smallest = min(pickle_bytes(problem.ensemble, [member]) for member in singles)
+        needed = f"the smallest takes {format_bytes(smallest)}"
         if smallest <= limit:
-            taken = format_bytes(pickle_bytes(problem.ensemble, first))
+            first_bytes = format_bytes(pickle_bytes(problem.ensemble, first))
             return BudgetError(
-                f"The first member chosen does not meet {{{name}}}: it takes {taken}, {reached}. "
-                "Allow more, or give another pruner.",
+                f"The first selected member does not meet {{{name}}}: it takes {first_bytes}, "
+                f"{needed}. Pass a larger limit, or another pruner.",
                 **{name: limit},
             )
     return BudgetError(
-        f"Not even one member meets {{{name}}}: {reached}. Allow more.", **{name: limit}
+        f"Not even one member meets {{{name}}}: {needed}. Pass a larger limit.", **{name: limit}
     )
 
 
 def pickle_bytes(ensemble: Ensemble, members: Sequence[int]) -> int:
-    """Return the size of a pickled sub-ensemble."""
+    """Return the number of bytes of a pickled sub-ensemble."""
     return len(pickle.dumps(ensemble.as_predictor(sorted(members))))
-
-
-def combined_prediction(ensemble: Ensemble, X: Any, members: Sequence[int]) -> NDArray[Any]:
-    """Return what members answer together, as in their ensemble: labels, or numbers."""
-    prepared = ensemble.prepare_input(X)
-    weights = None if ensemble.weights is None else ensemble.weights[list(members)]
-    if isinstance(ensemble, PredictionTable) and ensemble.is_regression:
-        return ensemble.numeric_predictions.average(members, weights)  # of those that have a value
-    if ensemble.is_regression:
-        answers = [ensemble.predicted_values(prepared, member) for member in members]
-        return np.average(answers, axis=0, weights=weights)
-    tally: Any = sum(ensemble.vote_contribution(prepared, member) for member in members)
-    return ensemble.classes[tally.argmax(axis=1)]
-
-
-def make_predictor(ensemble: Ensemble, members: Sequence[int]) -> Callable[[Any], Any]:
-    """Return the predict of some members; of predictions, their vote or mean."""
-    served = ensemble.as_predictor(sorted(members))
-    if hasattr(served, "predict"):
-        return served.predict
-    return lambda X: combined_prediction(ensemble, X, sorted(members))
-
-
-def time_predictions(
-    predicts: Sequence[Callable[[Any], Any]], rows: Any, most_seconds: float = 0.3
-) -> NDArray[np.float64]:
-    """Time predictions in turns, so that other work on the machine slows all of them alike.
-
-    Returns the seconds of every repeat, (n_predicts, n_repeats): three repeats or more, as many as
-    take ``most_seconds`` per prediction on average.
-    """
-    budget, spent = most_seconds * len(predicts), 0.0
-    rounds: list[list[float]] = []
-    while len(rounds) < 3 or (spent < budget and len(rounds) < 100):
-        # Another one ran last and left its data in the caches: run once before timing.
-        warm = not rounds or (len(predicts) > 1 and spent < budget)
-        rounds.append([_time_once(predict, rows, warm) for predict in predicts])
-        spent += sum(rounds[-1]) * (1 + warm)
-    return np.transpose(rounds)
-
-
-def _time_once(predict: Callable[[Any], Any], rows: Any, warm: bool) -> float:
-    if warm:
-        predict(rows)
-    start = time.perf_counter()
-    predict(rows)
-    return time.perf_counter() - start

@@ -1,7 +1,7 @@
-"""A pruning judged without test rows: chosen on four fifths of its rows, judged on the fifth."""
+"""Cross-validated scores of a pruning, for a summary without a test set."""
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from secateurs.evaluation.alternatives import evaluate_with_alternatives
 from secateurs.evaluation.before_after import (
@@ -12,37 +12,28 @@ from secateurs.evaluation.before_after import (
     model_costs,
 )
 from secateurs.evaluation.cost_selection import CostSelection
+from secateurs.evaluation.evaluation_plan import EvaluationPlan
 from secateurs.evaluation.size_curves import describe_sample_weights, full_ensemble_vote
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners.pruner_label import pruner_label
+from secateurs.text_format import format_count
+from secateurs.typing import Samples
 
-_TURNS = "chosen on four fifths, judged on the fifth, in turn"
+_FOLDS = "selected on four fifths, scored on the remaining fifth, five times"
 
 
 class CrossValidatedScores(NamedTuple):
-    """Figures of a pruning, and the rows that they come from.
+    """Figures of a pruning, and the samples that they come from."""
 
-    Attributes
-    ----------
-    data_description : str
-        The rows, in words.
-    fold_description : str
-        How members were chosen on them for cross-fitting; empty where they were not.
-    figures : dict of str to BeforeAfter
-        All members and the kept ones, by the name of the figure.
-    remarks : tuple of str
-        What a reader of the figures should know.
-    """
-
-    data_description: str
-    fold_description: str
+    data_description: str  # of the samples, in words
+    fold_description: str  # how members were selected in folds; empty without cross-validation
     figures: dict[str, BeforeAfter]
     remarks: tuple[str, ...] = ()
 
     @property
     def source_description(self) -> str:
-        """The rows, and how they were used, in words."""
+        """The samples, and how they were used, in words."""
         return (
             f"{self.data_description}: {self.fold_description}"
             if self.fold_description
@@ -55,61 +46,60 @@ def cross_validate_pruning(
     pruner: BasePruner,
     by_cost: CostSelection | None = None,
     *,
-    row: Any = None,
+    row: Samples = None,
     files: bool = False,
 ) -> CrossValidatedScores:
-    """Judge a pruning by cross-fitting, and measure its size and how long predictions take.
+    """Return cross-validated scores of a pruning, with its size and its prediction times.
 
-    Of boosted models the first rounds are kept whatever the rows: they are judged on all.
+    The first rounds of a boosted model are kept whatever the samples, so it is scored on all.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # given already, about all rows
+        warnings.simplefilter("ignore")  # the fit on all samples warned already
         evaluation = evaluate_with_alternatives(problem, pruner, by_cost=by_cost, alone=True)
     (curve,) = evaluation.curves.values()
-    keep, scored = len(pruner.member_indices_), evaluation.problem
-    figures = held_out_scores(scored, curve, keep)
+    keep, weighted_problem, plan = len(pruner.member_indices_), evaluation.problem, evaluation.split
+    figures = held_out_scores(weighted_problem, curve, keep)
     if not problem.is_regression:
-        both = full_ensemble_vote(evaluation.split.scored_samples), curve.predicted_codes[keep]
-        balanced = balanced_accuracy(problem.predictions.truth, *both, problem.sample_weight)
+        codes = full_ensemble_vote(plan.scored_samples), curve.predicted_codes[keep]
+        balanced = balanced_accuracy(problem.predictions.truth, *codes, problem.sample_weight)
         figures = {"accuracy": figures["accuracy"], "balanced accuracy": balanced} | figures
-    figures = member_counts(pruner) | figures | model_costs(scored, pruner, files=files, row=row)
-    rows = f"rows chosen on ({problem.predictions.n_samples:,})"
-    found = figures, (*evaluation.remarks, *_score_remarks(problem, pruner, evaluation.split))
+    costs = model_costs(weighted_problem, pruner, files=files, row=row)
+    figures = member_counts(pruner) | figures | costs
+    remarks = (*evaluation.remarks, *_score_remarks(problem, pruner, plan))
+    samples = f"validation set ({format_count(problem.predictions.n_samples, 'sample')})"
     if problem.predictions.is_sequential:
-        return CrossValidatedScores(rows, "", *found)
-    return CrossValidatedScores(f"{rows}, cross-fitted", _TURNS, *found)
+        return CrossValidatedScores(samples, "", figures, remarks)
+    return CrossValidatedScores(f"{samples}, cross-validated", _FOLDS, figures, remarks)
 
 
 def sample_weight_remark(problem: Problem, pruner: BasePruner) -> list[str]:
-    """Return whether weights of rows entered the choice, if there are any."""
-    return (
-        []
-        if problem.sample_weight is None
-        else [describe_sample_weights({pruner_label(pruner): pruner})]
-    )
+    """Return a remark on how sample weights were used, if there are any."""
+    if problem.sample_weight is None:
+        return []
+    return [describe_sample_weights({pruner_label(pruner): pruner})]
 
 
-def _score_remarks(problem: Problem, pruner: BasePruner, split: Any) -> list[str]:
-    """Return what weights did, and where the figures are not of what is served."""
-    told = sample_weight_remark(problem, pruner)
-    if (
-        problem.is_soft
-        and split.scored_samples.counts_labels
-        and not problem.predictions.is_sequential
-    ):
-        told.append(
-            "Labels are counted: the probabilities that the ensemble averages were not collected. "
-            "summary(X=…), with the rows chosen on, follows its own vote."
+def _score_remarks(problem: Problem, pruner: BasePruner, plan: EvaluationPlan) -> list[str]:
+    """Return remarks on sample weights, and on differences between scored and served members."""
+    remarks = sample_weight_remark(problem, pruner)
+    is_sequential = problem.predictions.is_sequential
+    if problem.is_soft and plan.scored_samples.counts_labels and not is_sequential:
+        remarks.append(
+            "Labels are counted, because the probabilities that the ensemble averages were not "
+            "collected. Pass the validation samples to use them: summary(X=…)."
         )
     if problem.refitted is not None:
-        told.append("The scores are of the kept members as they were before they were refitted.")
-    if problem.predictions.is_sequential:
-        told.append("Which rounds are kept does not depend on the rows; how many may.")
-    return told
+        remarks.append("The scores are those of the kept members before they were refitted.")
+    if is_sequential:
+        remarks.append(
+            "The first rounds are kept whatever the samples; only their number depends on them."
+        )
+    return remarks
 
 
 def cross_validation_seconds(pruner: BasePruner) -> float:
-    """Return about how long cross-fitting takes: the method chooses on four fifths, five times."""
-    rounds, most = getattr(pruner, "n_iter_", 0), pruner.most_rounds
-    part = most / rounds if most is not None and rounds > most else 1.0
-    return 4.0 * part * pruner._selection_seconds
+    """Return an estimate of the seconds that cross-validating a fitted pruner takes."""
+    rounds, max_rounds = getattr(pruner, "n_iter_", 0), pruner.most_rounds
+    share = max_rounds / rounds if max_rounds is not None and rounds > max_rounds else 1.0
+    # Five selections, each on four fifths of the samples, take four times as long as one.
+    return 4.0 * share * pruner._selection_seconds

@@ -1,21 +1,21 @@
-"""Accuracy by size: what methods choose at each size, and how that votes on rows held out.
+"""Size curves: the members that methods select at each size, and their held-out scores.
 
-Everything is counted in whole rows, so that parts add up exactly.
+Accuracy is counted in numbers of samples, so that folds add up exactly.
 """
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs._renamed_modules import restore_renamed
 from secateurs.evaluation.evaluation_plan import EvaluationPlan, Fold, VoteBlock, VotedSamples
 from secateurs.evaluation.score_curve import (
     EQUAL_WEIGHTS,
     NORMAL_97_5,
-    Floats,
     GroupWeights,
     ScoreCurve,
 )
@@ -26,307 +26,280 @@ from secateurs.progress import open_stage
 from secateurs.pruners import BasePruner
 from secateurs.pruners.selector import can_use_sample_weight
 from secateurs.text_format import format_count, format_list
-from secateurs.typing import Array
+from secateurs.typing import Array, FloatArray, IndexArray
 
-Counts = NDArray[np.int64]
+Counts: TypeAlias = NDArray[np.int64]
 
 _REFITTED = (
-    "The kept members were refitted. Curves, and figures of cross-fitting, are of members as they "
-    "were; figures on test rows are of the refitted ones."
+    "The kept members were refitted. Curves and cross-validated scores are those of the members "
+    "before refitting; scores on a test set are those of the refitted members."
 )
 _WEIGHED = (
-    "Weights were found for members at the size kept. At other sizes, and by other methods, all "
-    "count the same."
+    "The weights of members were optimised for the size that is kept. At other sizes, and for "
+    "other methods, all members have the same weight."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class AccuracyCounts:
-    """Rows that sub-ensembles of some sizes get right, next to the whole ensemble.
+    """Numbers of correctly predicted samples by size, compared with the full ensemble."""
 
-    Attributes
-    ----------
-    n_samples, n_right_full : int
-        Number of rows, and of those that the whole ensemble gets right.
-    n_right, n_lost, n_won : ndarray of shape (n_sizes,)
-        Number of rows right at each size; rows that the whole ensemble gets right and the
-        sub-ensemble wrong; and the other way round.
-    """
+    __setstate__ = restore_renamed(
+        n_rows="n_samples", whole="n_right_full", right="n_right", lost="n_lost", won="n_won"
+    )
 
     n_samples: int
-    n_right_full: int
-    n_right: Counts
-    n_lost: Counts
-    n_won: Counts
+    n_right_full: int  # samples that the full ensemble predicts correctly
+    n_right: Counts  # by size
+    n_lost: Counts  # right in the full ensemble, wrong in the sub-ensemble
+    n_won: Counts  # wrong in the full ensemble, right in the sub-ensemble
 
     def __add__(self, other: "AccuracyCounts") -> "AccuracyCounts":
         return AccuracyCounts(*map(add, vars(self).values(), vars(other).values()))
 
     @property
-    def accuracy(self) -> Floats:
-        """Fraction of rows right, by size."""
+    def accuracy(self) -> FloatArray:
+        """Fraction of samples predicted correctly, by size."""
         return self.n_right / self.n_samples
 
     @property
     def full_accuracy(self) -> float:
-        """Fraction of rows that the whole ensemble gets right."""
+        """Fraction of samples that the full ensemble predicts correctly."""
         return self.n_right_full / self.n_samples
 
     @property
-    def change(self) -> Floats:
-        """Accuracy minus that of the whole ensemble, by size."""
+    def change(self) -> FloatArray:
+        """Accuracy minus that of the full ensemble, by size."""
         return (self.n_won - self.n_lost) / self.n_samples
 
     @property
-    def values(self) -> Floats:
-        """The accuracy, under the name that any score has in `ScoreCurve`."""
+    def values(self) -> FloatArray:
+        """The accuracy, under the name of the scores of a `ScoreCurve`."""
         return self.accuracy
 
     @property
     def full_value(self) -> float:
-        """The accuracy of the whole ensemble, under the name that any score has."""
+        """The accuracy of the full ensemble, under the name that it has in a `ScoreCurve`."""
         return self.full_accuracy
 
     @property
-    def standard_error(self) -> Floats:
+    def standard_error(self) -> FloatArray:
         """Standard error of the accuracy, by size."""
         return np.sqrt(self.accuracy * (1 - self.accuracy) / self.n_samples)
 
     @property
-    def half_width(self) -> Floats:
-        """Half of the 95 % interval of the change: rows are paired and change by −1, 0 or 1."""
+    def half_width(self) -> FloatArray:
+        """Half of the 95 % interval of the change; each sample contributes −1, 0 or 1 to it."""
         moved = (self.n_won + self.n_lost) / self.n_samples
         return NORMAL_97_5 * np.sqrt((moved - self.change**2) / self.n_samples)
 
 
 @dataclass(eq=False)
 class SizeCurve:
-    """What a method selects at each size, and how that does on rows held out.
+    """The members that a method selects at each size, and their scores on held-out samples.
 
-    Attributes
-    ----------
-    selection : Selection
-        What it selects on all rows to choose on.
-    by_labels, by_own_vote : AccuracyCounts
-        Rows held out that are right: counting labels, and by the ensemble's own vote. Not there
-        for numbers.
-    main_score : AccuracyCounts or ScoreCurve
-        The score that matters, on rows held out; ``by_own_vote`` where that is the accuracy.
-    accuracy : AccuracyCounts or ScoreCurve
-        The accuracy by the own vote, with weights of rows if there are any. Not there for numbers.
-    predicted_codes : dict of int to ndarray
-        Codes voted for on the rows judged on, for the sizes asked for; by the own vote.
-    fold_selections : list of (ndarray or None, Selection)
-        The rows held out of each part, and what was selected without them.
+    Regression has neither ``by_labels`` and ``by_own_vote`` nor ``accuracy``.
     """
 
-    selection: Selection
-    by_labels: AccuracyCounts = field(init=False)
-    by_own_vote: AccuracyCounts = field(init=False)
+    __setstate__ = restore_renamed(
+        labels="by_labels",
+        own="by_own_vote",
+        scored="main_score",
+        predicted="predicted_codes",
+        parts="fold_selections",
+    )
+
+    selection: Selection  # on all validation samples
+    by_labels: AccuracyCounts = field(init=False)  # counting labels
+    by_own_vote: AccuracyCounts = field(init=False)  # with the ensemble's own vote
+    # The score that the user asked for; ``by_own_vote`` if that is the accuracy.
     main_score: AccuracyCounts | ScoreCurve = field(init=False)
+    # The accuracy of the ensemble's own vote, with sample weights if there are any.
     accuracy: AccuracyCounts | ScoreCurve = field(init=False)
+    # Codes predicted for the scored samples by the own vote, for the sizes asked for.
     predicted_codes: dict[int, Array] = field(default_factory=dict)
-    fold_selections: list[tuple[NDArray[np.intp] | None, Selection]] = field(default_factory=list)
+    # For each fold: the held-out samples, and the selection without them.
+    fold_selections: list[tuple[IndexArray | None, Selection]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """Methods at several sizes, judged on the same rows.
-
-    Attributes
-    ----------
-    split : EvaluationPlan
-        The problem, and the rows that members are judged on.
-    curves : mapping of str to SizeCurve
-        What each method selects at each size, and how that does.
-    sizes : list of int
-        The sizes asked for.
-    remarks : tuple of str
-        What to know of the choice itself.
-    asides : tuple of str
-        What to know of methods: which were left out or cut short.
-    """
+    """Methods at several sizes, scored on the same samples."""
 
     split: EvaluationPlan
-    curves: Mapping[str, SizeCurve]
+    curves: Mapping[str, SizeCurve]  # by the names of the methods
     sizes: list[int]
-    remarks: tuple[str, ...] = ()
-    asides: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # on the selection itself
+    asides: tuple[str, ...] = ()  # on methods that were left out or shortened
 
     @property
     def problem(self) -> Problem:
-        """The ensemble and its rows."""
+        """The ensemble with its validation and test samples."""
         return self.split.problem
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures should know."""
+        """Notes for the reader of the figures."""
         return (*self.notes_on_figures, *self.notes_on_methods())
 
     @property
     def notes_on_figures(self) -> tuple[str, ...]:
-        """What to know of the figures, whichever method made them."""
-        about = [_REFITTED] if self.problem.refitted is not None else []
-        about += [_WEIGHED] if self.problem.weighing else []
+        """Notes on the figures of all methods."""
+        notes = [_REFITTED] if self.problem.refitted is not None else []
+        notes += [_WEIGHED] if self.problem.weighing else []
         if self.problem.sample_weight is not None:
             fitted = {name: c.selection.fitted_pruners for name, c in self.curves.items()}
-            about.append(
+            notes.append(
                 describe_sample_weights({name: f[max(f)] for name, f in fitted.items() if f})
             )
-        return (self.judged_on, *about, *self.remarks)
+        return (self.judged_on, *notes, *self.remarks)
 
     def notes_on_methods(self, *without: str) -> tuple[str, ...]:
-        """What to know of methods, but for some of them."""
-        said = [
+        """Return the notes on methods, except those named."""
+        notes = [
             f"{name}: {note}"
             for name, curve in self.curves.items()
             if name not in without
             for note in curve.selection.notes
         ]
-        return (*self.asides, *dict.fromkeys(said))
+        return (*self.asides, *dict.fromkeys(notes))
 
     @property
     def judged_on(self) -> str:
-        """The rows that the figures come from, in words."""
-        n_choosing = self.problem.predictions.n_samples
+        """The samples that the scores come from, in words."""
+        n_validation = format_count(self.problem.predictions.n_samples, "validation sample")
         if self.problem.has_test_set:
-            n_testing = self.problem.test_predictions.n_samples
-            others = format_count(n_testing, "other")
-            return f"Chosen on {format_count(n_choosing, 'row')}, judged on {others}."
+            n_test = format_count(self.problem.test_predictions.n_samples, "test sample")
+            return f"Members are selected on {n_validation} and scored on {n_test}."
         return (
-            f"Judged by cross-fitting on {format_count(n_choosing, 'row')}: chosen on four fifths, "
-            "judged on the fifth, five times."
+            f"Scores are cross-validated on {n_validation}: members are selected on four fifths "
+            "and scored on the remaining fifth, five times."
         )
 
 
 def evaluate_methods(
-    split: EvaluationPlan,
-    choosers: Mapping[str, MemberSelector],
+    plan: EvaluationPlan,
+    selectors: Mapping[str, MemberSelector],
     sizes: Sequence[int],
-    given: Mapping[str, Selection] | None = None,
+    selections: Mapping[str, Selection] | None = None,
 ) -> dict[str, SizeCurve]:
-    """Let methods select members, and judge each of them at every size.
+    """Return the size curves of methods: their selections, scored at every size.
 
-    Votes are kept for ``sizes``; ``given`` has selections that methods have already made on all
-    rows to choose on.
+    Predicted codes are kept for ``sizes``. ``selections`` has the selections on all validation
+    samples that are known already.
     """
-    known = dict(given or {})
-    weighs_accuracy = split.problem.sample_weight is not None and (
-        not split.problem.is_regression and split.problem.scoring.name != "accuracy"
-    )
-    n_rows = split.scored_samples.votes.n_samples
-    total = len(choosers) * split.n_selections - len(known)
+    known = dict(selections or {})
+    problem = plan.problem
+    weighted_accuracy = None  # needed beside another main score, if samples have weights
+    if not (
+        problem.sample_weight is None or problem.is_regression or problem.scoring.name == "accuracy"
+    ):
+        weighted_accuracy = Scoring.from_scorer("accuracy", problem.predictions.classes)
+    n_samples = plan.scored_samples.votes.n_samples
+    total = len(selectors) * plan.n_selections - len(known)
 
-    def selected(name: str, problem: Problem) -> Selection:
-        selection = choosers[name](problem)
+    def select(name: str, samples: Problem) -> Selection:
+        selection = selectors[name](samples)
         steps.step()
         return selection
 
-    with open_stage("choosing on some rows, judging on others", total) as steps:
-        everything = split.problem
-        curves = {
-            name: SizeCurve(known.get(name) or selected(name, everything)) for name in choosers
-        }
-        for part in split.iter_folds():
-            same = part.problem is everything
-            chosen = {
-                n: c.selection if same else selected(n, part.problem) for n, c in curves.items()
+    with open_stage("evaluating methods", total) as steps:
+        curves = {name: SizeCurve(known.get(name) or select(name, problem)) for name in selectors}
+        for fold in plan.iter_folds():
+            is_same = fold.problem is problem
+            selected = {
+                name: curve.selection if is_same else select(name, fold.problem)
+                for name, curve in curves.items()
             }
             for name, curve in curves.items():
-                curve.fold_selections.append((part.held_out, chosen[name]))
-            for ballots in part.vote_blocks() if not everything.is_regression else ():
+                curve.fold_selections.append((fold.held_out, selected[name]))
+            for block in fold.vote_blocks() if not problem.is_regression else ():
                 for name, curve in curves.items():
-                    _add_vote_block(curve, chosen[name], ballots, sizes, n_rows)
-            scores = [] if everything.is_plain_accuracy else [("main_score", everything.scoring)]
-            if weighs_accuracy:
-                scores.append(
-                    ("accuracy", Scoring.from_scorer("accuracy", everything.predictions.classes))
-                )
+                    _add_vote_block(curve, selected[name], block, sizes, n_samples)
             for name, curve in curves.items():
-                for attribute, scoring in scores:
-                    _add_score(curve, attribute, chosen[name], part, scoring, sizes)
+                if not problem.is_plain_accuracy:
+                    _add_score(curve, "main_score", selected[name], fold, problem.scoring, sizes)
+                if weighted_accuracy is not None:
+                    _add_score(curve, "accuracy", selected[name], fold, weighted_accuracy, sizes)
         for curve in curves.values():
-            if everything.is_plain_accuracy:
+            if problem.is_plain_accuracy:
                 curve.main_score = curve.by_own_vote
-            if not everything.is_regression and not weighs_accuracy:
-                is_asked_for = everything.scoring.name == "accuracy"
-                curve.accuracy = curve.main_score if is_asked_for else curve.by_own_vote
+            if not problem.is_regression and weighted_accuracy is None:
+                is_main = problem.scoring.name == "accuracy"
+                curve.accuracy = curve.main_score if is_main else curve.by_own_vote
     return curves
 
 
 def _add_score(  # noqa: PLR0917
     curve: SizeCurve,
-    attribute: str,
+    attribute: Literal["main_score", "accuracy"],
     selection: Selection,
-    part: Fold,
+    fold: Fold,
     scoring: Scoring,
     sizes: Sequence[int],
 ) -> None:
-    """Add a score on the rows of a part to an attribute of a curve."""
+    """Add the score on the samples of a fold to an attribute of a curve."""
     wanted = [selection.size_index(size) for size in sizes if size in selection.sizes]
-    scored = part.score_groups(selection.member_groups, scoring, wanted, selection.group_weights)
-    earlier: Any = getattr(curve, attribute, None)
-    setattr(curve, attribute, scored if earlier is None else earlier + scored)
+    scored = fold.score_groups(selection.member_groups, scoring, wanted, selection.group_weights)
+    previous: ScoreCurve | None = getattr(curve, attribute, None)
+    setattr(curve, attribute, scored if previous is None else previous + scored)
 
 
 def describe_sample_weights(pruners: Mapping[str, BasePruner]) -> str:
-    """Return what weights of rows do, and which methods do not look at them, in words."""
-    blind = [name for name, pruner in pruners.items() if not can_use_sample_weight(pruner)]
-    told = "Weights of rows count in scores"
-    if not blind:
-        return f"{told}, and in what is chosen."
-    return f"{told}. They do not enter what {format_list(blind, ' and ')} chose."
+    """Return how sample weights are used, and which methods ignore them, in words."""
+    without = [name for name, pruner in pruners.items() if not can_use_sample_weight(pruner)]
+    if not without:
+        return "Sample weights are used in scores and in the selection."
+    names = format_list(without, " and ")
+    return f"Sample weights are used in scores, but not in the selection by {names}."
 
 
-def full_ensemble_vote(rows: VotedSamples) -> Array:
-    """Return the codes that all members vote for together, by the ensemble's own vote."""
-    predicted = np.empty(rows.votes.n_samples, dtype=np.intp)
-    everybody = range(rows.votes.n_members)
-    for ballots in rows.vote_blocks():
-        predicted[ballots.sample_indices] = next(ballots.winning_codes([everybody], own=True))
+def full_ensemble_vote(samples: VotedSamples) -> Array:
+    """Return the codes that the full ensemble predicts, by its own vote."""
+    predicted = np.empty(samples.votes.n_samples, dtype=np.intp)
+    members = range(samples.votes.n_members)
+    for block in samples.vote_blocks():
+        predicted[block.sample_indices] = next(block.winning_codes([members], own=True))
     return predicted
 
 
 def count_correct(
-    ballots: VoteBlock,
+    block: VoteBlock,
     groups: Sequence[Sequence[int]],
     own: bool,
     wanted: Container[int] = (),
     weights: GroupWeights = EQUAL_WEIGHTS,
 ) -> tuple[AccuracyCounts, dict[int, Array]]:
-    """Count the rows that groups get right, and return the votes of the wanted groups.
-
-    These are added up in the order of the members, as in a sliced ensemble, so that near ties round
-    as they do there.
-    """
-    truth = ballots.votes.truth
-    whole = next(ballots.winning_codes([range(ballots.votes.n_members)], own)) == truth
+    """Count the samples that groups predict correctly; return the codes of wanted groups too."""
+    truth = block.votes.truth
+    full_right = next(block.winning_codes([range(block.votes.n_members)], own)) == truth
     counts = np.zeros((3, len(groups)), dtype=np.int64)
-    voted = {}
-    for place, winner in enumerate(ballots.winning_codes(groups, own, weights)):
-        if place in wanted and place in weights:
-            voted[place] = winner
-        elif place in wanted:
-            voted[place] = next(ballots.winning_codes([sorted(groups[place])], own))
-        right = voted.get(place, winner) == truth
-        counts[:, place] = right.sum(), (whole & ~right).sum(), (right & ~whole).sum()
-    return AccuracyCounts(len(truth), int(whole.sum()), *counts), voted
+    codes = {}
+    for index, winner in enumerate(block.winning_codes(groups, own, weights)):
+        if index in wanted and index in weights:
+            codes[index] = winner
+        elif index in wanted:
+            # Sum votes in the order of members, so that near ties round as in a sliced ensemble.
+            codes[index] = next(block.winning_codes([sorted(groups[index])], own))
+        right = codes.get(index, winner) == truth
+        counts[:, index] = right.sum(), (full_right & ~right).sum(), (right & ~full_right).sum()
+    return AccuracyCounts(len(truth), int(full_right.sum()), *counts), codes
 
 
 def _add_vote_block(
-    curve: SizeCurve, selection: Selection, ballots: VoteBlock, sizes: Sequence[int], n_rows: int
+    curve: SizeCurve, selection: Selection, block: VoteBlock, sizes: Sequence[int], n_samples: int
 ) -> None:
-    """Add a block of rows to a curve."""
+    """Add the counts of a block of samples to a curve."""
     groups = selection.member_groups
-    places = {size: selection.size_index(size) for size in sizes if size in selection.sizes}
-    more = places.values(), selection.group_weights
-    labels, voted = count_correct(ballots, groups, False, *more)
-    own = labels
-    if ballots.contributions is not None:
-        own, voted = count_correct(ballots, groups, True, *more)
-    first = not hasattr(curve, "by_own_vote")
-    curve.by_labels = labels if first else curve.by_labels + labels
-    curve.by_own_vote = own if first else curve.by_own_vote + own
-    for size, place in places.items():
-        into = curve.predicted_codes.setdefault(size, np.empty(n_rows, dtype=np.intp))
-        into[ballots.sample_indices] = voted[place]
+    indices = {size: selection.size_index(size) for size in sizes if size in selection.sizes}
+    options = indices.values(), selection.group_weights
+    by_labels, codes = count_correct(block, groups, False, *options)
+    by_own_vote = by_labels
+    if block.contributions is not None:
+        by_own_vote, codes = count_correct(block, groups, True, *options)
+    is_first = not hasattr(curve, "by_own_vote")
+    curve.by_labels = by_labels if is_first else curve.by_labels + by_labels
+    curve.by_own_vote = by_own_vote if is_first else curve.by_own_vote + by_own_vote
+    for size, index in indices.items():
+        predicted = curve.predicted_codes.setdefault(size, np.empty(n_samples, dtype=np.intp))
+        predicted[block.sample_indices] = codes[index]

@@ -1,10 +1,10 @@
 """Measures of how similar, diverse and accurate members and ensembles are.
 
-A measure of two members is called with two columns of labels, ``kappa(first, second)``;
-``kappa.matrix(votes)`` returns the values of all pairs, ``kappa.mean(votes)`` their mean. Measures
-of right and wrong votes also take the true labels: ``double_fault.matrix(votes, y)``. A measure of
-an ensemble takes the votes (samples × members) and, where it needs them, the true labels. Wherever
-votes are accepted, so is a `secateurs.Votes`.
+A pairwise measure is called with two columns of labels, ``kappa(first, second)``.
+``kappa.matrix(votes)`` returns the values of all pairs, and ``kappa.mean(votes)`` their mean.
+Measures of correct and wrong votes also need the true labels: ``double_fault.matrix(votes, y)``. A
+measure of an ensemble takes the votes (samples × members) and, if it needs them, the true labels.
+Every function that takes votes also accepts a `secateurs.Votes`.
 """
 
 from secateurs.measures._ensemble_measures import (

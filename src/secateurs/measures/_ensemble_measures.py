@@ -1,7 +1,7 @@
-"""Measures of a whole ensemble, computed from the numbers of right and of equal votes.
+"""Diversity measures of an ensemble, computed from counts of correct and of equal votes.
 
-T members, N samples; on sample n, lₙ members are right and V[n, c] vote for class c. Where a
-measure is 0/0 it takes the value that means no diversity.
+There are T members and N samples. On sample n, lₙ members are correct and V[n, c] members vote for
+class c. A measure that would be 0/0 has the value that means no diversity.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from secateurs.outputs.votes import Votes
 
 
 def _right_counts(votes: ArrayLike | Votes, y: ArrayLike | None) -> tuple[Counts, int, int]:
-    """Return the number of members that are right on each sample (lₙ), T and N."""
+    """Return the number of members that are correct on each sample (lₙ), T and N."""
     voted = as_complete_votes(votes, y)
     return voted.oracle.tally()[:, 0].astype(np.int64), voted.n_members, voted.n_samples
 
 
 def _failure_distribution(votes: ArrayLike | Votes, y: ArrayLike | None) -> tuple[Floats, int]:
-    """Return the fraction of samples on which exactly i members are wrong, for i = 0 … T; and T."""
+    """Return the fractions of samples on which exactly i members are wrong (i = 0 … T), and T."""
     right, n_members, n_samples = _right_counts(votes, y)
     return np.bincount(n_members - right, minlength=n_members + 1) / n_samples, n_members
 
 
 def kohavi_wolpert(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
-    """Compute the Kohavi–Wolpert variance of being right: Σ lₙ(T − lₙ) / (N T²) [1]_.
+    """Compute the Kohavi–Wolpert variance of correct votes: Σ lₙ(T − lₙ) / (N T²) [1]_.
 
-    More is more diverse.
+    Larger values mean more diversity.
 
     See Also
     --------
-    label_kohavi_wolpert : The same for labels.
+    label_kohavi_wolpert : The variance of the labels.
 
     References
     ----------
@@ -56,11 +56,11 @@ def kohavi_wolpert(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> floa
 def label_kohavi_wolpert(votes: ArrayLike | Votes) -> float:
     """Compute the Kohavi–Wolpert variance of the labels: mean of (1 − Σ (V/T)²) / 2.
 
-    More is more diverse.
+    Larger values mean more diversity.
 
     See Also
     --------
-    kohavi_wolpert : The same for right and wrong votes.
+    kohavi_wolpert : The variance of correct votes.
 
     Examples
     --------
@@ -74,13 +74,13 @@ def label_kohavi_wolpert(votes: ArrayLike | Votes) -> float:
 
 
 def interrater_agreement(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
-    """Compute the interrater agreement κ of being right; less is more diverse [1]_.
+    """Compute the interrater agreement κ of correct votes [1]_.
 
-    1 − Σ lₙ(T − lₙ) / (N T (T − 1) p̄ (1 − p̄)), with p̄ the mean accuracy.
+    1 − Σ lₙ(T − lₙ) / (N T (T − 1) p̄ (1 − p̄)), with mean accuracy p̄; smaller is more diverse.
 
     See Also
     --------
-    fleiss_kappa : The same for labels instead of right and wrong.
+    fleiss_kappa : Agreement of the labels.
     kappa : Cohen's κ of two members.
 
     References
@@ -96,17 +96,18 @@ def interrater_agreement(votes: ArrayLike | Votes, y: ArrayLike | None = None) -
     """
     right, n_members, n_samples = _right_counts(votes, y)
     n_votes, n_right = n_samples * n_members, int(right.sum())
-    spread = int((right * (n_members - right)).sum())
+    # Python integers: the products can exceed 64 bits.
+    disagreements = int((right * (n_members - right)).sum())
     by_chance = (n_members - 1) * n_right * (n_votes - n_right)
-    return 1.0 if by_chance == 0 else (by_chance - spread * n_votes) / by_chance
+    return 1.0 if by_chance == 0 else (by_chance - disagreements * n_votes) / by_chance
 
 
 def fleiss_kappa(votes: ArrayLike | Votes) -> float:
-    """Compute Fleiss' κ of the labels, true labels unused; less is more diverse [1]_.
+    """Compute Fleiss' κ of the labels, without the true labels; smaller is more diverse [1]_.
 
     See Also
     --------
-    interrater_agreement : The same for right and wrong votes.
+    interrater_agreement : Agreement of correct and wrong votes.
     kappa : Cohen's κ of two members.
 
     References
@@ -132,13 +133,13 @@ def fleiss_kappa(votes: ArrayLike | Votes) -> float:
 
 
 def kuncheva_entropy(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
-    """Compute the entropy of the votes after Kuncheva: mean of min(lₙ, T − lₙ) / (T − ⌈T/2⌉) [1]_.
+    """Compute Kuncheva's entropy of the votes: mean of min(lₙ, T − lₙ) / (T − ⌈T/2⌉) [1]_.
 
-    From 0, all alike, to 1, split in halves everywhere.
+    0 if all members are correct on the same samples, 1 if half of them are correct on each sample.
 
     See Also
     --------
-    vote_entropy : Entropy of the labels, after Cunningham and Carney.
+    vote_entropy : Cunningham and Carney's entropy of the labels.
 
     References
     ----------
@@ -159,25 +160,25 @@ def kuncheva_entropy(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> fl
 
 
 def vote_entropy(votes: ArrayLike | Votes, base: float = math.e, normalise: bool = False) -> float:
-    """Compute the entropy of the votes: mean of −Σ (V/T) log(V/T); more is more diverse [1]_.
+    """Compute the entropy of the votes: mean of −Σ (V/T) log(V/T); larger is more diverse [1]_.
 
     Parameters
     ----------
     votes : array-like of shape (n_samples, n_members) or Votes
-        Labels that the members give.
+        Labels that the members predict.
     base : float, default=e
-        Base of the logarithm; the literature does not fix it.
+        Base of the logarithm; the literature uses several.
     normalise : bool, default=False
-        Divide by the largest value possible, log min(classes, members).
+        Whether to divide by the largest possible value, log min(classes, members).
 
     Returns
     -------
     float
-        The entropy, true labels unused.
+        The entropy, which does not depend on the true labels.
 
     See Also
     --------
-    kuncheva_entropy : Computed from right and wrong votes.
+    kuncheva_entropy : Entropy of correct and wrong votes.
 
     References
     ----------
@@ -191,19 +192,19 @@ def vote_entropy(votes: ArrayLike | Votes, base: float = math.e, normalise: bool
     0.5
     """
     voted = as_complete_votes(votes)
-    parts = voted.tally() / voted.n_members
-    nats = -(parts * np.log(np.where(parts > 0, parts, 1.0))).sum() / voted.n_samples
+    shares = voted.tally() / voted.n_members
+    nats = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum() / voted.n_samples
     if not normalise:
         return float(nats / math.log(base))
-    n_voted = int(np.count_nonzero(voted.sizes.sum(axis=0)))
-    largest = math.log(min(n_voted, voted.n_members))
+    n_voted_classes = int(np.count_nonzero(voted.sizes.sum(axis=0)))
+    largest = math.log(min(n_voted_classes, voted.n_members))
     return float(nats / largest) if largest > 0 else 0.0
 
 
 def difficulty(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
-    """Compute the difficulty θ: the variance of the fraction of right members [1]_.
+    """Compute the difficulty θ: the variance of the fraction of correct members [1]_.
 
-    Less is more diverse.
+    Smaller values mean more diversity.
 
     References
     ----------
@@ -220,10 +221,10 @@ def difficulty(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
 
 
 def generalised_diversity(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
-    """Compute the generalised diversity: 1 − p(2) / p(1); more is more diverse [1]_.
+    """Compute the generalised diversity: 1 − p(2) / p(1) [1]_.
 
-    p(1) and p(2) are the chances that one and that two members drawn at random fail on a random
-    sample. 0 if no member ever fails.
+    p(1) is the probability that a random member fails on a random sample, and p(2) that two random
+    members both fail. Larger values mean more diversity. 0 if no member ever fails.
 
     References
     ----------
@@ -236,19 +237,19 @@ def generalised_diversity(votes: ArrayLike | Votes, y: ArrayLike | None = None) 
     >>> generalised_diversity([[0, 1], [1, 0]], [0, 0])
     1.0
     """
-    failed, n_members = _failure_distribution(votes, y)
-    wrong = np.arange(n_members + 1)
-    one = (wrong / n_members * failed).sum()
-    if n_members == 1 or one == 0:
+    fractions, n_members = _failure_distribution(votes, y)
+    n_wrong = np.arange(n_members + 1)
+    one_fails = (n_wrong / n_members * fractions).sum()
+    if n_members == 1 or one_fails == 0:
         return 0.0
-    two = (wrong * (wrong - 1) / (n_members * (n_members - 1)) * failed).sum()
-    return float(1 - two / one)
+    both_fail = (n_wrong * (n_wrong - 1) / (n_members * (n_members - 1)) * fractions).sum()
+    return float(1 - both_fail / one_fails)
 
 
 def coincident_failure(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
-    """Compute the coincident failure diversity: how rarely members that fail do so together [1]_.
+    """Compute the coincident failure diversity: how rarely members fail on the same sample [1]_.
 
-    1 when at most one member fails on any sample, 0 when all fail together or none ever does.
+    1 if at most one member fails on any sample, 0 if all members fail together or none ever fails.
 
     References
     ----------
@@ -261,15 +262,15 @@ def coincident_failure(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> 
     >>> coincident_failure([[0, 1], [1, 0]], [0, 0])
     1.0
     """
-    every, n_members = _failure_distribution(votes, y)
-    failed, wrong = every[1:], np.arange(1, n_members + 1)
+    fractions, n_members = _failure_distribution(votes, y)
+    failed, n_wrong = fractions[1:], np.arange(1, n_members + 1)
     if n_members == 1 or failed.sum() == 0:
         return 0.0
-    return float(((n_members - wrong) / (n_members - 1) * failed).sum() / failed.sum())
+    return float(((n_members - n_wrong) / (n_members - 1) * failed).sum() / failed.sum())
 
 
 def label_ambiguity(votes: ArrayLike | Votes) -> float:
-    """Compute the fraction of votes that differ from the ensemble's own; more is more diverse [1]_.
+    """Compute the fraction of votes that differ from the ensemble's; larger is more diverse [1]_.
 
     References
     ----------
@@ -288,7 +289,7 @@ def label_ambiguity(votes: ArrayLike | Votes) -> float:
 
 
 class LossAmbiguity(NamedTuple):
-    """Gain of the vote over the average member: total = good − bad."""
+    """Gain in accuracy of the vote over the average member: total = good − bad."""
 
     total: float
     good: float
@@ -298,8 +299,8 @@ class LossAmbiguity(NamedTuple):
 def loss_ambiguity(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> LossAmbiguity:
     """Compute the ambiguity of the 0/1 loss: mean error minus error of the vote [1]_ [2]_.
 
-    Good diversity is the fraction of wrong members where the vote is right, bad diversity that of
-    right members where it is wrong; both averaged over all samples.
+    Good diversity is the fraction of wrong members where the vote is correct. Bad diversity is the
+    fraction of correct members where the vote is wrong. Both are averaged over all samples.
 
     References
     ----------
@@ -321,10 +322,10 @@ def loss_ambiguity(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Loss
 
 
 def disagreement_error_ratio(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float | None:
-    """Compute the disagreement–error ratio: above 1, voting is expected to help [1]_.
+    """Compute the disagreement–error ratio; above 1, voting is expected to help [1]_.
 
-    Mean disagreement of two members drawn independently, divided by the mean error; None if no
-    member ever fails.
+    It is the mean disagreement of two independently drawn members, divided by the mean error. None
+    if no member ever fails.
 
     References
     ----------
@@ -347,8 +348,8 @@ def disagreement_error_ratio(votes: ArrayLike | Votes, y: ArrayLike | None = Non
 def c_bound(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float | None:
     """Compute the C-bound on the error of the vote: 1 − (E M)² / E M² [1]_.
 
-    M, the margin, is the fraction of right members minus that of wrong ones. None if its mean is
-    not positive: then the bound says nothing.
+    The margin M is the fraction of correct members minus the fraction of wrong members. None if its
+    mean is not positive, because the bound does not hold then.
 
     References
     ----------
@@ -364,5 +365,6 @@ def c_bound(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float | Non
     margins = 2 * right - n_members
     if margins.sum() <= 0:
         return None
-    of_squares = n_samples * int((margins**2).sum())  # beyond 64 bits where votes are many
-    return float(1 - int(margins.sum()) ** 2 / of_squares)
+    # Python integers: with many votes the products exceed 64 bits.
+    scaled_second_moment = n_samples * int((margins**2).sum())
+    return float(1 - int(margins.sum()) ** 2 / scaled_second_moment)

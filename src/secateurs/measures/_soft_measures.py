@@ -1,4 +1,4 @@
-"""Measures of the members' outputs before they become labels: probabilities or numbers."""
+"""Diversity measures of probabilities or values that members predict, before any labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from secateurs.measures.pair_measure import Floats
 
 
 class AmbiguityDecomposition(NamedTuple):
-    """Squared error of the average output: ensemble_error = member_error − ambiguity."""
+    """Squared error of the average prediction: ensemble_error = member_error − ambiguity."""
 
     ensemble_error: float
     member_error: float
@@ -20,19 +20,19 @@ class AmbiguityDecomposition(NamedTuple):
 
 
 def krogh_vedelsby(outputs: ArrayLike, targets: ArrayLike) -> AmbiguityDecomposition:
-    """Split the squared error of the average output into error and ambiguity [1]_.
+    """Split the squared error of the average prediction into mean error and ambiguity [1]_.
 
     Parameters
     ----------
     outputs : array-like of shape (n_samples, n_members) or (n_samples, n_members, n_outputs)
-        Outputs of the members: numbers, or for instance probabilities of classes.
+        Predictions of the members: values, or for instance probabilities of classes.
     targets : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        The outputs they should have.
+        The true outputs.
 
     Returns
     -------
     AmbiguityDecomposition
-        Errors of the average and of the members, and the ambiguity, their difference.
+        Error of the average, mean error of the members, and their difference, the ambiguity.
 
     References
     ----------
@@ -46,16 +46,16 @@ def krogh_vedelsby(outputs: ArrayLike, targets: ArrayLike) -> AmbiguityDecomposi
     AmbiguityDecomposition(ensemble_error=0.25, member_error=0.5, ambiguity=0.25)
     """
     values = _as_output_array(outputs)
-    wanted = np.asarray(targets, dtype=float).reshape(len(values), 1, -1)
-    if wanted.shape[2] != values.shape[2]:
+    true_values = np.asarray(targets, dtype=float).reshape(len(values), 1, -1)
+    if true_values.shape[2] != values.shape[2]:
         raise InputError(
-            f"outputs has {values.shape[2]} number(s) per sample and member but targets "
-            f"has {wanted.shape[2]} per sample. Give as many targets as outputs."
+            f"outputs has {values.shape[2]} value(s) per sample and member, but targets has "
+            f"{true_values.shape[2]} per sample. Pass as many targets as outputs."
         )
     average = values.mean(axis=1, keepdims=True)
     return AmbiguityDecomposition(
-        _mean_square(average - wanted),
-        _mean_square(values - wanted),
+        _mean_square(average - true_values),
+        _mean_square(values - true_values),
         _mean_square(values - average),
     )
 
@@ -63,8 +63,8 @@ def krogh_vedelsby(outputs: ArrayLike, targets: ArrayLike) -> AmbiguityDecomposi
 def correlation_penalty(outputs: ArrayLike) -> Floats:
     """Compute the penalty of negative correlation learning for each member [1]_.
 
-    The mean over samples of ⟨fₜ − f̄, Σ_{s≠t} (fₛ − f̄)⟩, which is minus the member's squared
-    distance from the average output: less is more diverse.
+    The penalty is the mean over samples of ⟨fₜ − f̄, Σ_{s≠t} (fₛ − f̄)⟩, which is minus the squared
+    distance of the member from the average prediction. Smaller values mean more diversity.
 
     References
     ----------
@@ -77,9 +77,9 @@ def correlation_penalty(outputs: ArrayLike) -> Floats:
     array([-0.125, -0.125])
     """
     values = _as_output_array(outputs)
-    apart = values - values.mean(axis=1, keepdims=True)
-    others = apart.sum(axis=1, keepdims=True) - apart
-    return (apart * others).sum(axis=2).mean(axis=0)
+    deviations = values - values.mean(axis=1, keepdims=True)
+    sums_of_others = deviations.sum(axis=1, keepdims=True) - deviations
+    return (deviations * sums_of_others).sum(axis=2).mean(axis=0)
 
 
 def loss_correlation(probabilities: ArrayLike, y: ArrayLike) -> float:
@@ -88,15 +88,15 @@ def loss_correlation(probabilities: ArrayLike, y: ArrayLike) -> float:
     Parameters
     ----------
     probabilities : array-like of shape (n_samples, n_members, n_classes)
-        Probability that each member gives to each class.
+        Probability that each member predicts for each class.
     y : array-like of int of shape (n_samples,)
-        The true class, as its position along the last axis.
+        Index of the true class along the last axis.
 
     Returns
     -------
     float
-        From 0 to 1; less is more diverse. A member of constant loss correlates with no other;
-        one member alone gives 1.
+        Between 0 and 1; smaller values mean more diversity. A member with constant loss has
+        correlation 0 with every other member. The result for a single member is 1.
 
     References
     ----------
@@ -111,15 +111,16 @@ def loss_correlation(probabilities: ArrayLike, y: ArrayLike) -> float:
     1.0
     """
     values = _as_output_array(probabilities)
-    truth = np.asarray(y, dtype=np.intp)
-    losses = 1 - values[np.arange(len(values)), :, truth]
+    true_codes = np.asarray(y, dtype=np.intp)
+    losses = 1 - values[np.arange(len(values)), :, true_codes]
     n_members = losses.shape[1]
     if n_members == 1:
         return 1.0
-    apart = losses - losses.mean(axis=0)
-    lengths = np.sqrt((apart**2).sum(axis=0))
-    constant = lengths <= 1e-12 * np.sqrt(len(losses))
-    scaled = np.where(constant, 0.0, apart / np.where(constant, 1.0, lengths))
+    deviations = losses - losses.mean(axis=0)
+    lengths = np.sqrt((deviations**2).sum(axis=0))
+    # Rounding leaves tiny deviations where a loss is constant. Losses are at most 1.
+    is_constant = lengths <= 1e-12 * np.sqrt(len(losses))
+    scaled = np.where(is_constant, 0.0, deviations / np.where(is_constant, 1.0, lengths))
     pairs = np.abs(scaled.T @ scaled)[np.triu_indices(n_members, k=1)]
     return float(np.minimum(pairs, 1.0).mean())
 
@@ -128,8 +129,8 @@ def _as_output_array(outputs: ArrayLike) -> Floats:
     values = np.asarray(outputs, dtype=float)
     if values.ndim not in (2, 3) or values.size == 0:
         raise InputError(
-            f"outputs has shape {values.shape}; it must be (samples, members) or "
-            "(samples, members, outputs), and not empty."
+            f"outputs has shape {values.shape}. Pass a non-empty array of shape (samples, members) "
+            "or (samples, members, outputs)."
         )
     return values if values.ndim == 3 else values[:, :, None]
 

@@ -1,90 +1,89 @@
-"""Scores of answers in NumPy, equal to what scikit-learn's scorers of the same names return."""
+"""Scores computed with NumPy, equal to those of scikit-learn's scorers with the same names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.exceptions import InputError
-from secateurs.typing import Array
+from secateurs.typing import Array, FloatArray, IndexArray
 
-SampleWeights = NDArray[np.float64] | None
+SampleWeights: TypeAlias = FloatArray | None
+RequiredPredictions: TypeAlias = Literal["labels", "probabilities", "numbers"]
 
 
 class FastScore(NamedTuple):
-    """What a score needs, and its function of (answers, y, weights, classes)."""
+    """The predictions that a score needs, and its function of (predicted, y, weights, classes)."""
 
-    needs: str
-    score_function: Callable[[Any, Array, SampleWeights, Array], Any]
+    needs: RequiredPredictions
+    score_function: Callable[[Array, Array, SampleWeights, Array], float]
 
 
-def _class_codes(y: Array, classes: Array) -> NDArray[np.intp]:
-    """Return true labels as places among the classes."""
-    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    unknown = classes[places] != y
+def _class_codes(y: Array, classes: Array) -> IndexArray:
+    """Return the indices of true labels among the classes."""
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    unknown = classes[codes] != y
     if unknown.any():
         raise InputError(
             f"y holds the label {y[unknown][0].item()!r}, which has no probability. The classes "
             f"are {classes[0].item()!r} to {classes[-1].item()!r}."
         )
-    return places
+    return codes
 
 
-def _predicted_labels(answers: Array, classes: Array) -> Array:
-    return answers if answers.ndim == 1 else classes[answers.argmax(axis=1)]
+def _predicted_labels(predicted: Array, classes: Array) -> Array:
+    return predicted if predicted.ndim == 1 else classes[predicted.argmax(axis=1)]
 
 
-def _accuracy(answers: Array, y: Array, weights: SampleWeights, classes: Array) -> Any:
-    return np.average(_predicted_labels(answers, classes) == y, weights=weights)
+def _accuracy(predicted: Array, y: Array, weights: SampleWeights, classes: Array) -> float:
+    return np.average(_predicted_labels(predicted, classes) == y, weights=weights)
 
 
-def _balanced_accuracy(answers: Array, y: Array, weights: SampleWeights, classes: Array) -> Any:
-    right = _predicted_labels(answers, classes) == y
+def _balanced_accuracy(predicted: Array, y: Array, weights: SampleWeights, classes: Array) -> float:
+    is_right = _predicted_labels(predicted, classes) == y
     codes = np.unique(y, return_inverse=True)[1]
-    shares = np.ones(len(y)) if weights is None else weights
-    totals = np.bincount(codes, weights=shares)
-    hits = np.bincount(codes, weights=shares * right)
-    return np.mean(hits[totals > 0] / totals[totals > 0])
+    sample_weight = np.ones(len(y)) if weights is None else weights
+    totals = np.bincount(codes, weights=sample_weight)
+    hits = np.bincount(codes, weights=sample_weight * is_right)
+    return float(np.mean(hits[totals > 0] / totals[totals > 0]))
 
 
-def _neg_log_loss(answers: Array, y: Array, weights: SampleWeights, classes: Array) -> Any:
-    floats = answers.astype(float)
+def _neg_log_loss(predicted: Array, y: Array, weights: SampleWeights, classes: Array) -> float:
+    probabilities = predicted.astype(float)
+    # scikit-learn keeps probabilities one epsilon of their dtype away from 0 and 1.
     eps = np.finfo(float).eps
-    of_truth = floats[np.arange(len(y)), _class_codes(y, classes)]
-    return np.average(np.log(np.clip(of_truth, eps, 1 - eps)), weights=weights)
+    of_true_class = probabilities[np.arange(len(y)), _class_codes(y, classes)]
+    return np.average(np.log(np.clip(of_true_class, eps, 1 - eps)), weights=weights)
 
 
-def _neg_brier_score(answers: Array, y: Array, weights: SampleWeights, classes: Array) -> Any:
-    off = answers.astype(float)
-    off[np.arange(len(y)), _class_codes(y, classes)] -= 1
-    share = 0.5 if len(classes) < 3 else 1.0
-    return -share * np.average((off**2).sum(axis=1), weights=weights)
+def _neg_brier_score(predicted: Array, y: Array, weights: SampleWeights, classes: Array) -> float:
+    errors = predicted.astype(float)
+    errors[np.arange(len(y)), _class_codes(y, classes)] -= 1
+    factor = 0.5 if len(classes) < 3 else 1.0  # as scikit-learn scales it for two classes
+    return -factor * np.average((errors**2).sum(axis=1), weights=weights)
 
 
-def _neg_squared_error(answers: Array, y: Array, weights: SampleWeights, classes: Array) -> Any:
-    return -np.average((answers - y) ** 2, weights=weights)
+def _neg_squared_error(predicted: Array, y: Array, weights: SampleWeights, classes: Array) -> float:
+    return -np.average((predicted - y) ** 2, weights=weights)
 
 
-def _neg_root_squared_error(
-    answers: Array, y: Array, weights: SampleWeights, classes: Array
-) -> Any:
-    return -np.sqrt(-_neg_squared_error(answers, y, weights, classes))
+def _neg_root_error(predicted: Array, y: Array, weights: SampleWeights, classes: Array) -> float:
+    return -np.sqrt(-_neg_squared_error(predicted, y, weights, classes))
 
 
-def _neg_absolute_error(answers: Array, y: Array, weights: SampleWeights, classes: Array) -> Any:
-    return -np.average(np.abs(answers - y), weights=weights)
+def _neg_abs_error(predicted: Array, y: Array, weights: SampleWeights, classes: Array) -> float:
+    return -np.average(np.abs(predicted - y), weights=weights)
 
 
-def _r2_score(answers: Array, y: Array, weights: SampleWeights, classes: Array) -> Any:
-    # One sample counts as a target that is constant, for which scikit-learn has 1 or 0.
-    apart = _neg_squared_error(np.average(y, weights=weights), y, weights, classes)
-    off = _neg_squared_error(answers, y, weights, classes)
-    if apart == 0:
-        return 1.0 if off == 0 else 0.0
-    return 1 - off / apart
+def _r2_score(predicted: Array, y: Array, weights: SampleWeights, classes: Array) -> float:
+    # A single sample is a constant target, for which scikit-learn returns 1 or 0.
+    of_mean = _neg_squared_error(np.average(y, weights=weights), y, weights, classes)
+    of_predictions = _neg_squared_error(predicted, y, weights, classes)
+    if of_mean == 0:
+        return 1.0 if of_predictions == 0 else 0.0
+    return 1 - of_predictions / of_mean
 
 
 FAST_SCORES = {
@@ -93,7 +92,7 @@ FAST_SCORES = {
     "neg_log_loss": FastScore("probabilities", _neg_log_loss),
     "neg_brier_score": FastScore("probabilities", _neg_brier_score),
     "neg_mean_squared_error": FastScore("numbers", _neg_squared_error),
-    "neg_root_mean_squared_error": FastScore("numbers", _neg_root_squared_error),
-    "neg_mean_absolute_error": FastScore("numbers", _neg_absolute_error),
+    "neg_root_mean_squared_error": FastScore("numbers", _neg_root_error),
+    "neg_mean_absolute_error": FastScore("numbers", _neg_abs_error),
     "r2": FastScore("numbers", _r2_score),
 }

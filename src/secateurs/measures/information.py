@@ -1,9 +1,9 @@
-"""Entropies and measures computed from them, in bits, from relative frequencies."""
+"""Entropies of votes in bits, from relative frequencies, and measures computed from them."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,9 @@ from secateurs.outputs import bit_kernels
 from secateurs.outputs.label_coding import encode_labels, find_classes
 from secateurs.outputs.votes import Votes
 
-_MOST_LOOKED_UP = 1 << 20  # samples up to which c log c is kept in a list
+# Samples up to which c log c is looked up in a table of at most 8 MB. This takes a tenth to a
+# seventh of NumPy's time (docs/decisions/0014-counts-and-memory.md).
+_MOST_LOOKED_UP = 1 << 20
 
 
 def entropy(labels: ArrayLike) -> float:
@@ -38,24 +40,23 @@ def entropy(labels: ArrayLike) -> float:
 
 
 def entropy_from_counts(counts: Counts, axis: int | tuple[int, int] = -1) -> Floats:
-    """Compute the entropy in bits from counts along the axis: log N − (1/N) Σ c log c.
-
-    It is exactly 0 where one label has all samples, so that constants can be recognised by it.
-    """
-    n_samples = np.maximum(counts.sum(axis=axis), 1)  # members may have no sample in common
+    """Compute the entropy in bits of counts along an axis; exactly 0 for a constant."""
+    # log N − (1/N) Σ c log c, with N ≥ 1 because members may have no sample in common.
+    n_samples = np.maximum(counts.sum(axis=axis), 1)
     return _entropy_from_sums(n_samples, _count_times_log(counts).sum(axis=axis))
 
 
 def joint_entropy_from_counts(labels: Counts) -> Floats:
-    """Compute the entropy in bits of the label pairs of each table."""
+    """Compute the joint entropy in bits of each table of label pairs."""
     return entropy_from_counts(labels, axis=(-2, -1))
 
 
-def joint_entropies(tables: Counts, n_samples: int) -> Floats:
-    """Compute the entropy in bits of the label pairs of each table (rows, columns, …, …).
+def _marginal_entropies(labels: Counts) -> tuple[Floats, Floats]:
+    return entropy_from_counts(labels.sum(axis=-1)), entropy_from_counts(labels.sum(axis=-2))
 
-    All tables have the same number of samples, so that c log c can be looked up.
-    """
+
+def joint_entropies(tables: Counts, n_samples: int) -> Floats:
+    """Compute the joint entropy in bits of tables that all have the same number of samples."""
     if n_samples > _MOST_LOOKED_UP:
         return joint_entropy_from_counts(tables)
     sums = np.zeros(tables.shape[:2])
@@ -63,13 +64,15 @@ def joint_entropies(tables: Counts, n_samples: int) -> Floats:
     return _entropy_from_sums(n_samples, sums)
 
 
-def _entropy_from_sums(n_samples: Any, weighted: Floats) -> Floats:
-    whole = np.log2(n_samples)
-    return np.where(weighted == n_samples * whole, 0.0, whole - weighted / n_samples)
+def _entropy_from_sums(n_samples: int | Counts, sums: Floats) -> Floats:
+    """Return log N − sums / N; exactly 0 where one cell has all samples."""
+    log_n_samples = np.log2(n_samples)
+    is_constant = sums == n_samples * log_n_samples
+    return np.where(is_constant, 0.0, log_n_samples - sums / n_samples)
 
 
 def _count_times_log(counts: Counts) -> Floats:
-    logarithms: Any = np.log2(np.maximum(counts, 1))
+    logarithms: Floats = np.log2(np.maximum(counts, 1))
     return counts * logarithms
 
 
@@ -79,7 +82,8 @@ def _count_times_log_table(most: int) -> Floats:
 
 
 def normalised_variation(first: Floats, second: Floats, joint: Floats) -> Floats:
-    """Compute the normalised variation of information: 1 − I/H(X,Y); 0 for two constants."""
+    """Compute the normalised variation of information, 1 − I/H(X,Y), from entropies."""
+    # 1 − (H(X) + H(Y) − H(X,Y)) / H(X,Y); two constants are 0 apart.
     return np.clip(2 - safe_divide(first + second, joint, 2.0), 0.0, 1.0)
 
 
@@ -90,7 +94,7 @@ def mutual_information(labels: Counts) -> Floats:
     See Also
     --------
     nmi : Normalised to [0, 1].
-    nvi : A distance: what the two columns do not share.
+    nvi : The distance that corresponds to it.
 
     Examples
     --------
@@ -98,24 +102,22 @@ def mutual_information(labels: Counts) -> Floats:
     >>> mutual_information([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    first, second = (
-        entropy_from_counts(labels.sum(axis=-1)),
-        entropy_from_counts(labels.sum(axis=-2)),
-    )
+    first, second = _marginal_entropies(labels)
     return np.maximum(first + second - joint_entropy_from_counts(labels), 0.0)
 
 
 @PairMeasure
 def nmi(labels: Counts) -> Floats:
-    """Normalised mutual information: I(X;Y) / √(H(X) H(Y)); 0 with a constant.
+    """Normalised mutual information: I(X;Y) / √(H(X) H(Y)); 0 if a column is constant.
 
-    With the true labels it is the paper's relevance of a member. It measures how much a member
-    tells about the truth, not how often it is right: a two-class member that is always wrong has 1.
+    Computed with the true labels, it is the paper's relevance of a member. It measures how much
+    information the votes contain about the true labels, not how often they are correct: a member
+    that is always wrong on two classes has relevance 1.
 
     See Also
     --------
-    nvi : The distance that goes with it, normalised by the joint entropy.
-    mutual_information : Not normalised.
+    nvi : The corresponding distance, normalised by the joint entropy.
+    mutual_information : The same without normalisation.
 
     Examples
     --------
@@ -123,24 +125,21 @@ def nmi(labels: Counts) -> Floats:
     >>> nmi([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    first, second = (
-        entropy_from_counts(labels.sum(axis=-1)),
-        entropy_from_counts(labels.sum(axis=-2)),
-    )
+    first, second = _marginal_entropies(labels)
     shared = first + second - joint_entropy_from_counts(labels)
     return np.clip(safe_divide(shared, np.sqrt(first * second), 0.0), 0.0, 1.0)
 
 
 @PairMeasure
 def nvi(labels: Counts) -> Floats:
-    """Normalised variation of information: 1 − I(X;Y) / H(X,Y); more is more diverse.
+    """Normalised variation of information: 1 − I(X;Y) / H(X,Y).
 
-    A distance: 0 when each column determines the other, 1 when they are independent; 0 for two
-    constants.
+    A distance: 0 if each column determines the other, or if both are constant, and 1 if they are
+    independent. Larger values mean more diversity.
 
     See Also
     --------
-    nmi : The similarity: normalised mutual information.
+    nmi : The corresponding similarity, normalised mutual information.
     disagreement : Fraction of samples with different labels.
 
     Examples
@@ -149,15 +148,12 @@ def nvi(labels: Counts) -> Floats:
     >>> nvi([0, 0, 1, 1], [0, 1, 0, 1])
     1.0
     """
-    first, second = (
-        entropy_from_counts(labels.sum(axis=-1)),
-        entropy_from_counts(labels.sum(axis=-2)),
-    )
+    first, second = _marginal_entropies(labels)
     return normalised_variation(first, second, joint_entropy_from_counts(labels))
 
 
 class MultiInformation(NamedTuple):
-    """Information of all members together about the true labels, decomposed, in bits.
+    """Decomposition of the information that all members contain about the true labels, in bits.
 
     total = relevancy − redundancy + conditional_redundancy.
     """
@@ -169,20 +165,20 @@ class MultiInformation(NamedTuple):
 
     @property
     def diversity(self) -> float:
-        """The part beyond the members' own relevancy."""
+        """The information beyond the relevancy of the single members."""
         return self.conditional_redundancy - self.redundancy
 
 
 def multi_information(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> MultiInformation:
-    """Decompose what all members together tell about the true labels [1]_ [2]_.
+    """Decompose the information that all members contain about the true labels [1]_ [2]_.
 
-    Estimated from relative frequencies, the joint entropy cannot exceed log₂ of the number of
-    samples, so with more than about log(samples) / log(classes) members the redundancies say
-    more about the sample than about the members.
+    Entropies are estimated from relative frequencies, so the joint entropy cannot exceed log₂ of
+    the number of samples. With more than about log(samples) / log(classes) members, the
+    redundancies therefore depend more on the number of samples than on the members.
 
     See Also
     --------
-    pairwise_interaction : Diversity of second order, which small samples do not bias this way.
+    pairwise_interaction : Diversity of second order, which does not have this bias.
 
     References
     ----------
@@ -197,26 +193,25 @@ def multi_information(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> M
     (1.0, 0.0, 1.0)
     """
     voted = as_complete_votes(votes, y)
-    truth = voted.truth
+    true_codes = voted.truth
     codes = voted.packed.decode().T
-    alone = entropy_from_counts(voted.sizes).sum()
-    together = _row_entropy(codes)
-    counts = np.bincount(truth)
-    within_alone = within_together = 0.0
-    for label in np.flatnonzero(counts):
-        rows = codes[truth == label]
+    single = entropy_from_counts(voted.sizes).sum()
+    joint = _row_entropy(codes)
+    single_by_class = joint_by_class = 0.0  # conditional on the true label
+    for label in np.flatnonzero(np.bincount(true_codes)):
+        rows = codes[true_codes == label]
         fraction = len(rows) / len(codes)
-        within_alone += fraction * entropy_from_counts(Votes.encode(rows).sizes).sum()
-        within_together += fraction * _row_entropy(rows)
-    relevancy, redundancy = alone - within_alone, alone - together
-    parts = (together - within_together, relevancy, redundancy, within_alone - within_together)
-    return MultiInformation(*map(float, parts))
+        single_by_class += fraction * entropy_from_counts(Votes.encode(rows).sizes).sum()
+        joint_by_class += fraction * _row_entropy(rows)
+    relevancy, redundancy = single - single_by_class, single - joint
+    terms = (joint - joint_by_class, relevancy, redundancy, single_by_class - joint_by_class)
+    return MultiInformation(*map(float, terms))
 
 
 def pairwise_interaction(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
     """Compute the diversity of second order: Σ over pairs of I(Xᵢ;Xⱼ|Y) − I(Xᵢ;Xⱼ), in bits [1]_.
 
-    It needs counts of pairs only.
+    It is computed from counts of pairs only.
 
     See Also
     --------
@@ -237,11 +232,11 @@ def pairwise_interaction(votes: ArrayLike | Votes, y: ArrayLike | None = None) -
     if n_pairs == 0:
         return 0.0
     codes = voted.packed.decode().T
-    given = 0.0
+    conditional = 0.0
     for label in np.unique(voted.truth):
         rows = codes[voted.truth == label]
-        given += len(rows) / len(codes) * mutual_information.mean(Votes.encode(rows))
-    return n_pairs * (given - mutual_information.mean(voted))
+        conditional += len(rows) / len(codes) * mutual_information.mean(Votes.encode(rows))
+    return n_pairs * (conditional - mutual_information.mean(voted))
 
 
 def _row_entropy(codes: Counts) -> float:

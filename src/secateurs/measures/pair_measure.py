@@ -1,10 +1,10 @@
-"""Measures of two members: formulas over counts, for two columns or for all pairs."""
+"""`PairMeasure`: a pairwise diversity measure, for two columns of labels or for all pairs."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,27 +12,39 @@ from numpy.typing import ArrayLike, NDArray
 from secateurs.exceptions import InputError
 from secateurs.labels import as_labels
 from secateurs.outputs.votes import Votes
+from secateurs.typing import BoolArray
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-_ROWS = 16  # members whose tables against all others are counted in one go
+# Members per block of rows. `member_blocks` cuts the columns so that the joint counts of a block
+# stay in the processor's cache (docs/decisions/0014-counts-and-memory.md).
+_BLOCK_ROWS = 16
+
+
+class _MemberBlocks(Protocol):
+    """Votes, or an objective, whose pairs of members are computed in blocks."""
+
+    @property
+    def n_members(self) -> int: ...
+
+    def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]: ...
 
 
 def as_votes(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Votes:
-    """Return votes, given as they are or as a table of labels, with true labels beside them."""
+    """Return a table of labels as `Votes`, with the true labels if there are any."""
     if not isinstance(votes, Votes):
         return Votes.encode(votes, y)
     return votes if y is None else votes.with_labels(y)
 
 
 def as_complete_votes(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Votes:
-    """Return votes as `as_votes` does; an error if some are missing."""
+    """Return votes as `as_votes` does, and raise an error if some are missing."""
     voted = as_votes(votes, y)
     if voted.has_missing:
         raise InputError(
-            "Measures of an ensemble need every vote of every member; some are masked. "
-            "Measures of pairs work with missing votes."
+            "Measures of an ensemble need a vote of every member on every sample, but some votes "
+            "are masked. Fill them in, or use a pairwise measure, which accepts missing votes."
         )
     return voted
 
@@ -43,9 +55,9 @@ class PairMeasure:
     Parameters
     ----------
     formula : callable
-        Its arguments name what it is computed from: ``labels``, the table of label pairs
-        (…, classes, classes), and ``oracle``, the table of right (0) and wrong (1), which needs
-        the true labels. It works on whole arrays of tables.
+        Function of count tables, which are passed by name: ``labels``, the tables of label pairs
+        (…, classes, classes), and ``oracle``, the tables of correct (0) and wrong (1) votes, which
+        need the true labels. It must work on arrays of tables.
     """
 
     def __init__(self, formula: Callable[..., Floats]) -> None:
@@ -60,15 +72,14 @@ class PairMeasure:
         return "oracle" in self._table_names
 
     def __call__(self, first: ArrayLike, second: ArrayLike, y: ArrayLike | None = None) -> float:
-        """Return the measure of two columns of labels; masked where votes are missing."""
+        """Return the measure of two columns of labels, which are masked where votes are missing."""
         columns = {"first": first, "second": second}
         joined = np.stack([as_labels(column, name) for name, column in columns.items()], axis=1)
         if any(np.ma.is_masked(column) for column in columns.values()):
             masks = [np.ma.getmaskarray(np.ma.asanyarray(c)) for c in columns.values()]
             joined = np.ma.array(joined, mask=np.stack(masks, axis=1))
-        return float(
-            self._block_values(self._encode_votes(joined, y), slice(0, 1), slice(1, 2))[0, 0]
-        )
+        voted = self._encode_votes(joined, y)
+        return float(self._block_values(voted, slice(0, 1), slice(1, 2))[0, 0])
 
     def matrix(self, votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Floats:
         """Return the measure of all pairs of members: a symmetric (members, members) array.
@@ -76,72 +87,71 @@ class PairMeasure:
         The diagonal holds the measure of each member with itself.
         """
         voted = self._encode_votes(votes, y)
-        return pair_matrix(voted, lambda rows, others: self._block_values(voted, rows, others))
+        return pair_matrix(voted, lambda rows, columns: self._block_values(voted, rows, columns))
 
     def mean(self, votes: ArrayLike | Votes, y: ArrayLike | None = None) -> float:
-        """Return the mean over all pairs; for one member alone, its measure with itself."""
+        """Return the mean over all pairs; for a single member, its measure with itself."""
         voted = self._encode_votes(votes, y)
         if voted.n_members == 1:
             return float(self._block_values(voted, slice(0, 1), slice(0, 1))[0, 0])
         total = sum(float(values[pairs].sum()) for _, _, values, pairs in self.blocks(voted))
         return total / (voted.n_members * (voted.n_members - 1) / 2)
 
-    def blocks(self, votes: Votes) -> Iterator[tuple[slice, slice, Floats, NDArray[np.bool_]]]:
-        """Yield the measure of all pairs in blocks: members, others, values, and which are i < j.
+    def blocks(self, votes: Votes) -> Iterator[tuple[slice, slice, Floats, BoolArray]]:
+        """Yield blocks of the matrix: rows, columns, values, and a mask of the pairs i < j.
 
-        The pairs i < j of a member come in the order of (i, j).
+        The pairs i < j of each member are yielded in the order of (i, j).
         """
-        for rows, others in _pair_blocks(votes):
+        for rows, columns in _pair_blocks(votes):
             first = np.arange(rows.start, rows.stop)[:, None]
-            second = np.arange(others.start, others.stop)
-            yield rows, others, self._block_values(votes, rows, others), second > first
+            second = np.arange(columns.start, columns.stop)
+            yield rows, columns, self._block_values(votes, rows, columns), second > first
 
     def of_counts(self, **tables: Counts) -> Floats:
-        """Apply the formula to tables of counts, given by the names of its arguments."""
+        """Apply the formula to count tables, passed by the names of its parameters."""
         return self._formula(**tables)
 
     def _encode_votes(self, votes: ArrayLike | Votes, y: ArrayLike | None) -> Votes:
         voted = as_votes(votes, y)
         if self.needs_truth and voted.y is None:
-            raise InputError(f"{self.__name__} needs to know which votes are right. Give y.")
+            raise InputError(f"{self.__name__} needs the true labels. Pass y.")
         return voted
 
-    def _block_values(self, votes: Votes, rows: slice, others: slice) -> Floats:
+    def _block_values(self, votes: Votes, rows: slice, columns: slice) -> Floats:
         tables = {}
         if "labels" in self._table_names:
-            tables["labels"] = votes.joint_counts(rows, others)
+            tables["labels"] = votes.joint_counts(rows, columns)
         if "oracle" in self._table_names:
-            tables["oracle"] = votes.oracle.joint_counts(rows, others)
+            tables["oracle"] = votes.oracle.joint_counts(rows, columns)
         return self._formula(**tables)
 
     def __repr__(self) -> str:
         return f"<measure {self.__name__}>"
 
 
-def pair_matrix(votes: Any, values_of: Callable[[slice, slice], Floats]) -> Floats:
-    """Fill a symmetric matrix from the values of some members against others, each pair once."""
-    values = np.empty((votes.n_members, votes.n_members))
-    for rows, others in _pair_blocks(votes):
-        values[rows, others] = values_of(rows, others)
-        values[others, rows] = values[rows, others].T
-        if others.start == rows.start:
+def pair_matrix(members: _MemberBlocks, block_values: Callable[[slice, slice], Floats]) -> Floats:
+    """Return the symmetric matrix of all pairs, computed block by block and each pair once."""
+    values = np.empty((members.n_members, members.n_members))
+    for rows, columns in _pair_blocks(members):
+        values[rows, columns] = block_values(rows, columns)
+        values[columns, rows] = values[rows, columns].T
+        if columns.start == rows.start:
+            # The diagonal block has both triangles; one is mirrored, so that they are bit-equal.
             corner = values[rows, rows]
             values[rows, rows] = np.triu(corner) + np.triu(corner, 1).T
     return values
 
 
-def _pair_blocks(votes: Any) -> Iterator[tuple[slice, slice]]:
+def _pair_blocks(members: _MemberBlocks) -> Iterator[tuple[slice, slice]]:
     """Cut the pairs i ≤ j into blocks of rows and columns."""
-    for first in range(0, votes.n_members, _ROWS):
-        rows = slice(first, min(votes.n_members, first + _ROWS))
-        for others in votes.member_blocks(first, _ROWS):
-            yield rows, others
+    for first in range(0, members.n_members, _BLOCK_ROWS):
+        rows = slice(first, min(members.n_members, first + _BLOCK_ROWS))
+        for columns in members.member_blocks(first, _BLOCK_ROWS):
+            yield rows, columns
 
 
-def safe_divide(numerator: Any, denominator: Any, otherwise: Any) -> Floats:
-    """Divide; the result is ``otherwise`` where the denominator is zero."""
-    fine = np.asarray(denominator) != 0
-    divided: Floats = np.where(
-        fine, np.asarray(numerator) / np.where(fine, denominator, 1), otherwise
-    )
-    return divided
+def safe_divide(numerator: ArrayLike, denominator: ArrayLike, otherwise: ArrayLike) -> Floats:
+    """Return the quotients, and ``otherwise`` where the denominator is zero."""
+    is_nonzero = np.asarray(denominator) != 0
+    divisors = np.where(is_nonzero, denominator, 1)
+    return np.where(is_nonzero, np.asarray(numerator) / divisors, otherwise)

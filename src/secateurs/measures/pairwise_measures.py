@@ -1,8 +1,8 @@
-"""Pairwise measures computed from tables of labels, or of right and wrong votes.
+"""Pairwise diversity measures, computed from count tables of two members' votes.
 
-In the table of right and wrong of two members: a both right, b only the first, c only the second,
-d both wrong. Where a similarity is 0/0 it is 1 for two members that are right on the same samples
-and 0 otherwise, so that "identical" always means least diverse.
+The table of correct and wrong votes has four counts: a samples on which both members are correct, b
+only the first, c only the second, d both wrong. A similarity of 0/0 is 1 if the two members are
+correct on the same samples and 0 otherwise, so that identical members are always least diverse.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from secateurs.measures.pair_measure import Counts, Floats, PairMeasure, safe_di
 
 
 def n_agreed(labels: Counts) -> Counts:
-    """Count the samples on which two members give the same label."""
+    """Count the samples on which two members predict the same label."""
     return np.trace(labels, axis1=-2, axis2=-1)
 
 
@@ -20,7 +20,7 @@ def _n_samples(table: Counts) -> Counts:
 
 
 def _fraction_of_samples(count: Counts, n_samples: Counts) -> Floats:
-    """Divide by the samples in common; members with missing votes may have none."""
+    """Return counts as fractions of the common samples; 0 if missing votes leave none."""
     return safe_divide(count, n_samples, 0.0)
 
 
@@ -35,15 +35,15 @@ def _undefined_value(oracle: Counts) -> Floats:
 
 @PairMeasure
 def disagreement(labels: Counts) -> Floats:
-    """Fraction of samples on which two members give different labels; more is more diverse.
+    """Fraction of samples on which two members predict different labels.
 
-    Needs no true labels. For two classes it equals `oracle_disagreement`.
+    Larger is more diverse. For two classes it equals `oracle_disagreement`.
 
     See Also
     --------
-    oracle_disagreement : Fraction of samples on which just one of the two is right.
+    oracle_disagreement : Fraction of samples on which exactly one member is correct.
     kappa : Agreement beyond chance.
-    double_fault : Fraction of samples that both get wrong.
+    double_fault : Fraction of samples on which both members are wrong.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def disagreement(labels: Counts) -> Floats:
 
 @PairMeasure
 def oracle_disagreement(oracle: Counts) -> Floats:
-    """Fraction of samples on which just one of two members is right: (b + c) / N [1]_.
+    """Fraction of samples on which exactly one of two members is correct: (b + c) / N [1]_.
 
     See Also
     --------
@@ -80,9 +80,9 @@ def oracle_disagreement(oracle: Counts) -> Floats:
 
 @PairMeasure
 def q_statistic(oracle: Counts) -> Floats:
-    """Yule's Q of right and wrong: (ad − bc) / (ad + bc); less is more diverse.
+    """Yule's Q of correct votes: (ad − bc) / (ad + bc); smaller is more diverse.
 
-    0/0 whenever one of the two is right everywhere or wrong everywhere.
+    It is 0/0 whenever one of the two members is correct on all samples or wrong on all samples.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def q_statistic(oracle: Counts) -> Floats:
 
 @PairMeasure
 def correlation(oracle: Counts) -> Floats:
-    """Correlation (φ) of being right: (ad − bc) / √((a+b)(c+d)(a+c)(b+d)); less is more diverse.
+    """Correlation (φ) of correct votes: (ad − bc) / √((a+b)(c+d)(a+c)(b+d)); smaller: more diverse.
 
     Examples
     --------
@@ -105,17 +105,18 @@ def correlation(oracle: Counts) -> Floats:
     0.5773502691896258
     """
     a, b, c, d = _oracle_cells(oracle)
-    spread = np.sqrt(((a + b) * (c + d)).astype(float) * ((a + c) * (b + d)).astype(float))
-    return safe_divide(a * d - b * c, spread, _undefined_value(oracle))
+    # Floats before the last product, which can exceed 64 bits.
+    scale = np.sqrt(((a + b) * (c + d)).astype(float) * ((a + c) * (b + d)).astype(float))
+    return safe_divide(a * d - b * c, scale, _undefined_value(oracle))
 
 
 @PairMeasure
 def double_fault(oracle: Counts) -> Floats:
-    """Fraction of samples that both members get wrong: d / N; less is more diverse [1]_.
+    """Fraction of samples on which both members are wrong: d / N; smaller is more diverse [1]_.
 
     See Also
     --------
-    same_fault : Only samples that both get wrong with the same label.
+    same_fault : Only samples on which both predict the same wrong label.
 
     References
     ----------
@@ -133,13 +134,13 @@ def double_fault(oracle: Counts) -> Floats:
 
 @PairMeasure
 def same_fault(labels: Counts, oracle: Counts) -> Floats:
-    """Fraction of samples that both members get wrong with the same label; less is more diverse.
+    """Fraction of samples on which both members predict the same wrong label.
 
-    For two classes it equals `double_fault`; for more classes it is at most that.
+    Smaller is more diverse. It is at most `double_fault`, and equal to it for two classes.
 
     See Also
     --------
-    double_fault : All samples that both get wrong.
+    double_fault : All samples on which both members are wrong.
 
     Examples
     --------
@@ -152,15 +153,15 @@ def same_fault(labels: Counts, oracle: Counts) -> Floats:
 
 @PairMeasure
 def kappa(labels: Counts) -> Floats:
-    """Cohen's κ of two members' labels, for any number of classes; less is more diverse [1]_.
+    """Cohen's κ of two members' labels, for any number of classes [1]_.
 
-    Agreement beyond chance: (Θ₁ − Θ₂) / (1 − Θ₂), with Θ₁ the fraction of equal labels and Θ₂ that
-    expected from how often each member gives each label. Two members that always give the same
-    one label have κ = 1.
+    Agreement beyond chance: (Θ₁ − Θ₂) / (1 − Θ₂), where Θ₁ is the fraction of equal labels, and Θ₂
+    the fraction expected from how often each member predicts each label. Smaller values mean more
+    diversity. Two members that always predict the same single label have κ = 1.
 
     See Also
     --------
-    oracle_kappa : The same for right and wrong votes.
+    oracle_kappa : Agreement of correct and wrong votes.
     fleiss_kappa : Agreement of all members at once.
     disagreement : Without a correction for chance.
 
@@ -174,7 +175,7 @@ def kappa(labels: Counts) -> Floats:
     >>> kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"])
     0.5
     """
-    # In integers, so that equal values come out as equal floats.
+    # Numerator and denominator are exact integers, so that equal values are equal floats.
     n_samples = _n_samples(labels)
     by_chance = (labels.sum(axis=-1) * labels.sum(axis=-2)).sum(axis=-1)
     return safe_divide(n_samples * n_agreed(labels) - by_chance, n_samples**2 - by_chance, 1.0)
@@ -182,11 +183,11 @@ def kappa(labels: Counts) -> Floats:
 
 @PairMeasure
 def oracle_kappa(oracle: Counts) -> Floats:
-    """Cohen's κ of being right: 2(ad − bc) / ((a+b)(b+d) + (a+c)(c+d)); less is more diverse [1]_.
+    """Cohen's κ of correct votes: 2(ad − bc) / ((a+b)(b+d) + (a+c)(c+d)) [1]_.
 
     See Also
     --------
-    kappa : The same for labels.
+    kappa : Agreement of the labels.
     interrater_agreement : All members at once.
 
     References

@@ -1,11 +1,12 @@
-"""Objectives that searches maximise, member by member: gains(), add(member), value.
+"""Objectives that searches maximise member by member: gains(), add(member), value.
 
-An objective knows the members chosen so far. ``gains()`` returns a score of every member as the
-next one, larger being better; ``add(member)`` adds it; ``value`` is the value of those chosen.
-`secateurs.search` runs the loops.
+An objective stores the members selected so far. ``gains()`` scores every member as the next one to
+add (larger is better), ``add(member)`` adds a member, and ``value`` is the value of the selected
+set. The loops are in `secateurs.search`.
 """
 
-from typing import Any, Protocol
+from fractions import Fraction
+from typing import Protocol
 
 from secateurs.objectives._complementarity import Complementarity, UncertaintyWeighted
 from secateurs.objectives._joint_error import JointError
@@ -33,18 +34,18 @@ __all__ = [
 
 
 class Objective(Protocol):
-    """What `secateurs.search.greedy_forward` needs of an objective."""
+    """Interface of an objective that `secateurs.search.greedy_forward` maximises."""
 
     @property
     def n_members(self) -> int:
-        """Number of members to choose from."""
+        """Number of members to select from."""
 
     @property
-    def value(self) -> Any:
-        """Value of the members chosen so far."""
+    def value(self) -> float | Fraction:
+        """Value of the members selected so far."""
 
     def gains(self) -> Array:
-        """Return the score of each member as the next one; larger is better."""
+        """Return the score of each member as the next member to add; larger is better."""
 
     def add(self, member: int) -> None:
         """Add a member."""

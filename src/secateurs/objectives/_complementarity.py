@@ -1,4 +1,4 @@
-"""What a member adds to the vote of those chosen, by where it and the vote are right."""
+"""How well a member complements the vote of the selected members."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from secateurs.typing import Array
 
 
 class Complementarity:
-    """Number of samples that a member gets right and the vote of those chosen gets wrong.
+    """Number of samples on which a member is correct and the vote of the selected set is wrong.
 
-    The value of those chosen is minus the errors of their vote; a tie goes to the lowest class.
+    The value of a set is minus the errors of its vote; a tie goes to the lowest class.
 
     Parameters
     ----------
@@ -35,18 +35,18 @@ class Complementarity:
 
     @property
     def n_members(self) -> int:
-        """Number of members to choose from."""
+        """Number of members to select from."""
         return self._votes.n_members
 
     @property
     def value(self) -> int | float:
-        """Minus the errors of the vote of those chosen; −∞ for no members."""
+        """Minus the errors of the vote of the selected members; −∞ for no members."""
         return self._vote_error.value
 
     def gains(self) -> Array:
-        """Return the score of each member as the next one."""
+        """Return the score of each member as the next member to add."""
         right, wrong = self._right_wrong_weights()
-        missing = [np.zeros_like(right)] * self._votes.has_missing
+        missing = [np.zeros_like(right)] * self._votes.has_missing  # a missing vote has no weight
         return self._votes.oracle.packed.weighted_sums(np.stack([right, wrong, *missing]))
 
     def add(self, member: int) -> None:
@@ -54,20 +54,20 @@ class Complementarity:
         self._vote_error.add(member)
 
     def error_rates(self, values: list[int]) -> Floats:
-        """Return values as error rates of the vote."""
+        """Convert values to error rates of the vote."""
         return self._vote_error.error_rates(values)
 
     def _right_wrong_weights(self) -> tuple[Array, Array]:
-        """Return what it counts to be right, and to be wrong, on each sample."""
-        missed = (~self._vote_error.is_vote_right()).astype(np.int32)
-        return missed, np.zeros_like(missed)
+        """Return the weight of a correct vote, and of a wrong vote, on each sample."""
+        is_vote_wrong = (~self._vote_error.is_vote_right()).astype(np.int32)
+        return is_vote_wrong, np.zeros_like(is_vote_wrong)
 
 
 class UncertaintyWeighted(Complementarity):
-    """Samples that a member gets right, less those it gets wrong, by how split those chosen are.
+    """Weighted correct votes of a member minus its weighted wrong votes.
 
-    A sample counts as often as there are chosen members that are right, where their vote is wrong,
-    and chosen members that are wrong, where it is right.
+    The weight of a sample is the number of selected members that disagree with the outcome of their
+    vote: the correct members if the vote is wrong, and the wrong members if it is correct.
 
     Parameters
     ----------
@@ -81,11 +81,11 @@ class UncertaintyWeighted(Complementarity):
     >>> votes = Votes.encode([[0, 1, 0, 0], [0, 1, 0, 1], [1, 1, 1, 0]], [0, 1, 1])
     >>> objective = UncertaintyWeighted(votes)
     >>> objective.add(0)
-    >>> objective.add(1)  # wrong on the first sample, where the tied vote is right
+    >>> objective.add(1)  # wrong on the first sample, where the tied vote is correct
     >>> objective.gains()
     array([0, 0, 0, 2])
     """
 
     def _right_wrong_weights(self) -> tuple[Array, Array]:
-        split = self._vote_error.n_overruled()
-        return split, -split
+        n_overruled = self._vote_error.n_overruled()
+        return n_overruled, -n_overruled

@@ -1,11 +1,10 @@
-"""The score of the mean of a set of members, some of them more than once."""
+"""`MeanScore`: the score of the mean prediction of a set, with members that may repeat."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,36 +23,38 @@ from secateurs.outputs.fixed_point import (
 )
 from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.votes import Votes
-from secateurs.typing import Array
+from secateurs.typing import Array, BoolArray, IndexArray
 
-_ONE = 1 << PROBABILITY_BITS
+_ONE = 1 << PROBABILITY_BITS  # the cell of probability 1
 
 
 class MeanScore(ABC):
-    """A score of the mean of a set, of votes, probabilities or numbers; larger is better.
+    """Score of the mean of a set of votes, probabilities or values; larger is better.
 
-    Made by `for_predictions`. Members may be added more than once. On each row the mean is over the members that
-    have a value; rows on which none has are left out. The scores of ``measures.fast_scores`` are
-    computed by compiled code; any other is asked of its scorer, candidate by candidate.
+    Create it with `for_predictions`. Members may be added more than once. The mean of a sample is
+    over the members that have a prediction; samples without any prediction are left out. The scores
+    of ``measures.fast_scores`` are computed by compiled code. For all other scores, the scorer is
+    called once for each candidate.
 
     Parameters
     ----------
     outputs : Votes or Predictions
-        What members predict, with the true labels or numbers.
+        Predictions of the members, with the true labels or values.
     scoring : Scoring
-        What to score.
+        The score.
     sample_weight : ndarray of shape (n_samples,), optional
         Weights of the samples.
 
     Attributes
     ----------
     perfect_value : float or None
-        The largest value there is, if that is known.
+        The largest possible value, if it is known.
 
     Notes
     -----
-    Errors of numbers, R² and root included, are compared by 1 − error / error of the mean of ``y``
-    (where that is 0, of the largest number): the scale of the numbers decides nothing.
+    Regression errors, including R² and the root mean squared error, are compared by 1 − error /
+    error of the mean of ``y`` (or of the largest value, if that is 0), so that the scale of the
+    target has no effect.
 
     Examples
     --------
@@ -61,13 +62,16 @@ class MeanScore(ABC):
     >>> from secateurs.measures.scoring import Scoring
     >>> from secateurs.objectives import MeanScore
     >>> scores = Predictions.encode([[1.0, 3.0, 2.5], [2.0, 4.0, 2.5]], [2.0, 3.0])
-    >>> objective = MeanScore.for_predictions(scores, Scoring.from_scorer("neg_mean_absolute_error"))
+    >>> scoring = Scoring.from_scorer("neg_mean_absolute_error")
+    >>> objective = MeanScore.for_predictions(scores, scoring)
     >>> objective.add(0)
     >>> objective.gains()
     array([-1.,  1.,  0.])
     """
 
-    def __init__(self, outputs: Any, scoring: Scoring, sample_weight: Floats | None) -> None:
+    def __init__(
+        self, outputs: Votes | Predictions, scoring: Scoring, sample_weight: Floats | None
+    ) -> None:
         self.scoring, self._outputs, self._sample_weight = scoring, outputs, sample_weight
         self._weight_per_sample = (
             np.ones(outputs.n_samples) if sample_weight is None else sample_weight
@@ -82,29 +86,29 @@ class MeanScore(ABC):
     def for_predictions(
         outputs: Votes | Predictions, scoring: Scoring, sample_weight: Floats | None = None
     ) -> MeanScore:
-        """Return the score of a mean of these outputs."""
+        """Return the objective for votes or predictions."""
         if isinstance(outputs, Votes):
             return _VoteMeanScore(outputs, scoring, sample_weight)
         return _PredictionMeanScore(outputs, scoring, sample_weight)
 
-    def for_members(self, members: NDArray[np.intp]) -> MeanScore:
-        """Return the same for some members, or itself for all; none is chosen yet."""
+    def for_members(self, members: IndexArray) -> MeanScore:
+        """Return the objective for some members, or itself for all; none may be selected yet."""
         if len(members) == self.n_members:
             return self
         return self.for_predictions(self._outputs.take(members), self.scoring, self._sample_weight)
 
     @property
     def n_members(self) -> int:
-        """Number of members to choose from."""
+        """Number of members to select from."""
         return self._outputs.n_members
 
     @property
     def value(self) -> float:
-        """Value of those chosen; −∞ for no members."""
+        """Value of the selected members; −∞ for no members."""
         return self._value
 
     def gains(self) -> Floats:
-        """Return the value with each member."""
+        """Return the value after adding each member."""
         return self._block_gains(range(self.n_members))
 
     def add(self, member: int) -> None:
@@ -113,10 +117,10 @@ class MeanScore(ABC):
         self._include_member(member)
 
     def prefix_scores(self, members: Sequence[int], weights: Array) -> list[float]:
-        """Return the score of the weighted mean of the first 1, 2, … of some members.
+        """Return the scores of the weighted means of the first 1, 2, … members.
 
-        NaN where it is not defined on the rows that these have values for; an error if it is not on
-        those that all have.
+        NaN if the score is not defined on the samples that these members predict. It must be
+        defined for all members.
         """
         scores = []
         total, present = np.zeros(()), np.zeros(self._outputs.n_samples)
@@ -124,11 +128,11 @@ class MeanScore(ABC):
             values, has_value = self._member_predictions(member)
             total = total + weight * values
             present += weight * has_value
-            answers: Array = mean_from_sums(total, present)
+            predictions: Array = mean_from_sums(total, present)
             if self.scoring.needs == "labels":
-                answers = self._outputs.classes[argmax_with_ties(answers)]
+                predictions = self._outputs.classes[argmax_with_ties(predictions)]
             try:
-                scores.append(self._score_predictions(answers, present > 0))
+                scores.append(self._score_predictions(predictions, present > 0))
             except InputError:
                 if n_members == len(members):
                     raise
@@ -136,16 +140,17 @@ class MeanScore(ABC):
         return scores
 
     def as_score(self, value: float) -> float:
-        """Return a value as the score asked for."""
+        """Convert a value of this objective to the score."""
         return value
 
-    def _score_predictions(self, answers: Array, rows: NDArray[np.bool_]) -> float:
-        if rows.all():
-            return self.scoring(answers, self._y, self._sample_weight)
-        weight = None if self._sample_weight is None else self._sample_weight[rows]
-        return self.scoring(answers[rows], self._y[rows], weight)
+    def _score_predictions(self, predictions: Array, samples: BoolArray) -> float:
+        if samples.all():
+            return self.scoring(predictions, self._y, self._sample_weight)
+        weight = None if self._sample_weight is None else self._sample_weight[samples]
+        return self.scoring(predictions[samples], self._y[samples], weight)
 
     def _block_gains(self, members: range) -> Floats:
+        """Return the value after adding each member of a block."""
         block = slice(members.start, members.stop)
         if self.scoring.name in ("accuracy", "balanced_accuracy"):
             shape = len(members), self._outputs.n_classes
@@ -159,50 +164,51 @@ class MeanScore(ABC):
             totals, weights = np.empty(len(members)), np.empty(len(members))
             self._fill_losses(block, totals, weights)
             return _divide_by_weights(totals, weights)
-        return np.array(
-            [self._score_predictions(*self._predictions_with(member)) for member in members]
-        )
+        candidates = map(self._predictions_with, members)
+        return np.array([self._score_predictions(*candidate) for candidate in candidates])
 
     @abstractmethod
     def _fill_hits(self, block: slice, hits: Floats, seen: Floats) -> None:
-        """Weigh right and all answers with each member, by true class."""
+        """Fill in the weights of correct and of all predictions with each member, by true class."""
 
     def _fill_losses(self, block: slice, totals: Floats, weights: Floats) -> None:
-        """Sum what is larger the better over rows with each member, and the rows' weights."""
+        """Fill in weighted sums of negative losses with each member, and sums of the weights."""
         raise NotImplementedError
 
     @abstractmethod
-    def _predictions_with(self, member: int) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the answers with a member, and mark the rows that have one."""
+    def _predictions_with(self, member: int) -> tuple[Array, BoolArray]:
+        """Return the predictions after adding a member, and a mask of samples that have one."""
 
     @abstractmethod
-    def _member_predictions(self, member: int) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return a member's values, 0 where they are missing, and mark the rows that have one."""
+    def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
+        """Return a member's predictions, 0 if missing, and a mask of samples that have one."""
 
     @abstractmethod
     def _include_member(self, member: int) -> None:
-        """Count a member's values in."""
+        """Add a member's predictions to the sums."""
 
 
 class _VoteMeanScore(MeanScore):
-    """A score of the plurality vote; ties go to the lowest class."""
+    """Score of the plurality vote; ties go to the lowest class."""
+
+    _outputs: Votes
 
     def __init__(self, votes: Votes, scoring: Scoring, sample_weight: Floats | None) -> None:
         scoring.check_prediction_kind("labels")
         super().__init__(votes, scoring, sample_weight)
         self._codes = votes.codes(range(votes.n_members))
         self._tally = np.zeros((votes.n_samples, votes.n_classes), dtype=np.int32)
-        self._winner: NDArray[np.intp] = np.full(votes.n_samples, -1)
+        self._winner: IndexArray = np.full(votes.n_samples, -1)  # −1 without any vote
 
     def _fill_hits(self, block: slice, hits: Floats, seen: Floats) -> None:
         state = self._codes[block], self._tally, self._winner, self._outputs.truth
         selection_kernels.vote_hits(*state, self._weight_per_sample, hits, seen)
 
-    def _predictions_with(self, member: int) -> tuple[Array, NDArray[np.bool_]]:
+    def _predictions_with(self, member: int) -> tuple[Array, BoolArray]:
         winner = self._winner_of(self._tally_with(member))
         return self._outputs.classes[winner], winner >= 0
 
-    def _member_predictions(self, member: int) -> tuple[Floats, NDArray[np.bool_]]:
+    def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
         codes, n_classes = self._codes[member], self._outputs.n_classes
         return one_hot(codes, n_classes), codes < n_classes
 
@@ -215,37 +221,49 @@ class _VoteMeanScore(MeanScore):
         vote_kernels.tally_votes(self._codes[[member]], 1, tally)
         return tally
 
-    def _winner_of(self, tally: NDArray[np.int32]) -> NDArray[np.intp]:
+    def _winner_of(self, tally: NDArray[np.int32]) -> IndexArray:
         return np.where(tally.any(axis=1), tally.argmax(axis=1), -1)
 
 
 class _PredictionMeanScore(MeanScore):
-    """A score of the mean probabilities, or of the mean number."""
+    """Score of the mean probabilities, or of the mean value."""
 
-    def __init__(self, scores: Predictions, scoring: Scoring, sample_weight: Floats | None) -> None:
-        super().__init__(scores, scoring, sample_weight)
-        self._cells, self._missing_code = scores.cells, missing_cell_value(scores.cells)
+    _outputs: Predictions
+
+    def __init__(
+        self, predictions: Predictions, scoring: Scoring, sample_weight: Floats | None
+    ) -> None:
+        super().__init__(predictions, scoring, sample_weight)
+        self._cells, self._missing_code = predictions.cells, missing_cell_value(predictions.cells)
         if scoring.name == "neg_log_loss":
-            self._cells = _true_class_cells(scores)[:, None]
+            self._cells = _true_class_cells(predictions)[:, None]
         self._sums = np.zeros(self._cells.shape[1:], dtype=np.int64)
-        self._counts = np.zeros(scores.n_samples, dtype=np.int64)
+        self._counts = np.zeros(predictions.n_samples, dtype=np.int64)
         self._is_squared = scoring.name != "neg_mean_absolute_error"
         self._error_unit = 1.0
-        if scores.is_numbers:
-            self._targets = scores.truth[None, :]
-            apart = np.abs(scores.truth - np.average(scores.truth, weights=sample_weight))
-            apart = apart**2 if self._is_squared else apart
-            # For y that is constant; predictions may all be 0, and have no scale of their own.
-            largest = 2.0 ** min(NUMBER_BITS - scores.exponent, 500)
-            largest = max(largest, float(np.abs(scores.truth).max()))
-            constant = largest**2 if self._is_squared else largest
-            self._error_unit = float(np.average(apart, weights=sample_weight)) or constant or 1.0
+        if predictions.is_numbers:
+            self._targets = predictions.truth[None, :]
+            self._error_unit = self._constant_error() or 1.0
         elif scoring.name == "neg_brier_score":
-            shown = range(1, 2) if scores.n_classes == 2 else range(scores.n_classes)
-            self._targets = (scores.truth == np.array(shown)[:, None]).astype(float)
+            n_classes = predictions.n_classes
+            stored_classes = range(1, 2) if n_classes == 2 else range(n_classes)
+            is_true = predictions.truth == np.array(stored_classes)[:, None]
+            self._targets = is_true.astype(float)
+
+    def _constant_error(self) -> float:
+        """Return the error of the mean of y, or a large error if y is constant."""
+        truth, exponent = self._outputs.truth, self._outputs.exponent
+        deviations = np.abs(truth - np.average(truth, weights=self._sample_weight))
+        deviations = deviations**2 if self._is_squared else deviations
+        # For a constant y, the scale of the predictions. The square of 2**500 is still finite. The
+        # result is 0 if all predictions are 0, because they have no scale.
+        largest = 2.0 ** min(NUMBER_BITS - exponent, 500)
+        largest = max(largest, float(np.abs(truth).max()))
+        fallback = largest**2 if self._is_squared else largest
+        return float(np.average(deviations, weights=self._sample_weight)) or fallback
 
     def as_score(self, value: float) -> float:
-        """Return a value as the score asked for."""
+        """Convert a value of this objective to the score."""
         if not self._outputs.is_numbers or self.scoring.name not in FAST_SCORES:
             return value
         if self.scoring.name == "r2":
@@ -279,19 +297,19 @@ class _PredictionMeanScore(MeanScore):
             selection_kernels.mean_logs(*state, totals, weights)
         else:
             step = 1 / (_ONE * (self._counts[0] + 1))
-            selection_kernels.whole_mean_logs(cells, step, sums.astype(float), totals)
+            selection_kernels.unweighted_mean_logs(cells, step, sums.astype(float), totals)
             weights[:] = self._outputs.n_samples
 
-    def _predictions_with(self, member: int) -> tuple[Array, NDArray[np.bool_]]:
+    def _predictions_with(self, member: int) -> tuple[Array, BoolArray]:
         sums, counts = self._sums_with(member)
-        shown = np.maximum(counts, 1)
+        divisors = np.maximum(counts, 1)
         if self._outputs.is_numbers:
-            return np.ldexp(sums[0].astype(float), -self._outputs.exponent) / shown, counts > 0
-        if self._outputs.n_classes == 2:
+            return np.ldexp(sums[0].astype(float), -self._outputs.exponent) / divisors, counts > 0
+        if self._outputs.n_classes == 2:  # only the second class is stored
             sums = np.concatenate([counts * _ONE - sums, sums])
-        return (sums / (shown * _ONE)).T, counts > 0
+        return (sums / (divisors * _ONE)).T, counts > 0
 
-    def _member_predictions(self, member: int) -> tuple[Floats, NDArray[np.bool_]]:
+    def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
         return self._outputs.values(member), ~self._outputs.is_missing(member)
 
     def _include_member(self, member: int) -> None:
@@ -302,18 +320,18 @@ class _PredictionMeanScore(MeanScore):
         return self._sums + np.where(present, self._cells[member], 0), self._counts + present
 
 
-def _true_class_cells(scores: Predictions) -> Array:
-    """Return the probabilities of the true classes, as integers: (members, samples)."""
-    if scores.n_classes != 2:
-        places = np.minimum(scores.truth, scores.cells.shape[1] - 1).astype(np.intp)
-        return np.take_along_axis(scores.cells, places[None, None], axis=1)[:, 0]
-    cells: Array = scores.cells[:, 0].copy()
-    np.subtract(
-        _ONE, cells, out=cells, where=(scores.truth == 0) & (cells != missing_cell_value(cells))
-    )
+def _true_class_cells(predictions: Predictions) -> Array:
+    """Return the probabilities of the true classes as integers: (members, samples)."""
+    truth = predictions.truth
+    if predictions.n_classes != 2:
+        codes = np.minimum(truth, predictions.cells.shape[1] - 1).astype(np.intp)
+        return np.take_along_axis(predictions.cells, codes[None, None], axis=1)[:, 0]
+    cells: Array = predictions.cells[:, 0].copy()
+    is_first_class = (truth == 0) & (cells != missing_cell_value(cells))
+    np.subtract(_ONE, cells, out=cells, where=is_first_class)
     return cells
 
 
 def _divide_by_weights(totals: Array, weights: Array) -> Floats:
-    """Return totals over weights; −∞ where nothing has weight."""
+    """Return totals divided by weights; −∞ where the weight is 0."""
     return np.where(weights > 0, totals / np.where(weights > 0, weights, 1), -np.inf)

@@ -1,12 +1,11 @@
-"""TDAS, the objective of COMEP: diversity and relevance of a set, pair by pair."""
+"""TDAS, the objective of COMEP: diversity and relevance of a set, as a sum over pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.measures.information import (
     entropy_from_counts,
@@ -15,7 +14,7 @@ from secateurs.measures.information import (
     normalised_variation,
     nvi,
 )
-from secateurs.measures.pair_measure import Floats, pair_matrix
+from secateurs.measures.pair_measure import Counts, Floats, pair_matrix
 from secateurs.measures.pairwise_measures import n_agreed
 from secateurs.objectives._pair_objective import PairObjective
 from secateurs.outputs.votes import Votes
@@ -23,34 +22,34 @@ from secateurs.typing import MemberIndices
 
 
 class Profile(NamedTuple):
-    """What TDAC needs of single members: entropy, and relevance to the true labels."""
+    """Entropy of each member, and its relevance to the true labels, as TDAC needs them."""
 
     entropies: Floats
     relevance: Floats
 
     @classmethod
-    def from_counts(cls, sizes: NDArray[np.int64], truth_counts: NDArray[np.int64]) -> Profile:
-        """Compute from votes for each class, and from counts by vote and true label."""
+    def from_counts(cls, sizes: Counts, truth_counts: Counts) -> Profile:
+        """Compute from counts of votes by class, and from counts by vote and true label."""
         return cls(entropy_from_counts(sizes), nmi.of_counts(labels=truth_counts))
 
     def for_members(self, members: MemberIndices | slice) -> Profile:
-        """Return some members, in the order given."""
+        """Return the profile of some members, in the given order."""
         return Profile(self.entropies[members], self.relevance[members])
 
 
 class TDAS(PairObjective):
     """Trade-off between diversity and accuracy of a set: Eq. 4 to 7 of the paper [1]_.
 
-    Two members are TDAC = λ·NVI + (1−λ)·(NMI + NMI′)/2 apart: normalised variation of information
-    between them, and the normalised mutual information that each has with the true labels; 0 if
-    their votes are equal everywhere. TDAS of a set is the sum over its pairs.
+    The distance of two members is TDAC = λ·NVI + (1−λ)·(NMI + NMI′)/2: the normalised variation of
+    information between them, and the normalised mutual information of each with the true labels. It
+    is 0 if their votes are equal on all samples. TDAS of a set is the sum over its pairs.
 
     Parameters
     ----------
     votes : Votes
         Votes with true labels.
     diversity_weight : float
-        λ: 0 for relevance alone, 1 for diversity alone.
+        λ: 0 for relevance only, 1 for diversity only.
 
     Attributes
     ----------
@@ -67,7 +66,7 @@ class TDAS(PairObjective):
     >>> from secateurs import Votes
     >>> from secateurs.objectives import TDAS
     >>> objective = TDAS(Votes.encode([[0, 1, 0], [0, 0, 1], [1, 1, 1]], [0, 0, 1]), 0.0)
-    >>> objective.value_of([0, 1])  # member 0 is always right: (1 + 0.274) / 2
+    >>> objective.value_of([0, 1])  # member 0 is always correct: (1 + 0.274) / 2
     0.63700...
     """
 
@@ -76,17 +75,17 @@ class TDAS(PairObjective):
         profile = Profile.from_counts(votes.sizes, votes.truth_counts)
         self._init_state(diversity_weight, profile, votes.truth_counts)
 
-    def _init_state(self, weight: float, profile: Profile, truth_counts: NDArray[np.int64]) -> None:
+    def _init_state(self, weight: float, profile: Profile, truth_counts: Counts) -> None:
         self._weight, self.profile, self.truth_counts = weight, profile, truth_counts
         self._start_empty(np.zeros(self.n_members))
 
     @property
     def n_members(self) -> int:
-        """Number of members to choose from."""
+        """Number of members to select from."""
         return self._votes.n_members
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Counts:
         """Number of votes of each member for each class."""
         return self._votes.sizes
 
@@ -99,13 +98,12 @@ class TDAS(PairObjective):
         return self.distances_from(self._votes.take(members), self.profile.for_members(members))
 
     def distances_from(self, others: Votes, profile: Profile) -> Floats:
-        """Return the TDAC of members held elsewhere to all here: (others, members)."""
+        """Return the TDAC of other members to all members of this objective: (others, members)."""
         values = np.empty((others.n_members, self.n_members))
         for block in self._votes.member_blocks(n_rows=others.n_members):
             tables = self._votes.joint_counts_of(others, block)
-            values[:, block] = self.tdac_from_tables(
-                tables, profile, self.profile.for_members(block)
-            )
+            block_profile = self.profile.for_members(block)
+            values[:, block] = self.tdac_from_tables(tables, profile, block_profile)
         return values
 
     def matrix(self) -> Floats:
@@ -115,31 +113,28 @@ class TDAS(PairObjective):
         return values
 
     def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
-        """Cut the members from one on into slices whose tables against n_rows are small."""
+        """Yield slices of the members from ``first`` on whose tables against n_rows are small."""
         return self._votes.member_blocks(first, n_rows)
 
     def value_of(self, members: Sequence[int]) -> float:
-        """Return the TDAS of a set."""
+        """Return the TDAS of a set of members."""
         return float(TDAS(self._votes.take(members), self._weight).matrix().sum() / 2)
 
     def _block_values(self, members: slice, others: slice) -> Floats:
         tables = self._votes.joint_counts(members, others)
-        return self.tdac_from_tables(
-            tables, self.profile.for_members(members), self.profile.for_members(others)
-        )
+        first, second = self.profile.for_members(members), self.profile.for_members(others)
+        return self.tdac_from_tables(tables, first, second)
 
-    def tdac_from_tables(
-        self, tables: NDArray[np.int64], first: Profile, second: Profile
-    ) -> Floats:
-        """Return the distances from tables (first, second, classes, classes)."""
-        if self._votes.has_missing:  # entropies are over the samples that both members have
-            apart = nvi.of_counts(labels=tables)
-            n_common: Any = tables.sum(axis=(-2, -1))
+    def tdac_from_tables(self, tables: Counts, first: Profile, second: Profile) -> Floats:
+        """Return the TDAC of pairs from tables of label pairs (first, second, classes, classes)."""
+        n_common: int | Counts = self._votes.n_samples
+        if self._votes.has_missing:  # entropies are computed over the samples that both predict
+            diversity = nvi.of_counts(labels=tables)
+            n_common = tables.sum(axis=(-2, -1))
         else:
-            n_common = self._votes.n_samples
-            joint = joint_entropies(tables, n_common)
-            apart = normalised_variation(first.entropies[:, None], second.entropies, joint)
+            joint = joint_entropies(tables, self._votes.n_samples)
+            diversity = normalised_variation(first.entropies[:, None], second.entropies, joint)
         relevance = (first.relevance[:, None] + second.relevance) / 2
-        distances = self._weight * apart + (1 - self._weight) * relevance
-        distances[n_agreed(tables) == n_common] = 0.0
+        distances = self._weight * diversity + (1 - self._weight) * relevance
+        distances[n_agreed(tables) == n_common] = 0.0  # equal votes
         return distances

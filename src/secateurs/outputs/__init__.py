@@ -1,27 +1,28 @@
-"""What members predict: votes and scores, collected, coded, packed, counted and stored.
+"""Predictions of ensemble members: collected, encoded, packed, counted and stored.
 
-===================  =============================================================================
-`_collect`           `secateurs.collect_votes`, `secateurs.collect_predictions`: ask the members of a
-                     fitted ensemble; `_trees` asks decision trees
-`_questions`         what a fitted ensemble is asked, and on which rows its members were trained
-`_collect_store`     the same into a store
-`_predictions`       an ensemble of which only predictions are known
-`_votes`             `secateurs.Votes`: votes in memory, and what is counted of them
-`_scores`            `secateurs.Predictions`: probabilities or numbers; `_score_cells` fills them in,
-                     `_fixed_point` rounds them
-`_store`             `secateurs.VoteStore`: votes in a folder
-`_score_store`       `secateurs.PredictionStore`: scores in a folder; `_store_base`, `_store_tiles` and
-                     `_store_files` are what both have in common
-`_columns`           tables of labels that are read some columns at a time
-`_checks` `_coding`  checks of votes and true labels; labels as codes
-`_packing`           codes as bit planes, or as bytes if there are many classes
-`_pair_kernels`      compiled loops over pairs of members
-`_vote_kernels`      compiled loops over votes and their tallies
-`_score_kernels`     compiled loops over pairs of members' scores
-`_tree_kernels`      the compiled loop over a decision tree
-`_folds`             rows to choose on, and rows held out
-`_fingerprint`       a hash of the ensemble and the rows that votes are of
-===================  =============================================================================
+=====================  ===========================================================================
+`collect`              `secateurs.collect_votes` and `secateurs.collect_predictions`
+`_member_querier`      predictions of single members; `tree_walk` evaluates decision trees
+`_collect_store`       predictions collected into a store, tile by tile
+`prediction_table`     an ensemble known only by its predictions; `prediction_arrays` reads them
+`votes`                `secateurs.Votes`: votes in memory, and counts of them
+`predictions`          `secateurs.Predictions`: probabilities or regression values in memory;
+                       `_prediction_cells` fills them in, `fixed_point` rounds them
+`vote_store`           `secateurs.VoteStore`: votes in a folder; `_label_columns` reads its input
+`prediction_store`     `secateurs.PredictionStore`: probabilities or values in a folder
+`store_base`           the base class of both stores; `_store_tiles` and `_store_files` write them
+`input_checks`         checks of votes, true labels and targets
+`label_coding`         labels as integer codes
+`vote_packing`         codes as bit planes, or as small integers if there are many classes
+`bit_kernels`          compiled loops over labels and bit planes
+`vote_kernels`         compiled loops that walk trees and count votes
+`prediction_kernels`   compiled loops over the errors of pairs of members
+`selection_kernels`    compiled loops that score an ensemble with each further member
+`compiling`            how these kernels are compiled and cached
+`stratified_folds`     cross-validation folds of votes
+`training_samples`     whether given samples are the training samples
+`_fingerprint`         a hash of the ensemble and the samples that votes belong to
+=====================  ===========================================================================
 
-Nothing is imported here: the public names are those of `secateurs` itself.
+This package imports nothing; the public names are those of `secateurs` itself.
 """

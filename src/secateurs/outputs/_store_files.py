@@ -1,4 +1,4 @@
-"""The files of a store: written whole, listed when finished, checked when read."""
+"""The files of a store: written atomically, listed when finished, checked when read."""
 
 import json
 import os
@@ -11,85 +11,90 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.exceptions import InputError, describe_error, reading_file
 from secateurs.persistence.atomic_files import sync_folder, write_array, write_file
-from secateurs.typing import Array
+from secateurs.typing import Array, BoolArray, IndexArray, JsonObject
 
 StrPath = str | os.PathLike[str]
 
 META, LOG = "meta.json", "tiles.jsonl"
-_FORMATS, _VERSION = ("secateurs votes", "secateurs scores"), 1
+_STORE_CLASSES = {"votes": "VoteStore", "scores": "PredictionStore"}  # by key of the format
+_FORMATS, _VERSION = tuple(f"secateurs {key}" for key in _STORE_CLASSES), 1
+_DAMAGED = "is damaged: its checksum does not match. Write the store again."
 
 
 def create_store_folder(
-    folder: Path, of: str, meta: Mapping[str, Any], arrays: Mapping[str, Array]
+    folder: Path, format_key: str, meta: Mapping[str, object], arrays: Mapping[str, Array]
 ) -> None:
-    """Create a folder with all but the tiles; it appears whole or not at all."""
-    fresh = folder.with_name(f".{secrets.token_hex(8)}-{folder.name}")
-    known = {"format": f"secateurs {of}", "version": _VERSION, **meta}
-    known["crc32"] = {name: zlib.crc32(array.tobytes()) for name, array in arrays.items()}
-    known["own_crc32"] = _meta_checksum(known)
+    """Create the folder of a store without its tiles, by renaming a complete temporary folder."""
+    temporary = folder.with_name(f".{secrets.token_hex(8)}-{folder.name}")
+    full_meta: JsonObject = {"format": f"secateurs {format_key}", "version": _VERSION, **meta}
+    full_meta["crc32"] = {name: zlib.crc32(array.tobytes()) for name, array in arrays.items()}
+    full_meta["own_crc32"] = _meta_checksum(full_meta)
     try:
-        fresh.mkdir()
+        temporary.mkdir()
         for name, array in arrays.items():
-            write_array(fresh / f"{name}.npy", array)
-        (fresh / LOG).touch()
-        write_file(fresh / META, json.dumps(known, indent=2).encode())
+            write_array(temporary / f"{name}.npy", array)
+        (temporary / LOG).touch()
+        write_file(temporary / META, json.dumps(full_meta, indent=2).encode())
         try:
-            fresh.rename(folder)
+            temporary.rename(folder)
         except OSError:
-            if folder.exists():  # made by another process in the meantime
-                raise InputError(f"{folder} exists. Give another folder.") from None
+            if folder.exists():  # created by another process in the meantime
+                raise InputError(f"{folder} exists. Pass another folder.") from None
             raise
         sync_folder(folder.parent)
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def read_meta(folder: Path, of: str | None = None) -> dict[str, Any]:
-    """Read the description of a store, of votes or of scores if it has to be."""
+def read_meta(folder: Path, format_key: str | None = None) -> JsonObject:
+    """Read the description of a store; raise if its format is not the expected one."""
     file = folder / META
+    expected = _STORE_CLASSES[format_key or "votes"]
     if not file.exists():
-        raise InputError(f"{folder} is not a store of {of or 'votes'}: it has no {META}.")
+        raise InputError(f"{folder} is not a {expected}: it has no {META}.")
     with reading_file(file):
-        meta: dict[str, Any] = json.loads(file.read_text())
+        meta: JsonObject = json.loads(file.read_text())
         if meta["format"] not in _FORMATS or meta["version"] != _VERSION:
-            raise InputError(f"is of format {meta['version']}, this secateurs knows {_VERSION}.")
-        if of is not None and meta["format"] != f"secateurs {of}":
-            kind = meta["format"].removeprefix("secateurs ")
-            raise InputError(f"describes a store of {kind}, not of {of}. Open it as what it is.")
+            raise InputError(
+                f"has the format {meta['format']!r}, version {meta['version']}; this secateurs "
+                f"reads version {_VERSION}."
+            )
+        if format_key is not None and meta["format"] != f"secateurs {format_key}":
+            actual = _STORE_CLASSES[meta["format"].removeprefix("secateurs ")]
+            raise InputError(f"describes a {actual}, not a {expected}. Open it with {actual}.")
         if meta.pop("own_crc32") != _meta_checksum(meta):
-            raise InputError("is damaged: it is not what was written. Write the store again.")
+            raise InputError(_DAMAGED)
     return meta
 
 
-def _meta_checksum(meta: Mapping[str, Any]) -> int:
+def _meta_checksum(meta: JsonObject) -> int:
     return zlib.crc32(json.dumps(meta, sort_keys=True).encode())
 
 
-def read_array(folder: Path, meta: Mapping[str, Any], name: str) -> Array | None:
-    """Read one of the small arrays; None if the store does not have it."""
+def read_array(folder: Path, meta: JsonObject, name: str) -> Array | None:
+    """Read one of the small arrays of a store; None if the store does not have it."""
     if name not in meta["crc32"]:
         return None
     file = folder / f"{name}.npy"
     with reading_file(file):
         array: Array = np.load(file, allow_pickle=False)
         if zlib.crc32(array.tobytes()) != meta["crc32"][name]:
-            raise InputError("is damaged: it is not what was written. Write the store again.")
+            raise InputError(_DAMAGED)
     if name == "names":
-        array = array.astype(object)  # as Votes has them
+        array = array.astype(object)  # the type of names in Votes
     array.flags.writeable = False
     return array
 
 
 @lru_cache(maxsize=32)
 def read_cached_array(folder: Path, store_id: str, name: str) -> Array | None:
-    """Read one of the small arrays, once per process."""
+    """Read one of the small arrays of a store, once per process."""
     meta = read_meta(folder)
     if meta["id"] != store_id:
         raise InputError(f"{folder} is no longer the store that was opened. Open it again.")
@@ -97,13 +102,13 @@ def read_cached_array(folder: Path, store_id: str, name: str) -> Array | None:
 
 
 @lru_cache(maxsize=8)
-def storage_indices(folder: Path, store_id: str) -> NDArray[np.intp]:
-    """Return the place at which each member lies."""
+def storage_indices(folder: Path, store_id: str) -> IndexArray:
+    """Return the storage index of each member: its position in the order of the tiles."""
     return np.argsort(np.asarray(read_cached_array(folder, store_id, "order")))
 
 
 def append_line(file: Path, line: str) -> None:
-    """Add a line to a file, in place of one that a crash has torn."""
+    """Append a line to a file; a last line without its end, left by a crash, is cut off."""
     with file.open("r+b") as handle:
         content = handle.read()
         handle.seek(content.rfind(b"\n") + 1)
@@ -115,19 +120,19 @@ def append_line(file: Path, line: str) -> None:
 
 @contextmanager
 def filling_lock(folder: Path) -> Iterator[None]:
-    """Let one process fill a store; refuse a second one."""
+    """Hold the lock for filling a store; raise if another process holds it."""
     with _hold_file_lock(folder / META, wait=False) as is_ours:
         if not is_ours:
             raise InputError(
                 f"{folder} is being filled by another process. Wait until it has ended, then run "
-                "again; or give another folder."
+                "again; or pass another folder."
             )
         yield
 
 
 @contextmanager
 def tile_lock(folder: Path) -> Iterator[None]:
-    """Let processes and threads that write tiles of a store take turns."""
+    """Hold the lock for writing a tile, so that processes and threads write one after another."""
     with _thread_lock, _hold_file_lock(folder / LOG, wait=True):
         yield
 
@@ -137,9 +142,9 @@ _thread_lock = threading.Lock()
 
 @contextmanager
 def _hold_file_lock(file: Path, wait: bool) -> Iterator[bool]:
-    """Hold the lock of a file, and tell whether it is ours; the system drops it with the process.
+    """Hold the lock of a file and yield whether it is ours; it ends with the process.
 
-    Where a file system knows no locks, there is none.
+    On a file system without locks, it is always ours.
     """
     with file.open("r+b") as handle:
         yield _acquire_lock(handle, wait)
@@ -149,7 +154,8 @@ if sys.platform == "win32":
     import msvcrt
 
     def _acquire_lock(handle: IO[bytes], wait: bool) -> bool:
-        handle.seek(1 << 40)  # far behind the end, for others to read the file
+        # Windows locks are mandatory: a byte far behind the end leaves the file readable.
+        handle.seek(1 << 40)
         try:
             msvcrt.locking(handle.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -169,14 +175,14 @@ else:
 
 
 class FinishedTile(NamedTuple):
-    """A finished tile: checksums of its members, and the exponent of numbers."""
+    """A finished tile: the checksums of its members, and the exponent of regression values."""
 
     crc32: list[int]
     exponent: int
 
 
 def read_log(folder: Path) -> Mapping[int, FinishedTile]:
-    """Return what is known of each finished tile."""
+    """Return the log entries of the finished tiles by tile."""
     with reading_file(folder / LOG):
         state = (folder / LOG).stat()
         return _read_cached_log(folder, state.st_mtime_ns, state.st_size)
@@ -184,7 +190,7 @@ def read_log(folder: Path) -> Mapping[int, FinishedTile]:
 
 @lru_cache(maxsize=8)
 def _read_cached_log(folder: Path, changed: int, size: int) -> Mapping[int, FinishedTile]:
-    lines = (folder / LOG).read_bytes().split(b"\n")[:-1]  # what a crash has torn has no end
+    lines = (folder / LOG).read_bytes().split(b"\n")[:-1]  # without a last line torn by a crash
     entries = [json.loads(line) for line in lines]
     return {e["tile"]: FinishedTile(e["crc32"], int(e.get("exponent", 0))) for e in entries}
 
@@ -193,25 +199,23 @@ def _read_cached_log(folder: Path, changed: int, size: int) -> Mapping[int, Fini
 def convert_write_errors(
     folder: Path, state: Callable[[], str] = lambda: "nothing is"
 ) -> Iterator[None]:
-    """Turn a full or broken disk into an InputError; ``state`` tells what is written so far."""
+    """Turn errors of a full or broken disk into an InputError that names the tiles written."""
     try:
         yield
     except OSError as error:
         raise InputError(
-            f"{folder} cannot be written: {describe_error(error)}; {state()} written so far. Make room, "
-            "or give another folder; what is written stays good, and can be resumed."
+            f"{folder} cannot be written: {describe_error(error)}; {state()} written so far. "
+            "Free some space and resume the store (finished tiles stay valid), or pass another "
+            "folder."
         ) from error
 
 
-_checked: dict[tuple[Path, int, int], NDArray[np.bool_]] = {}
+_checked: dict[tuple[Path, int, int], BoolArray] = {}
 _checked_lock = threading.Lock()
 
 
-def checked_members(file: Path, n_rows: int) -> NDArray[np.bool_]:
-    """Return a mask of the members of a tile that this process has checked.
-
-    A file that has changed since counts as another one.
-    """
+def checked_members(file: Path, n_rows: int) -> BoolArray:
+    """Return the mask of a tile's members that this process has checked since the file changed."""
     state = file.stat()
     key = (file, state.st_mtime_ns, state.st_size)
     with _checked_lock:
@@ -222,7 +226,7 @@ def checked_members(file: Path, n_rows: int) -> NDArray[np.bool_]:
 
 
 def forget_checks(file: Path) -> None:
-    """Make sure that a tile is checked again when it is next read."""
+    """Forget the checks of a tile, so that it is checked when it is next read."""
     with _checked_lock:
         _forget(file)
 

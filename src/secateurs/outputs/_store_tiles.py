@@ -1,4 +1,4 @@
-"""Tiles of votes or scores in a folder: written whole, mapped into memory, checked when read."""
+"""Tiles of votes or predictions: written atomically, mapped into memory, checked when read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.lib.format import open_memmap
-from numpy.typing import NDArray
 
 from secateurs.exceptions import InputError, reading_file
 from secateurs.outputs._store_files import (
@@ -29,14 +28,15 @@ from secateurs.outputs._store_files import (
 )
 from secateurs.outputs.vote_packing import copy_member_cells
 from secateurs.persistence.atomic_files import write_array
-from secateurs.typing import Array, MemberIndices
+from secateurs.typing import Array, IndexArray, MemberIndices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TileFolder(ABC):
-    """Tiles of a store, and the order in which members lie in them."""
+    """Tiles of a store, and the order of the members in them."""
 
-    of: ClassVar[str]  # what they hold: votes or scores
+    format_key: ClassVar[str]  # in meta.json: "votes" or "scores", as the format was first named
+    contents: ClassVar[str]  # in messages: "votes" or "predictions"
 
     path: Path
     id: str
@@ -50,7 +50,7 @@ class TileFolder(ABC):
     @property
     @abstractmethod
     def _cell_template(self) -> Array:
-        """Cells of no member: the shape of a member's cells, and their type."""
+        """An array of cells for zero members, with the shape and type of a member's cells."""
 
     @property
     def n_tiles(self) -> int:
@@ -59,17 +59,17 @@ class TileFolder(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Number of bytes that the cells take."""
+        """Size of the cells in bytes."""
         return self.n_members * member_bytes(self._cell_template)
 
     @property
-    def order(self) -> NDArray[np.intp]:
-        """The members, in the order in which they lie."""
+    def order(self) -> IndexArray:
+        """The members in storage order."""
         return np.asarray(read_cached_array(self.path, self.id, "order"))
 
     @property
-    def missing(self) -> list[NDArray[np.intp]]:
-        """The members of each tile that is still to be written, in the order they lie."""
+    def missing(self) -> list[IndexArray]:
+        """The members of each tile that is still to be written, in storage order."""
         finished = read_log(self.path)
         return [
             self.members_of(tile)
@@ -77,16 +77,16 @@ class TileFolder(ABC):
             if tile not in finished or not self._tile_path(tile).exists()
         ]
 
-    def members_of(self, tile: int) -> NDArray[np.intp]:
-        """Return the members of a tile, in the order they lie."""
+    def members_of(self, tile: int) -> IndexArray:
+        """Return the members of a tile, in storage order."""
         return self.order[tile * self.tile_members : (tile + 1) * self.tile_members]
 
     def unverified(self) -> Self:
-        """Return the same store, read without comparing checksums."""
+        """Return the same store, which will be read without comparing checksums."""
         return replace(self, verified=False)
 
     def verify(self) -> list[str]:
-        """Read everything once and return what is damaged or missing, a line per tile."""
+        """Read all tiles and return a message for each tile that is damaged or missing."""
         faults = []
         for tile in range(self.n_tiles):
             try:
@@ -97,24 +97,24 @@ class TileFolder(ABC):
         return faults
 
     @property
-    def _storage_indices(self) -> NDArray[np.intp]:
+    def _storage_indices(self) -> IndexArray:
         return storage_indices(self.path, self.id)
 
     def _tile_path(self, tile: int) -> Path:
         return self.path / f"tile-{tile:05d}.npy"
 
     def _check_tile(self, members: MemberIndices, shape: tuple[int, ...]) -> None:
-        place = int(np.argmax(self.order == members[0])) if len(members) else 0
-        expected = self.members_of(place // self.tile_members)
+        storage_index = int(np.argmax(self.order == members[0])) if len(members) else 0
+        expected = self.members_of(storage_index // self.tile_members)
         if not np.array_equal(members, expected) or shape != (len(expected), self.n_samples):
             raise InputError(
-                f"{self.of.capitalize()} of shape {shape} of {len(members)} members are not a "
-                "complete tile. Give the members as `missing` lists them, with "
-                f"{self.n_samples} {self.of} each."
+                f"{self.contents.capitalize()} of shape {shape} for {len(members)} members are not "
+                "a complete tile. Pass the members as `missing` lists them, with "
+                f"{self.n_samples} {self.contents} each."
             )
 
-    def _write_cells(self, members: MemberIndices, cells: Array, **noted: int) -> None:
-        """Write a whole tile; what is noted stands in the log."""
+    def _write_cells(self, members: MemberIndices, cells: Array, **log_entry: int) -> None:
+        """Write a complete tile and its line in the log, with further entries."""
         tile = int(self._storage_indices[members[0]]) // self.tile_members
         file = self._tile_path(tile)
         n_tiles = self.n_tiles
@@ -124,30 +124,28 @@ class TileFolder(ABC):
             ),
             tile_lock(self.path),
         ):
-            for torn in self.path.glob(f".*-{file.name}"):  # left by a crash
-                torn.unlink()
+            for temporary in self.path.glob(f".*-{file.name}"):  # left by a crash
+                temporary.unlink()
             write_array(file, cells)
-            line = {"tile": tile, "crc32": [zlib.crc32(own) for own in cells], **noted}
+            line = {"tile": tile, "crc32": [zlib.crc32(own) for own in cells], **log_entry}
             append_line(self.path / LOG, json.dumps(line, separators=(",", ":")))
 
     def _map_checked_cells(self, tile: int, rows: slice = slice(None)) -> Array:
-        """Map the cells of a tile's members, and check them."""
+        """Return the cells of a tile, mapped into memory and checked."""
         sums = self._tile_checksums(tile)
         with reading_file(self._tile_path(tile)):
             mapped = self._map_tile(tile)
-            within = np.arange(len(mapped))[rows]
-            self._check_cells(tile, within, mapped, within, sums)
+            indices = np.arange(len(mapped))[rows]
+            self._check_cells(tile, indices, mapped, indices, sums)
             return mapped[rows]
 
-    def _copy_cells(
-        self, tile: int, rows: NDArray[np.intp], cells: Array, places: NDArray[np.intp]
-    ) -> None:
-        """Copy cells of some of a tile's members to places of an array, and check them."""
+    def _copy_cells(self, tile: int, rows: IndexArray, cells: Array, targets: IndexArray) -> None:
+        """Copy the cells of some members of a tile to the target rows of an array; check them."""
         sums = self._tile_checksums(tile)
         with reading_file(self._tile_path(tile)):
             mapped = self._map_tile(tile)
-            copy_member_cells(mapped, rows, cells, places)
-            self._check_cells(tile, rows, cells, places, sums)
+            copy_member_cells(mapped, rows, cells, targets)
+            self._check_cells(tile, rows, cells, targets, sums)
 
     def _tile_checksums(self, tile: int) -> Sequence[int] | None:
         entry = read_log(self.path).get(tile) if self.verified else None
@@ -155,41 +153,46 @@ class TileFolder(ABC):
 
     def _map_tile(self, tile: int) -> Array:
         cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
-        like = self._cell_template
-        shape = (len(self.members_of(tile)), *like.shape[1:])
-        if cells.shape != shape or cells.dtype != like.dtype:
-            raise InputError(f"holds {cells.shape} of {cells.dtype}, not {shape} of {like.dtype}.")
+        template = self._cell_template
+        shape = (len(self.members_of(tile)), *template.shape[1:])
+        if cells.shape != shape or cells.dtype != template.dtype:
+            raise InputError(
+                f"has shape {cells.shape} and type {cells.dtype} instead of {shape} and "
+                f"{template.dtype}. Delete the file and resume the store."
+            )
         if not cells.flags.c_contiguous:
-            raise ValueError("members do not lie one after another")
+            raise ValueError("the array is not C-contiguous")
         return cells
 
     def _check_cells(
         self,
         tile: int,
-        rows: NDArray[np.intp],
+        rows: IndexArray,
         cells: Array,
-        places: NDArray[np.intp],
+        targets: IndexArray,
         sums: Sequence[int] | None,
     ) -> None:
-        """Compare the checksums of a tile's members with what lies at some places of an array.
+        """Compare the target rows of an array with the checksums of a tile's members.
 
-        A process does so once per member of a file.
+        Each member is checked once per process and version of the file.
         """
         if not self.verified:
             return
         if sums is None:
-            raise InputError("is not listed as finished: the store is half-written. Resume it.")
+            raise InputError(
+                "is not listed as finished: the store is half-written. Resume the store."
+            )
         checked = checked_members(self._tile_path(tile), len(sums))
         for index in np.flatnonzero(~checked[rows]):
             row = rows[index]
-            if zlib.crc32(cells[places[index]]) != sums[row]:
+            if zlib.crc32(cells[targets[index]]) != sums[row]:
                 raise InputError(
-                    f"is damaged: the {self.of} of member {self.members_of(tile)[row]} are not "
-                    "those written. Delete the file and resume the store."
+                    f"is damaged: the {self.contents} of member {self.members_of(tile)[row]} are "
+                    "not as written. Delete the file and resume the store."
                 )
             checked[row] = True
 
 
-def member_bytes(like: Array) -> int:
-    """Return the number of bytes that one member's cells take, given those of no member."""
-    return math.prod(like.shape[1:]) * like.itemsize
+def member_bytes(template: Array) -> int:
+    """Return the size of one member's cells in bytes, given an array with the cells of members."""
+    return math.prod(template.shape[1:]) * template.itemsize

@@ -1,8 +1,8 @@
-"""Compiled loops that code labels, pack them into bit planes and count pairs of them.
+"""Compiled loops that encode labels, pack them into bit planes and count pairs of labels.
 
-Every kernel takes arrays, fills or returns arrays, counts in integers and releases the GIL. None
-uses threads: parallelism lives above. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python. The
-same holds for `secateurs.outputs.vote_kernels` and `secateurs.outputs._tree_kernels`.
+Every kernel takes arrays, fills in or returns arrays, counts in integers and releases the GIL. No
+kernel starts threads; its callers run in parallel. With ``NUMBA_DISABLE_JIT=1`` kernels run as
+plain Python. The same holds for `secateurs.outputs.vote_kernels`.
 """
 
 import numpy as np
@@ -12,11 +12,11 @@ from numba.extending import intrinsic, overload
 from secateurs.outputs.compiling import kernel
 
 WORD_BITS = 64
-_TILE_WORDS = 2048  # 16 KiB of a plane: one tile of each side stays in the first-level cache
+_TILE_WORDS = 2048  # 16 KiB: one tile of each of two planes stays in the first-level cache
 
 
 def popcount(word):
-    """Count the bits set in a 64-bit word."""
+    """Return the number of bits set in a 64-bit word."""
     return int(word).bit_count()
 
 
@@ -30,7 +30,7 @@ def _popcount_intrinsic(typing_context, word):
 
 @overload(popcount)
 def _compiled_popcount(word):
-    return lambda word: _popcount_intrinsic(word)  # noqa: PLW0108 (numba wants a function)
+    return lambda word: _popcount_intrinsic(word)  # noqa: PLW0108 (numba needs a function)
 
 
 @kernel
@@ -51,7 +51,7 @@ def look_up_codes(values, low, table, codes):
 
 @kernel
 def pack_rows(codes, planes, first_word):
-    """Write a block of coded rows (rows × members) into the planes, from one word on.
+    """Write a block of codes (samples × members) into the planes, starting at ``first_word``.
 
     ``planes`` is (members, classes - 1, words); the last class has no plane. A block starts at a
     word boundary, and only the last block may end inside a word.
@@ -74,7 +74,7 @@ def pack_rows(codes, planes, first_word):
 
 @kernel
 def append_bits(planes, n_bits, joined):
-    """OR planes into joined, moved ``n_bits`` places on."""
+    """OR the planes into ``joined``, shifted by ``n_bits`` bits."""
     first_word = n_bits // WORD_BITS
     shift = np.uint64(n_bits % WORD_BITS)
     back = np.uint64(WORD_BITS) - shift
@@ -82,32 +82,35 @@ def append_bits(planes, n_bits, joined):
         for label in range(planes.shape[1]):
             for word in range(planes.shape[2]):
                 bits = planes[member, label, word]
-                if bits != 0:  # words beyond the last sample are empty and have no place
+                if bits != 0:  # padding words are empty, and ``joined`` may have none
                     joined[member, label, first_word + word] |= bits << shift
                     if shift > 0 and bits >> back != 0:
                         joined[member, label, first_word + word + 1] |= bits >> back
 
 
 @kernel
-def copy_rows(table, rows, other, places):
-    """Copy some rows to places of another table, four side by side: each is slow to begin."""
+def copy_rows(table, rows, copies, targets):
+    """Copy some rows of a table to the target rows of another table."""
+    # The start of each row is slow, so that four rows are copied side by side.
     n_together = rows.size // 4 * 4
     for i in range(0, n_together, 4):
         a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        to_a, to_b, to_c, to_d = places[i], places[i + 1], places[i + 2], places[i + 3]
+        to_a, to_b, to_c, to_d = targets[i], targets[i + 1], targets[i + 2], targets[i + 3]
         for column in range(table.shape[1]):
-            other[to_a, column] = table[a, column]
-            other[to_b, column] = table[b, column]
-            other[to_c, column] = table[c, column]
-            other[to_d, column] = table[d, column]
+            copies[to_a, column] = table[a, column]
+            copies[to_b, column] = table[b, column]
+            copies[to_c, column] = table[c, column]
+            copies[to_d, column] = table[d, column]
     for i in range(n_together, rows.size):
         for column in range(table.shape[1]):
-            other[places[i], column] = table[rows[i], column]
+            copies[targets[i], column] = table[rows[i], column]
 
 
 @kernel
 def joint_count(plane, other):
-    """Number of samples set in both planes (whole arrays: a bounded range would not vectorise)."""
+    """Return the number of samples set in both planes."""
+    # LLVM vectorises a loop over a complete array, but not over a range with other bounds; this
+    # is a factor of eight (docs/decisions/0001-bit-planes-and-bytes.md).
     total = np.uint64(0)
     for word in range(plane.size):
         total += popcount(plane[word] & other[word])
@@ -116,10 +119,9 @@ def joint_count(plane, other):
 
 @kernel
 def count_joint_planes(planes, others, tables):
-    """Count the samples of each pair of labels but the last ones, which have no planes.
+    """Count the samples of each pair of labels, except the last label, which has no plane.
 
-    Adds to ``tables[i, j, a, b]``, for label a of member i and label b of the other side's member
-    j.
+    Adds to ``tables[i, j, a, b]`` for label a of member i and label b of member j of ``others``.
     """
     n_words = planes.shape[2]
     for first in range(0, n_words, _TILE_WORDS):
@@ -134,7 +136,7 @@ def count_joint_planes(planes, others, tables):
 
 @kernel
 def count_joint_codes(codes, others, tables):
-    """Count the samples of each pair of labels by histogram: the way for many classes."""
+    """Count the samples of each pair of labels by a histogram, which is faster for many classes."""
     for i in range(codes.shape[0]):
         for j in range(others.shape[0]):
             table = tables[i, j]
@@ -144,7 +146,7 @@ def count_joint_codes(codes, others, tables):
 
 @kernel
 def sum_of_cells(tables, values, sums):
-    """Add to sums ``values[count]`` over the cells of each table, always in the same order."""
+    """Add ``values[count]`` over the cells of each table to sums, always in the same order."""
     for i in range(tables.shape[0]):
         for a in range(tables.shape[2]):
             for b in range(tables.shape[3]):

@@ -1,6 +1,6 @@
-"""How kernels are compiled: at their first call, and kept on disk where a folder can be written to.
+"""Compilation of kernels: at their first call, with a cache on disk where a folder is writable.
 
-What a person should know of it is logged by the logger "secateurs", once in a process.
+The logger "secateurs" reports a long compilation once per process.
 """
 
 import logging
@@ -8,41 +8,44 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
 from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 
-_LONG = 1.0  # seconds of compiling that are worth a line
-_TAKES_TIME = (
-    "secateurs: compiling for this machine, which takes a few seconds. The results are kept on "
-    "disk: the next run starts at once."
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_LONG_SECONDS = 1.0  # shorter delays are hardly noticed, so they are not reported
+_CACHED_MESSAGE = (
+    "secateurs: compiling for this machine, which takes a few seconds. The results are cached on "
+    "disk, so that the next run starts without this delay."
 )
-_NOT_KEPT = (
-    "secateurs: compiling, which takes a few seconds in every new process: there is no folder to "
-    "keep the results in. Set NUMBA_CACHE_DIR to a folder that can be written to."
+_UNCACHED_MESSAGE = (
+    "secateurs: compiling, which takes a few seconds in every new process, because no folder is "
+    "writable to cache the results. Set NUMBA_CACHE_DIR to a writable folder."
 )
 
 
 class _CompileListener(event.Listener):
-    """Adds up the seconds that our kernels take to compile or to load, and says if it is long.
+    """Adds up the time to compile or load our kernels, and logs a message if it is long.
 
-    Numba calls it under its own lock, for kernels inside of kernels as well.
+    Numba calls it while holding its own lock, also for kernels that other kernels call.
     """
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self.is_cached = True  # whether compiled kernels are kept on disk
+        self.is_cached = True  # whether compiled kernels are cached on disk
         self._depth, self._start, self._has_warned = 0, 0.0, False
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: event.Event) -> None:
         if self._depth or event.data["dispatcher"].py_func.__module__.startswith("secateurs."):
             self.start_timer()
             self._warn_once()
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: object) -> None:
         if self._depth:
             self.stop_timer()
 
@@ -59,11 +62,12 @@ class _CompileListener(event.Listener):
     def _warn_once(self) -> None:
         if self._has_warned:
             return
-        if self.is_cached and self.seconds + time.perf_counter() - self._start < _LONG:
+        if self.is_cached and self.seconds + time.perf_counter() - self._start < _LONG_SECONDS:
             return
         self._has_warned = True
         if multiprocessing.current_process().name == "MainProcess":  # not in each worker
-            logging.getLogger("secateurs").warning(_TAKES_TIME if self.is_cached else _NOT_KEPT)
+            message = _CACHED_MESSAGE if self.is_cached else _UNCACHED_MESSAGE
+            logging.getLogger("secateurs").warning(message)
 
 
 _LISTENER = _CompileListener()
@@ -80,9 +84,9 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
 
 
 class _KernelCache(FunctionCache):
-    """Kernels on disk; a disk that is full, or a folder that is gone, costs time alone."""
+    """A cache on disk that treats a full disk or a deleted folder as a cache miss."""
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: object, target_context: object) -> object:
         _LISTENER.start_timer()
         try:
             return super().load_overload(sig, target_context)
@@ -92,35 +96,35 @@ class _KernelCache(FunctionCache):
         finally:
             _LISTENER.stop_timer()
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: object, data: object) -> None:
         try:
             super().save_overload(sig, data)
         except OSError:
             _LISTENER.is_cached = False
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function at its first call; it releases the GIL, and is kept on disk if possible.
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function at its first call; it releases the GIL and is cached on disk if possible.
 
-    Numba keeps it beside the source, in the user's cache, or in ``NUMBA_CACHE_DIR``. Where none of
-    these can be written to, each process compiles for itself.
+    Numba caches it beside the source, in the user's cache, or in ``NUMBA_CACHE_DIR``. If none of
+    these is writable, each process compiles the function again.
     """
     compiled: Any = njit(nogil=True)(function)
-    if compiled is not function:  # which it is with NUMBA_DISABLE_JIT=1
+    if compiled is not function:  # with NUMBA_DISABLE_JIT=1, njit returns the function itself
         try:
             compiled._cache = _KernelCache(function)
-        except RuntimeError:  # no locator available
+        except RuntimeError:  # Numba found no writable folder: "no locator available"
             _LISTENER.is_cached = False
     return compiled
 
 
 def compiling_seconds() -> float:
-    """Return the seconds that kernels have taken to compile or to load so far."""
+    """Return the seconds spent so far on compiling and loading kernels."""
     return _LISTENER.seconds
 
 
 def start_stopwatch() -> Callable[[], float]:
-    """Return a function that returns the seconds since now, without those of compiling."""
+    """Return a function that returns the elapsed seconds, excluding compilation."""
 
     def seconds_without_compiling() -> float:
         return time.perf_counter() - _LISTENER.seconds

@@ -1,18 +1,17 @@
 """Labels as codes: 0, 1, 2, … in the sorted order of the classes."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.exceptions import InputError
 from secateurs.labels import check_surrogates, is_text, row_blocks
 from secateurs.outputs import bit_kernels
-from secateurs.typing import Array
+from secateurs.typing import Array, BoolArray
 
-_WIDEST_TABLE = 1 << 16  # integer labels spread wider than this are found by sorting
-MOST_CLASSES = 1 << 16
-MOST_BY_NUMPY = 1 << 20  # values up to which NumPy takes less time than compiling a kernel
+_WIDEST_TABLE = 1 << 16  # integer labels with a wider range are found by sorting instead
+MOST_CLASSES = 1 << 16  # codes have at most 16 bits
+# Up to this number of values NumPy is fast enough that no kernel needs to be compiled for the first
+# call (docs/decisions/0017-first-call.md).
+MOST_BY_NUMPY = 1 << 20
 
 
 def find_classes(labels: Array) -> Array:
@@ -34,38 +33,40 @@ def find_classes(labels: Array) -> Array:
 
 
 def check_class_count(classes: Array, has_missing: bool = False) -> None:
-    """Refuse more classes than codes can hold; a missing vote takes one code of its own."""
+    """Raise an error for more classes than codes can hold; missing votes need one more code."""
     most = MOST_CLASSES - has_missing
     if len(classes) > most:
-        besides = " beside missing votes" * has_missing
+        and_missing = " and missing votes" * has_missing
         raise InputError(
-            f"There are {len(classes)} distinct labels{besides}, more than {most}. "
-            "Give predicted classes, not scores or identifiers."
+            f"There are {len(classes)} distinct labels{and_missing}; at most {most} are allowed. "
+            "Pass predicted classes, not probabilities or identifiers."
         )
 
 
-def mark_missing(codes: Array, mask: NDArray[np.bool_], n_classes: int) -> Array:
-    """Return codes in which missing votes have the code behind the classes."""
-    missing = code_dtype(n_classes + 1)(n_classes)  # of its own type: it may need one more byte
+def mark_missing(codes: Array, mask: BoolArray, n_classes: int) -> Array:
+    """Return codes in which missing votes have the code after the last class."""
+    missing = code_dtype(n_classes + 1)(n_classes)  # one more code may need a wider type
     return np.where(mask, missing, codes)
 
 
 def encode_column(labels: Array, classes: Array) -> Array:
-    """Return one column of labels as codes, in memory of its own that is read-only."""
-    codes = encode_labels(labels, classes)[
-        :, 0
-    ].copy()  # for labels of one byte `encode_labels` returns a view
-    codes.flags.writeable = False
-    return codes
+    """Return one column of labels as a read-only copy of its codes."""
+    return make_read_only(encode_labels(labels, classes)[:, 0].copy())  # it may be a view of labels
 
 
-def code_dtype(n_classes: int) -> type[np.unsignedinteger[Any]]:
-    """Return the smallest type that holds the codes of n_classes classes."""
+def make_read_only(values: Array) -> Array:
+    """Return the same array after making it read-only."""
+    values.flags.writeable = False
+    return values
+
+
+def code_dtype(n_classes: int) -> type[np.uint8] | type[np.uint16]:
+    """Return the smallest unsigned type for the codes of n_classes classes."""
     return np.uint8 if n_classes <= 1 << 8 else np.uint16
 
 
 def encode_labels(labels: Array, classes: Array) -> Array:
-    """Return a 2-D array of labels, all among the classes, as codes; may return a view."""
+    """Return the codes of a 2-D array of labels, which must be among the classes; maybe a view."""
     codes = np.empty(labels.shape, dtype=code_dtype(len(classes)))
     if is_text(labels):
         import pandas as pd
@@ -88,16 +89,17 @@ def encode_labels(labels: Array, classes: Array) -> Array:
 
 
 def plain_text(labels: Array) -> Array:
-    """Return text in NumPy's own type, which can be written without pickle."""
+    """Return text labels in NumPy's own string type, which can be written without pickle."""
     return labels.astype(str) if labels.dtype.kind == "O" else labels
 
 
 def _fits_table(low: int, high: int) -> bool:
+    """Tell whether a table can be indexed by labels; differences must not overflow 64 bits."""
     return high - low < _WIDEST_TABLE and max(-low, high) < 1 << 62
 
 
 def _as_integers(labels: Array) -> Array:
-    """Return whole labels as a contiguous integer array, so that few kernels are compiled."""
+    """Return labels as a contiguous integer array, so that few kernel variants are compiled."""
     if labels.dtype.kind == "f":
         return labels.astype(np.int64, order="C")
     values = np.ascontiguousarray(labels)
@@ -107,9 +109,9 @@ def _as_integers(labels: Array) -> Array:
 def _distinct_text(labels: Array) -> Array:
     import pandas as pd
 
-    found: set[Any] = set()
+    distinct: set[str] = set()
     for rows in row_blocks(*labels.shape):
-        found.update(pd.unique(labels[rows].astype(object).ravel()))
-    classes = np.array(sorted(found), dtype=labels.dtype)
+        distinct.update(pd.unique(labels[rows].astype(object).ravel()))
+    classes = np.array(sorted(distinct), dtype=labels.dtype)
     check_surrogates(classes)
     return classes

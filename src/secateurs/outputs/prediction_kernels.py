@@ -1,7 +1,7 @@
-"""Compiled loops over scores in fixed point: products of errors, added up in 64 bits.
+"""Compiled loops over predictions in fixed point: products of errors, added up in 64 bits.
 
-As in `secateurs.outputs.bit_kernels`: arrays in, integers out, no threads, and plain Python with
-``NUMBA_DISABLE_JIT=1``.
+The rules of `secateurs.outputs.bit_kernels` hold: arrays in, integers out, no threads, and plain
+Python with ``NUMBA_DISABLE_JIT=1``.
 """
 
 import numpy as np
@@ -12,28 +12,29 @@ from numba.extending import intrinsic, overload
 
 from secateurs.outputs.compiling import kernel
 
-_BLOCK = 1 << 17  # samples of the one member that stay near the processor
-_TURN = 32  # samples that `dot_four` takes at once
+_BLOCK = 1 << 17  # samples of one member that stay in the cache while others are read (256 KiB)
+_TURN = 32  # samples in one turn of `dot_four`'s loop: two vectors of 16 numbers of 16 bits
 _HALF = _TURN // 2
 
 
 def dot_four(values, rows, sums):
-    """Add to sums the products of values with four rows, as far as whole turns go.
+    """Add the dot products of values with four rows to sums, up to the last complete turn.
 
-    Values and rows are of 16 bits, and at most 2**14. Four rows are read side by side, because one
-    alone does not use up what memory can deliver.
+    Values and rows have 16 bits and are at most 2**14. Four rows are read side by side, because a
+    single row does not use the full memory bandwidth.
     """
-    whole = values.size // _TURN * _TURN
+    n_complete = values.size // _TURN * _TURN
     for row in range(4):
-        for i in range(whole):
+        for i in range(n_complete):
             sums[row] += np.int64(values[i]) * np.int64(rows[row, i])
 
 
 @intrinsic
 def _dot_four(typing_context, values, rows, sums):
-    """Multiply 16 × 16 bits and add neighbours in 32 bits, which processors do in one go.
+    """Multiply 16 × 16 bits and add neighbours in 32 bits, which processors do in one step.
 
-    A loop is not compiled to that. Four products of 2**28 still fit into 32 bits.
+    LLVM does not compile a plain loop to this instruction, so it is written by hand. Sums of four
+    products of at most 2**28 fit into 32 bits.
     """
     word, wide = ir.IntType(16), ir.IntType(64)
     words = ir.VectorType(word, _HALF)
@@ -59,9 +60,9 @@ def _dot_four(typing_context, values, rows, sums):
             return builder.sext(builder.load(run, align=2), products)
 
         def add_neighbours(left, right):
-            made, nothing = builder.mul(left, right), ir.Constant(products, ir.Undefined)
-            even = builder.shuffle_vector(made, nothing, lane_indices(0))
-            return builder.add(even, builder.shuffle_vector(made, nothing, lane_indices(1)))
+            product, unused = builder.mul(left, right), ir.Constant(products, ir.Undefined)
+            even = builder.shuffle_vector(product, unused, lane_indices(0))
+            return builder.add(even, builder.shuffle_vector(product, unused, lane_indices(1)))
 
         stride = builder.extract_value(table.strides, 0)
         base = builder.bitcast(table.data, ir.IntType(8).as_pointer())
@@ -71,27 +72,27 @@ def _dot_four(typing_context, values, rows, sums):
             )
             for row in range(4)
         ]
-        nothing = ir.Constant(totals, [0] * (_HALF // 2))
-        added = [cgutils.alloca_once_value(builder, nothing) for _ in starts]
+        zeros = ir.Constant(totals, [0] * (_HALF // 2))
+        row_totals = [cgutils.alloca_once_value(builder, zeros) for _ in starts]
         size = builder.extract_value(one.shape, 0)
-        whole = builder.mul(builder.sdiv(size, wide_constant(_TURN)), wide_constant(_TURN))
+        n_complete = builder.mul(builder.sdiv(size, wide_constant(_TURN)), wide_constant(_TURN))
         turns = cgutils.for_range_slice(
-            builder, wide_constant(0), whole, wide_constant(_TURN), wide
+            builder, wide_constant(0), n_complete, wide_constant(_TURN), wide
         )
         with turns as (index, _):
             second = builder.add(index, wide_constant(_HALF))
             left = [load_widened(one.data, index), load_widened(one.data, second)]
-            for start, total in zip(starts, added, strict=True):
+            for start, total in zip(starts, row_totals, strict=True):
                 first_half = add_neighbours(left[0], load_widened(start, index))
-                both = builder.add(first_half, add_neighbours(left[1], load_widened(start, second)))
-                builder.store(builder.add(builder.load(total), builder.sext(both, totals)), total)
-        for row, total in enumerate(added):
-            place = builder.gep(out.data, [wide_constant(row)])
-            found, result = builder.load(total), builder.load(place)
+                turn = builder.add(first_half, add_neighbours(left[1], load_widened(start, second)))
+                builder.store(builder.add(builder.load(total), builder.sext(turn, totals)), total)
+        for row, total in enumerate(row_totals):
+            target = builder.gep(out.data, [wide_constant(row)])
+            lanes, result = builder.load(total), builder.load(target)
             for lane in range(_HALF // 2):
-                at = ir.Constant(ir.IntType(32), lane)
-                result = builder.add(result, builder.extract_element(found, at))
-            builder.store(result, place)
+                index = ir.Constant(ir.IntType(32), lane)
+                result = builder.add(result, builder.extract_element(lanes, index))
+            builder.store(result, target)
         return context.get_dummy_value()
 
     return types.void(values, rows, sums), emit_dot_four
@@ -104,7 +105,7 @@ def _compiled_dot_four(values, rows, sums):
 
 @kernel
 def dot_product(values, others):
-    """Sum of products of two runs of integers (whole arrays: bounded ranges do not vectorise)."""
+    """Return the dot product of two integer arrays, in a loop that the compiler vectorises."""
     total = np.int64(0)
     for i in range(values.size):
         total += np.int64(values[i]) * np.int64(others[i])
@@ -113,9 +114,9 @@ def dot_product(values, others):
 
 @kernel
 def add_dot_products(values, table, sums):
-    """Add to sums the products of values (components, samples) with each member of a table.
+    """Add the dot products of values (components, samples) with each member of a table to sums.
 
-    Both are of 16 bits and at most 2**14; the samples of a member lie next to each other.
+    Both have 16 bits and are at most 2**14; the samples of a member are contiguous.
     """
     n_members, n_samples = table.shape[0], values.shape[1]
     n_fours = n_members // 4 * 4
@@ -136,14 +137,14 @@ def add_dot_products(values, table, sums):
 
 @kernel
 def cell_error(cell, true, shift, missing):
-    """Error of a cell, in 32 bits (two of which are multiplied faster); 0 if it is missing."""
+    """Return the error of a cell, in 32 bits for faster products; 0 if the cell is missing."""
     error = np.int32(np.int64(cell >> shift) - np.int64(true))
     return error if cell != missing else np.int32(0)
 
 
 @kernel
 def error_dot(errors, cells, truth, shift, missing):
-    """Sum of products of errors with those of one member, on the samples that it has."""
+    """Return the sum of products of errors with one member's errors; missing cells count 0."""
     total = np.int64(0)
     for i in range(errors.size):
         error = cell_error(cells[i], truth[i], shift, missing)
@@ -153,7 +154,7 @@ def error_dot(errors, cells, truth, shift, missing):
 
 @kernel
 def error_square(cells, truth, shift, missing):
-    """Sum of squared errors of one member, on the samples that it has."""
+    """Return the sum of squared errors of one member; missing cells count 0."""
     total = np.int64(0)
     for i in range(cells.size):
         error = np.int64(cell_error(cells[i], truth[i], shift, missing))
@@ -163,10 +164,10 @@ def error_square(cells, truth, shift, missing):
 
 @kernel
 def error_dots(errors, cells, truth, shift, missing, sums):  # noqa: PLR0917
-    """Add to sums the products of one member's errors with those of each other.
+    """Add the products of one member's errors with the errors of each member to sums.
 
-    ``errors`` (components, samples) are 0 where the one has no value; an error of ``cells``
-    (members, components, samples) is what is left of a cell, shifted to the right, after the truth
+    ``errors`` (components, samples) are 0 where the one member's prediction is missing. The errors
+    of ``cells`` (members, components, samples) are the cells, shifted to the right, minus the truth
     (components, samples).
     """
     n_samples = errors.shape[1]
@@ -182,7 +183,7 @@ def error_dots(errors, cells, truth, shift, missing, sums):  # noqa: PLR0917
 
 @kernel
 def error_squares(cells, truth, shift, missing, sums):
-    """Add up the squared errors of each member."""
+    """Add the sum of squared errors of each member to sums."""
     for member in range(cells.shape[0]):
         for component in range(cells.shape[1]):
             run = cells[member, component]
@@ -191,7 +192,7 @@ def error_squares(cells, truth, shift, missing, sums):
 
 @kernel
 def largest_error(cells, truth, shift, missing):
-    """Return the largest absolute error."""
+    """Return the largest absolute error of all members."""
     largest = np.int64(0)
     for member in range(cells.shape[0]):
         for component in range(cells.shape[1]):

@@ -1,4 +1,4 @@
-"""PredictionStore: scores in a folder of tiles, which workers map into their memory."""
+"""PredictionStore: probabilities or values in a folder of tiles, which workers memory-map."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from secateurs.exceptions import InputError
 from secateurs.labels import as_labels
@@ -20,20 +20,20 @@ from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import Store
 from secateurs.persistence.atomic_files import write_array
 from secateurs.text_format import format_count
-from secateurs.typing import Array, MemberIndices
+from secateurs.typing import Array, IndexArray, MemberIndices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictionStore(Store[Predictions]):
-    """Scores in a folder, for ensembles and rows that do not fit into memory.
+    """Predictions in a folder, for ensembles and samples that do not fit into memory.
 
-    As `VoteStore`, with probabilities or numbers in place of labels. Methods that work with
-    scores, such as `JointErrorPruner`, read it some members at a time. Numbers take the step of the
-    tile they lie in; they are read in the largest of these steps, which gives just what one step
-    for all would have given.
+    It is like `VoteStore`, with probabilities or regression values instead of labels. Methods that
+    use predictions, such as `JointErrorPruner`, read it a few members at a time. Regression values
+    are rounded to the step of their tile and read in the largest step of all tiles, which gives
+    the same result as a single step for all.
 
-    Make one by `from_scores`, by ``collect_predictions(..., store=path)``, or tile by tile: `create` it,
-    and `write` what is `missing`.
+    Create a store with `from_scores`, with ``collect_predictions(..., store=path)``, or tile by
+    tile: `create` it, and `write` each tile in `missing`.
 
     Attributes
     ----------
@@ -42,33 +42,34 @@ class PredictionStore(Store[Predictions]):
     n_members, n_samples : int
         Number of members and of samples.
     classes : ndarray of shape (n_classes,)
-        The labels, sorted; empty for numbers.
+        The labels, sorted; empty for regression.
     y : ndarray of shape (n_samples,) or None
-        The true labels, coded, or the true numbers.
+        The codes of the true labels, or the true values of a regression.
     names : ndarray of shape (n_members,) or None
         Names of the members.
     has_missing : bool
-        Whether values may be missing.
+        Whether predictions may be missing.
 
     See Also
     --------
-    Predictions : The same in memory.
-    VoteStore : Labels instead.
+    Predictions : Predictions in memory.
+    VoteStore : Votes in a folder.
 
     Examples
     --------
     >>> import tempfile
     >>> from secateurs import JointErrorPruner, Predictions, PredictionStore
-    >>> scores = Predictions.encode([[2.5, 1.0, 3.5], [0.5, 2.0, 0.0]], y=[2.0, 1.0])
+    >>> predictions = Predictions.encode([[2.5, 1.0, 3.5], [0.5, 2.0, 0.0]], y=[2.0, 1.0])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = PredictionStore.from_scores(f"{folder}/scores", scores)
+    ...     store = PredictionStore.from_scores(f"{folder}/store", predictions)
     ...     print(store, JointErrorPruner(keep=2).fit(store).member_indices_)
     PredictionStore(2 samples, 3 members) [0 1]
     """
 
-    known_exponent: int | None = None  # of a store without a log
+    known_exponent: int | None = None  # of a scratch store, which has no log to read it from
 
-    of = "scores"
+    format_key = "scores"
+    contents = "predictions"
 
     @classmethod
     def create(
@@ -83,7 +84,7 @@ class PredictionStore(Store[Predictions]):
         has_missing: bool = False,
         **options: Any,
     ) -> PredictionStore:
-        """Create an empty store, to be filled by `write`.
+        """Create an empty store, to be filled in with `write`.
 
         Parameters
         ----------
@@ -92,13 +93,13 @@ class PredictionStore(Store[Predictions]):
         n_members, n_samples : int
             Number of members and of samples to be written.
         classes : array-like, optional
-            All labels that probabilities and true labels are of; none for numbers.
+            All classes of the probabilities and true labels; None for regression.
         y : array-like of shape (n_samples,), optional
-            The true labels, or the true numbers.
+            The true labels, or the true values of a regression.
         names : sequence of str, optional
             Names of the members.
         has_missing : bool, default=False
-            Whether values may be missing.
+            Whether predictions may be missing.
         **options
             ``content``, ``tile_members``, ``shuffle`` and ``random_state`` as for
             `VoteStore.create`.
@@ -108,17 +109,17 @@ class PredictionStore(Store[Predictions]):
         PredictionStore
         """
         cls._check_new_store(path, n_members, n_samples, names=names, **options)
-        known = np.empty(0)
+        sorted_classes: Array = np.empty(0)
         if classes is not None:
-            known = np.unique(plain_text(as_labels(classes, "classes")))
-            check_class_count(known)
+            sorted_classes = np.unique(plain_text(as_labels(classes, "classes")))
+            check_class_count(sorted_classes)
         return cls._create_store(
             path,
             n_members,
             n_samples,
-            known,
-            like=empty_cells(0, n_samples, len(known)),
-            y=None if y is None else _encode_true_values(y, known, n_samples),
+            sorted_classes,
+            template=empty_cells(0, n_samples, len(sorted_classes)),
+            y=None if y is None else _encode_true_values(y, sorted_classes, n_samples),
             names=names,
             has_missing=has_missing,
             **options,
@@ -126,7 +127,7 @@ class PredictionStore(Store[Predictions]):
 
     @classmethod
     def from_scores(cls, path: StrPath, scores: Predictions, **options: Any) -> PredictionStore:
-        """Write `Predictions` as they are; options as for `create`."""
+        """Create a store from `Predictions`; options are those of `create`."""
         store = cls._create_like(path, scores, **options)
         with filling_lock(store.path):
             for members in store.missing:
@@ -135,14 +136,14 @@ class PredictionStore(Store[Predictions]):
 
     @classmethod
     def scratch(cls, path: StrPath, scores: Predictions) -> PredictionStore:
-        """Write scores for processes of this machine to map: for one run, and without checks."""
+        """Create a store for one run, which processes of this machine map without any checks."""
         store = cls._create_like(path, scores, shuffle=False, tile_members=scores.n_members)
         write_array(store._tile_path(0), scores.cells, lasting=False)
         return replace(store, verified=False, known_exponent=scores.exponent)
 
     @classmethod
     def _create_like(cls, path: StrPath, scores: Predictions, **options: Any) -> PredictionStore:
-        """Create an empty store of the shape of scores."""
+        """Create an empty store with the shape of some predictions."""
         y = scores.y
         return cls.create(
             path,
@@ -157,12 +158,12 @@ class PredictionStore(Store[Predictions]):
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; 0 for numbers."""
+        """Number of classes; 0 for regression."""
         return len(self.classes)
 
     @property
     def is_numbers(self) -> bool:
-        """Whether these are numbers, of regressors, rather than probabilities."""
+        """Whether these are regression values rather than probabilities."""
         return self.n_classes == 0
 
     @property
@@ -174,61 +175,64 @@ class PredictionStore(Store[Predictions]):
             return self.known_exponent
         return min((tile.exponent for tile in read_log(self.path).values()), default=FINEST)
 
-    def write(self, members: MemberIndices, scores: Any) -> None:
-        """Write a whole tile.
+    def write(self, members: MemberIndices, scores: Predictions | ArrayLike) -> None:
+        """Write a complete tile.
 
         Parameters
         ----------
         members : sequence of int
             One of the lists in `missing`.
         scores : Predictions or array-like
-            Their scores, in that order; an array as `Predictions.encode` takes it, with a probability
-            for each of the store's classes.
+            Their predictions, in the same order; an array as for `Predictions.encode`, with a
+            probability for each of the store's classes.
         """
-        part = scores
-        if not isinstance(scores, Predictions):
-            part = Predictions.encode(scores, classes=None if self.is_numbers else self.classes)
-        if part.is_numbers != self.is_numbers:
-            held = "numbers" if self.is_numbers else "probabilities"
-            raise InputError(f"The store is of {held}, these scores are not. Give {held}.")
-        if part.has_missing and not self.has_missing:
-            raise InputError("scores are masked. Create the store with has_missing=True.")
-        self._check_tile(members, (part.n_members, part.n_samples))
-        self._write_cells(members, self.as_held(part).cells, exponent=part.exponent)
+        if isinstance(scores, Predictions):
+            tile = scores
+        else:
+            tile = Predictions.encode(scores, classes=None if self.is_numbers else self.classes)
+        if tile.is_numbers != self.is_numbers:
+            kind = "regression values" if self.is_numbers else "probabilities"
+            raise InputError(f"The store holds {kind}, these predictions are not. Pass {kind}.")
+        if tile.has_missing and not self.has_missing:
+            raise InputError("predictions are masked. Create the store with has_missing=True.")
+        self._check_tile(members, (tile.n_members, tile.n_samples))
+        self._write_cells(members, self.as_held(tile).cells, exponent=tile.exponent)
 
     def as_held(self, scores: Predictions) -> Predictions:
-        """Return scores among the store's classes; an error if they are of others."""
+        """Return predictions with the store's classes; raise if they have other classes."""
         if self.is_numbers:
             return scores
-        check_known_labels(scores.classes, self.classes, "scores")
+        check_known_labels(scores.classes, self.classes, "predictions")
         return scores.among(self.classes)
 
     def rows(self, samples: slice) -> Predictions:
-        """Load the scores of all members on a run of samples."""
+        """Load the predictions of all members on consecutive samples."""
         start, stop, step = samples.indices(self.n_samples)
         if step != 1 or stop <= start:
-            raise InputError(f"{samples} is not a run of samples.")
+            raise InputError(
+                f"{samples} does not select consecutive samples. Pass slice(start, stop)."
+            )
         cells = empty_cells(self.n_members, stop - start, self.n_classes)
         for tile in range(self.n_tiles):
-            whole = self._map_checked_cells(tile)  # checksums are of whole members
-            cells[self.members_of(tile)] = self._rescaled_cells(tile, whole[..., start:stop])
-        scores = self._outputs_from_cells(cells, np.arange(self.n_members))
-        return scores if self.y is None else replace(scores, y=self.y[start:stop])
+            tile_cells = self._map_checked_cells(tile)  # a checksum covers all samples of a member
+            cells[self.members_of(tile)] = self._rescaled_cells(tile, tile_cells[..., start:stop])
+        predictions = self._outputs_from_cells(cells, np.arange(self.n_members))
+        return predictions if self.y is None else replace(predictions, y=self.y[start:stop])
 
     @property
     def _cell_template(self) -> Array:
         return empty_cells(0, self.n_samples, self.n_classes)
 
     def _extra_bits(self, tile: int) -> int:
-        """Return by how many places a tile's numbers are finer than those of the store."""
+        """Return the number of binary places by which a tile is finer than the store."""
         if not self.is_numbers or self.known_exponent is not None:
             return 0
         return read_log(self.path)[tile].exponent - self.exponent
 
-    def _rescale_in_place(self, tile: int, cells: Array, places: NDArray[np.intp]) -> None:
-        by = self._extra_bits(tile)
-        if by:
-            cells[places] = coarsen_steps(cells[places], by)
+    def _rescale_in_place(self, tile: int, cells: Array, rows: IndexArray) -> None:
+        n_bits = self._extra_bits(tile)
+        if n_bits:
+            cells[rows] = coarsen_steps(cells[rows], n_bits)
 
     def _rescaled_cells(self, tile: int, cells: Array) -> Array:
         return coarsen_steps(cells, self._extra_bits(tile))
@@ -236,22 +240,20 @@ class PredictionStore(Store[Predictions]):
     def _encode_truth(self, y: ArrayLike) -> Array:
         return _encode_true_values(y, self.classes, self.n_samples)
 
-    def _outputs_from_cells(self, cells: Array, members: NDArray[np.intp]) -> Predictions:
+    def _outputs_from_cells(self, cells: Array, members: IndexArray) -> Predictions:
         cells.flags.writeable = False
         names = self.names
-        taken = None if names is None else names[members]
-        return Predictions(cells, self.classes, self.y, taken, self.has_missing, self.exponent)
+        selected = None if names is None else names[members]
+        return Predictions(cells, self.classes, self.y, selected, self.has_missing, self.exponent)
 
     def __repr__(self) -> str:
-        shape = (
-            f"{format_count(self.n_samples, 'sample')}, {format_count(self.n_members, 'member')}"
-        )
-        shape += "" if self.is_numbers else f", {format_count(self.n_classes, 'class')}"
-        return f"PredictionStore({shape})"
+        sizes = {"sample": self.n_samples, "member": self.n_members, "class": self.n_classes}
+        shown = list(sizes.items())[: 2 if self.is_numbers else 3]
+        return f"PredictionStore({', '.join(format_count(size, noun) for noun, size in shown)})"
 
 
 def _encode_true_values(y: ArrayLike, classes: Array, n_samples: int) -> Array:
-    """Return the truth as a store holds it."""
+    """Return the codes of true labels, or the true values of a regression."""
     return (
         encode_true_labels(y, classes, n_samples)
         if len(classes)

@@ -1,12 +1,15 @@
-"""Predictions instead of models: labels, probabilities of classes, or numbers."""
+"""An ensemble known only by its predictions: labels, probabilities, or regression values."""
 
-from collections.abc import Mapping, Sequence
+# ruff: noqa: D102
+# (Methods without a docstring inherit the docstring of `Ensemble`.)
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
@@ -17,125 +20,96 @@ from secateurs.outputs.prediction_arrays import as_prediction_array
 from secateurs.outputs.predictions import Predictions, predictions_from_votes
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count
-from secateurs.typing import Array
+from secateurs.typing import Array, FloatArray, IndexArray
 
 
 class PredictionTable(Ensemble):
-    """An ensemble of which only predictions are known.
-
-    Its "rows" are row numbers of the table, so that it can be used like any other ensemble.
-
-    Parameters
-    ----------
-    table : array-like, dict or list of arrays
-        Labels or numbers (samples × members), as an array, masked array or data frame; or
-        probabilities (samples × members × classes). Or a dict of name to labels or numbers
-        (n_samples,) or probabilities (n_samples, n_classes) of a member, as an array, Series or
-        data frame; or a list of these.
-    classes : array-like of shape (n_classes,), optional
-        The labels, in the order of the probabilities. By default the column names of data frames
-        in a dict, else 0, 1, 2, …
-    names : sequence of str, optional
-        Names of the members. By default those of a dict, or the column names of a data frame.
-    n_labels : int, optional
-        Number of true labels, by which samples and members are told apart.
-    numbers : bool, optional
-        Whether these are numbers, of regressors. By default, if some are not whole.
+    """An ensemble known only by its predictions; its samples are the row numbers of the table.
 
     Examples
     --------
     >>> from secateurs.outputs.prediction_table import PredictionTable
-    >>> known = PredictionTable([["cat", "dog"], ["cat", "cat"]])
-    >>> known.predicted_codes(known.prepare_input(None), 1)
+    >>> table = PredictionTable([["cat", "dog"], ["cat", "cat"]])
+    >>> table.predicted_codes(table.prepare_input(None), 1)
     array([1, 0], dtype=uint8)
-    >>> PredictionTable({"oak": [[0.9, 0.1]], "fir": [[0.3, 0.7]]}, classes=["cat", "dog"]).member_names
+    >>> members = {"oak": [[0.9, 0.1]], "fir": [[0.3, 0.7]]}
+    >>> PredictionTable(members, classes=["cat", "dog"]).member_names
     ['oak', 'fir']
     """
 
-    predictions: Any  # Votes; of numbers, Predictions
+    predictions: Any  # Votes; for regression, Predictions
 
     def __init__(
         self,
+        # Labels or values (samples × members), probabilities (samples × members × classes), or a
+        # dict or list of members' labels or values (samples) or probabilities (samples × classes).
         table: Any,
-        classes: Any = None,
-        names: Any = None,
-        n_labels: int | None = None,
-        numbers: bool | None = None,
+        classes: ArrayLike | None = None,  # default: column names of frames in a dict, or 0, 1, …
+        names: Iterable[object] | None = None,  # default: keys of a dict, or columns of a frame
+        n_labels: int | None = None,  # number of true labels, which identifies the sample axis
+        numbers: bool | None = None,  # regression; by default, if some values are not integers
     ) -> None:
-        found = as_prediction_array(table, classes, names, n_labels)
-        self._by_member, self._given_options = found.is_by_member, (classes, names)
+        array = as_prediction_array(table, classes, names, n_labels)
+        self._by_member, self._given_options = array.is_by_member, (classes, names)
         self._probabilities: Array | None = None
-        are_numbers = has_fractions(found.values) if numbers is None else numbers
-        if found.classes is not None:
-            missing: Array = np.any(np.ma.getmaskarray(found.values), axis=2)
-            values = np.where(missing[:, :, None], 0, np.ma.getdata(found.values))
+        is_regression = has_fractions(array.values) if numbers is None else numbers
+        if array.classes is not None:
+            masked: Array = np.ma.asanyarray(array.values)
+            missing: Array = np.any(np.ma.getmaskarray(masked), axis=2)
+            values = np.where(missing[:, :, None], 0, np.ma.getdata(masked))
             self._probabilities, self.is_soft = values, True
             codes = values.argmax(axis=2).T
-            self.predictions = Votes.from_codes(codes, found.classes, None, missing.T, found.names)
-        elif are_numbers and classes is None:
-            self.predictions, self.is_soft = (
-                replace(_encode_values(found.values), names=found.names),
-                True,
-            )
+            self.predictions = Votes.from_codes(codes, array.classes, None, missing.T, array.names)
+        elif is_regression and classes is None:
+            self.predictions = replace(_encode_values(array.values), names=array.names)
+            self.is_soft = True
         else:
-            self.predictions = replace(Votes.encode(found.values), names=found.names)
+            self.predictions = replace(Votes.encode(array.values), names=array.names)
         super().__init__(table, range(self.predictions.n_members), self.predictions.classes)
         if classes is not None:
-            self._check_known_labels(
-                self.classes, as_labels(classes, "classes").ravel(), "A member"
-            )
+            _check_known_labels(self.classes, as_labels(classes, "classes").ravel(), "A member")
 
     def with_labels(self, y: ArrayLike) -> Votes | Predictions:
-        """Return the votes with true labels; those of probabilities are among their classes."""
+        """Return the predictions with true labels; raise if a label has no probability."""
         if self.is_soft and not self.is_regression:
-            self._check_known_labels(find_classes(as_label_column(y)), self.classes, "y")
+            _check_known_labels(find_classes(as_label_column(y)), self.classes, "y")
         return self.predictions.with_labels(y)
 
     def as_test_table(self, table: Any, n_labels: int) -> "PredictionTable":
-        """Return predictions of the same members on other rows, checked."""
-        found = table
-        if not isinstance(table, PredictionTable):
-            given = list(table) if isinstance(table, Mapping) or hasattr(table, "columns") else []
-            if set(given) == set(self.member_names):  # in another order, perhaps
-                picked = {name: table[name] for name in self.member_names}
-                table = picked if isinstance(table, Mapping) else table[self.member_names]
-            found = PredictionTable(
+        """Return a table of the same members' predictions on the test set; raise if it differs."""
+        if isinstance(table, PredictionTable):
+            test_table = table
+        else:
+            names = list(table) if isinstance(table, Mapping) or hasattr(table, "columns") else []
+            if set(names) == set(self.member_names):  # bring the members into our order
+                columns = {name: table[name] for name in self.member_names}
+                table = columns if isinstance(table, Mapping) else table[self.member_names]
+            test_table = PredictionTable(
                 table, *self._given_options, n_labels, self.is_regression or None
             )
-        if found.n_members != self.n_members:
+        if test_table.n_members != self.n_members:
             raise InputError(
-                f"The table to test on has {format_count(found.n_members, 'member')}, the one pruned "
-                f"{self.n_members}. Give predictions of all members."
+                f"The test table has {format_count(test_table.n_members, 'member')}, the "
+                f"validation table {self.n_members}. Pass predictions of all members."
             )
-        named = found.predictions.names is not None and self.predictions.names is not None
-        if named and found.member_names != self.member_names:
+        has_names = test_table.predictions.names is not None and self.predictions.names is not None
+        if has_names and test_table.member_names != self.member_names:
             raise InputError(
-                f"The table to test on has other members, such as {found.member_names[0]!r}. Give "
+                f"The test table has other members, such as {test_table.member_names[0]!r}. Pass "
                 "predictions of the same members."
             )
-        other = self.is_soft and not np.array_equal(found.classes, self.classes)
-        if found.is_soft != self.is_soft or found.is_regression != self.is_regression or other:
+        kinds = [(table.is_soft, table.is_regression) for table in (test_table, self)]
+        has_same_classes = np.array_equal(test_table.classes, self.classes)
+        if kinds[0] != kinds[1] or (self.is_soft and not has_same_classes):
             raise InputError(
-                "The tables to choose and to test on differ in kind or classes. Give labels in "
-                "both, numbers in both, or probabilities of the same classes."
+                "The validation table and the test table differ in kind or classes. Pass labels in "
+                "both, regression values in both, or probabilities of the same classes."
             )
-        return found
-
-    def _check_known_labels(self, found: Array, known: Array, whose: str) -> None:
-        """Refuse labels that are not among those known."""
-        same = is_text(found) == is_text(known)
-        foreign = np.setdiff1d(plain_text(found), plain_text(known)) if same else found
-        if len(foreign):
-            raise InputError(
-                f"{whose} has the label {foreign.tolist()[0]!r}, which is not one of the classes "
-                f"{', '.join(map(str, known[:5].tolist()))}{', …' * (len(known) > 5)}. Give "
-                "{classes}: all labels, in the order of any probabilities.",
-                classes=...,
-            )
+        return test_table
 
     @cached_property
     def numeric_predictions(self) -> Predictions:
-        """The probabilities, 1 for the label of a member that has none; or the numbers."""
+        """The probabilities (1 for the label of a member without them) or regression values."""
         if isinstance(self.predictions, Predictions):
             return self.predictions
         if self._probabilities is not None:
@@ -154,27 +128,24 @@ class PredictionTable(Ensemble):
 
     @property
     def member_names(self) -> list[str]:
-        return (
-            super().member_names
-            if self.predictions.names is None
-            else self.predictions.names.tolist()
-        )
+        names = self.predictions.names
+        return super().member_names if names is None else names.tolist()
 
-    def predicted_codes(self, X: Any, member: int) -> Array:
+    def predicted_codes(self, X: IndexArray, member: int) -> Array:
         return self.predictions.codes([member])[0][X]
 
-    def predicted_values(self, X: Any, member: int) -> NDArray[np.float64]:
+    def predicted_values(self, X: IndexArray, member: int) -> FloatArray:
         return self.numeric_predictions.values(member)[X]
 
-    def vote_contribution(self, X: Any, member: int) -> NDArray[np.float64]:
+    def vote_contribution(self, X: IndexArray, member: int) -> FloatArray:
         weight = 1.0 if self.weights is None else float(self.weights[member])
         if self._probabilities is not None:
             return weight * self._probabilities[X, member]
         return weight * one_hot(self.predicted_codes(X, member), len(self.classes))
 
-    def _convert_input(self, X: Any) -> NDArray[np.intp]:
+    def _convert_input(self, X: object) -> IndexArray:
         if X is not None:
-            raise InputError("Predictions need no X: they are the members' answers. Give y alone.")
+            raise InputError("X is not used, because the model is a table of predictions. Pass y.")
         return np.arange(self.predictions.n_samples)
 
     def original_members(self, members: Sequence[int]) -> Any:
@@ -192,15 +163,28 @@ class PredictionTable(Ensemble):
         return as_array(self.model)[:, list(members)]
 
 
-def _encode_values(values: Any) -> Predictions:
-    """Return a table of numbers, checked."""
-    table = np.ma.asanyarray(values)
+def _check_known_labels(labels: Array, classes: Array, whose: str) -> None:
+    """Raise an error if labels are not among the classes."""
+    is_same_type = is_text(labels) == is_text(classes)
+    unknown = np.setdiff1d(plain_text(labels), plain_text(classes)) if is_same_type else labels
+    if len(unknown):
+        raise InputError(
+            f"{whose} has the label {unknown.tolist()[0]!r}, which is not one of the classes "
+            f"{', '.join(map(str, classes[:5].tolist()))}{', …' * (len(classes) > 5)}. Pass "
+            "{classes}: all labels, in the order of any probabilities.",
+            classes=...,
+        )
+
+
+def _encode_values(values: ArrayLike) -> Predictions:
+    """Return a table of regression values as `Predictions`; raise if they are not numbers."""
+    table: Array = np.ma.asanyarray(values)
     if table.dtype.kind not in "biuf":
         try:
             table = table.astype(float)
         except (TypeError, ValueError):
             raise InputError(
                 f"Predictions hold {table.dtype} values, which are not all numbers. The true "
-                "values are numbers, or the score is one of numbers; give predicted numbers."
+                "values or the score are those of a regression; pass predicted values."
             ) from None
     return Predictions.encode(table)

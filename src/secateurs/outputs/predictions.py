@@ -1,15 +1,15 @@
-"""Scores: probabilities or numbers that an ensemble's members predict, in fixed point."""
+"""Predictions: probabilities or regression values of an ensemble's members, in fixed point."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import InputError
 from secateurs.labels import argmax_with_ties, as_labels, merge_classes, one_hot
 from secateurs.outputs._prediction_cells import PredictionFiller
@@ -27,53 +27,55 @@ from secateurs.outputs.input_checks import (
     effective_members,
     text_column_names,
 )
-from secateurs.outputs.label_coding import encode_column, find_classes
+from secateurs.outputs.label_coding import encode_column, find_classes, make_read_only
 from secateurs.outputs.vote_packing import BitPlanes, pack_bits
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count
-from secateurs.typing import Array, MemberIndices
+from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, MemberIndices
 
-_ONE = 1 << PROBABILITY_BITS
+_ONE = 1 << PROBABILITY_BITS  # the cell for probability 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictions:
-    """Probabilities of classes, or numbers, that members predict, and the truth beside them.
+    """Probabilities, or regression values, that members predict, with the true labels or values.
 
-    Made by `encode`, and never changed. Values are kept as integers, so that sums over rows are
-    exact: batches, shards and machines give the same members.
+    Create it with `encode`; it is immutable. Predictions are stored as integers, so that sums over
+    samples are exact, and batches, shards and machines select the same members.
 
     Attributes
     ----------
     cells : ndarray of shape (n_members, n_components, n_samples)
-        The values as integers; the smallest of their type stands for a missing one.
-        Probabilities take 16 bits, rounded to steps of 2⁻¹⁴: one component per class, of two
-        classes the second only. Numbers have one component of 32 bits, rounded down.
+        The predictions as integers; the smallest integer of the type marks a missing prediction.
+        Probabilities have 16 bits and are rounded to steps of 2⁻¹⁴, with one component per class;
+        with two classes, only the second has one. Regression values have one component of 32 bits,
+        rounded down.
     classes : ndarray of shape (n_classes,)
-        The labels, sorted; empty for numbers.
+        The labels, sorted; empty for regression.
     y : ndarray of shape (n_samples,) or None
-        The true labels, coded, or the true numbers.
+        The codes of the true labels, or the true values of a regression.
     names : ndarray of shape (n_members,) or None
         Names of the members.
     has_missing : bool
-        Whether values are missing.
+        Whether predictions are missing.
     exponent : int
-        A cell of 1 stands for ``2.0**-exponent``. For numbers it follows from the largest one,
-        which takes 30 bits.
+        A cell of 1 stands for ``2.0**-exponent``. For regression it follows from the largest
+        absolute value, which has 30 bits.
     is_sequential : bool
-        Whether a member's values are those of all members up to it, as for `Votes`.
+        Whether a member's predictions are those of all members up to it, as for `Votes`.
     margin_scale : float or None
-        For ensembles that average margins: values are shares in proportion to margins, and this
-        factor of their mean gives, by the softmax, the probabilities of the ensemble.
+        For ensembles that average margins: predictions are shares proportional to margins, and the
+        softmax of this factor times their mean gives the probabilities of the ensemble.
 
     See Also
     --------
-    Votes : Labels instead of probabilities or numbers.
-    collect_predictions : Collect the scores of a fitted ensemble.
+    Votes : Votes in memory: labels instead of probabilities or values.
+    collect_predictions : Collect the predictions of a fitted ensemble.
 
     Notes
     -----
-    A probability is off by at most 2⁻¹⁵, a number by less than 2⁻²⁹ of the largest absolute one.
+    The error of a probability is at most 2⁻¹⁵, and that of a regression value less than 2⁻²⁹ of the
+    largest absolute value.
 
     Examples
     --------
@@ -83,6 +85,8 @@ class Predictions:
     >>> Predictions.encode([[2.5, 3.0], [1.0, 0.5]], y=[2.0, 1.0])
     Predictions(2 samples, 2 members)
     """
+
+    __setstate__ = restore_renamed(staged="is_sequential")
 
     cells: Array
     classes: Array
@@ -94,23 +98,25 @@ class Predictions:
     margin_scale: float | None = None
 
     @classmethod
-    def encode(cls, scores: Any, y: ArrayLike | None = None, classes: Any = None) -> Predictions:
-        """Code a table of probabilities or numbers.
+    def encode(
+        cls, scores: ArrayLike, y: ArrayLike | None = None, classes: ArrayLike | None = None
+    ) -> Predictions:
+        """Encode a table of probabilities or regression values.
 
         Parameters
         ----------
         scores : array-like of shape (n_samples, n_members, n_classes) or (n_samples, n_members)
-            Probabilities, which sum to 1, or numbers; masked where a member has none.
+            Probabilities, which sum to 1, or regression values; masked where missing.
         y : array-like of shape (n_samples,), optional
-            The true labels, or the true numbers.
+            The true labels, or the true values of a regression.
         classes : array-like of shape (n_classes,), optional
-            The labels in the order of the probabilities; by default 0, 1, 2, …
+            The labels in the order of the probabilities; the default is 0, 1, 2, …
 
         Returns
         -------
         Predictions
         """
-        table = np.ma.asanyarray(scores)
+        table: Array = np.ma.asanyarray(scores)
         check_not_transposed(table.shape, None if y is None else np.shape(y))
         check_table_shape(table[:, :, 0] if table.ndim == 3 else table, None)
         is_probabilities = table.ndim == 3
@@ -120,21 +126,21 @@ class Predictions:
             mask = np.asarray(masked.any(axis=2) if is_probabilities else masked).T
         labels = _check_class_labels(table.shape[2], classes) if is_probabilities else np.empty(0)
         order = np.argsort(labels, kind="stable")
-        into = PredictionFiller(table.shape[1], table.shape[0], labels[order])
+        filler = PredictionFiller(table.shape[1], table.shape[0], labels[order])
         for member in range(table.shape[1]):
-            answers = values[:, member][:, order] if is_probabilities else values[:, member]
-            into.fill_member(member, answers, None if mask is None else mask[member])
-        return cls.filled(into, y, text_column_names(scores))
+            column = values[:, member][:, order] if is_probabilities else values[:, member]
+            filler.fill_member(member, column, None if mask is None else mask[member])
+        return cls.filled(filler, y, text_column_names(scores))
 
     @classmethod
     def filled(
-        cls, into: PredictionFiller, y: ArrayLike | None = None, names: Any = None
+        cls, filler: PredictionFiller, y: ArrayLike | None = None, names: ArrayLike | None = None
     ) -> Predictions:
-        """Return scores of which every member has been filled in."""
-        cells, has_missing, exponent = into.finish_cells()
-        named = None if names is None else np.array(names, dtype=object)
-        scores = cls(cells, into.classes, None, named, has_missing, exponent)
-        return scores if y is None else scores.with_labels(y)
+        """Return predictions from a filler that has all members."""
+        cells, has_missing, exponent = filler.finish_cells()
+        name_array = None if names is None else np.array(names, dtype=object)
+        predictions = cls(cells, filler.classes, None, name_array, has_missing, exponent)
+        return predictions if y is None else predictions.with_labels(y)
 
     @property
     def n_samples(self) -> int:
@@ -148,40 +154,42 @@ class Predictions:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; 0 for numbers."""
+        """Number of classes; 0 for regression."""
         return len(self.classes)
 
     @property
     def is_numbers(self) -> bool:
-        """Whether these are numbers, of regressors, rather than probabilities."""
+        """Whether these are regression values rather than probabilities."""
         return self.n_classes == 0
 
     @property
     def nbytes(self) -> int:
-        """Number of bytes that the values take."""
+        """Size of the cells in bytes."""
         return self.cells.nbytes
 
     @property
     def truth(self) -> Array:
-        """The true labels, coded, or the true numbers; an error if there are none."""
+        """The codes of the true labels, or the true values; raises an error if there are none."""
         if self.y is None:
             raise InputError(
-                "These scores have no true values. Give Predictions.encode(scores, y)."
+                "These predictions have no true values. Pass y: Predictions.encode(predictions, y)."
             )
         return self.y
 
     @property
     def n_voted(self) -> NDArray[np.int64]:
-        """Number of samples that each member has a value for."""
+        """Number of samples that each member predicts."""
         if not self.has_missing:
             return np.full(self.n_members, self.n_samples)
         return self.present.code_counts[:, 0]
 
     @cached_property
     def votes(self) -> Votes:
-        """The labels with the largest probabilities, the lowest class of those that tie."""
+        """The labels with the largest probabilities; ties go to the lowest class."""
         if self.is_numbers:
-            raise InputError("Numbers are not votes: these are scores of regressors.")
+            raise InputError(
+                "Predictions of regressors are not votes. Use a method for regression."
+            )
         codes = np.empty((self.n_members, self.n_samples), dtype=np.uint16)
         for member, row in enumerate(codes):
             row[:] = self._class_components(self.cells[member]).argmax(axis=0)
@@ -193,43 +201,40 @@ class Predictions:
 
     @cached_property
     def present(self) -> BitPlanes:
-        """The samples that each member has a value for, as bits."""
-        marked = [pack_bits(~self.is_missing(member)[None]) for member in range(self.n_members)]
-        return BitPlanes(np.stack(marked), self.n_samples)
+        """The samples that each member predicts, as bits."""
+        planes = [pack_bits(~self.is_missing(member)[None]) for member in range(self.n_members)]
+        return BitPlanes(np.stack(planes), self.n_samples)
 
     @cached_property
-    def squared_errors(self) -> NDArray[np.float64]:
-        """Mean squared error of each member; of probabilities, summed over the classes."""
+    def squared_errors(self) -> FloatArray:
+        """Mean squared error of each member; for probabilities, summed over the classes."""
         errors = np.empty(self.n_members)
         truth = self.truth if self.is_numbers else np.eye(self.n_classes)[self.truth]
         for member in range(self.n_members):
             present = ~self.is_missing(member)
-            off = (self.values(member) - truth)[present]
-            errors[member] = (off**2).sum() / max(1, np.count_nonzero(present))
+            differences = (self.values(member) - truth)[present]
+            errors[member] = (differences**2).sum() / max(1, np.count_nonzero(present))
         return errors
 
-    def is_missing(self, member: int) -> NDArray[np.bool_]:
-        """Mark the samples that a member has no value for."""
+    def is_missing(self, member: int) -> BoolArray:
+        """Return the mask of the samples without a prediction of a member."""
         return self.cells[member, 0] == missing_cell_value(self.cells)
 
-    def values(self, member: int) -> NDArray[np.float64]:
-        """Return a member's values: (samples, classes), or (samples,) for numbers.
-
-        They are 0 where they are missing.
-        """
+    def values(self, member: int) -> FloatArray:
+        """Return a member's probabilities (samples, classes) or values (samples,); 0 if missing."""
         cells = np.where(self.is_missing(member), 0, self.cells[member])
         if self.is_numbers:
             return np.ldexp(cells[0].astype(float), -self.exponent)
-        spread = self._class_components(cells) / _ONE
+        probabilities = self._class_components(cells) / _ONE
         if self.has_missing:
-            spread[:, self.is_missing(member)] = 0.0
-        return spread.T
+            probabilities[:, self.is_missing(member)] = 0.0
+        return probabilities.T
 
     def decode(self) -> Array:
-        """Return all values: (samples, members, classes), or (samples, members) for numbers.
+        """Return all predictions: (samples, members, classes), or (samples, members) in regression.
 
-        Probabilities are 32-bit floats, which hold the steps of 2⁻¹⁴ exactly; missing values are
-        masked.
+        Probabilities are 32-bit floats, which represent the steps of 2⁻¹⁴ exactly; missing
+        predictions are masked.
         """
         shape = (self.n_samples, self.n_members) + (() if self.is_numbers else (self.n_classes,))
         table = np.empty(shape, dtype=np.float64 if self.is_numbers else np.float32)
@@ -244,130 +249,130 @@ class Predictions:
 
     def average(
         self, members: MemberIndices | None = None, weights: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Return the mean of some members' values: (samples, classes), or (samples,) for numbers.
+    ) -> FloatArray:
+        """Return the mean prediction of some members: (samples, classes), or (samples,).
 
-        It is over the members that have a value; where none has, each class has the same
-        probability, and numbers are NaN.
+        Missing predictions are left out. If all are missing, each class has the same probability,
+        and a regression value is NaN.
         """
         return self._mean_and_weight(members, weights)[0]
 
     def vote(
         self,
         members: MemberIndices | None = None,
-        silent: Any = None,
+        silent: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> Array:
-        """Return the label with the largest mean probability, or the mean number, per sample.
+        """Return the label with the largest mean probability, or the mean value, per sample.
 
-        Ties go to the lowest class. A sample without any value gets ``silent``, NaN for numbers.
+        Ties go to the lowest class. Samples without predictions get ``silent``; in regression, NaN.
         """
-        mean, present = self._mean_and_weight(members, weights)
+        mean, total_weight = self._mean_and_weight(members, weights)
         if self.is_numbers:
             return mean
         labels = self.classes[mean.argmax(axis=1) if weights is None else argmax_with_ties(mean)]
-        return labels if silent is None else np.where(present > 0, labels, silent)
+        return labels if silent is None else np.where(total_weight > 0, labels, silent)
 
     def _mean_and_weight(
         self, members: MemberIndices | None, weights: ArrayLike | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean, and the total weight of the members that have a value."""
-        chosen = np.asarray(effective_members(self, members))
-        equal = weights is None or self.is_sequential
-        shares = np.ones(len(chosen)) if equal else np.asarray(weights, dtype=float)
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the mean prediction, and the total weight of the members that predict a sample."""
+        selected = np.asarray(effective_members(self, members))
+        is_unweighted = weights is None or self.is_sequential
+        shares = np.ones(len(selected)) if is_unweighted else np.asarray(weights, dtype=float)
         total = np.zeros((self.n_samples, *(() if self.is_numbers else (self.n_classes,))))
-        present = np.zeros(self.n_samples)
-        for member, share in zip(chosen.tolist(), shares, strict=True):
+        total_weight = np.zeros(self.n_samples)
+        for member, share in zip(selected.tolist(), shares, strict=True):
             total += share * self.values(member)
-            present += share * ~self.is_missing(member)
-        return self.linked(mean_from_sums(total, present)), present
+            total_weight += share * ~self.is_missing(member)
+        return self.linked(mean_from_sums(total, total_weight)), total_weight
 
-    def linked(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the answer that a mean of values stands for."""
+    def linked(self, mean: FloatArray) -> FloatArray:
+        """Return a mean of predictions, with the link function if the ensemble averages margins."""
         return mean if self.margin_scale is None else softmax(self.margin_scale * mean, axis=1)
 
     def take(self, members: MemberIndices) -> Predictions:
-        """Return the scores of some members, in the order given."""
-        chosen = np.asarray(members, dtype=np.intp)
-        names = None if self.names is None else self.names[chosen]
-        return replace(self, cells=_make_read_only(self.cells[chosen]), names=names)
+        """Return the predictions of some members, in the given order."""
+        selected = np.asarray(members, dtype=np.intp)
+        names = None if self.names is None else self.names[selected]
+        return replace(self, cells=make_read_only(self.cells[selected]), names=names)
 
-    def rows(self, samples: NDArray[np.intp] | slice) -> Predictions:
-        """Return the scores on some samples."""
-        y = None if self.y is None else _make_read_only(self.y[samples])
+    def rows(self, samples: IndexArray | slice) -> Predictions:
+        """Return the predictions on some samples."""
+        y = None if self.y is None else make_read_only(self.y[samples])
         return replace(
-            self, cells=_make_read_only(np.ascontiguousarray(self.cells[..., samples])), y=y
+            self, cells=make_read_only(np.ascontiguousarray(self.cells[..., samples])), y=y
         )
 
     def with_labels(self, y: ArrayLike) -> Predictions:
-        """Return the same scores with these true labels or numbers, in place of any they have."""
+        """Return the same predictions with other true labels or values."""
         if self.is_numbers:
-            return replace(self, y=_make_read_only(as_target_values(y, self.n_samples)))
-        truth = as_label_column(y, self.n_samples)
-        moved = self.among(merge_classes(self.classes, find_classes(truth)))
-        return replace(moved, y=encode_column(truth, moved.classes))
+            return replace(self, y=make_read_only(as_target_values(y, self.n_samples)))
+        labels = as_label_column(y, self.n_samples)
+        recoded = self.among(merge_classes(self.classes, find_classes(labels)))
+        return replace(recoded, y=encode_column(labels, recoded.classes))
 
     def append(self, scores: Predictions) -> Predictions:
-        """Return these scores followed by further samples, as if all were encoded at once."""
+        """Return these predictions followed by further samples, as if encoded together."""
         if scores.is_numbers != self.is_numbers:
-            raise InputError("Probabilities and numbers do not mix. Give batches of one kind.")
+            raise InputError(
+                "Probabilities and regression values do not mix. Pass batches of one kind."
+            )
         if scores.n_members != self.n_members:
             raise InputError(
-                f"The further scores are of {scores.n_members} members, the earlier ones of "
-                f"{self.n_members}. Give the same members, in the same order."
+                f"The new predictions have {scores.n_members} members, the earlier predictions "
+                f"{self.n_members}. Pass the same members, in the same order."
             )
         if (scores.y is None) != (self.y is None):
-            raise InputError("Give true values with all batches of scores, or with none.")
+            raise InputError("Pass true values with all batches of predictions, or with none.")
         classes = self.classes if self.is_numbers else merge_classes(self.classes, scores.classes)
         exponent = min(self.exponent, scores.exponent)
-        both = [part.among(classes).with_exponent(exponent) for part in (self, scores)]
-        truths = [part.y for part in both if part.y is not None]
+        batches = [batch.among(classes).with_exponent(exponent) for batch in (self, scores)]
+        targets = [batch.y for batch in batches if batch.y is not None]
         return replace(
-            both[0],
-            cells=_make_read_only(np.concatenate([part.cells for part in both], axis=2)),
-            y=_make_read_only(np.concatenate(truths)) if truths else None,
+            batches[0],
+            cells=make_read_only(np.concatenate([batch.cells for batch in batches], axis=2)),
+            y=make_read_only(np.concatenate(targets)) if targets else None,
             has_missing=self.has_missing or scores.has_missing,
         )
 
     def with_exponent(self, exponent: int) -> Predictions:
-        """Return the same scores in steps that are not smaller."""
+        """Return the same predictions in equal or larger steps."""
         cells = coarsen_steps(self.cells, self.exponent - exponent)
         return replace(self, cells=cells, exponent=exponent)
 
     def among(self, classes: Array) -> Predictions:
-        """Return the same probabilities among more classes, sorted."""
+        """Return the same probabilities in a larger, sorted set of classes."""
         if len(classes) == self.n_classes:
             return replace(self, classes=classes)
-        into = PredictionFiller(self.n_members, self.n_samples, classes)
-        places = np.searchsorted(classes, self.classes)
-        for member, cells in enumerate(into.cells):
+        filler = PredictionFiller(self.n_members, self.n_samples, classes)
+        new_codes = np.searchsorted(classes, self.classes)
+        for member, cells in enumerate(filler.cells):
             cells[:] = 0
-            spread = self._class_components(self.cells[member])
-            if len(classes) == 2:  # of which these have one
-                cells[0] = spread[0] if places[0] == 1 else _ONE - spread[0]
+            components = self._class_components(self.cells[member])
+            if len(classes) == 2:  # these predictions have a single class
+                cells[0] = components[0] if new_codes[0] == 1 else _ONE - components[0]
             else:
-                cells[places] = spread
+                cells[new_codes] = components
             cells[:, self.is_missing(member)] = missing_cell_value(cells)
         y = self.y
         if y is not None:
             y = encode_column(self.classes[y][:, None], classes)
-        return replace(self, cells=_make_read_only(into.cells), classes=classes, y=y)
+        return replace(self, cells=make_read_only(filler.cells), classes=classes, y=y)
 
     def _class_components(self, cells: Array) -> Array:
-        """Return a component per class for one member; what is missing is without meaning."""
+        """Return one component per class; the components of missing predictions are undefined."""
         if self.n_classes != 2:
             return cells
         return np.concatenate([_ONE - cells, cells])
 
     def __repr__(self) -> str:
-        shape = (
-            f"{format_count(self.n_samples, 'sample')}, {format_count(self.n_members, 'member')}"
-        )
-        shape += "" if self.is_numbers else f", {format_count(self.n_classes, 'class')}"
-        return f"Predictions({shape})"
+        sizes = {"sample": self.n_samples, "member": self.n_members, "class": self.n_classes}
+        shown = list(sizes.items())[: 2 if self.is_numbers else 3]
+        return f"Predictions({', '.join(format_count(size, noun) for noun, size in shown)})"
 
 
-def _check_class_labels(n_classes: int, classes: Any) -> Array:
+def _check_class_labels(n_classes: int, classes: ArrayLike | None) -> Array:
     """Return the labels of probabilities, in the order of their columns."""
     if classes is None:
         return np.arange(n_classes)
@@ -375,18 +380,13 @@ def _check_class_labels(n_classes: int, classes: Any) -> Array:
     if labels.shape != (n_classes,) or len(np.unique(labels)) < n_classes:
         raise InputError(
             f"classes has shape {labels.shape}, but there are probabilities of {n_classes} "
-            "classes. Give one label for each, all different."
+            "classes. Pass a different label for each."
         )
     return labels
 
 
-def _make_read_only(values: Array) -> Array:
-    values.flags.writeable = False
-    return values
-
-
 def predictions_from_votes(votes: Votes) -> Predictions:
-    """Return votes as probabilities: 1 for the label that a member gives."""
+    """Return votes as probabilities: 1 for the predicted label."""
     filler = PredictionFiller(votes.n_members, votes.n_samples, votes.classes)
     for member in range(votes.n_members):
         codes = votes.codes([member])[0]
@@ -396,5 +396,5 @@ def predictions_from_votes(votes: Votes) -> Predictions:
 
 
 def true_values(outputs: Votes | Predictions) -> Array:
-    """Return the true labels as they were given, not coded, or the true numbers."""
+    """Return the true labels, decoded, or the true values of a regression."""
     return outputs.classes[outputs.truth] if len(outputs.classes) else outputs.truth

@@ -1,8 +1,8 @@
-"""Compiled loops that score the mean of a set with each member added, row by row in their order.
+"""Compiled loops that score a set of members together with each candidate member.
 
-A member adds nothing where its value is missing; rows on which the set has no value at all count
-for nothing. Sums of members' values are integers; what is summed over rows are weights, logarithms
-and losses in floats, always in the order of the rows, so that batches change nothing.
+A candidate adds nothing where its prediction is missing; samples without any prediction are left
+out of the score. Sums over members are integers. Sums over samples (of weights, logarithms and
+losses) are floats, always added in the order of the samples, so that batches give equal results.
 """
 
 import math
@@ -11,17 +11,19 @@ import numpy as np
 
 from secateurs.outputs.compiling import kernel
 
-EPSILON = 2.0**-52  # scikit-learn keeps probabilities this far from 0 and 1 in the log loss
-_SIDE = 64  # products side by side
-_FACTORS = 16  # of a product, before powers are taken out: at least 2**-833 is left
+EPSILON = 2.0**-52  # scikit-learn's log loss clips probabilities to this distance from 0 and 1
+_SIDE = 64  # number of products side by side, so that the compiler vectorises their loop
+# Factors of a product before its power of two is taken out. Each factor is at least EPSILON, so
+# that a product is at least 2**-833 and does not underflow.
+_FACTORS = 16
 
 
 @kernel
 def vote_hits(codes, tally, winner, truth, weights, hits, seen):  # noqa: PLR0917
-    """Weigh right and all answers of the vote with each member, by true class.
+    """Sum the weights of correct votes and of all votes with each candidate, by true class.
 
     ``codes`` are (members, samples), with the number of classes for a missing vote; ``winner``
-    holds the class with the most votes, or −1 where there are none.
+    holds the class with the most votes, or −1 for a sample without votes.
     """
     n_classes = tally.shape[1]
     for member in range(codes.shape[0]):
@@ -46,9 +48,10 @@ def vote_hits(codes, tally, winner, truth, weights, hits, seen):  # noqa: PLR091
 def mean_hits(  # noqa: PLR0917
     cells, missing, one, binary, sums, counts, truth, weights, hits, seen
 ):
-    """Weigh right and all answers of the largest mean probability, by true class.
+    """Sum the weights of correct predictions and of all predictions with each candidate, by class.
 
-    ``one`` is the integer for probability 1; of two classes (``binary``) the second has cells.
+    The prediction is the class with the largest mean probability. ``one`` is the integer for
+    probability 1; with two classes (``binary``), only the second class has cells.
     """
     n_members, n_components, n_samples = cells.shape
     for member in range(n_members):
@@ -78,9 +81,9 @@ def mean_hits(  # noqa: PLR0917
 
 @kernel
 def mean_logs(cells, missing, one, sums, counts, weights, totals, seen):  # noqa: PLR0917
-    """Sum the weighted logarithms of the mean probability of the true class, with each member.
+    """Sum the weighted logarithms of the true class's mean probability with each candidate.
 
-    ``cells`` (members, samples) are of the true class.
+    ``cells`` (members, samples) hold the probability of the true class.
     """
     n_members, n_samples = cells.shape
     for member in range(n_members):
@@ -100,12 +103,12 @@ def mean_logs(cells, missing, one, sums, counts, weights, totals, seen):  # noqa
 
 
 @kernel
-def whole_mean_logs(cells, step, sums, totals):
-    """Sum these logarithms where no value is missing and rows have no weights.
+def unweighted_mean_logs(cells, step, sums, totals):
+    """Sum the same logarithms for data without missing predictions and without weights.
 
-    A sum of logarithms is the logarithm of a product: rows are multiplied side by side into
-    products of their own, from which powers of two are taken out before they get too small.
-    ``step`` is what a cell of 1 adds to the mean.
+    A sum of logarithms is the logarithm of a product. Samples are multiplied into several products
+    side by side, from which powers of two are taken out before they get too small. ``step`` is the
+    value that a cell of 1 adds to the mean.
     """
     n_members, n_samples = cells.shape
     n_whole = n_samples - n_samples % _SIDE
@@ -115,18 +118,18 @@ def whole_mean_logs(cells, step, sums, totals):
         products[:] = 1.0
         powers, n_factors = 0, 0
         for start in range(0, n_whole, _SIDE):
-            some_sums, some_cells = sums[start : start + _SIDE], row[start : start + _SIDE]
-            for place in range(_SIDE):
-                share = (some_sums[place] + some_cells[place]) * step
-                products[place] *= share if share > EPSILON else EPSILON
+            block_sums, block_cells = sums[start : start + _SIDE], row[start : start + _SIDE]
+            for lane in range(_SIDE):
+                share = (block_sums[lane] + block_cells[lane]) * step
+                products[lane] *= share if share > EPSILON else EPSILON
             n_factors += 1
             if n_factors == _FACTORS:
                 powers += _take_powers(products)
                 n_factors = 0
         powers += _take_powers(products)
         product = 1.0
-        for place in range(_SIDE):
-            product *= products[place]
+        for lane in range(_SIDE):
+            product *= products[lane]
         total = powers * math.log(2.0) + math.log(product)
         for sample in range(n_whole, n_samples):
             total += math.log(max((sums[sample] + row[sample]) * step, EPSILON))
@@ -135,10 +138,10 @@ def whole_mean_logs(cells, step, sums, totals):
 
 @kernel
 def _take_powers(products):
-    """Bring products to between a half and one, and return the sum of the powers taken out."""
+    """Scale products to between a half and one, and return the sum of the powers taken out."""
     powers = 0
-    for place in range(products.size):
-        products[place], power = math.frexp(products[place])
+    for lane in range(products.size):
+        products[lane], power = math.frexp(products[lane])
         powers += power
     return powers
 
@@ -147,7 +150,7 @@ def _take_powers(products):
 def mean_losses(  # noqa: PLR0917
     cells, missing, step, sums, counts, targets, weights, squared, totals, seen
 ):
-    """Sum squared or absolute differences of the mean from the targets, with each member.
+    """Sum squared or absolute differences of the mean from the targets with each candidate.
 
     A cell of 1 stands for ``step``; ``targets`` are (components, samples).
     """

@@ -1,4 +1,4 @@
-"""What stores of votes and stores of scores have in common, above their tiles."""
+"""The base class of vote stores and prediction stores, on top of their tiles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,20 +25,32 @@ from secateurs.outputs._store_files import (
 from secateurs.outputs._store_tiles import TileFolder, member_bytes
 from secateurs.outputs.input_checks import check_store_sizes
 from secateurs.persistence.atomic_files import check_path_encoding
-from secateurs.typing import Array, MemberIndices
+from secateurs.typing import Array, IndexArray, MemberIndices
 
+if TYPE_CHECKING:
+    from secateurs.outputs.prediction_store import PredictionStore
+    from secateurs.outputs.predictions import Predictions
+    from secateurs.outputs.vote_store import VoteStore
+    from secateurs.outputs.votes import Votes
+
+# A tile is written and resumed as one unit: larger tiles are fewer files, smaller ones lose less
+# work in a crash.
 _TILE_BYTES = 64 << 20
-_STORED = ("id", "n_members", "n_samples", "tile_members", "has_missing")  # of meta.json
+_META_FIELDS = ("id", "n_members", "n_samples", "tile_members", "has_missing")  # in meta.json
 
-Outputs = TypeVar("Outputs", bound=Any)
+# Predictions of all members, encoded: in memory, or in a store on disk. Strings, because the
+# modules of these classes import this one.
+EncodedPredictions: TypeAlias = "Votes | Predictions | VoteStore | PredictionStore"
+PredictionsLike: TypeAlias = "ArrayLike | Votes | Predictions | VoteStore | PredictionStore"
+Outputs = TypeVar("Outputs", bound="Votes | Predictions")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Store(TileFolder, Generic[Outputs]):
-    """A folder of tiles with what members predict, the truth, and the members' names."""
+    """A folder of tiles with members' predictions, true labels or values, and members' names."""
 
-    content: str | None = None  # fingerprint of what the store is of
-    given_y: Array | None = None  # replaces the truth in the folder
+    content: str | None = None  # fingerprint of the ensemble and the samples
+    given_y: Array | None = None  # replaces the true labels or values in the folder
 
     @classmethod
     def _create_store(
@@ -48,7 +60,7 @@ class Store(TileFolder, Generic[Outputs]):
         n_samples: int,
         classes: Array,
         *,
-        like: Array,
+        template: Array,
         y: Array | None,
         names: Sequence[str] | None,
         has_missing: bool,
@@ -57,7 +69,7 @@ class Store(TileFolder, Generic[Outputs]):
         shuffle: bool = True,
         random_state: int = 0,
     ) -> Self:
-        """Create an empty store of cells like those given; the truth is coded already."""
+        """Create an empty store with cells like the template; y is already encoded."""
         target = Path(path)
         meta = {
             "secateurs": __version__,
@@ -66,7 +78,7 @@ class Store(TileFolder, Generic[Outputs]):
             "n_samples": n_samples,
             "has_missing": bool(has_missing),
             "content": content,
-            "tile_members": tile_members or max(1, _TILE_BYTES // max(1, member_bytes(like))),
+            "tile_members": tile_members or max(1, _TILE_BYTES // max(1, member_bytes(template))),
         }
         rng = np.random.RandomState(random_state)
         arrays = {
@@ -77,7 +89,10 @@ class Store(TileFolder, Generic[Outputs]):
         }
         with convert_write_errors(target):
             create_store_folder(
-                target, cls.of, meta, {name: a for name, a in arrays.items() if a is not None}
+                target,
+                cls.format_key,
+                meta,
+                {name: a for name, a in arrays.items() if a is not None},
             )
         return cls.resume(target)
 
@@ -89,13 +104,13 @@ class Store(TileFolder, Generic[Outputs]):
         n_samples: int,
         tile_members: int | None = None,
         names: Sequence[str] | None = None,
-        **_: Any,
+        **_: object,
     ) -> None:
-        """Refuse a folder that exists, and sizes that a store cannot have."""
+        """Raise an error if the folder exists, or a store cannot have these sizes."""
         check_path_encoding(Path(path))
         if Path(path).exists():
             raise InputError(
-                f"{Path(path)} exists. Give a folder that does not, or {cls.__name__}.resume."
+                f"{Path(path)} exists. Pass a new folder, or use {cls.__name__}.resume."
             )
         check_store_sizes(n_members, n_samples, tile_members, names)
 
@@ -107,27 +122,28 @@ class Store(TileFolder, Generic[Outputs]):
         if n_missing:
             raise InputError(
                 f"{store.path} is half-written: {n_missing} of its {store.n_tiles} tiles are "
-                f"missing. Write them: {cls.__name__}.resume, or the same collect_{cls.of} again."
+                f"missing. Write them with {cls.__name__}.resume, or run the same "
+                f"collect_{cls.contents} again."
             )
         return store
 
     @classmethod
     def resume(cls, path: StrPath) -> Self:
-        """Open a store that may be half-written, to write what is missing."""
+        """Open a store that may be half-written, so that missing tiles can be written."""
         folder = Path(path).absolute()
-        meta = read_meta(folder, cls.of)
+        meta = read_meta(folder, cls.format_key)
         for name in ("order", "y", "names"):  # read again when needed; damage is reported now
             read_array(folder, meta, name)
         return cls(
             path=folder,
             classes=np.asarray(read_array(folder, meta, "classes")),
             content=meta.get("content"),
-            **{name: meta[name] for name in _STORED},
+            **{name: meta[name] for name in _META_FIELDS},
         )
 
     @property
     def y(self) -> Array | None:
-        """The truth: labels, coded, or numbers; None if there is none."""
+        """The codes of the true labels, or the true values; None if there are none."""
         return read_cached_array(self.path, self.id, "y") if self.given_y is None else self.given_y
 
     @property
@@ -137,71 +153,73 @@ class Store(TileFolder, Generic[Outputs]):
 
     @property
     def truth(self) -> Array:
-        """The truth; an error if there is none."""
+        """The codes of the true labels, or the true values; raises an error if there are none."""
         if self.y is None:
-            raise InputError(f"{self} has no true labels. Give y, or write the store with y.")
+            raise InputError(f"{self} has no true labels. Pass y, or write the store with y.")
         return self.y
 
     @property
     def n_voted(self) -> NDArray[np.int64]:
-        """Number of samples on which each member predicts."""
+        """Number of samples that each member predicts."""
         voted = np.empty(self.n_members, dtype=np.int64)
         for tile in range(self.n_tiles):
             voted[self.members_of(tile)] = self.mapped(tile).n_voted
         return voted
 
     def take(self, members: MemberIndices) -> Outputs:
-        """Load what some members predict, in the order given, and check it."""
-        chosen = np.asarray(members, dtype=np.intp)
-        like = self._cell_template
-        cells = np.empty((len(chosen), *like.shape[1:]), dtype=like.dtype)
-        tiles, within = np.divmod(self._storage_indices[chosen], self.tile_members)
+        """Load the predictions of some members, in the given order, and check them."""
+        selected = np.asarray(members, dtype=np.intp)
+        template = self._cell_template
+        cells = np.empty((len(selected), *template.shape[1:]), dtype=template.dtype)
+        tiles, rows_in_tile = np.divmod(self._storage_indices[selected], self.tile_members)
         for tile in np.unique(tiles):
-            here = np.flatnonzero(tiles == tile)
-            self._copy_cells(int(tile), within[here], cells, here)
-            self._rescale_in_place(int(tile), cells, here)
-        return self._outputs_from_cells(cells, chosen)
+            targets = np.flatnonzero(tiles == tile)
+            self._copy_cells(int(tile), rows_in_tile[targets], cells, targets)
+            self._rescale_in_place(int(tile), cells, targets)
+        return self._outputs_from_cells(cells, selected)
 
     def load(self) -> Outputs:
-        """Load what all members predict."""
+        """Load the predictions of all members."""
         return self.take(np.arange(self.n_members))
 
     def mapped(self, tile: int, rows: slice = slice(None)) -> Outputs:
-        """Map a tile's members, in the order they lie, without a copy, and check them."""
+        """Map the members of a tile, in storage order, without a copy, and check them."""
         cells = self._rescaled_cells(tile, self._map_checked_cells(tile, rows))
         return self._outputs_from_cells(cells, self.members_of(tile)[rows])
 
     def with_labels(self, y: ArrayLike) -> Self:
-        """Return the same store with this truth, in place of any it has."""
+        """Return the same store with other true labels or values."""
         return replace(self, given_y=self._encode_truth(y))
 
     def vote(
-        self, members: MemberIndices, silent: Any = None, weights: ArrayLike | None = None
+        self,
+        members: MemberIndices,
+        silent: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> Array:
-        """Return what some members predict together, per sample."""
-        vote: Array = self.take(members).vote(silent=silent, weights=weights)
-        return vote
+        """Return the combined prediction of some members, per sample."""
+        return self.take(members).vote(silent=silent, weights=weights)
 
-    def _rescale_in_place(self, tile: int, cells: Array, places: NDArray[np.intp]) -> None:
-        """Bring a tile's cells, at some places of an array, to the form that all share."""
+    def _rescale_in_place(self, tile: int, cells: Array, rows: IndexArray) -> None:
+        """Rescale the cells of a tile, in some rows of an array, to the step of the store."""
 
     def _rescaled_cells(self, tile: int, cells: Array) -> Array:
-        """Return a tile's cells in the form that all share."""
+        """Return the cells of a tile in the step of the store."""
         return cells
 
     @abstractmethod
     def _encode_truth(self, y: ArrayLike) -> Array:
-        """Return the truth as the store holds it."""
+        """Return the codes of true labels, or the true values."""
 
     @abstractmethod
-    def _outputs_from_cells(self, cells: Array, members: NDArray[np.intp]) -> Outputs:
-        """Return what some members predict, from their cells."""
+    def _outputs_from_cells(self, cells: Array, members: IndexArray) -> Outputs:
+        """Return the predictions of some members from their cells."""
 
     @abstractmethod
     def rows(self, samples: slice) -> Outputs:
-        """Load what all members predict on a run of samples."""
+        """Load the predictions of all members on consecutive samples."""
 
 
 def load_into_memory(outputs: Any) -> Any:
-    """Return votes or scores, loaded where they are in a store."""
+    """Return votes or predictions, loaded into memory if they are in a store."""
     return outputs.load() if isinstance(outputs, Store) else outputs

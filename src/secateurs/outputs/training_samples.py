@@ -1,73 +1,72 @@
-"""Rows recognised: whether rows are the training rows, in their order, or rows seen before."""
-
-from typing import Any
+"""Recognise samples: whether they are the training samples in their order, or were seen before."""
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.tree._tree import Tree
 from sklearn.utils import _safe_indexing
 
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import SecateursWarning
-from secateurs.typing import Array
+from secateurs.typing import Array, IndexArray, Samples
 
-_MOST_TREES = 5  # that are asked
-_STRAYS = 0.002  # fraction of rows that may be in other leaves: values that were rounded since
-_MISSED = 0.1  # accuracy that a tree may lose on its own rows: labels that were corrected since
+_MOST_TREES = 5  # number of trees checked, which bounds the time; one mismatch is enough to warn
+_MOST_STRAY = 0.002  # fraction of samples in other leaves: features may have been rounded since
+_MOST_LOSS = 0.1  # accuracy lost on a tree's own samples: labels may have been corrected since
 
 
 def training_order_warning(
-    ensemble: Ensemble, X: Any, y: Array | None = None
+    ensemble: Ensemble, X: Samples, y: Array | None = None
 ) -> SecateursWarning | None:
-    """Return a warning if rows are not the training rows in their order; None if nobody knows.
+    """Return a warning if X is not the training samples in their order; None if it is or unknown.
 
-    A tree knows how many training rows each leaf got, and how many of them it labels rightly; other
-    members keep no such record.
+    A tree records how many training samples each leaf has, and how many of them it predicts
+    correctly; other members keep no such record.
     """
-    trees = [index for index, one in enumerate(ensemble.members) if hasattr(one, "tree_")]
-    prepared, drawn = ensemble.prepare_input(X), ensemble.in_bag_samples() if trees else []
+    trees = [index for index, member in enumerate(ensemble.members) if hasattr(member, "tree_")]
+    prepared, in_bag = ensemble.prepare_input(X), ensemble.in_bag_samples() if trees else []
     for member in trees[:_MOST_TREES]:
         tree = ensemble.members[member].tree_
-        rows, times = np.unique(drawn[member], return_counts=True)
-        if tree.n_node_samples[0] != len(rows):  # some had no weight
+        samples, counts = np.unique(in_bag[member], return_counts=True)
+        if tree.n_node_samples[0] != len(samples):  # samples with weight 0 are not in the tree
             continue
-        seen = _safe_indexing(ensemble.member_input(prepared, member), rows)
-        leaves = ensemble.members[member].apply(seen)
-        missed = 0.0 if y is None else _accuracy_loss(ensemble, member, leaves, y[rows], times)
-        if _stray_fraction(tree, leaves) > _STRAYS or missed > _MISSED:
+        tree_input = _safe_indexing(ensemble.member_input(prepared, member), samples)
+        leaves = ensemble.members[member].apply(tree_input)
+        loss = 0.0 if y is None else _accuracy_loss(ensemble, member, leaves, y[samples], counts)
+        if _stray_fraction(tree, leaves) > _MOST_STRAY or loss > _MOST_LOSS:
             return SecateursWarning(
-                f"These are not the rows that member {member} was trained on, or not in their "
-                "order, so {oob} does not tell which rows a member has seen. Give the training "
-                "rows in their order, or other rows without {oob}.",
+                f"These are not the samples that member {member} was trained on, or not in their "
+                "original order, so that {oob} cannot identify the samples a member has seen. Pass "
+                "the training samples in their original order, or other samples without {oob}.",
                 oob=...,
             )
     return None
 
 
-def _stray_fraction(tree: Any, leaves: NDArray[np.intp]) -> float:
-    """Return the fraction of rows that are too many in their leaf."""
+def _stray_fraction(tree: Tree, leaves: IndexArray) -> float:
+    """Return the fraction of samples that exceed the recorded number of samples in their leaf."""
     expected = np.where(tree.children_left == -1, tree.n_node_samples, 0)
-    found = np.bincount(leaves, minlength=len(expected))
-    return float(np.maximum(found - expected, 0).sum() / len(leaves))
+    counts = np.bincount(leaves, minlength=len(expected))
+    return float(np.maximum(counts - expected, 0).sum() / len(leaves))
 
 
 def _accuracy_loss(
-    ensemble: Ensemble, member: int, leaves: NDArray[np.intp], y: Array, times: NDArray[np.intp]
+    ensemble: Ensemble, member: int, leaves: IndexArray, y: Array, counts: IndexArray
 ) -> float:
-    """Return how much less accurate a tree is than it was in training; 0 where rows had weights."""
+    """Return how much accuracy a tree has lost since its training; 0 if samples had weights."""
     tree = ensemble.members[member].tree_
     models = (ensemble.model, ensemble.members[member])
-    weighted = any(getattr(model, "class_weight", None) is not None for model in models)
-    if weighted or tree.weighted_n_node_samples[0] != times.sum():
+    is_weighted = any(getattr(model, "class_weight", None) is not None for model in models)
+    if is_weighted or tree.weighted_n_node_samples[0] != counts.sum():
         return 0.0
     winners = tree.value[:, 0].argmax(axis=1)[leaves]
-    right = ensemble.classes[ensemble.member_class_indices(member)[winners]] == y
-    known = tree.value[leaves, 0].max(axis=1)  # fractions of the classes in each leaf
-    return float(((known - right) * times).sum() / times.sum())
+    is_right = ensemble.classes[ensemble.member_class_indices(member)[winners]] == y
+    training_accuracy = tree.value[leaves, 0].max(axis=1)  # class fractions in each leaf
+    return float(((training_accuracy - is_right) * counts).sum() / counts.sum())
 
 
-def row_hashes(X: Any) -> NDArray[np.uint64] | None:
-    """Return a hash of each row; None where rows cannot be compared (sparse, predictions)."""
+def row_hashes(X: Samples) -> NDArray[np.uint64] | None:
+    """Return a hash of each sample; None for sparse X and for tables of predictions."""
     if X is None or hasattr(X, "tocsr"):
         return None
     values = X if hasattr(X, "iloc") else np.asarray(X)

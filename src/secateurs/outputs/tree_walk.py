@@ -1,97 +1,81 @@
-"""Decision trees, asked by way of their leaves: the rows are checked once for all of them."""
+"""Evaluation of decision trees by their leaves, on samples that are checked once for all trees."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from secateurs.ensembles import Ensemble
 from secateurs.ensembles.decision_trees import is_tree
 from secateurs.exceptions import InputError
-from secateurs.outputs import _tree_kernels
-from secateurs.typing import Array
+from secateurs.outputs import vote_kernels
+from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
-_BLOCK_ROWS = 1 << 16  # rows walked at once: bounds the leaf indices held by a thread
+_BLOCK_ROWS = 1 << 16  # samples per block, which bounds the memory of a thread's leaf indices
 
 
 class TreeWalk:
-    """Sends rows down the trees of an ensemble; members that are not trees are not in it.
+    """Finds the leaves of prepared samples in the trees of an ensemble; contains only trees."""
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        The ensemble.
-    X : array-like or sparse matrix
-        The rows, as the ensemble prepares them.
-
-    Attributes
-    ----------
-    rows : array-like or sparse matrix
-        The same rows.
-    n_samples : int
-        Number of rows.
-    """
-
-    def __init__(self, ensemble: Ensemble, X: Any) -> None:
+    def __init__(self, ensemble: Ensemble, X: Samples) -> None:
         trees = {i: m for i, m in enumerate(ensemble.members) if is_tree(m)}
         self._ensemble, self._trees = ensemble, trees
         self.rows, self.n_samples = X, _num_samples(X)
         if not trees:
             return
         for index, tree in trees.items():
-            if (
-                ensemble.member_features(index) is None
-            ):  # else the ensemble has checked X as a whole
+            if ensemble.member_features(index) is None:  # else the ensemble has checked all of X
                 validate_data(tree, X, reset=False, skip_check_array=True)
         allow_nan = all(tree.__sklearn_tags__().input_tags.allow_nan for tree in trees.values())
         finite = "allow-nan" if allow_nan and not issparse(X) else True
         self._X = check_array(
             X, dtype=np.float32, order="C", accept_sparse="csr", ensure_all_finite=finite
         )
-        # Sparse and missing values are left to the trees' own ``apply``.
+        # Sparse data and missing values are left to the trees' own ``apply``.
         self._is_compiled = not issparse(self._X) and not np.isnan(self._X).any()
 
     def __contains__(self, member: int) -> bool:
         return member in self._trees
 
     def fill_from_leaves(self, member: int, table: Array, out: Array) -> None:
-        """Fill in, for each row, what a table with an entry per node has for the row's leaf."""
+        """Fill in, for each sample, the entry of a table (one per node) for the sample's leaf."""
         for rows, leaves in self._leaf_blocks(member):
             out[rows] = table[leaves]
 
     def leaf_indices(self, member: int) -> NDArray[np.uint32]:
-        """Return the node that each row ends in."""
-        found = np.empty(self._X.shape[0], dtype=np.uint32)
+        """Return the leaf of each sample, as a node of the tree."""
+        indices = np.empty(self._X.shape[0], dtype=np.uint32)
         for rows, leaves in self._leaf_blocks(member):
-            found[rows] = leaves
-        return found
+            indices[rows] = leaves
+        return indices
 
-    def _leaf_blocks(self, member: int) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield rows, block by block, and the nodes they end in."""
+    def _leaf_blocks(self, member: int) -> Iterator[tuple[slice, NDArray[np.uint32] | IndexArray]]:
+        """Yield blocks of samples with their leaves."""
         tree = self._trees[member].tree_
-        splits = _tree_splits(self._ensemble, member, self._X.shape[1]) if self._is_compiled else ()
+        splits = (
+            _tree_splits(self._ensemble, member, self._X.shape[1]) if self._is_compiled else None
+        )
         for first in range(0, self._X.shape[0], _BLOCK_ROWS):
             rows = slice(first, first + _BLOCK_ROWS)
             X = self._X[rows]
-            if self._is_compiled:
+            if splits is not None:
                 leaves = np.empty(len(X), dtype=np.uint32)
-                _tree_kernels.walk_tree(X.ravel(), X.shape[1], *splits, leaves)
+                vote_kernels.walk_tree(X.ravel(), X.shape[1], *splits, leaves)
                 yield rows, leaves
             else:
                 yield rows, tree.apply(self._ensemble.member_input(X, member))
 
 
-def leaf_votes(ensemble: Ensemble, member: int, dtype: Any) -> Array:
+def leaf_votes(ensemble: Ensemble, member: int, dtype: DTypeLike) -> Array:
     """Return the code of the class that each node of a tree votes for."""
     winners = ensemble.members[member].tree_.value[:, 0, :].argmax(axis=1)
     return ensemble.member_class_indices(member)[winners].astype(dtype)
 
 
-def leaf_predictions(ensemble: Ensemble, member: int) -> NDArray[np.float64]:
-    """Return what each node of a tree predicts: (nodes, classes), or (nodes,) for numbers."""
+def leaf_predictions(ensemble: Ensemble, member: int) -> FloatArray:
+    """Return the prediction of each node of a tree: (nodes, classes), or (nodes,)."""
     values = ensemble.members[member].tree_.value[:, 0, :]
     if ensemble.is_regression:
         return values[:, 0]
@@ -99,22 +83,22 @@ def leaf_predictions(ensemble: Ensemble, member: int) -> NDArray[np.float64]:
 
 
 def _tree_splits(ensemble: Ensemble, member: int, n_features: int) -> tuple[Array, Array, Array]:
-    """Return the features, thresholds and children of a tree's nodes, as the kernel takes them."""
+    """Return the features, thresholds and children of a tree's nodes for `walk_tree`."""
     tree = ensemble.members[member].tree_
     nodes = np.arange(tree.node_count)
-    leaf = tree.children_left == -1
+    is_leaf = tree.children_left == -1
     children = np.stack([tree.children_left, tree.children_right], axis=1)
-    children[leaf] = nodes[leaf, None]
-    # The largest float32 not above the threshold splits float32 values just as it does.
+    children[is_leaf] = nodes[is_leaf, None]
+    # The largest float32 up to the threshold splits float32 samples exactly as the threshold does.
     thresholds = tree.threshold.astype(np.float32)
-    above = thresholds > tree.threshold
-    thresholds[above] = np.nextafter(thresholds[above], np.float32(-np.inf))
-    features = ensemble.member_features(member)
-    seen = np.where(leaf, 0, tree.feature)
-    seen = seen if features is None else features[seen]
-    if seen.min() < 0 or seen.max() >= n_features:  # the kernel reads wherever it is told
+    is_above = thresholds > tree.threshold
+    thresholds[is_above] = np.nextafter(thresholds[is_above], np.float32(-np.inf))
+    member_features = ensemble.member_features(member)
+    features = np.where(is_leaf, 0, tree.feature)
+    features = features if member_features is None else member_features[features]
+    if features.min() < 0 or features.max() >= n_features:  # the kernel does not check bounds
         raise InputError(
-            f"Member {member} sees features that X, with {n_features}, does not have. Fit the "
-            "ensemble again, or get a new copy of its file."
+            f"Member {member} uses features that X, with {n_features} features, does not have. Fit "
+            "the ensemble again, or get a new copy of its file."
         )
-    return seen.astype(np.uint32), thresholds, children.astype(np.uint32).ravel()
+    return features.astype(np.uint32), thresholds, children.astype(np.uint32).ravel()

@@ -1,4 +1,4 @@
-"""Compiled loops that count votes: tallies, winners, ties, and what one more vote changes."""
+"""Compiled loops that walk decision trees and count votes: tallies, winners, ties, outcomes."""
 
 import numpy as np
 
@@ -7,8 +7,36 @@ from secateurs.outputs.compiling import kernel
 
 
 @kernel
+def walk_tree(values, n_features, features, thresholds, children, leaves):  # noqa: PLR0917
+    """Fill in the leaves that samples reach in a decision tree.
+
+    ``values`` are the samples one after another. A sample goes from a node to ``children[2·node]``
+    if its value is at most the threshold, else to ``children[2·node + 1]``; a leaf's children are
+    itself. Sixteen samples are walked side by side, so that one waits for memory while others go
+    on, and no branch is mispredicted (docs/decisions/0007-collecting-votes.md).
+    """
+    side = 16
+    width = np.uintp(n_features)  # unsigned indices avoid Numba's test for negative ones
+    for first in range(0, leaves.size, side):
+        last = min(leaves.size, first + side)
+        for row in range(first, last):
+            leaves[row] = 0
+        moved = np.uintp(1)
+        while moved != np.uintp(0):
+            moved = np.uintp(0)
+            for row in range(first, last):
+                sample = np.uintp(row)
+                node = np.uintp(leaves[sample])
+                value = values[sample * width + np.uintp(features[node])]
+                step = np.uintp(0) if value <= thresholds[node] else np.uintp(1)
+                child = np.uintp(children[(node << np.uintp(1)) + step])
+                moved |= child ^ node
+                leaves[sample] = child
+
+
+@kernel
 def tally_votes(codes, step, tally):
-    """Add ``step`` to the tally (samples × classes) for each vote; missing ones do not count."""
+    """Add ``step`` to the tally (samples × classes) for each vote that is not missing."""
     n_classes = tally.shape[1]
     for member in range(codes.shape[0]):
         for sample in range(codes.shape[1]):
@@ -19,7 +47,7 @@ def tally_votes(codes, step, tally):
 
 @kernel
 def find_winners(tally, winner):
-    """Fill in the class with the most votes, the lowest of tied ones."""
+    """Fill in the class with the most votes; ties go to the lowest class."""
     for sample in range(tally.shape[0]):
         best = 0
         for label in range(1, tally.shape[1]):
@@ -30,11 +58,12 @@ def find_winners(tally, winner):
 
 @kernel
 def mark_correct_votes(planes, truth, right):
-    """Mark the samples on which the vote is right; ties go to the lowest class.
+    """Mark the samples on which the vote is correct; ties go to the lowest class.
 
-    Votes for a class are counted for 64 samples at once, in words of which each holds one binary
-    digit of the counts. ``truth`` has a plane for each class; a class without a plane of its own
-    has what the others leave: of two classes it wins where the other has less than half.
+    Votes for a class are counted for 64 samples at once, in words that hold one binary digit of the
+    counts each. ``truth`` has a plane for each class. The last class has no plane of votes: its
+    votes are those not in the other planes, and with two classes it wins where the first class has
+    less than half of the votes.
     """
     n_members, n_planes, n_words = planes.shape
     n_digits = 1
@@ -57,8 +86,8 @@ def mark_correct_votes(planes, truth, right):
                 carry[:] = planes[member, label]
             else:
                 carry[:] = ~np.uint64(0)
-                for other in range(n_planes):
-                    _clear_bits(planes[member, other], carry)
+                for voted in range(n_planes):
+                    _clear_bits(planes[member, voted], carry)
             for digit in range(n_digits):
                 if (member + 1) >> digit:
                     _add_digit(count[digit], carry)
@@ -67,14 +96,14 @@ def mark_correct_votes(planes, truth, right):
 
 @kernel
 def _clear_bits(plane, carry):
-    """Clear the bits of a plane."""
+    """Clear the bits of carry that are set in a plane."""
     for word in range(plane.size):
         carry[word] &= ~plane[word]
 
 
 @kernel
 def _add_digit(digit, carry):
-    """Add a carry to one digit of many counts; the new carry replaces it."""
+    """Add a carry to one digit of many counts, and replace it by the new carry."""
     for word in range(digit.size):
         both = digit[word] & carry[word]
         digit[word] ^= carry[word]
@@ -83,7 +112,7 @@ def _add_digit(digit, carry):
 
 @kernel
 def _keep_larger(count, truth, best, right):
-    """Where counts are larger than the best so far, replace it, and copy the truth."""
+    """Where counts are larger than the best so far, copy the counts and the truth."""
     for word in range(right.size):
         more = np.uint64(0)
         equal = ~np.uint64(0)
@@ -97,34 +126,34 @@ def _keep_larger(count, truth, best, right):
 
 @kernel
 def count_tied_classes(tally, label):
-    """Return the number of classes tied for the win with one, itself included; 0 if it lost."""
-    tied = 0
-    for other in range(tally.size):
-        if tally[other] > tally[label]:
+    """Return the number of classes, including ``label``, that tie for the win; 0 if it lost."""
+    n_tied = 0
+    for rival in range(tally.size):
+        if tally[rival] > tally[label]:
             return 0
-        tied += tally[other] == tally[label]
-    return tied
+        n_tied += tally[rival] == tally[label]
+    return n_tied
 
 
 @kernel
 def ties_per_sample(tally, y, ties):
-    """Fill in the number of classes tied with the true one; 0 where the true one lost."""
+    """Fill in the number of classes tied with the true class; 0 where the true class lost."""
     for sample in range(tally.shape[0]):
         ties[sample] = count_tied_classes(tally[sample], y[sample])
 
 
 @kernel
 def tie_histogram(tally, y, counts):
-    """Count the samples by the number of classes tied with the true one."""
+    """Count the samples by the number of classes tied with the true class."""
     for sample in range(tally.shape[0]):
         counts[count_tied_classes(tally[sample], y[sample])] += 1
 
 
 @kernel
 def count_overruled_votes(tally, y, counts):
-    """Count the wrong votes where the vote is right, the right ones where it is wrong.
+    """Count the wrong votes where the vote is correct, and the correct votes where it is wrong.
 
-    A tie goes to the lowest class.
+    Ties go to the lowest class.
     """
     for sample in range(tally.shape[0]):
         best, total = 0, 0
@@ -138,10 +167,10 @@ def count_overruled_votes(tally, y, counts):
 
 @kernel
 def outcomes_lowest(tally, y, outcomes):
-    """Fill in, per class and sample, whether the vote is right (1) after one more vote for it.
+    """Fill in, per class and sample, whether the vote is correct (1) after one more vote for it.
 
-    The winner-update rule with ties to the lowest class: with top count m and winner w, one more
-    vote for c wins if it passes m, or reaches it and c < w; otherwise w stays.
+    This is the winner-update rule with ties to the lowest class: with the top count m and the
+    winner w, one more vote for c wins if it exceeds m, or reaches m and c < w; otherwise w stays.
     """
     n_samples, n_classes = tally.shape
     for sample in range(n_samples):
@@ -157,8 +186,8 @@ def outcomes_lowest(tally, y, outcomes):
 
 
 @kernel
-def outcomes_shared(tally, y, added, removed):  # noqa: PLR0912 (one case a branch)
-    """Fill in, per class and sample, the number of classes tied with the true one.
+def outcomes_shared(tally, y, added, removed):  # noqa: PLR0912 (one branch per case)
+    """Fill in, per class and sample, the number of classes tied with the true class.
 
     ``added`` is for one more vote for the class, ``removed`` for one vote less (undefined where
     the class has none); 0 means that the true class loses.
@@ -203,9 +232,10 @@ def outcomes_shared(tally, y, added, removed):  # noqa: PLR0912 (one case a bran
 def plane_outcomes(planes, outcomes, bits, seen, last_sizes, counts):  # noqa: PLR0917
     """Count, for each member, the samples whose vote leads to each outcome, from planes.
 
-    ``outcomes[c, n]`` is where a vote for class c on sample n leads. ``bits`` (outcomes, classes,
-    words), ``seen`` and ``last_sizes`` (outcomes) come as zeros: one plane is made of each outcome
-    and class. A member's votes for the last class are all those not in its planes.
+    ``outcomes[c, n]`` is the outcome of a vote for class c on sample n. ``bits`` (outcomes,
+    classes, words), ``seen`` and ``last_sizes`` (outcomes) are passed as zeros; ``bits`` gets a
+    plane for each outcome and class. A member votes for the last class where none of its planes is
+    set.
     """
     n_classes, n_samples = outcomes.shape
     for label in range(n_classes):
@@ -240,8 +270,8 @@ def code_outcomes(codes, outcomes, counts):
 def plane_weights(planes, digits, totals):
     """Add to each member's total the weights of its votes, from planes.
 
-    ``digits`` (classes - 1, digits, words) has the weights by their binary digits: one plane of
-    each says on which samples it is set.
+    ``digits`` (classes - 1, digits, words) holds a plane for each binary digit of the weights, with
+    the samples on which the digit is set.
     """
     for member in range(planes.shape[0]):
         for label in range(digits.shape[0]):
@@ -262,11 +292,12 @@ def code_weights(codes, weights, totals):
 
 @kernel
 def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa: PLR0917
-    """Add or remove members, round by round, and undo rounds that are worth less than before.
+    """Add or remove members, round by round, and undo rounds that lower the score.
 
-    ``flips`` (rounds, members) has the members of each round, ``repeats`` how often each sample
-    occurs, ``weights[q]`` what a sample is worth if q classes are tied with the true one. No
-    members, and more than ``most``, are worth least. Updates the mask and the tally.
+    ``flips`` (rounds, members) marks the members to add or remove in each round, ``repeats`` is the
+    number of times that each sample occurs, and ``weights[q]`` is a sample's score if q classes
+    are tied with the true class. An empty set, and a set of more than ``most`` members, have the
+    lowest score. Updates the mask ``chosen`` and the tally.
     """
     worth = vote_worth(tally, y, repeats, weights)
     for turn in range(flips.shape[0]):
@@ -284,7 +315,7 @@ def flip_rounds(flips, codes, y, repeats, weights, most, chosen, tally):  # noqa
 
 @kernel
 def vote_worth(tally, y, repeats, weights):
-    """Return what the vote is worth, for samples that occur repeatedly; see `flip_rounds`."""
+    """Return the score of the vote on samples that occur repeatedly; see `flip_rounds`."""
     worth = np.int64(0)
     for sample in range(y.size):
         worth += repeats[sample] * weights[count_tied_classes(tally[sample], y[sample])]
@@ -301,10 +332,10 @@ def _flip_members(flips, codes, chosen, tally):
 
 @kernel
 def flip_each(codes, y, repeats, weights, chosen, tally, order, worths):  # noqa: PLR0917
-    """Flip every member once, always the one after which the vote is worth the most.
+    """Add or remove every member once, each time the member after which the score is highest.
 
-    Arguments are those of `flip_rounds`; fills in the order and what the vote is worth at each
-    step. Equal ones go in the order of members. No members are worth −1.
+    Arguments are those of `flip_rounds`; fills in the order and the score after each step. Ties go
+    to the first member. The score of an empty set is −1.
     """
     n_members, n_samples = codes.shape
     n_classes = tally.shape[1]

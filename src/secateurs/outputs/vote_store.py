@@ -1,4 +1,4 @@
-"""VoteStore: votes in a folder of packed tiles, which workers map into their memory."""
+"""VoteStore: votes in a folder of packed tiles, which workers memory-map."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from secateurs.exceptions import InputError
 from secateurs.labels import as_labels
@@ -38,20 +38,21 @@ from secateurs.outputs.vote_packing import (
 )
 from secateurs.outputs.votes import BaseVotes, Votes
 from secateurs.persistence.atomic_files import write_array
-from secateurs.typing import Array, MemberIndices
+from secateurs.typing import Array, BoolArray, IndexArray, MemberIndices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VoteStore(Store[Votes], BaseVotes):
-    """Votes in a folder, for ensembles and rows that do not fit into memory.
+    """Votes in a folder, for ensembles and samples that do not fit into memory.
 
     Pruners accept it wherever they accept votes. It holds the packed votes in tiles of members,
-    each a ``.npy`` file that is mapped, not read; a worker on another machine needs only the
-    folder's path. Members are shuffled once when the store is created, so that any run of tiles is
-    a random sample of them; indices are always those of the ensemble.
+    each a ``.npy`` file that is memory-mapped; a worker on another machine needs only the folder's
+    path. Members are shuffled once when the store is created, so that any sequence of tiles is a
+    random sample of the members; indices always refer to the ensemble.
 
-    Make one by `from_table`, `from_zarr`, `from_parquet`, by ``collect_votes(..., store=path)``,
-    or tile by tile: `create` it, and `write` what is `missing`.
+    Create a store with `from_table`, `from_zarr` or `from_parquet`, with
+    ``collect_votes(..., store=path)``, or tile by tile: `create` it, and `write` each tile in
+    `missing`.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class VoteStore(Store[Votes], BaseVotes):
     classes : ndarray of shape (n_classes,)
         The labels, sorted.
     y : ndarray of shape (n_samples,) or None
-        The true labels, coded.
+        The codes of the true labels.
     names : ndarray of shape (n_members,) or None
         Names of the members.
     has_missing : bool
@@ -70,15 +71,15 @@ class VoteStore(Store[Votes], BaseVotes):
 
     See Also
     --------
-    Votes : The same in memory.
-    collect_votes : Collect the votes of a fitted ensemble, into a store if asked to.
+    Votes : Votes in memory.
+    collect_votes : Collect the votes of a fitted ensemble, with ``store`` into a folder.
 
     Notes
     -----
-    ``meta.json`` describes the folder; ``order.npy`` has the order in which the members lie;
-    ``classes.npy``, ``y.npy`` and ``names.npy`` the rest; ``tile-*.npy`` the votes; and
-    ``tiles.jsonl`` a line per finished tile, with a checksum for each of its members. Every file
-    appears whole or not at all, so a crash leaves a store that knows what is missing.
+    ``meta.json`` describes the store, ``order.npy`` holds the storage order of the members,
+    ``classes.npy``, ``y.npy`` and ``names.npy`` hold the attributes of these names, ``tile-*.npy``
+    the votes, and ``tiles.jsonl`` a line per finished tile, with a checksum for each member. Every
+    file is written atomically, so that a store can be resumed after a crash.
 
     Examples
     --------
@@ -91,7 +92,7 @@ class VoteStore(Store[Votes], BaseVotes):
     VoteStore(4 samples, 4 members, 2 classes) [0 2]
     """
 
-    of = "votes"
+    format_key = contents = "votes"
 
     @classmethod
     def create(
@@ -109,7 +110,7 @@ class VoteStore(Store[Votes], BaseVotes):
         shuffle: bool = True,
         random_state: int = 0,
     ) -> VoteStore:
-        """Create an empty store, to be filled by `write`.
+        """Create an empty store, to be filled in with `write`.
 
         Parameters
         ----------
@@ -126,28 +127,28 @@ class VoteStore(Store[Votes], BaseVotes):
         has_missing : bool, default=False
             Whether votes may be missing.
         content : str, optional
-            Fingerprint of the ensemble and the rows, to recognise them when the store is resumed.
+            Fingerprint of the ensemble and the samples, which is compared when votes are added.
         tile_members : int, optional
-            Number of members per tile; by default as many as make 64 MB.
+            Number of members per tile; by default, a tile has up to 64 MB.
         shuffle : bool, default=True
-            Whether members lie in random order.
+            Whether members are stored in random order.
         random_state : int, default=0
-            Seed of that order.
+            Seed of the random order.
 
         Returns
         -------
         VoteStore
         """
         cls._check_new_store(path, n_members, n_samples, tile_members, names)
-        known = np.unique(plain_text(as_labels(classes, "classes")))
-        check_class_count(known, has_missing)
+        sorted_classes = np.unique(plain_text(as_labels(classes, "classes")))
+        check_class_count(sorted_classes, has_missing)
         return cls._create_store(
             path,
             n_members,
             n_samples,
-            known,
-            like=empty_packed_votes(n_samples, 0, len(known) + has_missing).cells,
-            y=None if y is None else encode_true_labels(y, known, n_samples),
+            sorted_classes,
+            template=empty_packed_votes(n_samples, 0, len(sorted_classes) + has_missing).cells,
+            y=None if y is None else encode_true_labels(y, sorted_classes, n_samples),
             names=names,
             has_missing=has_missing,
             content=content,
@@ -158,17 +159,17 @@ class VoteStore(Store[Votes], BaseVotes):
 
     @classmethod
     def from_table(
-        cls, path: StrPath, table: Any, y: ArrayLike | None = None, **options: Any
+        cls, path: StrPath, table: object, y: ArrayLike | None = None, **options: Any
     ) -> VoteStore:
-        """Write a table of labels (samples × members), some columns at a time.
+        """Create a store from a table of labels (samples × members), read in blocks of columns.
 
         Parameters
         ----------
         path : path
             The folder, which must not exist.
         table : array-like
-            Anything with a shape and slices: an array, a memory map, a zarr or h5py array; or a
-            list or data frame.
+            An object with a shape and slices, such as an array, a memory map, a zarr or h5py
+            array; or a list or data frame.
         y : array-like of shape (n_samples,), optional
             The true labels.
         **options
@@ -182,16 +183,16 @@ class VoteStore(Store[Votes], BaseVotes):
 
     @classmethod
     def from_zarr(
-        cls, path: StrPath, array: Any, y: ArrayLike | None = None, **options: Any
+        cls, path: StrPath, array: object, y: ArrayLike | None = None, **options: Any
     ) -> VoteStore:
-        """Write a zarr array of labels (samples × members), given itself or by its path."""
+        """Create a store from a zarr array of labels (samples × members), or from its path."""
         return cls.from_table(path, open_zarr(array), y, **options)
 
     @classmethod
     def from_parquet(
         cls, path: StrPath, file: StrPath, y: ArrayLike | None = None, **options: Any
     ) -> VoteStore:
-        """Write the columns of a Parquet file, each with the votes of one member.
+        """Create a store from a Parquet file whose columns are the votes of one member each.
 
         Parameters
         ----------
@@ -208,19 +209,19 @@ class VoteStore(Store[Votes], BaseVotes):
         -------
         VoteStore
         """
-        columns, truth = open_parquet_columns(Path(file), y)
-        return cls._from_columns(path, columns, truth, **options)
+        columns, true_labels = open_parquet_columns(Path(file), y)
+        return cls._from_columns(path, columns, true_labels, **options)
 
     @classmethod
     def _from_columns(
         cls, path: StrPath, columns: LabelColumns, y: ArrayLike | None, **options: Any
     ) -> VoteStore:
         check_store_sizes(columns.n_members, columns.n_samples)
-        found = {"has_missing": columns.has_missing, "names": columns.names, **options}
-        classes = found.pop("classes", None)
+        options = {"has_missing": columns.has_missing, "names": columns.names, **options}
+        classes = options.pop("classes", None)
         if classes is None:
             classes = columns.find_all_classes(y)
-        store = cls.create(path, columns.n_members, columns.n_samples, classes, y=y, **found)
+        store = cls.create(path, columns.n_members, columns.n_samples, classes, y=y, **options)
         with filling_lock(store.path):
             for members in store.missing:
                 store.write(members, columns.read_members(members).T)
@@ -228,7 +229,7 @@ class VoteStore(Store[Votes], BaseVotes):
 
     @classmethod
     def from_votes(cls, path: StrPath, votes: Votes, **options: Any) -> VoteStore:
-        """Write `Votes` as they are; options as for `create`."""
+        """Create a store from `Votes`; options are those of `create`."""
         store = cls._create_like(path, votes, **options)
         with filling_lock(store.path):
             for members in store.missing:
@@ -237,14 +238,14 @@ class VoteStore(Store[Votes], BaseVotes):
 
     @classmethod
     def scratch(cls, path: StrPath, votes: Votes) -> VoteStore:
-        """Write votes for processes of this machine to map: for one run, and without checks."""
+        """Create a store for one run, which processes of this machine map without any checks."""
         store = cls._create_like(path, votes, shuffle=False, tile_members=votes.n_members)
         write_array(store._tile_path(0), votes.packed.cells, lasting=False)
         return store.unverified()
 
     @classmethod
     def _create_like(cls, path: StrPath, votes: Votes, **options: Any) -> VoteStore:
-        """Create an empty store of the shape of votes."""
+        """Create an empty store with the shape of some votes."""
         return cls.create(
             path,
             votes.n_members,
@@ -258,18 +259,18 @@ class VoteStore(Store[Votes], BaseVotes):
 
     @property
     def n_codes(self) -> int:
-        """Number of codes: the classes, and one for missing votes if there may be any."""
+        """Number of codes: one per class, and one for missing votes if there may be any."""
         return self.n_classes + self.has_missing
 
     def write(self, members: MemberIndices, votes: ArrayLike) -> None:
-        """Write a whole tile.
+        """Write a complete tile.
 
         Parameters
         ----------
         members : sequence of int
             One of the lists in `missing`.
         votes : array-like of shape (len(members), n_samples)
-            Their labels, member by member; masked where missing.
+            Their labels, in the same order; masked where missing.
         """
         mask = np.ma.getmaskarray(np.ma.asanyarray(votes)) if np.ma.is_masked(votes) else None
         if mask is None:
@@ -285,44 +286,46 @@ class VoteStore(Store[Votes], BaseVotes):
             codes = mark_missing(codes, mask, self.n_classes)
         self.write_codes(members, codes)
 
-    def places_of(self, labels: Array) -> NDArray[np.intp]:
-        """Return the places of labels among the classes; an error if one is not among them."""
+    def places_of(self, labels: Array) -> IndexArray:
+        """Return the indices of labels among the classes; raise if a label is not a class."""
         check_known_labels(labels, self.classes, "votes")
         return np.searchsorted(self.classes, plain_text(labels))
 
     def write_codes(self, members: MemberIndices, codes: Array) -> None:
-        """Write a whole tile of coded votes: places among the classes, behind them if missing."""
+        """Write a complete tile of codes: class indices, and the number of classes if missing."""
         self._check_tile(members, codes.shape)
         if not 0 <= codes.min() <= codes.max() < self.n_codes:
             raise InputError(
                 f"Votes hold codes from {codes.min()} to {codes.max()}, but the store has "
                 f"{self.n_codes} codes: {self.n_classes} "
-                f"classes{', and one for missing votes' * self.has_missing}."
+                f"classes{', and one for missing votes' * self.has_missing}. Pass codes from 0 to "
+                f"{self.n_codes - 1}."
             )
         packed = empty_packed_votes(self.n_samples, len(codes), self.n_codes)
         packed.write_rows(0, np.ascontiguousarray(codes.T, dtype=code_dtype(self.n_codes)))
         self._write_cells(members, packed.cells)
 
     def rows(self, samples: slice) -> Votes:
-        """Load the votes of all members on a run of samples that starts at a multiple of 64."""
+        """Load the votes of all members on consecutive samples that start at a multiple of 64."""
         start, stop, step = samples.indices(self.n_samples)
         if start % WORD_BITS or step != 1 or stop <= start:
             raise InputError(
-                f"{samples} is not a run of samples that starts at a multiple of {WORD_BITS}."
+                f"{samples} does not select consecutive samples that start at a multiple of "
+                f"{WORD_BITS}. Pass slice(start, stop)."
             )
         packed = empty_packed_votes(stop - start, self.n_members, self.n_codes)
         first = start // packed.samples_per_cell
         last = -(-stop // packed.samples_per_cell)
         for tile in range(self.n_tiles):
-            whole = self._map_checked_cells(tile)  # checksums are of whole members
-            packed.cells[self.members_of(tile), ..., : last - first] = whole[..., first:last]
-        if isinstance(packed, BitPlanes) and stop % WORD_BITS:  # samples beyond the end of the run
+            cells = self._map_checked_cells(tile)  # a checksum covers all samples of a member
+            packed.cells[self.members_of(tile), ..., : last - first] = cells[..., first:last]
+        if isinstance(packed, BitPlanes) and stop % WORD_BITS:  # clear the samples after the end
             packed.cells[..., last - first - 1] &= np.uint64((1 << stop % WORD_BITS) - 1)
         votes = self._votes_from_packed(packed, np.arange(self.n_members))
         return votes if self.y is None else replace(votes, y=self.y[start:stop])
 
-    def is_right(self, members: MemberIndices) -> NDArray[np.bool_]:
-        """Mark the samples on which the vote of some members is right."""
+    def is_right(self, members: MemberIndices) -> BoolArray:
+        """Return the mask of the samples on which the vote of some members is correct."""
         return self.take(members).is_right()
 
     @property
@@ -332,13 +335,13 @@ class VoteStore(Store[Votes], BaseVotes):
     def _encode_truth(self, y: ArrayLike) -> Array:
         return encode_true_labels(y, self.classes, self.n_samples)
 
-    def _outputs_from_cells(self, cells: Array, members: NDArray[np.intp]) -> Votes:
+    def _outputs_from_cells(self, cells: Array, members: IndexArray) -> Votes:
         return self._votes_from_packed(
             packed_from_cells(cells, self.n_samples, self.n_codes), members
         )
 
-    def _votes_from_packed(self, packed: PackedVotes, members: NDArray[np.intp]) -> Votes:
+    def _votes_from_packed(self, packed: PackedVotes, members: IndexArray) -> Votes:
         packed.make_read_only()
         names = self.names
-        taken = None if names is None else names[members]
-        return Votes(packed, self.classes, self.y, taken, self.has_missing)
+        selected = None if names is None else names[members]
+        return Votes(packed, self.classes, self.y, selected, self.has_missing)

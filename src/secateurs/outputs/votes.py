@@ -1,19 +1,18 @@
-"""Votes: labels of an ensemble's members, coded and packed once, with counts on demand."""
+"""Votes: labels predicted by an ensemble's members, encoded and packed, with counts on demand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import InputError
-from secateurs.labels import argmax_with_ties, as_labels, merge_classes, row_blocks
+from secateurs.labels import argmax_with_ties, as_labels, merge_classes
 from secateurs.outputs import label_coding, vote_kernels
-from secateurs.outputs.bit_kernels import WORD_BITS
 from secateurs.outputs.input_checks import (
     as_label_column,
     check_code_range,
@@ -22,17 +21,25 @@ from secateurs.outputs.input_checks import (
     fill_missing_votes,
     text_column_names,
 )
-from secateurs.outputs.label_coding import code_dtype, encode_column, encode_labels, mark_missing
-from secateurs.outputs.vote_packing import CountBuffer, PackedVotes, empty_packed_votes, pack_column
+from secateurs.outputs.label_coding import encode_column, encode_labels, mark_missing
+from secateurs.outputs.vote_packing import (
+    CountBuffer,
+    PackedVotes,
+    empty_packed_votes,
+    pack_blocks,
+    pack_column,
+)
 from secateurs.text_format import format_count
-from secateurs.typing import Array, MemberIndices
+from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, MemberIndices
 
-_MOST_TABLE_CELLS = 1 << 18  # cells of joint counts held at once: 2 MB, near the processor
+# Joint counts are computed in blocks of at most 2 MB, which stay in the processor's cache. Blocks
+# of 32 MB took up to twice as long (docs/decisions/0014-counts-and-memory.md).
+_MOST_TABLE_CELLS = 1 << 18
 _BUFFER = CountBuffer()
 
 
 class BaseVotes:
-    """What votes in memory and votes in a folder have in common."""
+    """Base class of votes in memory and votes in a folder."""
 
     n_samples: int
     n_members: int
@@ -48,45 +55,44 @@ class BaseVotes:
     def member_blocks(
         self, first: int = 0, n_rows: int = 1, most_cells: int = _MOST_TABLE_CELLS
     ) -> Iterator[slice]:
-        """Cut the members from one on into slices whose tables against n_rows are small."""
+        """Yield slices of members from ``first`` on, with small tables of counts for n_rows."""
         step = max(1, most_cells // (n_rows * (self.n_classes + self.has_missing) ** 2))
         for start in range(first, self.n_members, step):
             yield slice(start, min(self.n_members, start + step))
 
     def __repr__(self) -> str:
-        shape = (
-            f"{format_count(self.n_samples, 'sample')}, {format_count(self.n_members, 'member')}"
-        )
-        return f"{type(self).__name__}({shape}, {format_count(self.n_classes, 'class')})"
+        sizes = {"sample": self.n_samples, "member": self.n_members, "class": self.n_classes}
+        counts = ", ".join(format_count(size, noun) for noun, size in sizes.items())
+        return f"{type(self).__name__}({counts})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Votes(BaseVotes):
-    """Labels that members give to samples, and the true labels beside them.
+    """Labels that members predict, with the true labels.
 
-    Made by `encode`, and never changed. Labels of any kind are coded by their place among the
-    sorted classes and kept as bit planes, so that every count is exact and cheap.
+    Create it with `encode`; it is immutable. Labels of any kind are encoded as indices of the
+    sorted classes and stored as bit planes, so that counts are exact and fast.
 
     Attributes
     ----------
     packed : PackedVotes
-        The coded votes, member by member: bit planes, or bytes if there are many classes.
+        The encoded votes: bit planes, or small integers if there are many classes.
     classes : ndarray of shape (n_classes,)
         The distinct labels of votes and true labels together, sorted.
     y : ndarray of shape (n_samples,) or None
-        The true labels, coded.
+        The codes of the true labels.
     names : ndarray of shape (n_members,) or None
-        Names of the members, where they came with the votes.
+        Names of the members, if the votes had column names.
     has_missing : bool
-        Whether votes are missing, as masked entries of a NumPy masked array. A missing vote has a
-        code of its own behind the classes; counts are over the samples that both sides have.
+        Whether votes are missing, as masked entries of a NumPy masked array. A missing vote has the
+        code after the last class; counts include only samples on which both members vote.
     is_sequential : bool
-        Whether a member's votes are those of all members up to it, as in boosting: the vote of
-        several is that of the last.
+        Whether a member's votes are those of all members up to it, as in boosting, so that the
+        vote of several members is the vote of the last.
 
     See Also
     --------
-    VoteStore : The same in a folder, for votes that do not fit into memory.
+    VoteStore : Votes in a folder, for votes that do not fit into memory.
     collect_votes : Collect the votes of a fitted ensemble.
 
     Examples
@@ -100,6 +106,8 @@ class Votes(BaseVotes):
            [0, 1]])
     """
 
+    __setstate__ = restore_renamed(staged="is_sequential")
+
     packed: PackedVotes
     classes: Array
     y: Array | None = None
@@ -108,8 +116,8 @@ class Votes(BaseVotes):
     is_sequential: bool = False
 
     @classmethod
-    def encode(cls, votes: Any, y: ArrayLike | None = None) -> Votes:
-        """Code a table of labels.
+    def encode(cls, votes: ArrayLike, y: ArrayLike | None = None) -> Votes:
+        """Encode a table of labels.
 
         Parameters
         ----------
@@ -124,22 +132,24 @@ class Votes(BaseVotes):
         """
         mask = np.ma.getmask(votes)
         labels = as_labels(votes if mask is np.ma.nomask else fill_missing_votes(votes), "votes")
-        truth = None if y is None else as_label_column(y)
-        check_table_shape(labels, None if truth is None else len(truth))
+        true_labels = None if y is None else as_label_column(y)
+        check_table_shape(labels, None if true_labels is None else len(true_labels))
         classes = label_coding.find_classes(labels)
-        if truth is not None:
-            classes = merge_classes(classes, label_coding.find_classes(truth))
+        if true_labels is not None:
+            classes = merge_classes(classes, label_coding.find_classes(true_labels))
         n_samples, n_members = labels.shape
         has_missing = bool(np.any(mask))
         label_coding.check_class_count(classes, has_missing)
 
-        def coded_rows(rows: slice) -> Array:
+        def encoded_rows(rows: slice) -> Array:
             codes = encode_labels(labels[rows], classes)
-            return mark_missing(codes, mask[rows], len(classes)) if has_missing else codes
+            if has_missing and isinstance(mask, np.ndarray):
+                return mark_missing(codes, mask[rows], len(classes))
+            return codes
 
-        packed = _pack_blocks(n_samples, n_members, len(classes) + has_missing, coded_rows)
-        coded = None if truth is None else encode_column(truth, classes)
-        return cls(packed, classes, coded, text_column_names(votes), has_missing)
+        packed = pack_blocks(n_samples, n_members, len(classes) + has_missing, encoded_rows)
+        y_codes = None if true_labels is None else encode_column(true_labels, classes)
+        return cls(packed, classes, y_codes, text_column_names(votes), has_missing)
 
     @classmethod
     def from_codes(
@@ -147,21 +157,21 @@ class Votes(BaseVotes):
         codes: Array,
         classes: Array,
         y: ArrayLike | None = None,
-        mask: NDArray[np.bool_] | None = None,
-        names: Any = None,
+        mask: BoolArray | None = None,
+        names: ArrayLike | None = None,
     ) -> Votes:
-        """Pack votes that are coded already.
+        """Pack votes that are already encoded.
 
         Parameters
         ----------
         codes : ndarray of shape (n_members, n_samples)
-            Places among the classes, member by member.
+            Indices of the classes.
         classes : ndarray of shape (n_classes,)
             The labels, sorted.
         y : array-like of shape (n_samples,), optional
             The true labels.
         mask : ndarray of shape (n_members, n_samples), optional
-            Where a vote is missing.
+            True where a vote is missing.
         names : sequence of str, optional
             Names of the members.
 
@@ -175,15 +185,15 @@ class Votes(BaseVotes):
         label_coding.check_class_count(classes, has_missing)
         check_code_range(codes, len(classes), mask)
 
-        def coded_rows(rows: slice) -> Array:
+        def encoded_rows(rows: slice) -> Array:
             block = codes[:, rows]
             if mask is not None and has_missing:
                 block = mark_missing(block, mask[:, rows], len(classes))
             return block.T
 
-        packed = _pack_blocks(n_samples, n_members, len(classes) + has_missing, coded_rows)
-        named = None if names is None else np.array(names, dtype=object)
-        votes = cls(packed, classes, None, named, has_missing)
+        packed = pack_blocks(n_samples, n_members, len(classes) + has_missing, encoded_rows)
+        name_array = None if names is None else np.array(names, dtype=object)
+        votes = cls(packed, classes, None, name_array, has_missing)
         return votes if y is None else votes.with_labels(y)
 
     @property
@@ -198,14 +208,14 @@ class Votes(BaseVotes):
 
     @property
     def nbytes(self) -> int:
-        """Number of bytes that the packed votes take."""
+        """Size of the packed votes in bytes."""
         return self.packed.nbytes
 
     @property
     def truth(self) -> Array:
-        """The coded true labels; an error if there are none."""
+        """The codes of the true labels; raises an error if there are none."""
         if self.y is None:
-            raise InputError("These votes have no true labels. Give Votes.encode(votes, y).")
+            raise InputError("These votes have no true labels. Pass y: Votes.encode(votes, y).")
         return self.y
 
     @property
@@ -215,7 +225,7 @@ class Votes(BaseVotes):
 
     @cached_property
     def truth_counts(self) -> NDArray[np.int64]:
-        """Count samples by vote and true label: (members, classes, classes)."""
+        """Number of samples by vote and true label: (members, classes, classes)."""
         tables = empty_count_tables(self.n_members, self.n_classes)
         for block in self.member_blocks():
             counted = self.packed.select_members(block).joint_counts(self._packed_truth)
@@ -229,22 +239,22 @@ class Votes(BaseVotes):
 
     @cached_property
     def n_right(self) -> NDArray[np.int64]:
-        """Number of samples that each member gets right."""
+        """Number of samples that each member predicts correctly."""
         return np.trace(self.truth_counts, axis1=1, axis2=2)
 
     @property
     def n_voted(self) -> NDArray[np.int64]:
-        """Number of samples that each member has a vote on."""
+        """Number of samples that each member votes on."""
         return self.sizes.sum(axis=1)
 
     @cached_property
     def oracle(self) -> Votes:
-        """Right (class 0) or wrong (class 1), as votes of their own."""
+        """Votes for class 0 where a member is correct and for class 1 where it is wrong."""
         packed = self.packed.compare_with_truth(self.truth, self.has_missing)
         return Votes(packed, np.array([0, 1]), has_missing=self.has_missing)
 
     def codes(self, members: MemberIndices) -> Array:
-        """Return the coded votes of some members: (members, samples)."""
+        """Return the codes of some members' votes: (members, samples)."""
         return self.packed.decode(np.asarray(members, dtype=np.intp))
 
     def joint_counts(
@@ -256,83 +266,78 @@ class Votes(BaseVotes):
         )
 
     def joint_counts_of(self, others: Votes, block: slice) -> NDArray[np.int64]:
-        """Count samples by the labels of members held elsewhere and a block of those here.
+        """Count samples by label pair for the members of other votes and a block of these members.
 
-        Returns an array (others, block, classes, classes) that lasts until the thread asks again.
+        The result (others, block, classes, classes) is a buffer, which each thread reuses.
         """
         return self._drop_missing_counts(
             others.packed.joint_counts(self._select_packed(block), _BUFFER)
         )
 
     def tally(self, members: MemberIndices | None = None) -> NDArray[np.int32]:
-        """Count the votes that each class gets: (samples, classes)."""
-        chosen = effective_members(self, members)
+        """Count the votes for each class: (samples, classes)."""
         tally = np.zeros((self.n_samples, self.n_classes), dtype=np.int32)
-        for member in chosen:
+        for member in effective_members(self, members):
             vote_kernels.tally_votes(self.codes([member]), 1, tally)
         return tally
 
     def vote(
         self,
         members: MemberIndices | None = None,
-        silent: Any = None,
+        silent: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> Array:
         """Return the label with the most votes, per sample; ties go to the lowest class.
 
-        So does a sample without any vote, unless ``silent`` gives its label.
+        A sample without votes gets the label ``silent``, or the lowest class by default.
         """
-        tally: Array = (
-            self.tally(members) if weights is None else self._weighted_tally(members, weights)
-        )
+        tally: Array
         if weights is None:
-            winner = np.empty(self.n_samples, dtype=np.intp)
+            tally, winner = self.tally(members), np.empty(self.n_samples, dtype=np.intp)
             vote_kernels.find_winners(tally, winner)
         else:
+            tally = self._weighted_tally(members, weights)
             winner = argmax_with_ties(tally)
         labels = self.classes[winner]
         if silent is None or not self.has_missing:
             return labels
         return np.where(tally.any(axis=1), labels, silent)
 
-    def _weighted_tally(
-        self, members: MemberIndices | None, weights: ArrayLike
-    ) -> NDArray[np.float64]:
-        """Sum the weights of the votes that each class gets: (samples, classes)."""
-        chosen = np.arange(self.n_members) if members is None else members
-        shares = np.zeros((self.n_samples, self.n_classes))
-        for member, weight in zip(chosen, np.asarray(weights, dtype=float), strict=True):
-            vote_kernels.tally_votes(self.codes([member]), weight, shares)
-        return shares
+    def _weighted_tally(self, members: MemberIndices | None, weights: ArrayLike) -> FloatArray:
+        """Sum the weights of the votes for each class: (samples, classes)."""
+        selected = np.arange(self.n_members) if members is None else members
+        tally = np.zeros((self.n_samples, self.n_classes))
+        for member, weight in zip(selected, np.asarray(weights, dtype=float), strict=True):
+            vote_kernels.tally_votes(self.codes([member]), weight, tally)
+        return tally
 
-    def is_right(self, members: MemberIndices | None = None) -> NDArray[np.bool_]:
-        """Mark the samples on which the vote is right."""
-        everybody = members is None and not self.is_sequential
-        packed = self.packed if everybody else self._select_packed(effective_members(self, members))
+    def is_right(self, members: MemberIndices | None = None) -> BoolArray:
+        """Return the mask of the samples on which the vote of some members is correct."""
+        is_full = members is None and not self.is_sequential
+        packed = self.packed if is_full else self._select_packed(effective_members(self, members))
         return packed.is_vote_correct(self._packed_truth, self.n_classes)
 
     def accuracy(self, members: MemberIndices | None = None) -> float:
-        """Return the fraction of samples on which the vote is right."""
+        """Return the fraction of samples on which the vote of some members is correct."""
         return np.count_nonzero(self.is_right(members)) / self.n_samples
 
     def take(self, members: MemberIndices) -> Votes:
-        """Return the votes of some members, in the order given."""
-        chosen = np.asarray(members, dtype=np.intp)
-        names = None if self.names is None else self.names[chosen]
-        return replace(self, packed=self.packed.select_members(chosen), names=names)
+        """Return the votes of some members, in the given order."""
+        selected = np.asarray(members, dtype=np.intp)
+        names = None if self.names is None else self.names[selected]
+        return replace(self, packed=self.packed.select_members(selected), names=names)
 
-    def rows(self, samples: NDArray[np.intp]) -> Votes:
+    def rows(self, samples: IndexArray) -> Votes:
         """Return the votes on some samples, with the same classes."""
         codes = self.packed.decode()[:, samples]
         mask = codes == self.n_classes if self.has_missing else None
         part = Votes.from_codes(codes, self.classes, None, mask, self.names)
-        part = replace(
-            part._with_classes(self.classes, self.has_missing), is_sequential=self.is_sequential
-        )
-        return part if self.y is None else replace(part, y=_make_read_only(self.y[samples]))
+        part = part._with_classes(self.classes, self.has_missing)
+        y = None if self.y is None else label_coding.make_read_only(self.y[samples])
+        return replace(part, y=y, is_sequential=self.is_sequential)
 
     def run(self, samples: slice) -> Votes:
-        """Return the votes on a run of samples that starts at a multiple of 64."""
+        """Return the votes on consecutive samples that start at a multiple of 64."""
         start, stop, _ = samples.indices(self.n_samples)
         packed = empty_packed_votes(stop - start, self.n_members, self.packed.n_classes)
         first, last = start // packed.samples_per_cell, -(-stop // packed.samples_per_cell)
@@ -341,31 +346,30 @@ class Votes(BaseVotes):
         return replace(self, packed=packed, y=None if self.y is None else self.y[start:stop])
 
     def with_labels(self, y: ArrayLike) -> Votes:
-        """Return the same votes with these true labels, in place of any they have."""
-        truth = as_label_column(y, self.n_samples)
-        classes = merge_classes(self.classes, label_coding.find_classes(truth))
-        moved = self._with_classes(classes, self.has_missing)
-        return replace(moved, y=encode_column(truth, moved.classes))
+        """Return the same votes with other true labels."""
+        labels = as_label_column(y, self.n_samples)
+        classes = merge_classes(self.classes, label_coding.find_classes(labels))
+        recoded = self._with_classes(classes, self.has_missing)
+        return replace(recoded, y=encode_column(labels, recoded.classes))
 
     def append(self, votes: Votes | ArrayLike, y: ArrayLike | None = None) -> Votes:
-        """Return these votes followed by further samples, as if all were encoded at once."""
+        """Return these votes followed by further samples, as if encoded together."""
         more = votes if isinstance(votes, Votes) else Votes.encode(votes, y)
         if more.n_members != self.n_members:
             raise InputError(
-                f"The further votes are of {more.n_members} members, the earlier ones of "
-                f"{self.n_members}. Give the same members, in the same order."
+                f"The new votes have {more.n_members} members, the earlier votes "
+                f"{self.n_members}. Pass the same members, in the same order."
             )
         if (more.y is None) != (self.y is None):
-            raise InputError("Give true labels with all batches of votes, or with none.")
+            raise InputError("Pass true labels with all batches of votes, or with none.")
         classes = merge_classes(self.classes, more.classes)
-        missing = self.has_missing or more.has_missing
-        first, second = self._with_classes(classes, missing), more._with_classes(classes, missing)
-        packed = first.packed.append_samples(second.packed)
+        has_missing = self.has_missing or more.has_missing
+        batches = [batch._with_classes(classes, has_missing) for batch in (self, more)]
+        packed = batches[0].packed.append_samples(batches[1].packed)
         packed.make_read_only()
-        y_both = None
-        if first.y is not None and second.y is not None:
-            y_both = _make_read_only(np.concatenate([first.y, second.y]))
-        return replace(first, packed=packed, y=y_both)
+        targets = [batch.y for batch in batches if batch.y is not None]
+        y_codes = label_coding.make_read_only(np.concatenate(targets)) if targets else None
+        return replace(batches[0], packed=packed, y=y_codes)
 
     def _select_packed(self, members: MemberIndices | slice) -> PackedVotes:
         if isinstance(members, slice):
@@ -375,7 +379,7 @@ class Votes(BaseVotes):
         return self.packed.select_members(np.asarray(members, dtype=np.intp))
 
     def _drop_missing_counts(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Leave out the counts of missing votes."""
+        """Return tables of counts without the counts of missing votes."""
         return tables[..., : self.n_classes, : self.n_classes]
 
     def _with_classes(self, classes: Array, has_missing: bool) -> Votes:
@@ -391,25 +395,8 @@ class Votes(BaseVotes):
 
 
 def empty_count_tables(n_members: int, n_classes: int) -> NDArray[np.int64]:
-    """Return an uninitialised table of counts per member, laid out cell by cell.
+    """Return an uninitialised table of counts per member, with the cells along the first axes.
 
-    The last bit of sums over cells depends on the layout, so this is the only one in use.
+    Sums over cells depend on this layout in their last bit, so all tables must have it.
     """
     return np.empty((n_classes, n_classes, n_members), dtype=np.int64).transpose(2, 0, 1)
-
-
-def _pack_blocks(
-    n_samples: int, n_members: int, n_codes: int, coded_rows: Callable[[slice], Array]
-) -> PackedVotes:
-    """Pack votes, a block of rows at a time."""
-    packed = empty_packed_votes(n_samples, n_members, n_codes)
-    for rows in row_blocks(n_samples, n_members, multiple=WORD_BITS):
-        codes = np.ascontiguousarray(coded_rows(rows), dtype=code_dtype(n_codes))
-        packed.write_rows(rows.start, codes)
-    packed.make_read_only()
-    return packed
-
-
-def _make_read_only(values: Array) -> Array:
-    values.flags.writeable = False
-    return values

@@ -1,4 +1,4 @@
-"""The paper's experiments: data, protocol, plans, runner, tables and figures."""
+"""Experiments of the paper: data sets, protocol, plans, runner, tables and figures."""
 
 from secateurs.paper._plan import PLANS, PaperRow, Plan
 from secateurs.paper._plan_files import load_plan, read_plan

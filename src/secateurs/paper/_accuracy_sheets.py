@@ -1,6 +1,4 @@
-"""Tables of accuracy, laid out: as the paper prints them, beside the paper's numbers, as CSV."""
-
-from typing import Any
+"""Sheets of the accuracy tables: in the paper's layout, compared with the paper, and as CSV."""
 
 from secateurs.benchmarking.table_text import Grid, Sheet, csv_text, format_distance, format_number
 from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable
@@ -22,19 +20,19 @@ _CSV_HEADINGS = (
 
 
 def accuracy_sheet(table: AccuracyTable) -> Sheet:
-    """Return a table with legend, comparison and remarks, ready to be written."""
+    """Return the sheet of an accuracy table, with legend, comparison and notes."""
     lines = (_csv_line(table, row, column) for row in table.rows for column in table.columns)
-    found = {
-        "Not like the paper": list(map(str, table.paper_mismatches())),
+    all_notes = {
+        "Differences from the paper": list(map(str, table.paper_mismatches())),
         "Missing": table.missing_notes(),
     }
-    notes = {heading: remarks for heading, remarks in found.items() if remarks}
+    notes = {heading: lines for heading, lines in all_notes.items() if lines}
     names, text = (table.name, table.heading, table.caption), csv_text(_CSV_HEADINGS, lines)
     return Sheet(*names, table.grid(), text, _LEGEND, _comparison_grid(table), notes)
 
 
 def _comparison_grid(table: AccuracyTable) -> Grid | None:
-    """Lay out our means beside the paper's, ten methods; None where no row is the paper's."""
+    """Return our means beside the paper's for ten methods; None if the paper prints no row."""
     rows = [_comparison_lines(row) for row in table.rows if row.is_printed]
     if not rows:
         return None
@@ -68,7 +66,7 @@ def _comparison_lines(row: AccuracyRow) -> list[tuple[str, ...]]:
     ]
 
 
-def _csv_line(table: AccuracyTable, row: AccuracyRow, column: str) -> tuple[Any, ...]:
+def _csv_line(table: AccuracyTable, row: AccuracyRow, column: str) -> tuple[object, ...]:
     source, entry = row.source, row.entries[column]
     paper = (entry.paper.mean, entry.paper.std, entry.paper.mark) if entry.paper else (None,) * 3
     return (

@@ -1,4 +1,4 @@
-"""Tables: test accuracy of the methods as in the paper, ours and theirs, with ranks and W/T/L."""
+"""Accuracy tables: test accuracies of all methods, ours and the paper's, with ranks and W/T/L."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -21,8 +21,8 @@ from secateurs.paper._data_registry import DATASETS
 from secateurs.paper._plan import PaperRow, Plan, Setting
 from secateurs.paper._plan_results import RowResults, results_by_row, rows_where
 from secateurs.paper._printed_tables import (
+    BASELINES,
     CONTROL,
-    FLOORS,
     N_PRINTED_FOLDS,
     PAPER_METHODS,
     PrintedAccuracy,
@@ -32,22 +32,15 @@ from secateurs.paper._printed_tables import (
 )
 from secateurs.statistics import WinTieLoss
 
-_TOLERATED = 2.0  # of the paper's standard deviations
+# In the paper's standard deviations. A difference beyond is reported, with the reason if known.
+_TOLERATED_DEVIATIONS = 2.0
 
 
 @dataclass(frozen=True)
 class PaperEntry(ScoreEntry):
-    """Test accuracy of one method on one data set, in per cent; the control is DOMEP.
+    """Test accuracy of one method on one data set, in per cent; the control is DOMEP."""
 
-    Attributes
-    ----------
-    folds, test, bold, decimals
-        As of `ScoreEntry`.
-    paper : PrintedAccuracy or None
-        What the paper prints.
-    """
-
-    paper: PrintedAccuracy | None = None
+    paper: PrintedAccuracy | None = None  # the printed accuracy, if any
 
     @property
     def paper_difference(self) -> float:
@@ -57,34 +50,22 @@ class PaperEntry(ScoreEntry):
 
 @dataclass(frozen=True)
 class AccuracyRow(TableRow[PaperEntry]):
-    """A data set as the paper reads it.
-
-    Attributes
-    ----------
-    name, entries, ranked
-        As of `TableRow`; the name is the paper's.
-    source : PaperRow
-        Data set, reading, learner, and whether the paper's reading is established.
-    n_test : int
-        Rows of a test part; 0 where nothing was measured.
-    n_folds : int
-        Folds that the plan asks for.
-    """
+    """Accuracies of all methods on one data set; the name is the paper's."""
 
     source: PaperRow
-    n_test: int
-    n_folds: int
+    n_test: int  # samples of a test set; 0 if nothing was measured
+    n_folds: int  # folds of the plan
 
     @property
     def is_printed(self) -> bool:
-        """Whether the paper has it."""
+        """Whether the paper prints the row."""
         return any(entry.paper for entry in self.entries.values())
 
     def deviations_from_paper(self, method: str) -> float:
         """Return our mean minus the paper's, in the paper's standard deviations.
 
-        A deviation printed as 0.00 counts as `smallest_accuracy_step`. NaN where nothing can
-        be compared.
+        A standard deviation printed as 0.00 is replaced by `smallest_accuracy_step`. NaN if there
+        is nothing to compare.
         """
         entry = self.entries[method]
         if entry.paper is None or not self.n_test:
@@ -93,79 +74,57 @@ class AccuracyRow(TableRow[PaperEntry]):
 
     @property
     def smallest_accuracy_step(self) -> float:
-        """What one more right answer in all test parts adds to a printed mean."""
+        """Change of a printed mean by one more correct prediction in all test sets together."""
         return 100 / (N_PRINTED_FOLDS * self.n_test)
 
 
 @dataclass(frozen=True)
 class PaperMismatch:
-    """A row whose accuracies lie more than two of the paper's standard deviations from the paper's.
-
-    Attributes
-    ----------
-    row : str
-        Name of the row.
-    methods : tuple of str
-        Which methods lie outside.
-    furthest_deviation : float
-        The largest distance, in the paper's standard deviations.
-    difference : float
-        Mean difference of all ten methods, in points.
-    established : bool
-        Whether the paper's reading of the data is established.
-    reason : str
-        The reason found; empty where there is none yet.
-    """
+    """A row with accuracies more than two of the paper's standard deviations from the paper's."""
 
     row: str
-    methods: tuple[str, ...]
-    furthest_deviation: float
-    difference: float
-    established: bool
-    reason: str
+    methods: tuple[str, ...]  # the methods that differ
+    furthest_deviation: float  # the largest distance, in the paper's standard deviations
+    difference: float  # mean difference of all ten methods, in points
+    established: bool  # whether it is established how the paper read the data
+    reason: str  # empty if unknown
 
     def __str__(self) -> str:
         reason = self.reason or "No reason found yet."
         if not self.established:
-            reason += " How the paper read these data is not established."
+            reason += " It is not established how the paper read these data."
         return (
-            f"{self.row}: {', '.join(self.methods)} more than two of the paper's standard "
-            f"deviations away, the furthest {format_distance(self.furthest_deviation)}; on average "
-            f"{format_number(self.difference, sign=True)} points. {reason}"
+            f"{self.row}: more than two of the paper's standard deviations away for "
+            f"{', '.join(self.methods)}. The largest distance is "
+            f"{format_distance(self.furthest_deviation)} standard deviations, and the mean "
+            f"difference is {format_number(self.difference, sign=True)} points. {reason}"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class AccuracyTable(ScoreTable):
-    """A table of the paper, as measured here.
+    """A table of the paper as measured here.
 
-    The columns are the paper's ten methods, then floors and ceiling (``random``, ``best``,
-    ``full``) and other variants, which take no part in ranks.
-
-    Attributes
-    ----------
-    heading : str
-        The title, with the number of the paper's table.
-    is_short : bool
-        Whether it is the short form, which is not held against the paper.
+    The columns are the paper's ten methods, then the baselines (``random``, ``best``, ``full``) and
+    other variants, which are not ranked.
     """
 
     rows: tuple[AccuracyRow, ...]
-    heading: str = ""
-    is_short: bool = False
+    heading: str = ""  # the title, with the number of the paper's table
+    is_short: bool = False  # short forms are not compared with the paper
 
     @cached_property
     def paper_scores(self) -> pd.DataFrame:
-        """The paper's printed means, all its rows."""
+        """The paper's printed means of all its rows."""
         return self.rounded_means(printed_accuracies(self.name))
 
     @property
     def paper_ranks(self) -> dict[str, float]:
-        """Average ranks of the paper; empty for a table that it does not print."""
+        """The paper's average ranks; empty for a table that it does not print."""
         return self.ranks_of(self.paper_scores)
 
     def paper_win_tie_loss(self, method: str) -> WinTieLoss | None:
-        """Count the same of the paper; None where it prints no such method."""
+        """Return DOMEP's wins, ties and losses in the paper; None for methods that it omits."""
         marks = [
             entries[method].mark
             for entries in printed_accuracies(self.name).values()
@@ -175,7 +134,7 @@ class AccuracyTable(ScoreTable):
 
     @property
     def comparable_rows(self) -> list[AccuracyRow]:
-        """The rows that can be compared with the paper's: the complete ones of a whole table."""
+        """The rows that can be compared with the paper's: complete rows of a full table."""
         return [
             row
             for row in self.rows
@@ -185,45 +144,31 @@ class AccuracyTable(ScoreTable):
         ]
 
     def paper_mismatches(self) -> list[PaperMismatch]:
-        """Return the rows that differ from the paper's; `missing_notes` has those not measured."""
-        found = []
+        """Return the rows that differ from the paper's."""
+        mismatches = []
         for row in self.comparable_rows:
-            far = {
-                m: d for m in PAPER_METHODS if abs(d := row.deviations_from_paper(m)) > _TOLERATED
-            }
+            deviations = {m: row.deviations_from_paper(m) for m in PAPER_METHODS}
+            far = {m: d for m, d in deviations.items() if abs(d) > _TOLERATED_DEVIATIONS}
             if far:
                 differences = [row.entries[method].paper_difference for method in PAPER_METHODS]
                 numbers = max(far.values(), key=abs), float(np.nanmean(differences))
                 reason = mismatch_reason(self.name, row.source.paper_name, far)
                 names, established = tuple(map(method_label, far)), row.source.established
-                found.append(PaperMismatch(row.name, names, *numbers, established, reason))
-        return found
+                mismatches.append(PaperMismatch(row.name, names, *numbers, established, reason))
+        return mismatches
 
     def missing_notes(self) -> list[str]:
-        """Return what is missing, row by row."""
+        """Return a note for each row with missing results."""
         return [note for row in self.rows if (note := _missing_note(row))]
 
 
 def make_accuracy_table(plan: Plan, frame: pd.DataFrame) -> AccuracyTable:
-    """Return a table of the paper as measured, at the first setting of its plan.
-
-    Parameters
-    ----------
-    plan : Plan
-        Which rows, methods and folds the table has.
-    frame : DataFrame
-        Results, one row per cell, in any order; what the plan does not ask for is ignored.
-
-    Returns
-    -------
-    AccuracyTable
-        Missing cells leave their entries empty or with fewer folds.
-    """
+    """Return the table of a plan at its first setting; entries may be empty or have fewer folds."""
     return _build_table(plan, plan.settings[0], results_by_row(plan, frame))
 
 
 def tables_by_setting(plan: Plan, frame: pd.DataFrame) -> dict[Setting, AccuracyTable]:
-    """Return a table for each setting of a plan, as `make_accuracy_table` does for the first."""
+    """Return a table for each setting of a plan."""
     results = list(results_by_row(plan, frame))
     return {setting: _build_table(plan, setting, results) for setting in plan.settings}
 
@@ -248,12 +193,12 @@ def _build_table(plan: Plan, setting: Setting, results: Iterable[RowResults]) ->
 
 
 def _table_columns(plan: Plan) -> tuple[str, ...]:
-    floors = [method for method in FLOORS if method in plan.methods]
-    methods = [method for method in plan.methods if method not in FLOORS]
-    others = [
+    baselines = [method for method in BASELINES if method in plan.methods]
+    methods = [method for method in plan.methods if method not in BASELINES]
+    variants = [
         f"{m}/{variant}" for variant in plan.variants if variant != "library" for m in methods
     ]
-    return (*PAPER_METHODS, *floors, *others)
+    return (*PAPER_METHODS, *baselines, *variants)
 
 
 def _build_row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> AccuracyRow:
@@ -266,8 +211,8 @@ def _build_row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> 
     }
     folds = {column: measured.get(column, {}) for column in _table_columns(plan)}
     entries = {
-        column: PaperEntry(found, control_test(folds, CONTROL, column), paper=paper.get(column))
-        for column, found in folds.items()
+        column: PaperEntry(scores, control_test(folds, CONTROL, column), paper=paper.get(column))
+        for column, scores in folds.items()
     }
     n_test = int(frame["n_test"].iloc[0]) if len(frame) else 0
     row = AccuracyRow(name, entries, PAPER_METHODS, source, n_test, len(plan.folds))
@@ -277,8 +222,9 @@ def _build_row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> 
 def _missing_note(row: AccuracyRow) -> str:
     counts = {column: len(entry.folds) for column, entry in row.entries.items()}
     if not any(counts.values()):
-        known = DATASETS.get(row.source.dataset)
-        reason = known.note if known and known.n_rows is None else ""  # such data cannot be had
+        dataset = DATASETS.get(row.source.dataset)
+        # Only data sets that are not available have an unknown size; their note gives the reason.
+        reason = dataset.note if dataset and dataset.n_rows is None else ""
         return f"{row.name}: no results. {reason}".strip()
     gaps = [column for column, count in counts.items() if count < row.n_folds]
     if not gaps:
@@ -286,12 +232,12 @@ def _missing_note(row: AccuracyRow) -> str:
     if len(set(counts.values())) == 1:
         return f"{row.name}: {counts[CONTROL]} of {row.n_folds} folds."
     short = ", ".join(f"{method_label(c)} {counts[c]}" for c in gaps)
-    ranked = "" if row.is_ranked else " It takes no part in ranks."
+    ranked = "" if row.is_ranked else " It is not ranked."
     return f"{row.name}: incomplete, folds of {row.n_folds}: {short}.{ranked}"
 
 
 def combined_scores(tables: Sequence[AccuracyTable], *, paper: bool = False) -> pd.DataFrame:
-    """Return the scores of all tables as one, ours or the paper's."""
+    """Return the scores of all tables in one frame, ours or the paper's."""
     parts = {table.title: table.paper_scores if paper else table.scores for table in tables}
     filled = {title: part for title, part in parts.items() if len(part)}
     names = [method_label(method) for method in PAPER_METHODS]

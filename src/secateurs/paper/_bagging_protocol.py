@@ -1,7 +1,8 @@
-"""The paper's protocol: bagging on three fifths of the rows, votes on the other two.
+"""The paper's protocol: bagging on three fifths of the samples, votes on the other two fifths.
 
-An ensemble is trained once and its votes are collected on both parts: everything else is done with
-votes. Parts and seeds are those of `secateurs.benchmarking.splits_and_seeds`.
+An ensemble is trained once, and its votes are collected on the validation set and the test set. All
+measurements only need these votes. Splits and seeds are defined in
+`secateurs.benchmarking.splits_and_seeds`.
 """
 
 import os
@@ -10,11 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
@@ -26,15 +26,16 @@ from secateurs.outputs.compiling import start_stopwatch
 from secateurs.outputs.votes import Votes
 from secateurs.paper import datasets
 from secateurs.paper._plan import Bag
-from secateurs.paper._shared_kernel import MOST_ROWS, SharedKernelSVMs
+from secateurs.paper._shared_kernel import MAX_SAMPLES, SharedKernelSVMs
+from secateurs.typing import Parameters
 
-SYNTHETIC = "synthetic"  # learner of votes that are drawn, on data sets "synthetic-ROWS"
-STRATIFIED = "-stratified"  # at the end of a learner's name: rows are drawn class by class
-_N_TEST = 1000  # test rows of drawn votes
+SYNTHETIC = "synthetic"  # learner of randomly drawn votes, with data sets "synthetic-N_SAMPLES"
+STRATIFIED = "-stratified"  # suffix of a learner's name: bags are drawn class by class
+_N_TEST = 1000  # test samples of drawn votes; their accuracy is not a result of the paper
 
-# Module, class and parameters of what is bagged. The text of the paper says "linear models" and no
-# more: "lm" is ridge regression, the others are fitted by SGD as in the authors' program.
-_LEARNERS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
+# Module of scikit-learn, class and parameters of each learner. The paper only names "linear
+# models": "lm" is ridge regression, the other two are trained by SGD as in the authors' program.
+_LEARNERS: Mapping[str, tuple[str, str, Parameters]] = {
     "dt": ("tree", "DecisionTreeClassifier", {}),
     "nb": ("naive_bayes", "GaussianNB", {}),
     "knn": ("neighbors", "KNeighborsClassifier", {}),
@@ -49,42 +50,19 @@ _LEARNERS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
 
 @dataclass(frozen=True, eq=False)
 class EnsembleVotes:
-    """Votes of a trained ensemble, and what they cost.
-
-    Attributes
-    ----------
-    validation, test : Votes
-        Votes with true labels on the rows to prune on and to test on.
-    n_train, n_classes : int
-        Rows trained on, and classes of the data.
-    train_seconds, vote_seconds : float
-        Time to train the ensemble, and to collect the votes on both parts.
-    source : str
-        Where the data came from.
-    """
+    """Votes of a trained ensemble on the validation and the test set, with true labels."""
 
     validation: Votes
     test: Votes
-    n_train: int
+    n_train: int  # number of training samples
     n_classes: int
     train_seconds: float
-    vote_seconds: float
-    source: str
+    vote_seconds: float  # to collect the votes on both sets
+    source: str  # of the data set
 
 
 def cast_votes(bag: Bag, data_dir: str | os.PathLike[str] | None = None) -> EnsembleVotes:
-    """Train a bag's ensemble and collect its votes.
-
-    Parameters
-    ----------
-    bag : Bag
-        Data, learner, size, fold and seed.
-    data_dir : str or path-like, optional
-        Folder of the data sets, see `secateurs.paper.datasets.load`.
-
-    Returns
-    -------
-    EnsembleVotes
+    """Train the ensemble of a bag and collect its votes.
 
     Examples
     --------
@@ -95,7 +73,7 @@ def cast_votes(bag: Bag, data_dir: str | os.PathLike[str] | None = None) -> Ense
     """
     if bag.learner == SYNTHETIC:
         return _draw_votes(bag)
-    # One thread: bags run side by side, and sums must not depend on how many cores there are.
+    # One thread: bags run in parallel, and sums must not depend on the number of cores.
     with threadpool_limits(limits=1):
         return _train_and_vote(bag, data_dir)
 
@@ -108,7 +86,7 @@ def _train_and_vote(bag: Bag, data_dir: str | os.PathLike[str] | None) -> Ensemb
     collect = _train_ensemble(bag, data.X[parts.train], data.y[parts.train])
     trained = elapsed()
     validation, test = (
-        collect(data.X[rows], data.y[rows]) for rows in (parts.validation, parts.test)
+        collect(data.X[part], data.y[part]) for part in (parts.validation, parts.test)
     )
     seconds = (trained, elapsed() - trained)
     n_classes = len(np.unique(data.y))
@@ -116,15 +94,15 @@ def _train_and_vote(bag: Bag, data_dir: str | os.PathLike[str] | None) -> Ensemb
 
 
 def _train_ensemble(bag: Bag, X: NDArray[np.float64], y: NDArray[np.str_]) -> Callable[..., Votes]:
-    """Train an ensemble; return what collects its votes on labelled rows."""
+    """Train an ensemble; return a function that collects its votes on labelled samples."""
     module, kind, parameters = _LEARNERS[bag.learner.removesuffix(STRATIFIED)]
     learner = getattr(import_module(f"sklearn.{module}"), kind)(**parameters)
     seed = small_seed(bag.seed, bag.dataset, bag.reading, bag.learner, bag.fold, "train")
-    if bag.learner == "svm-rbf" and len(X) <= MOST_ROWS and len(np.unique(y)) == 2:
+    if bag.learner == "svm-rbf" and len(X) <= MAX_SAMPLES and len(np.unique(y)) == 2:
         return SharedKernelSVMs(bag.n_members, seed).fit(X, y).predict_votes
-    model: Any
+    model: BaggingClassifier | list[BaseEstimator]
     with warnings.catch_warnings():
-        # Raw values, as in the paper: a linear SVM need not converge on them.
+        # Linear SVMs may not converge on unscaled values, which the paper uses.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if bag.learner.endswith(STRATIFIED):
             model = _train_stratified(learner, bag.n_members, seed, X, y)
@@ -135,28 +113,28 @@ def _train_ensemble(bag: Bag, X: NDArray[np.float64], y: NDArray[np.str_]) -> Ca
 
 
 def _train_stratified(
-    learner: Any, n_members: int, seed: int, X: NDArray[np.float64], y: NDArray[np.str_]
-) -> list[Any]:
-    """Bag as the authors' program does: each class has as many rows in a bag as it has in all.
+    learner: BaseEstimator, n_members: int, seed: int, X: NDArray[np.float64], y: NDArray[np.str_]
+) -> list[BaseEstimator]:
+    """Bag as the authors' program does: the class sizes of every bag are those of the data.
 
-    The plain bootstrap draws from all rows alike, so that classes vary from bag to bag.
+    With the plain bootstrap, which draws from all samples alike, class sizes vary between bags.
     """
     rng = np.random.RandomState(seed)
     classes = [np.flatnonzero(y == label) for label in np.unique(y)]
     members = []
     for _ in range(n_members):
-        rows = np.concatenate([rng.choice(rows, size=len(rows)) for rows in classes])
+        bag = np.concatenate([rng.choice(samples, size=len(samples)) for samples in classes])
         member = clone(learner)
         if "random_state" in member.get_params():
             member.set_params(random_state=rng.randint(2**31 - 1))
-        members.append(member.fit(X[rows], y[rows]))
+        members.append(member.fit(X[bag], y[bag]))
     return members
 
 
 def _draw_votes(bag: Bag) -> EnsembleVotes:
     """Draw votes of members of 60 to 90 % accuracy, on samples of unequal difficulty.
 
-    There are two classes, or five for the multi-class reading.
+    There are two classes, or five with the multi-class reading.
     """
     n_classes = 2 if bag.reading == "binary" else 5
     n_validation = int(bag.dataset.removeprefix(f"{SYNTHETIC}-"))
@@ -164,19 +142,19 @@ def _draw_votes(bag: Bag) -> EnsembleVotes:
     rng = np.random.default_rng(seed)
     skill = rng.uniform(0.6, 0.9, bag.n_members)
     validation, test = (
-        _draw_labelled_votes(n_rows, n_classes, skill, rng) for n_rows in (n_validation, _N_TEST)
+        _draw_labelled_votes(n, n_classes, skill, rng) for n in (n_validation, _N_TEST)
     )
     return EnsembleVotes(validation, test, 0, n_classes, 0.0, 0.0, "generated")
 
 
 def _draw_labelled_votes(
-    n_rows: int, n_classes: int, skill: NDArray[np.float64], rng: np.random.Generator
+    n_samples: int, n_classes: int, skill: NDArray[np.float64], rng: np.random.Generator
 ) -> Votes:
-    y = rng.integers(n_classes, size=n_rows, dtype=np.uint8)
-    hardness = rng.uniform(-0.1, 0.1, n_rows)
-    codes = np.empty((len(skill), n_rows), dtype=np.uint8)
-    for member, chance in enumerate(skill):
-        is_wrong = rng.random(n_rows) > chance + hardness
-        step = rng.integers(1, n_classes, size=n_rows) if n_classes > 2 else 1
+    y = rng.integers(n_classes, size=n_samples, dtype=np.uint8)
+    hardness = rng.uniform(-0.1, 0.1, n_samples)
+    codes = np.empty((len(skill), n_samples), dtype=np.uint8)
+    for member, accuracy in enumerate(skill):
+        is_wrong = rng.random(n_samples) > accuracy + hardness
+        step = rng.integers(1, n_classes, size=n_samples) if n_classes > 2 else 1
         codes[member] = (y + is_wrong * step) % n_classes
     return Votes.from_codes(codes, np.arange(n_classes), y)

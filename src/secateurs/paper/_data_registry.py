@@ -1,4 +1,4 @@
-"""What is known of the data sets: one line each in datasets.csv."""
+"""Registry of data sets: one line per data set in datasets.csv."""
 
 import csv
 from collections.abc import Mapping
@@ -6,32 +6,34 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any
+
+from secateurs.typing import JsonObject
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is known of a data set.
+    """Description of a data set.
 
     Attributes
     ----------
     name : str
         Name of the file, without ``.csv.gz``.
     paper_name : str
-        The name that the paper prints; empty if it prints none.
+        The name printed in the paper; empty if there is none.
     role : {"paper", "authors' code", "extra", "stand-in"}
-        Named in the paper, or in the authors' code alone (together 29 sets); another useful set; or
-        a set of scikit-learn, or a small drawn one, for trials without a data folder.
+        "paper" if the paper names it, "authors' code" if only the authors' program does (29 data
+        sets in total), "extra" for other useful data sets. A "stand-in" is a data set of
+        scikit-learn, or a small generated one, for runs without a data folder.
     task : {"binary", "multiclass"}
         Two classes or more.
     n_rows, n_features : int or None
-        Its size.
+        Number of samples and of features; None if unknown.
     class_counts : mapping of str to int
-        Rows of each class.
+        Number of samples of each class.
     openml_id : int or None
-        Number at openml.org of the same table, where that is certain.
+        Identifier at openml.org, if the table there is certainly the same.
     openml_target : str or None
-        Its label, where OpenML names another column.
+        Column of the labels, if it is not OpenML's default target.
     sha256 : str or None
         Checksum of ``NAME.csv.gz``.
     note : str
@@ -53,18 +55,19 @@ class Dataset:
 
 @cache
 def read_package_csv(name: str) -> list[dict[str, str]]:
-    """Read a CSV file of this package."""
+    """Return the lines of a CSV file of this package."""
     text = (files("secateurs.paper") / name).read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
 def _parse_dataset(line: dict[str, str]) -> Dataset:
     counts = (part.rsplit("=", 1) for part in line["class_counts"].split("; ") if part)
-    values: dict[str, Any] = {name: line[name] or None for name in ("openml_target", "sha256")}
+    values: JsonObject = dict(line)
+    values |= {name: line[name] or None for name in ("openml_target", "sha256")}
     for name in ("n_rows", "n_features", "openml_id"):
         values[name] = int(line[name]) if line[name] else None
     values["class_counts"] = MappingProxyType({label: int(count) for label, count in counts})
-    return Dataset(**line | values)
+    return Dataset(**values)
 
 
 DATASETS = MappingProxyType(

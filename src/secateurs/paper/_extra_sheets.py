@@ -1,8 +1,7 @@
-"""Tables that the paper lacks: how its open settings matter, and what its authors' settings do."""
+"""Tables that the paper does not have: settings that it leaves open, and its authors' settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
@@ -26,17 +25,9 @@ _AUTHORS_HEADINGS = (
 
 
 def settings_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
-    """Show how ranks and verdicts depend on the number of members and the rate.
+    """Return the table of ranks and verdicts by number of members and number kept.
 
-    Parameters
-    ----------
-    tables : mapping of Setting to AccuracyTable
-        Those of a plan with several settings.
-
-    Returns
-    -------
-    Sheet or None
-        None where no data set has results of all ten methods at any setting.
+    None if no data set has results of all ten methods with any setting.
     """
     lines = [
         (setting.n_members, setting.keep, len(table.scores), *_setting_summary(table))
@@ -65,7 +56,7 @@ def settings_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     return Sheet(*names, caption, grid, csv_text(headings, lines))
 
 
-def _setting_summary(table: AccuracyTable) -> tuple[Any, ...]:
+def _setting_summary(table: AccuracyTable) -> tuple[float | str, ...]:
     counts = [table.win_tie_loss(method) for method in PAPER_METHODS if method != CONTROL]
     totals = (sum(getattr(c, name) for c in counts) for name in ("wins", "ties", "losses"))
     judges = () if table.is_short else (judge_not_worse, judge_best_ranks)
@@ -75,17 +66,10 @@ def _setting_summary(table: AccuracyTable) -> tuple[Any, ...]:
 
 
 def measured_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
-    """Show the accuracies of a plan that is not a table of the paper, at its first setting.
+    """Return the accuracies of a plan at its first setting; None if nothing was measured.
 
-    Parameters
-    ----------
-    tables : mapping of Setting to AccuracyTable
-        Such as those of learners that the paper names and prints nothing of.
-
-    Returns
-    -------
-    Sheet or None
-        None where nothing was measured.
+    It is used for plans that are not tables of the paper, such as learners that the paper only
+    names.
     """
     table = next(iter(tables.values()))
     is_measured = any(entry.folds for row in table.rows for entry in row.entries.values())
@@ -93,19 +77,9 @@ def measured_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
 
 
 def authors_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
-    """Show what settings near those of the authors' program change, beside the printed numbers.
+    """Return printed accuracies beside those of the library's and of the authors' settings.
 
-    Parameters
-    ----------
-    plan : Plan
-        One of the variant "authors".
-    frame : DataFrame
-        Results, one row per cell; those of the library's own settings are used if there.
-
-    Returns
-    -------
-    Sheet or None
-        None where nothing was measured.
+    The plan has the variant "authors". None if nothing was measured.
     """
     table = make_accuracy_table(replace(plan, variants=("library", *plan.variants)), frame)
     sides = {"library": plan.methods, "authors' settings": [f"{m}/authors" for m in plan.methods]}
@@ -131,20 +105,20 @@ def authors_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
 
 def _authors_lines(row: AccuracyRow, sides: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
     lines = [(side, *(str(row.entries[c]) for c in columns)) for side, columns in sides.items()]
-    papers = [row.entries[method].paper for method in sides["library"]]
-    if any(papers):
-        lines.insert(0, ("paper", *(str(paper or NOTHING) for paper in papers)))
+    printed = [row.entries[method].paper for method in sides["library"]]
+    if any(printed):
+        lines.insert(0, ("paper", *(str(accuracy or NOTHING) for accuracy in printed)))
         for side, columns in sides.items():
-            away = (format_distance(row.deviations_from_paper(column)) for column in columns)
-            lines.append((f"{side}, in paper's std", *away))
+            distances = (format_distance(row.deviations_from_paper(column)) for column in columns)
+            lines.append((f"{side}, in paper's std", *distances))
     return [("" if n else row.name, *line) for n, line in enumerate(lines)]
 
 
-def _authors_csv_line(row: AccuracyRow, method: str, authors: str) -> tuple[Any, ...]:
-    paper = row.entries[method].paper
+def _authors_csv_line(row: AccuracyRow, method: str, authors: str) -> tuple[object, ...]:
+    printed = row.entries[method].paper
     library, theirs = (
         (row.entries[c].mean, row.entries[c].std, row.deviations_from_paper(c))
         for c in (method, authors)
     )
-    printed_numbers = (paper.mean, paper.std) if paper else (None, None)
-    return (row.name, method_label(method), *printed_numbers, *library, *theirs)
+    paper = (printed.mean, printed.std) if printed else (None, None)
+    return (row.name, method_label(method), *paper, *library, *theirs)

@@ -1,8 +1,8 @@
-"""What the paper's figures share: their parts, and how its methods look."""
+"""Base classes of the paper's figures, and the line styles of its methods."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
@@ -12,48 +12,32 @@ from secateurs.paper._plan import PaperRow, Plan
 from secateurs.paper._printed_tables import OURS, method_label
 from secateurs.paper.claims import Judge
 
+Series = TypeVar("Series")
+RowSeriesT = TypeVar("RowSeriesT", bound="RowSeries")
+
 
 @dataclass(frozen=True)
-class PaperFigure:
-    """A figure of the paper: how its numbers, drawings and verdicts are made.
+class PaperFigure(Generic[Series]):
+    """A figure of the paper: functions that make its series, drawings and claims."""
 
-    Attributes
-    ----------
-    plan : str
-        Name of the plan that measures it.
-    make_series : callable
-        Called as ``make_series(plan, frame)``; returns the numbers that are drawn and judged.
-    make_pictures : callable
-        Called as ``make_pictures(plan, series)``; returns the drawings, none where there are no
-        numbers.
-    judges : tuple of callable
-        Called with the series; each returns a claim with its verdict.
-    """
-
-    plan: str
-    make_series: Callable[[Plan, pd.DataFrame], Sequence[Any]]
-    make_pictures: Callable[[Plan, Any], list[Picture]]
-    judges: tuple[Judge, ...] = ()
+    plan: str  # name of the plan that measures it
+    make_series: Callable[[Plan, pd.DataFrame], Sequence[Series]]  # from the results of the plan
+    make_pictures: Callable[[Plan, Sequence[Series]], list[Picture]]  # none without series
+    judges: tuple[Judge[Series], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class RowSeries:
-    """Numbers of one row of a plan.
+    """Measurements of one row of a plan."""
 
-    Attributes
-    ----------
-    row : str
-        Name of the row: the paper's name of the data set, and what else tells rows apart.
-    source : PaperRow
-        The row of the plan.
-    """
-
-    row: str
+    row: str  # unique name of the row, see `Plan.row_names`
     source: PaperRow
 
 
-def series_by_row(prefix: str, series: Sequence[Any]) -> Iterator[tuple[str, str, list[Any]]]:
-    """Yield each row's name, the name of its figure's files, and its series."""
+def series_by_row(
+    prefix: str, series: Sequence[RowSeriesT]
+) -> Iterator[tuple[str, str, list[RowSeriesT]]]:
+    """Yield the name of each row, the file name of its figure, and its series."""
     for row in dict.fromkeys(item.row for item in series):
         mine = [item for item in series if item.row == row]
         source = mine[0].source
@@ -61,27 +45,27 @@ def series_by_row(prefix: str, series: Sequence[Any]) -> Iterator[tuple[str, str
 
 
 def method_style(method: str) -> Style:
-    """Return the style of a method, derived from its place in the registry where it has none.
+    """Return the registered style of a method, or else a style derived from its position there.
 
-    Any two methods differ in more than colour.
+    Any two methods differ in more than colour, for readers who cannot distinguish colours.
     """
-    known, place = METHODS[method].style, list(METHODS).index(method)
-    if known is not None:
-        return known
-    n_sides, shape = 5 + place // 3, place % 3  # polygon, star or asterisk
+    registered, index = METHODS[method].style, list(METHODS).index(method)
+    if registered is not None:
+        return registered
+    n_sides, shape = 5 + index // 3, index % 3  # polygon, star or asterisk
     dashes = (2.0 + n_sides, 1.0, 1.0 + shape, 1.0)
-    return Style(list(COLOURS)[place % len(COLOURS)], dashes, (n_sides, shape, 0))
+    return Style(list(COLOURS)[index % len(COLOURS)], dashes, (n_sides, shape, 0))
 
 
 def method_line_style(method: str) -> dict[str, Any]:
-    """Return how the line of a method looks; the paper's own stand out."""
+    """Return the line style of a method; the paper's own methods have thicker lines."""
     style = method_style(method)
-    own = method in OURS
+    is_own = method in OURS
     return {
         "color": COLOURS[style.colour],
         "linestyle": (0, style.dashes) if style.dashes else "-",
         "marker": style.marker,
-        "linewidth": 1.6 if own else 0.9,
-        "zorder": 3 if own else 2,
+        "linewidth": 1.6 if is_own else 0.9,
+        "zorder": 3 if is_own else 2,
         "label": method_label(method),
     }

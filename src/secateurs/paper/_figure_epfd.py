@@ -1,9 +1,9 @@
-"""Figure: each method against its distributed version; the claims on accuracy and time of EPFD."""
+"""Figure: each method and its EPFD version, and the claims about accuracy and time of EPFD."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -35,110 +35,100 @@ from secateurs.statistics import (
 )
 from secateurs.text_format import format_signed
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _PAIRS = "pairs of a data set and a method"
-_MARGIN = 1.0  # points of accuracy that matter
+_MARGIN = 1.0  # margin of the equivalence tests: smaller differences, in points, do not matter
 
 
 @dataclass(frozen=True, eq=False)
 class EpfdPair(RowSeries):
-    """A method and its distributed version on one data set.
-
-    Attributes
-    ----------
-    method : str
-        Short name of the method.
-    n_members : int
-        Size of the ensemble.
-    accuracy, epfd_accuracy : tuple of float
-        Test accuracy in per cent on the folds that both have.
-    seconds, epfd_seconds : float
-        Time to choose, on one machine; mean over folds.
-    path_seconds : float
-        Time of the longest group and the second round: with a machine for each group.
-    """
+    """A method and its distributed version on one data set."""
 
     method: str
     n_members: int
-    accuracy: tuple[float, ...]
+    accuracy: tuple[float, ...]  # test accuracy in per cent, on the folds that both have
     epfd_accuracy: tuple[float, ...]
-    seconds: float
+    seconds: float  # time to select on one machine, mean over folds
     epfd_seconds: float
-    path_seconds: float
+    path_seconds: float  # longest group + second round: the time with one machine per group
 
     @property
     def paired_test(self) -> PairedTest | None:
         """Paired t-test of the distributed version against the method itself."""
-        several = len(self.accuracy) > 1
-        return paired_t_test(self.epfd_accuracy, self.accuracy) if several else None
+        has_folds = len(self.accuracy) > 1
+        return paired_t_test(self.epfd_accuracy, self.accuracy) if has_folds else None
 
     @property
     def accuracy_difference(self) -> float:
-        """Points that the distributed version gains."""
+        """Mean accuracy of the distributed version minus that of the method, in points."""
         return float(np.mean(self.epfd_accuracy) - np.mean(self.accuracy))
 
     @property
     def parallel_speedup(self) -> float:
-        """How many times faster the distributed version is, with a machine for each group."""
+        """Speed-up of the distributed version with one machine per group."""
         return self.seconds / self.path_seconds
 
     @property
     def serial_speedup(self) -> float:
-        """How many times faster it is on one machine."""
+        """Speed-up of the distributed version on one machine."""
         return self.seconds / self.epfd_seconds
 
 
 def epfd_pairs(plan: Plan, frame: pd.DataFrame) -> list[EpfdPair]:
-    """Pair each method with its distributed version, where both were measured."""
+    """Return the pairs of a method and its distributed version, where both were measured."""
     pairs = []
     for name, source, mine in results_by_row(plan, frame):
         for method in plan.methods:
-            alone, spread = (
+            library, epfd = (
                 rows_where(mine, method=method, variant=v) for v in ("library", "epfd")
             )
-            both = alone.merge(spread, on=["fold", "seed"], suffixes=("", "_epfd"))
-            if len(both):
-                first, second = (100 * both[f"accuracy{s}"].astype(float) for s in ("", "_epfd"))
-                times = (both[n] for n in ("seconds", "seconds_epfd", "path_seconds_epfd"))
+            joined = library.merge(epfd, on=["fold", "seed"], suffixes=("", "_epfd"))
+            if len(joined):
+                first, second = (100 * joined[f"accuracy{s}"].astype(float) for s in ("", "_epfd"))
+                times = (joined[n] for n in ("seconds", "seconds_epfd", "path_seconds_epfd"))
                 means = (float(np.mean(values.to_list())) for values in times)
-                n_members = int(both["n_members"].iloc[0])
+                n_members = int(joined["n_members"].iloc[0])
                 folds = (tuple(first), tuple(second))
                 pairs.append(EpfdPair(name, source, method, n_members, *folds, *means))
     return pairs
 
 
-@judges_claim("epfd-accuracy", "EPFD keeps accuracy.")
+@judges_claim("epfd-accuracy", "EPFD maintains accuracy.")
 def judge_epfd_accuracy(all_pairs: Sequence[EpfdPair]) -> Finding:
-    """Each method and its EPFD version prune the same ensembles, fold by fold; a point matters.
+    """Each method and its EPFD version prune the same ensembles, fold by fold.
 
-    Two one-sided t-tests at 5 % with a margin of 1 point: a pair of a data set and a method speaks
-    for the claim if the 90 % interval of the difference lies above -1, and against it if it lies
-    below -1. Over all, methods are averaged on each fold and data sets count alike. Holds if the
-    interval over all lies above -1 and at most a quarter of the pairs speak against it. Does not
-    hold if it lies below -1, or more than a quarter do. Cannot be told otherwise, nor from fewer
-    than three folds. Votes that were drawn at random do not count.
+    The rule uses two one-sided t-tests at 5 % with a margin of 1 point. A pair of a data set and a
+    method supports the claim if the 90 % interval of the difference is above -1, and contradicts it
+    if the interval is below -1. The overall difference averages methods on each fold and gives all
+    data sets the same weight. The claim holds if the overall interval is above -1 and at most a
+    quarter of the pairs contradict it. It does not hold if the overall interval is below -1 or more
+    than a quarter of the pairs contradict it. It cannot be told otherwise, or with fewer than three
+    folds. Randomly drawn votes do not count.
     """
     pairs = [pair for pair in all_pairs if pair.n_members < LARGE]
-    tested = {pair: found for pair in pairs if (found := _test_equivalence(pair)) is not None}
-    lost = [pair for pair, found in tested.items() if found.verdict == "worse"]
-    kept = sum(found.is_no_worse for found in tested.values())
-    finding = weigh_settings(len(pairs), kept, len(lost), _PAIRS)
+    tested = {pair: test for pair in pairs if (test := _test_equivalence(pair)) is not None}
+    worse = [pair for pair, test in tested.items() if test.verdict == "worse"]
+    n_no_worse = sum(test.is_no_worse for test in tested.values())
+    finding = weigh_settings(len(pairs), n_no_worse, len(worse), _PAIRS)
     overall = _overall_difference(pairs)
     if overall is None:
         return replace(finding, verdict=UNKNOWN)
-    found = equivalence_test(overall, _MARGIN)
-    verdict = HOLDS if found.is_no_worse else FAILS if found.verdict == "worse" else UNKNOWN
-    verdict = FAILS if len(lost) > 0.25 * len(pairs) else verdict
+    test = equivalence_test(overall, _MARGIN)
+    verdict = HOLDS if test.is_no_worse else FAILS if test.verdict == "worse" else UNKNOWN
+    verdict = FAILS if len(worse) > 0.25 * len(pairs) else verdict
     each = "".join(
         f" {method_label(p.method)} on {p.row} ({format_signed(p.accuracy_difference, 2)});"
-        for p in lost
+        for p in worse
     )
     gains = [pair.accuracy_difference for pair in pairs]
-    statistic = Statistic("mean difference, points", overall.mean, found.low, found.high, 0.9)
+    statistic = Statistic("mean difference, points", overall.mean, test.low, test.high, 0.9)
     return replace(finding, verdict=verdict, statistic=statistic).with_details(
-        f"Mean difference over all {format_difference(overall, 0.9)} points; of single pairs "
+        f"Overall mean difference {format_difference(overall, 0.9)} points; single pairs "
         f"{format_signed(min(gains), 2)} to {format_signed(max(gains), 2)}. "
         f"{sum(t.verdict == 'equivalent' for t in tested.values())} pairs are equivalent within "
-        f"1 point. Less accurate by more:{each.rstrip(';') or ' none'}.",
+        f"1 point. Pairs that lose more than 1 point:{each.rstrip(';') or ' none'}.",
         differences=_values_by_method(pairs, gains),
     )
 
@@ -149,91 +139,91 @@ def _test_equivalence(pair: EpfdPair) -> Equivalence | None:
 
 
 def _overall_difference(pairs: Sequence[EpfdPair]) -> Difference | None:
-    """Return the difference of the means over methods, each data set alike."""
+    """Return the difference of the means over methods, with equal weights of all data sets."""
     rows: dict[str, list[EpfdPair]] = {}
     for pair in pairs:
         rows.setdefault(pair.row, []).append(pair)
-    found = []
+    differences = []
     for mine in rows.values():
         n_folds = min(len(pair.accuracy) for pair in mine)
-        sides = (
-            np.mean([side[:n_folds] for side in both], axis=0)
-            for both in ([p.epfd_accuracy for p in mine], [p.accuracy for p in mine])
-        )
-        found.append(fold_difference(*sides))
-    known = [difference for difference in found if difference is not None]
-    return mean_difference(known) if known else None
+        epfd = np.mean([pair.epfd_accuracy[:n_folds] for pair in mine], axis=0)
+        library = np.mean([pair.accuracy[:n_folds] for pair in mine], axis=0)
+        difference = fold_difference(epfd, library)
+        if difference is not None:
+            differences.append(difference)
+    return mean_difference(differences) if differences else None
 
 
 @judges_claim("epfd-time", "EPFD saves time at the paper's sizes.")
 def judge_epfd_time(pairs: Sequence[EpfdPair]) -> Finding:
-    """The time of a method is compared with that of its EPFD version, a machine for each group.
+    """The time of each method is compared with its EPFD version on one machine per group.
 
-    That time is what the longest group and the second round take. A pair of a data set and a
-    method speaks for the claim if the EPFD version takes at least a tenth less, and against it if
-    it takes at least a tenth more. Holds if three quarters speak for it, does not hold if more
-    than a quarter speak against it.
+    The latter is the time of the longest group and the second round. A pair of a data set and a
+    method supports the claim if the EPFD version takes at least a tenth less time, and contradicts
+    it if it takes at least a tenth more. The claim holds if three quarters of the pairs support it
+    and does not hold if more than a quarter contradict it.
     """
     return _weigh_time_savings([pair for pair in pairs if pair.n_members < LARGE])
 
 
-@judges_claim("epfd-time-large", "EPFD saves time where few of very many members are kept.")
+@judges_claim("epfd-time-large", "EPFD saves time if few of very many members are kept.")
 def judge_epfd_time_large(pairs: Sequence[EpfdPair]) -> Finding:
-    """The same times among 2000 members and more of 5 classes, of which 2 % are kept.
+    """The same times are compared with 2000 members or more of 5 classes, of which 2 % are kept.
 
-    There the counts of operations promise a gain. Holds if three quarters of the methods speak for
-    it, does not hold if more than a quarter speak against it. SEP and PEP, whose number of rounds
-    grows with the square of the members, are not run at that size.
+    The operation counts predict a gain at this size. The claim holds if three quarters of the
+    methods support it and does not hold if more than a quarter contradict it. SEP and PEP are not
+    run, because their number of rounds grows with the square of the number of members.
     """
     return _weigh_time_savings([pair for pair in pairs if pair.n_members >= LARGE])
 
 
 def _weigh_time_savings(pairs: Sequence[EpfdPair]) -> Finding:
     savings = [pair.parallel_speedup for pair in pairs]
-    faster, slower = sum(s >= 1 / 0.9 for s in savings), sum(s <= 1 / 1.1 for s in savings)
-    finding = weigh_settings(len(pairs), faster, slower, _PAIRS)
+    n_faster, n_slower = sum(s >= 1 / 0.9 for s in savings), sum(s <= 1 / 1.1 for s in savings)
+    finding = weigh_settings(len(pairs), n_faster, n_slower, _PAIRS)
     if not pairs:
         return finding
     serial = [pair.serial_speedup for pair in pairs]
     return finding.with_details(
-        f"Times faster: median {np.median(savings):.2f} ({min(savings):.2f} to "
-        f"{max(savings):.2f}); on one machine median {np.median(serial):.2f}.",
+        f"Speed-up with one machine per group: median {np.median(savings):.2f} ({min(savings):.2f} "
+        f"to {max(savings):.2f}); on one machine median {np.median(serial):.2f}.",
         savings=_values_by_method(pairs, savings),
     )
 
 
-@judges_claim("epfd-pep", "EPFD saves most of all for PEP.")
+@judges_claim("epfd-pep", "EPFD saves the most time for PEP.")
 def judge_epfd_pep(pairs: Sequence[EpfdPair]) -> Finding:
-    """The saving of time by EPFD, a machine for each group, is compared between methods.
+    """The speed-up by EPFD with one machine per group is compared between methods.
 
-    A data set speaks for the claim if the factor of PEP is the largest of all methods, against it
-    if another's is larger. Holds if three quarters speak for it, does not hold if more than a
-    quarter speak against it.
+    A data set supports the claim if the speed-up of PEP is the largest of all methods, and
+    contradicts it if another method has a larger speed-up. The claim holds if three quarters of the
+    data sets support it and does not hold if more than a quarter contradict it.
     """
     savings = _values_by_method(pairs, [pair.parallel_speedup for pair in pairs])
-    complete = {row: found for row, found in savings.items() if "pep" in found and len(found) > 1}
-    largest = {row: max(found, key=lambda m: found[m]) for row, found in complete.items()}
+    complete = {row: by for row, by in savings.items() if "pep" in by and len(by) > 1}
+    largest = {row: max(by, key=lambda method: by[method]) for row, by in complete.items()}
     n_for = sum(method == "pep" for method in largest.values())
     each = "; ".join(
-        f"{row}: PEP {complete[row]['pep']:.1f}, most {method_label(method)} {complete[row][method]:.1f}"
+        f"{row}: PEP {complete[row]['pep']:.1f}, largest {complete[row][method]:.1f} "
+        f"({method_label(method)})"
         for row, method in largest.items()
     )
     return weigh_settings(len(largest), n_for, len(largest) - n_for, "data sets").with_details(
-        f"Times faster: {each}." if each else "", savings=savings
+        f"Speed-up: {each}." if each else "", savings=savings
     )
 
 
 def _values_by_method(
     pairs: Sequence[EpfdPair], values: Sequence[float]
 ) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
+    by_row: dict[str, dict[str, float]] = {}
     for pair, value in zip(pairs, values, strict=True):
-        found.setdefault(pair.row, {})[pair.method] = value
-    return found
+        by_row.setdefault(pair.row, {})[pair.method] = value
+    return by_row
 
 
 def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
-    """Return a figure per row: accuracy above, time below."""
+    """Return one figure per row: accuracy above, time below."""
     headings = (
         *("method", "accuracy", "with EPFD", "difference", "seconds"),
         *("with EPFD, one machine", "a machine for each group"),
@@ -244,9 +234,9 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
             plan.name,
             f"Each method and its EPFD version: {row}",
             f"{plan.repeated(mine[0].source)} (a) Test accuracy, mean and standard deviation over "
-            f"{len(mine[0].accuracy)} folds. (b) Time to choose. The distributed version of COMEP "
-            "is DOMEP. Time with a machine for each group is that of the longest group and the "
-            "second round.",
+            f"{len(mine[0].accuracy)} folds. (b) Time to select members. The distributed version "
+            "of COMEP is DOMEP. The time with one machine per group is the time of the longest "
+            "group and the second round.",
             headings,
             tuple(
                 (
@@ -263,31 +253,31 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
     ]
 
 
-def _draw_pairs(pairs: Sequence[EpfdPair], figure: Any) -> None:
+def _draw_pairs(pairs: Sequence[EpfdPair], figure: "Figure") -> None:
     above, below = figure.subplots(2, 1, sharex=True)
-    places = np.arange(len(pairs))
+    positions = np.arange(len(pairs))
     sides = (
         ([p.accuracy for p in pairs], -0.12, "alone", look.GREY, "s"),
         ([p.epfd_accuracy for p in pairs], 0.12, "EPFD", look.BLUE, "o"),
     )
     for folds, shift, name, colour, marker in sides:
         style = {"label": name, "color": colour, "marker": marker}
-        look.draw_mean_dots(above, places + shift, folds, error=False, **style)
+        look.draw_mean_dots(above, positions + shift, folds, error=False, **style)
     above.grid(axis="y")
     above.set_ylabel("test accuracy, %")
     times = (
         ([p.seconds for p in pairs], "alone", look.GREY, "s"),
         ([p.epfd_seconds for p in pairs], "EPFD, one machine", look.SKY, "D"),
-        ([p.path_seconds for p in pairs], "EPFD, a machine a group", look.BLUE, "o"),
+        ([p.path_seconds for p in pairs], "EPFD, one machine per group", look.BLUE, "o"),
     )
     for (seconds, name, colour, marker), shift in zip(
         times, look.series_offsets(3, 0.2), strict=True
     ):
-        below.plot(places + shift, seconds, marker, color=colour, label=name)
+        below.plot(positions + shift, seconds, marker, color=colour, label=name)
     below.set_yscale("log")
     below.grid(axis="y")
-    below.set_ylabel("seconds to choose")
-    below.set_xticks(places, [method_label(pair.method) for pair in pairs])
+    below.set_ylabel("seconds to select")
+    below.set_xticks(positions, [method_label(pair.method) for pair in pairs])
     above.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     look.legend_below(figure, below, 3)
 

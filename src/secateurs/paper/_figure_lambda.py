@@ -1,14 +1,13 @@
-"""Figure: accuracy of COMEP against λ; the claims on a mix of criteria and on λ."""
+"""Figure: accuracy of COMEP by λ, and the claims about λ and a mix of both criteria."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from secateurs.benchmarking import pictures as look
 from secateurs.paper._figure_base import PaperFigure, RowSeries, series_by_row
@@ -28,55 +27,47 @@ from secateurs.paper.claims import (
 )
 from secateurs.statistics import Difference, mean_difference
 from secateurs.text_format import format_list
+from secateurs.typing import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _ACCURACIES = ("accuracy", "validation_accuracy")
 
 
 @dataclass(frozen=True, eq=False)
 class LambdaCurve(RowSeries):
-    """Test accuracy of COMEP against λ, on one data set and for one size.
-
-    Attributes
-    ----------
-    keep : int
-        Number of members kept.
-    diversity_weights : array of shape (n_weights,)
-        λ: 0 asks for relevance alone, 1 for diversity alone.
-    accuracy : array of shape (n_weights, n_folds)
-        In per cent; folds and seeds that all weights have.
-    validation_accuracy : array of shape (n_weights, n_folds), optional
-        The same on the rows chosen on.
-    """
+    """Accuracy of COMEP by λ on one data set, with one number of kept members."""
 
     keep: int
-    diversity_weights: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
-    validation_accuracy: NDArray[np.float64] | None = None
+    diversity_weights: FloatArray  # λ: 0 is relevance alone, 1 is diversity alone
+    accuracy: FloatArray  # per cent, weights × folds and seeds that all weights have, test set
+    validation_accuracy: FloatArray | None = None  # the same on the validation set
 
     @property
-    def mean_accuracy(self) -> NDArray[np.float64]:
-        """Accuracy at each weight, mean over folds."""
+    def mean_accuracy(self) -> FloatArray:
+        """Mean test accuracy over folds at each weight."""
         return self.accuracy.mean(axis=1)
 
-    def accuracy_at(self, weight: float) -> NDArray[np.float64] | None:
-        """Return the accuracy on each fold at a weight, if it was tried."""
-        place = np.flatnonzero(np.isclose(self.diversity_weights, weight))
-        return self.accuracy[place[0]] if len(place) else None
+    def accuracy_at(self, weight: float) -> FloatArray | None:
+        """Return the test accuracy on each fold at a weight; None if it was not measured."""
+        indices = np.flatnonzero(np.isclose(self.diversity_weights, weight))
+        return self.accuracy[indices[0]] if len(indices) else None
 
     @property
     def best_weight(self) -> float:
-        """The weight of the highest mean; the middle one of several."""
+        """The weight with the highest mean accuracy; among ties, the middle one."""
         ties = np.flatnonzero(self.mean_accuracy >= self.mean_accuracy.max() - 1e-9)
         return float(self.diversity_weights[ties[(len(ties) - 1) // 2]])
 
     @property
     def candidate_weights(self) -> set[float]:
-        """Weights that may be the best: not worse than it by a one-sided t-test at 5 %."""
+        """Weights that are not worse than the best one, by a one-sided t-test at 5 %."""
         best = self.accuracy[self.mean_accuracy.argmax()]
-        found = (fold_difference(best, scores) for scores in self.accuracy)
+        differences = (fold_difference(best, scores) for scores in self.accuracy)
         return {
             float(weight)
-            for weight, difference in zip(self.diversity_weights, found, strict=True)
+            for weight, difference in zip(self.diversity_weights, differences, strict=True)
             if difference is None or difference.p_above() >= ALPHA
         }
 
@@ -86,18 +77,19 @@ class LambdaCurve(RowSeries):
         return len(self.candidate_weights) == len(self.diversity_weights)
 
     @property
-    def tuned_accuracy(self) -> NDArray[np.float64] | None:
-        """Test accuracy on each fold at the weight best on its rows chosen on, nearest to 0.5."""
+    def tuned_accuracy(self) -> FloatArray | None:
+        """Test accuracy on each fold at the weight with the best validation accuracy."""
         if self.validation_accuracy is None or np.isnan(self.validation_accuracy).any():
             return None
+        # Sorted by distance from 0.5, so that argmax resolves ties to the weight nearest to 0.5.
         nearest = np.argsort(np.abs(self.diversity_weights - 0.5), kind="stable")
-        rounded = np.round(self.validation_accuracy[nearest], 9)
-        chosen = nearest[rounded.argmax(axis=0)]
-        return self.accuracy[chosen, np.arange(self.accuracy.shape[1])]
+        rounded = np.round(self.validation_accuracy[nearest], 9)  # makes equal accuracies equal
+        tuned = nearest[rounded.argmax(axis=0)]
+        return self.accuracy[tuned, np.arange(self.accuracy.shape[1])]
 
 
 def lambda_curves(plan: Plan, frame: pd.DataFrame) -> list[LambdaCurve]:
-    """Return accuracy against λ per row and size."""
+    """Return accuracy by λ for each row and number of kept members."""
     curves = []
     for name, source, mine in results_by_row(plan, frame):
         for keep in sorted(set(mine["keep"])):
@@ -109,43 +101,49 @@ def lambda_curves(plan: Plan, frame: pd.DataFrame) -> list[LambdaCurve]:
             test = test.dropna(axis=1)
             if test.shape[1]:
                 weights = test.index.to_numpy(dtype=float)
-                both = (test, validation[test.columns])
-                values = (100 * table.to_numpy(dtype=float) for table in both)
+                tables = (test, validation[test.columns])
+                values = (100 * table.to_numpy(dtype=float) for table in tables)
                 curves.append(LambdaCurve(name, source, int(keep), weights, *values))
     return curves
 
 
-@judges_claim("mix", "A mix of both criteria beats one that leans to either (λ = 0.1, 0.9).")
+@judges_claim(
+    "mix", "An even mix of both criteria is better than one dominated by either (λ = 0.1, 0.9)."
+)
 def judge_mix(curves: Sequence[LambdaCurve]) -> Finding:
     """Test accuracy of COMEP at λ = 0.5, the paper's weight, is compared with λ = 0.1 and λ = 0.9.
 
-    Sizes are averaged on each fold and seed; a paired t-test with Nadeau and Bengio's error gives
-    the difference on each data set, and these count alike over all. Holds if over all the 95 %
-    intervals of both differences lie above 0. Does not hold if one of them lies below 0. Cannot be
-    told otherwise. The best of many weights is not compared: chosen by looking, it would win by
-    chance.
+    Sizes are averaged on each fold and seed. A paired t-test with Nadeau and Bengio's standard
+    error gives the difference on each data set, and the overall difference gives all data sets the
+    same weight. The claim holds if the 95 % intervals of both overall differences are above 0. It
+    does not hold if one of them is below 0, and cannot be told otherwise. The best of many weights
+    is not
+    compared: selected on the same results, it would win by chance.
     """
     return _judge_mix_against(curves, 0.1, 0.9)
 
 
-@judges_claim("mix-alone", "A mix of both criteria beats either alone (λ = 0, 1).")
+@judges_claim(
+    "mix-alone", "A mix of both criteria is better than either criterion alone (λ = 0, 1)."
+)
 def judge_mix_alone(curves: Sequence[LambdaCurve]) -> Finding:
     """Test accuracy of COMEP at λ = 0.5, the paper's weight, is compared with λ = 0 and λ = 1.
 
-    The differences are those of λ = 0.1 and 0.9. Holds if over all data sets the 95 % intervals of
-    both lie above 0. Does not hold if one of them lies below 0. Cannot be told otherwise.
+    The differences are computed as for λ = 0.1 and 0.9. The claim holds if the 95 % intervals of
+    both overall differences are above 0. It does not hold if one of them is below 0, and cannot be
+    told otherwise.
     """
     return _judge_mix_against(curves, 0.0, 1.0)
 
 
-def _judge_mix_against(curves: Sequence[LambdaCurve], *others: float) -> Finding:
-    found = {
-        w: _differences_by_row(curves, lambda c, w=w: (c.accuracy_at(0.5), c.accuracy_at(w)))
-        for w in others
-    }
-    if not all(found.values()):
-        return Finding(UNKNOWN, "It was not measured on three folds or more.", {})
-    overall = {weight: mean_difference(list(rows.values())) for weight, rows in found.items()}
+def _judge_mix_against(curves: Sequence[LambdaCurve], *extremes: float) -> Finding:
+    def differences_from(weight: float) -> dict[str, Difference]:
+        return _differences_by_row(curves, lambda c: (c.accuracy_at(0.5), c.accuracy_at(weight)))
+
+    by_weight = {weight: differences_from(weight) for weight in extremes}
+    if not all(by_weight.values()):
+        return Finding(UNKNOWN, "Not measured on three folds or more.", {})
+    overall = {weight: mean_difference(list(rows.values())) for weight, rows in by_weight.items()}
     intervals = [difference.interval() for difference in overall.values()]
     verdict = UNKNOWN
     if all(low > 0 for low, _ in intervals):
@@ -153,60 +151,61 @@ def _judge_mix_against(curves: Sequence[LambdaCurve], *others: float) -> Finding
     elif any(high < 0 for _, high in intervals):
         verdict = FAILS
     told = " ".join(
-        f"λ = 0.5 less λ = {weight:g}: {format_difference(overall[weight])} points; "
+        f"λ = 0.5 minus λ = {weight:g}: {format_difference(overall[weight])} points; "
         + ", ".join(f"{row} {format_difference(d)}" for row, d in rows.items())
         + "."
-        for weight, rows in found.items()
+        for weight, rows in by_weight.items()
     )
     least = min(overall, key=lambda weight: overall[weight].mean)
-    name = f"λ = 0.5 less λ = {least:g}, points"
+    name = f"λ = 0.5 minus λ = {least:g}, points"
     statistic = Statistic(name, overall[least].mean, *overall[least].interval())
     numbers = {
         f"less_{weight:g}": {row: {"mean": d.mean, "error": d.error} for row, d in rows.items()}
-        for weight, rows in found.items()
+        for weight, rows in by_weight.items()
     }
     return Finding(verdict, told, numbers, statistic)
 
 
-def _differences_by_row(curves: Sequence[LambdaCurve], sides: Any) -> dict[str, Difference]:
-    """Return the difference of two sides of curves per data set, sizes averaged on each fold."""
-    rows: dict[str, list[Any]] = {}
+def _differences_by_row(
+    curves: Sequence[LambdaCurve],
+    sides: Callable[[LambdaCurve], tuple[FloatArray | None, FloatArray | None]],
+) -> dict[str, Difference]:
+    """Return the difference of two accuracies on each data set; each fold averages all sizes."""
+    rows: dict[str, list[tuple[FloatArray, FloatArray]]] = {}
     for curve in curves:
-        both = sides(curve)
-        if all(side is not None for side in both):
-            rows.setdefault(curve.row, []).append(both)
-    found = {}
-    for row, mine in rows.items():
-        n_folds = min(len(first) for first, _ in mine)
-        first, second = (np.mean([both[i][:n_folds] for both in mine], axis=0) for i in (0, 1))
-        difference = fold_difference(first, second)
+        first, second = sides(curve)
+        if first is not None and second is not None:
+            rows.setdefault(curve.row, []).append((first, second))
+    differences = {}
+    for row, pairs in rows.items():
+        n_folds = min(len(first) for first, _ in pairs)
+        means = (np.mean([pair[side][:n_folds] for pair in pairs], axis=0) for side in (0, 1))
+        difference = fold_difference(*means)
         if difference is not None:
-            found[row] = difference
-    return found
+            differences[row] = difference
+    return differences
 
 
 @judges_claim("weight", "The best λ is a property of the data.")
 def judge_weight(curves: Sequence[LambdaCurve]) -> Finding:
-    """The weights λ that may be the best are found for each size of a data set.
+    """The claim means that a data set has one best λ for all sizes of the pruned ensemble.
 
-    A weight may be the best if it is not worse than that of the highest mean, by a one-sided paired
-    t-test at 5 % with Nadeau and Bengio's error. Sizes at which every weight may be the best are
-    left aside. A data set speaks against the claim, one best λ whatever the size, if two sizes
-    have no such weight in common; for it if all do and the best of all sizes lie within 0.2 of each
-    other; data sets with fewer than two sizes left speak for neither. Holds if three quarters speak
-    for it, does not hold if more than a quarter speak against it.
+    For each size, a weight λ may be the best if it is not worse than the weight with the highest
+    mean, by a one-sided paired t-test at 5 % with Nadeau and Bengio's standard error. Sizes at
+    which every weight may be the best are ignored. A data set contradicts the claim if two sizes
+    have no such weight in common. It supports the claim if all sizes have one in common and the
+    best weights of all sizes are within 0.2 of each other. Data sets with fewer than two remaining
+    sizes do neither. The claim holds if three quarters of the data sets support it and does not
+    hold if more than a quarter contradict it.
     """
     best: dict[str, dict[int, LambdaCurve]] = {}
     for curve in curves:
-        found = best.setdefault(curve.row, {})
+        by_size = best.setdefault(curve.row, {})
         if not curve.is_flat:
-            found[curve.keep] = curve
-    several = [list(found.values()) for found in best.values() if len(found) > 1]
+            by_size[curve.keep] = curve
+    several = [list(by_size.values()) for by_size in best.values() if len(by_size) > 1]
     n_against = sum(
-        any(
-            not one.candidate_weights & other.candidate_weights
-            for one, other in combinations(sizes, 2)
-        )
+        any(not a.candidate_weights & b.candidate_weights for a, b in combinations(sizes, 2))
         for sizes in several
     )
     n_for = sum(
@@ -215,57 +214,59 @@ def judge_weight(curves: Sequence[LambdaCurve]) -> Finding:
         for sizes in several
     )
     each = "; ".join(
-        f"{row}: {format_list(f'{c.best_weight:g} for {keep}' for keep, c in found.items())}"
-        for row, found in best.items()
+        f"{row}: {format_list(f'{c.best_weight:g} for {keep}' for keep, c in by_size.items())}"
+        for row, by_size in best.items()
     )
     numbers = {
         row: {
             keep: {"best": c.best_weight, "may_be": sorted(c.candidate_weights)}
-            for keep, c in found.items()
+            for keep, c in by_size.items()
         }
-        for row, found in best.items()
+        for row, by_size in best.items()
     }
     return weigh_settings(len(best), n_for, n_against, "data sets").with_details(
-        f"Best λ by size, where it can be told: {each}." if each else "", best=numbers
+        f"Best λ by number of kept members, where weights differ: {each}." if each else "",
+        best=numbers,
     )
 
 
-@judges_claim("tuned", "A λ that is tuned for the data does better than 0.5.")
+@judges_claim("tuned", "A λ tuned for the data is better than 0.5.")
 def judge_tuned(curves: Sequence[LambdaCurve]) -> Finding:
-    """On each fold the λ of the highest validation accuracy is taken, and tested against 0.5.
+    """The λ with the highest validation accuracy on each fold is compared with 0.5 on the test set.
 
-    Of equal ones the nearest to 0.5 is taken. Sizes are averaged on each fold and seed; a paired
-    t-test with Nadeau and Bengio's error gives the difference in test accuracy on each data set,
-    and these count alike over all. Holds if over all the 95 % interval lies above 0. Does not hold
-    if it lies below 0.1 points. Cannot be told otherwise.
+    Among equal accuracies the λ nearest to 0.5 is selected. Sizes are averaged on each fold and
+    seed. A paired t-test with Nadeau and Bengio's standard error gives the difference in test
+    accuracy on each data set, and the overall difference gives all data sets the same weight. The
+    claim holds if the overall 95 % interval is above 0. It does not hold if the interval is below
+    0.1 points, and cannot be told otherwise.
     """
-    found = _differences_by_row(
+    differences = _differences_by_row(
         curves, lambda curve: (curve.tuned_accuracy, curve.accuracy_at(0.5))
     )
-    if not found:
-        return Finding(UNKNOWN, "It was not measured on three folds or more.", {})
-    overall = mean_difference(list(found.values()))
+    if not differences:
+        return Finding(UNKNOWN, "Not measured on three folds or more.", {})
+    overall = mean_difference(list(differences.values()))
     low, high = overall.interval()
     verdict = HOLDS if low > 0 else FAILS if high < 0.1 else UNKNOWN
-    each = ", ".join(f"{row} {format_difference(d)}" for row, d in found.items())
-    told = f"Tuned less 0.5: {format_difference(overall)} points; {each}."
-    numbers = {row: {"mean": d.mean, "error": d.error} for row, d in found.items()}
-    statistic = Statistic("tuned λ less λ = 0.5, points", overall.mean, low, high)
+    each = ", ".join(f"{row} {format_difference(d)}" for row, d in differences.items())
+    told = f"Tuned λ minus λ = 0.5: {format_difference(overall)} points; {each}."
+    numbers = {row: {"mean": d.mean, "error": d.error} for row, d in differences.items()}
+    statistic = Statistic("tuned λ minus λ = 0.5, points", overall.mean, low, high)
     return Finding(verdict, told, numbers, statistic)
 
 
 def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[look.Picture]:
-    """Return a figure per row: chosen weights above, all weights below."""
+    """Return one figure per row: three weights above, all weights below."""
     return [
         look.Picture(
             name,
             plan.name,
-            f"Accuracy against λ: {row}",
+            f"Accuracy by λ: {row}",
             f"{plan.repeated(mine[0].source)} COMEP, mean over {mine[0].accuracy.shape[1]} "
-            "folds. Above (a): each criterion alone "
-            "(λ = 0: relevance, λ = 1: diversity) and both alike, with the standard error. "
-            "Below (b): all weights, sizes drawn a little apart; a ring marks the best of each "
-            "size.",
+            "folds. Above (a): each criterion alone (λ = 0: relevance, λ = 1: diversity) and both "
+            "with equal weight, with the standard error. Below (b): all weights; a ring marks the "
+            "best weight of each size. Points of different sizes are shifted slightly to remain "
+            "visible.",
             (
                 "members kept",
                 *(f"λ = {weight:g}" for weight in mine[0].diversity_weights),
@@ -279,7 +280,7 @@ def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[look.Pict
     ]
 
 
-def _draw_curves(curves: Sequence[LambdaCurve], figure: Any) -> None:
+def _draw_curves(curves: Sequence[LambdaCurve], figure: "Figure") -> None:
     above, below = figure.subplots(2, 1)
     alone = (
         (0.0, -0.2, "relevance alone", look.GREY, "s"),
@@ -287,25 +288,26 @@ def _draw_curves(curves: Sequence[LambdaCurve], figure: Any) -> None:
         (1.0, 0.2, "diversity alone", look.AMBER, "D"),
     )
     for weight, shift, name, colour, marker in alone:
-        found = [(place + shift, curve.accuracy_at(weight)) for place, curve in enumerate(curves)]
-        there = [(place, values) for place, values in found if values is not None]
-        if there:
-            places, folds = zip(*there, strict=True)
+        points = [(index + shift, curve.accuracy_at(weight)) for index, curve in enumerate(curves)]
+        measured = [(position, values) for position, values in points if values is not None]
+        if measured:
+            positions, folds = zip(*measured, strict=True)
             style = {"label": name, "color": colour, "marker": marker}
-            look.draw_mean_dots(above, places, folds, error=True, **style)
+            look.draw_mean_dots(above, positions, folds, error=True, **style)
     above.grid(axis="y")
     above.set_xticks(range(len(curves)), [f"{curve.keep} kept" for curve in curves])
     above.set_ylabel("test accuracy, %")
     above.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     colours = (look.BLUE, look.ORANGE, look.GREEN, look.PURPLE)
     styles = tuple(zip(colours, ("-", "--", "-.", ":"), "os^D", strict=True))
-    for place, (curve, shift) in enumerate(
+    for index, (curve, shift) in enumerate(
         zip(curves, look.series_offsets(len(curves), 0.022), strict=True)
     ):
-        colour, dashes, marker = styles[place % len(styles)]
-        below.plot(curve.diversity_weights + shift, curve.mean_accuracy, color=colour, linestyle=dashes, marker=marker,
+        colour, dashes, marker = styles[index % len(styles)]
+        weights, means = curve.diversity_weights + shift, curve.mean_accuracy
+        below.plot(weights, means, color=colour, linestyle=dashes, marker=marker,
                    label=f"{curve.keep} kept")  # fmt: skip
-        below.plot([curve.best_weight + shift], [curve.mean_accuracy.max()], "o", markersize=8, color=colour,
+        below.plot([curve.best_weight + shift], [means.max()], "o", markersize=8, color=colour,
                    markerfacecolor="none")  # fmt: skip
     below.set_xlabel("λ (0: relevance alone, 1: diversity alone)")
     below.set_ylabel("test accuracy, %")

@@ -1,9 +1,9 @@
-"""Figure: accuracy of each method against the number of members it keeps."""
+"""Figure: accuracy of each method by number of kept members."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,10 +15,13 @@ from secateurs.paper._plan import Plan
 from secateurs.paper._plan_results import results_by_row, rows_where
 from secateurs.paper._printed_tables import method_label
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 @dataclass(frozen=True, eq=False)
 class MethodCurve(RowSeries):
-    """Test accuracy of a method per number of members kept; in per cent, mean over folds."""
+    """Test accuracy of a method by number of kept members, in per cent, mean over folds."""
 
     method: str
     sizes: NDArray[np.float64]
@@ -26,7 +29,7 @@ class MethodCurve(RowSeries):
 
 
 def method_curves(plan: Plan, frame: pd.DataFrame) -> list[MethodCurve]:
-    """Return accuracy against size per row and method."""
+    """Return accuracy by number of kept members for each row and method."""
     curves = []
     for name, source, mine in results_by_row(plan, frame):
         for method in plan.methods:
@@ -39,20 +42,23 @@ def method_curves(plan: Plan, frame: pd.DataFrame) -> list[MethodCurve]:
 
 
 def size_pictures(plan: Plan, curves: Sequence[MethodCurve]) -> list[look.Picture]:
-    """Return a figure per row, with a line per method."""
+    """Return one figure per row, with one line per method."""
     pictures = []
     for row, name, mine in series_by_row("size", curves):
         sizes = mine[0].sizes
-        few = _log_spaced_indices(len(sizes), 9)
+        shown = _log_spaced_indices(len(sizes), 9)
         pictures.append(
             look.Picture(
                 name,
                 plan.name,
-                f"Accuracy against size: {row}",
-                f"{plan.repeated()} Test accuracy of what each method keeps of the ensemble, mean "
-                "over folds, at some sizes. The level line is the whole ensemble.",
-                ("method", *(f"{sizes[place]:g}" for place in few)),
-                tuple((method_label(c.method), *(float(c.accuracy[p]) for p in few)) for c in mine),
+                f"Accuracy by size: {row}",
+                f"{plan.repeated()} Test accuracy of the pruned ensembles by number of members, "
+                "mean over folds. The horizontal line is the full ensemble.",
+                ("method", *(f"{sizes[index]:g}" for index in shown)),
+                tuple(
+                    (method_label(curve.method), *map(float, curve.accuracy[shown]))
+                    for curve in mine
+                ),
                 partial(_draw_method_curves, mine),
                 3.2,
             )
@@ -60,17 +66,18 @@ def size_pictures(plan: Plan, curves: Sequence[MethodCurve]) -> list[look.Pictur
     return pictures
 
 
-def _draw_method_curves(curves: Sequence[MethodCurve], figure: Any) -> None:
+def _draw_method_curves(curves: Sequence[MethodCurve], figure: "Figure") -> None:
     panel = figure.subplots()
-    few = _log_spaced_indices(len(curves[0].sizes), 16)
-    for place, curve in enumerate(curves):  # no marker on another's where lines meet
-        every = {"markevery": (place % len(few), len(curves))}
-        panel.plot(
-            curve.sizes[few], curve.accuracy[few], **method_line_style(curve.method), **every
-        )
+    shown = _log_spaced_indices(len(curves[0].sizes), 16)
+    for index, curve in enumerate(curves):
+        # Each line has its markers at other sizes, so that they do not overlap where lines meet.
+        style = method_line_style(curve.method)
+        style["markevery"] = (index % len(shown), len(curves))
+        panel.plot(curve.sizes[shown], curve.accuracy[shown], **style)
     panel.axhline(curves[0].accuracy[-1], color="black", linewidth=0.6)
-    values = np.concatenate([curve.accuracy[few] for curve in curves])
-    low, high = np.quantile(values, 0.1), values.max()  # one or two members would flatten the rest
+    values = np.concatenate([curve.accuracy[shown] for curve in curves])
+    # Without the lowest tenth: one or two members are so inaccurate that all else would look flat.
+    low, high = np.quantile(values, 0.1), values.max()
     panel.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
     panel.set_xscale("log")
     look.log_ticks(panel.xaxis)
@@ -80,8 +87,8 @@ def _draw_method_curves(curves: Sequence[MethodCurve], figure: Any) -> None:
     look.legend_below(figure, panel, 5)
 
 
-def _log_spaced_indices(n_sizes: int, n_places: int) -> NDArray[np.intp]:
-    return np.unique(np.geomspace(1, n_sizes, n_places).round().astype(int)) - 1
+def _log_spaced_indices(n_sizes: int, n_indices: int) -> NDArray[np.intp]:
+    return np.unique(np.geomspace(1, n_sizes, n_indices).round().astype(int)) - 1
 
 
 FIGURE = PaperFigure("figure-size", method_curves, size_pictures)

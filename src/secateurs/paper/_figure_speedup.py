@@ -1,9 +1,9 @@
-"""Figure: speed-up and efficiency of DOMEP; the claims that DOMEP is faster than COMEP."""
+"""Figure: speed-up and efficiency of DOMEP, and the claims that DOMEP is faster than COMEP."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -25,19 +25,13 @@ from secateurs.paper.claims import (
 )
 from secateurs.statistics import binomial_test, paired_difference
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 @dataclass(frozen=True, eq=False)
 class SpeedupRace(RowSeries):
-    """Times of COMEP and DOMEP on the same votes.
-
-    Attributes
-    ----------
-    n_members, n_classes, keep, n_workers : int
-        The ensemble, its classes, how many are kept, and on how many workers.
-    comep_seconds, domep_seconds, path_seconds : tuple of float
-        Seconds, run by run; ``path_seconds`` is the longest group and the second round, without
-        what starting and feeding workers costs.
-    """
+    """Times of COMEP and DOMEP on the same votes, in alternating runs."""
 
     n_members: int
     n_classes: int
@@ -45,49 +39,50 @@ class SpeedupRace(RowSeries):
     n_workers: int
     comep_seconds: tuple[float, ...]
     domep_seconds: tuple[float, ...]
-    path_seconds: tuple[float, ...]
+    path_seconds: tuple[float, ...]  # longest group + second round, without overhead of workers
 
     @property
     def setting_name(self) -> str:
-        """Name of the setting."""
+        """Name of the setting: row, kept members and all members."""
         return f"{self.row}, {self.keep} of {self.n_members}"
 
     @property
     def measured_speedup(self) -> float:
-        """Time of COMEP divided by that of DOMEP, medians."""
+        """Median time of COMEP divided by the median time of DOMEP."""
         return float(np.median(self.comep_seconds) / np.median(self.domep_seconds))
 
     @property
     def possible_speedup(self) -> float:
-        """The same without the cost of starting and feeding workers."""
+        """The same without the overhead of starting workers and sending data to them."""
         return float(np.median(self.comep_seconds) / np.median(self.path_seconds))
 
     @property
     def is_large(self) -> bool:
-        """Whether the paper's own counts of operations promise a gain that shows.
+        """Whether the operation counts of the paper predict a measurable gain.
 
-        With m groups DOMEP needs about n/m + m·k steps where COMEP needs n, each of k distances:
-        few kept of many members, and enough classes for a distance to take its time.
+        With m groups DOMEP needs about n/m + m·k steps where COMEP needs n, each with k distances.
+        It gains if few of many members are kept; with 5 classes or more, computing a distance takes
+        long enough for the gain to exceed the overhead of workers.
         """
         return (
             self.n_members >= LARGE and self.n_classes >= 5 and self.keep <= 0.02 * self.n_members
         )
 
     def speedup_with_interval(self, possible: bool = False) -> tuple[float, float, float]:
-        """Return the mean speed-up of runs in turn with its 95 % interval, by their logarithms."""
+        """Return the mean speed-up and its 95 % interval, from logarithms of the paired times."""
         times = self.path_seconds if possible else self.domep_seconds
-        found = paired_difference(np.log(self.comep_seconds), np.log(times))
-        low, high = found.interval()
-        return float(np.exp(found.mean)), float(np.exp(low)), float(np.exp(high))
+        difference = paired_difference(np.log(self.comep_seconds), np.log(times))
+        low, high = difference.interval()
+        return float(np.exp(difference.mean)), float(np.exp(low)), float(np.exp(high))
 
     def speed_verdict(self, possible: bool = False) -> str:
-        """Return whether DOMEP is clearly "faster", "slower" or "neither": interval against 1."""
+        """Return "faster" or "slower" if the interval of the speed-up excludes 1; or "neither"."""
         _, low, high = self.speedup_with_interval(possible)
         return "faster" if low > 1 else "slower" if high < 1 else "neither"
 
 
 def speedup_races(plan: Plan, frame: pd.DataFrame) -> list[SpeedupRace]:
-    """Return all races of COMEP against DOMEP."""
+    """Return all races of COMEP against DOMEP from the results of a plan."""
     return [
         SpeedupRace(
             *(name, source, int(race["n_members"]), int(race["n_classes"])),
@@ -100,82 +95,91 @@ def speedup_races(plan: Plan, frame: pd.DataFrame) -> list[SpeedupRace]:
 
 
 @judges_claim(
-    "faster", "DOMEP is faster than COMEP at the paper's sizes, workers and messages included."
+    "faster",
+    "DOMEP is faster than COMEP at the paper's sizes, including the cost of workers and messages.",
 )
 def judge_faster(races: Sequence[SpeedupRace]) -> Finding:
-    """COMEP and DOMEP choose from the same votes in turn, for each data set, size and rate.
+    """COMEP and DOMEP select from the same votes alternately, for each data set, size and rate.
 
-    A setting speaks for the claim if the 95 % interval of the speed-up, COMEP's time by DOMEP's
-    with all that worker processes cost, lies above 1, and against it if it lies below. Holds if
-    three quarters of the settings speak for it, does not hold if more than a quarter speak against
-    it. Settings of 2000 members and more are left to a claim of their own.
+    The speed-up is COMEP's time divided by DOMEP's time, which includes the overhead of worker
+    processes. A setting supports the claim if the 95 % interval of the speed-up is above 1, and
+    contradicts it if the interval is below 1. The claim holds if three quarters of the settings
+    support it and does not hold if more than a quarter contradict it. Settings with 2000 members or
+    more have a claim of their own.
     """
     return _weigh_races([race for race in races if race.n_members < LARGE], possible=False)
 
 
-@judges_claim("faster-bare", "DOMEP is faster than COMEP at the paper's sizes, work alone.")
+@judges_claim(
+    "faster-bare",
+    "DOMEP is faster than COMEP at the paper's sizes, counting the computation alone.",
+)
 def judge_faster_bare(races: Sequence[SpeedupRace]) -> Finding:
-    """The same races; DOMEP's time is that of its longest group and its second round.
+    """The same races are judged by the time of DOMEP's longest group and its second round.
 
-    That is what it takes with a machine for each group and messages that cost nothing. Holds if
-    three quarters of the settings speak for it, does not hold if more than a quarter speak against
+    This is the time with one machine per group and messages that take no time. The claim holds if
+    three quarters of the settings support it and does not hold if more than a quarter contradict
     it.
     """
     return _weigh_races([race for race in races if race.n_members < LARGE], possible=True)
 
 
-@judges_claim("faster-large", "DOMEP is faster than COMEP where few of very many members are kept.")
+@judges_claim("faster-large", "DOMEP is faster than COMEP if few of very many members are kept.")
 def judge_faster_large(races: Sequence[SpeedupRace]) -> Finding:
-    """The same races where the paper's counts of operations promise a gain that shows.
+    """The same races are judged where the paper's operation counts predict a measurable gain.
 
-    That is among 2000 members or more, of 5 classes or more, of which 2 % or fewer are kept; with
-    all that worker processes cost. Holds if three quarters of the settings speak for it, does not
-    hold if more than a quarter speak against it.
+    These are the settings with 2000 members or more and 5 classes or more, of which 2 % of the
+    members or fewer are kept. Times include the overhead of worker processes. The claim holds if
+    three quarters of the settings support it and does not hold if more than a quarter contradict
+    it.
     """
     return _weigh_races([race for race in races if race.is_large], possible=False)
 
 
 @judges_claim(
     "faster-large-bare",
-    "DOMEP is faster than COMEP where few of very many members are kept, work alone.",
+    "DOMEP is faster than COMEP if few of very many members are kept, counting the computation "
+    "alone.",
 )
 def judge_faster_large_bare(races: Sequence[SpeedupRace]) -> Finding:
-    """The races among 2000 members or more; the time of the longest group and the second round.
+    """Races with 2000 members or more are judged by the time of longest group and second round.
 
-    Holds if three quarters of the settings speak for it, does not hold if more than a quarter
-    speak against it.
+    The claim holds if three quarters of the settings support it and does not hold if more than a
+    quarter contradict it.
     """
     return _weigh_races([race for race in races if race.is_large], possible=True)
 
 
 @judges_claim("super-linear", "A minority of cases has super-linear speed-up.")
 def judge_super_linear(races: Sequence[SpeedupRace]) -> Finding:
-    """A race is super-linear if the speed-up is above the number of workers, the 95 % interval too.
+    """A race is super-linear if the 95 % interval of its speed-up is above the number of workers.
 
-    With workers and messages included, as a user would see it. Holds if some races are, but fewer
-    than half. Does not hold if half are, or if none is among twenty races or more. Cannot be told
-    otherwise.
+    Times include workers and messages, as users experience them. The claim holds if some races are
+    super-linear, but fewer than half of them. It does not hold if half or more are, or if none of
+    twenty or more races is. It cannot be told otherwise.
     """
     if not races:
         return Finding(UNKNOWN, UNMEASURED, {})
-    seen, bare = (
+    measured, without_overhead = (
         [race for race in races if race.speedup_with_interval(possible)[1] > race.n_workers]
         for possible in (False, True)
     )
-    verdict = HOLDS if 0 < len(seen) < len(races) / 2 else FAILS
-    verdict = UNKNOWN if not seen and len(races) < 20 else verdict
-    share = binomial_test(len(seen), len(races))
-    most = max(races, key=lambda race: race.measured_speedup / race.n_workers)
+    verdict = HOLDS if 0 < len(measured) < len(races) / 2 else FAILS
+    # With fewer races, a minority of super-linear cases could be missed by chance.
+    verdict = UNKNOWN if not measured and len(races) < 20 else verdict
+    share = binomial_test(len(measured), len(races))
+    best = max(races, key=lambda race: race.measured_speedup / race.n_workers)
     told = (
-        f"{len(seen)} of {len(races)} races are super-linear ({100 * share.low:.1f} to "
-        f"{100 * share.high:.1f} %), {len(bare)} by work alone. Most: {most.measured_speedup:.2f} on "
-        f"{most.n_workers} workers ({most.setting_name})."
+        f"{len(measured)} of {len(races)} races are super-linear ({100 * share.low:.1f} to "
+        f"{100 * share.high:.1f} %), {len(without_overhead)} counting the computation alone. "
+        f"Relative to the number of workers, the highest speed-up is "
+        f"{best.measured_speedup:.2f} on {best.n_workers} workers ({best.setting_name})."
     )
     numbers = {
         "races": len(races),
-        "super_linear": [f"{r.setting_name}, {r.n_workers}" for r in seen],
+        "super_linear": [f"{r.setting_name}, {r.n_workers}" for r in measured],
+        "by_work_alone": [f"{r.setting_name}, {r.n_workers}" for r in without_overhead],
     }
-    numbers["by_work_alone"] = [f"{race.setting_name}, {race.n_workers}" for race in bare]
     statistic = Statistic("share of races", share.share, share.low, share.high)
     return Finding(verdict, told, numbers, statistic)
 
@@ -190,13 +194,13 @@ def _weigh_races(races: Sequence[SpeedupRace], possible: bool) -> Finding:
         {"setting": r.setting_name, "workers": r.n_workers, "speed_up": f, "low": low, "high": high}
         for r, (f, low, high) in zip(races, factors, strict=True)
     ]
-    middle = [factor for factor, _, _ in factors]
+    speedups = [factor for factor, _, _ in factors]
     groups: dict[int, list[float]] = {}
-    for race, factor in zip(races, middle, strict=True):
+    for race, factor in zip(races, speedups, strict=True):
         groups.setdefault(race.n_workers, []).append(factor)
     by_workers = "; ".join(f"{n} workers {np.median(f):.2f}" for n, f in sorted(groups.items()))
     return finding.with_details(
-        f"Speed-up {min(middle):.2f} to {max(middle):.2f}, median {np.median(middle):.2f} "
+        f"Speed-up {min(speedups):.2f} to {max(speedups):.2f}, median {np.median(speedups):.2f} "
         f"({by_workers}).",
         races=each,
     )
@@ -229,10 +233,11 @@ def speedup_pictures(plan: Plan, races: Sequence[SpeedupRace]) -> list[look.Pict
     )
     names = list(dict.fromkeys(race.setting_name for race in races))
     caption = (
-        f"{plan.repeated()} Left (a, b): speed-up, the time of COMEP by that of DOMEP. Right "
-        "(c, d): efficiency, the speed-up by the number of workers. Medians. Workers are processes "
-        "of one machine, with what it costs to feed them (filled), and without (open: the longest "
-        "group and the second round alone). Right of 1, DOMEP is faster."
+        f"{plan.repeated()} Left (a, b): speed-up, the time of COMEP divided by the time of "
+        "DOMEP. Right (c, d): efficiency, the speed-up divided by the number of workers. Times are "
+        "medians. Workers are processes of one machine. Filled markers include the overhead of "
+        "workers; open markers are the longest group and the second round alone. DOMEP is faster "
+        "to the right of 1."
     )
     draw = partial(_draw_races, races, names)
     height = 1.3 + 0.245 * len(names)
@@ -240,7 +245,7 @@ def speedup_pictures(plan: Plan, races: Sequence[SpeedupRace]) -> list[look.Pict
     return [look.Picture("speedup", plan.name, title, caption, headings, rows, draw, height)]
 
 
-def _draw_races(races: Sequence[SpeedupRace], names: Sequence[str], figure: Any) -> None:
+def _draw_races(races: Sequence[SpeedupRace], names: Sequence[str], figure: "Figure") -> None:
     panels = figure.subplots(1, 2, sharey=True)
     styles = ((look.BLUE, "o"), (look.ORANGE, "D"), (look.GREEN, "s"))
     workers = sorted({race.n_workers for race in races})
@@ -248,20 +253,20 @@ def _draw_races(races: Sequence[SpeedupRace], names: Sequence[str], figure: Any)
     shifts = iter(look.series_offsets(len(sides) * len(workers), 0.16))
     for count, (colour, marker) in zip(workers, styles, strict=False):
         mine = [race for race in races if race.n_workers == count]
-        for filled, told in sides:
+        for filled, side in sides:
             shift = next(shifts)
-            places = [names.index(race.setting_name) + shift for race in mine]
+            heights = [names.index(race.setting_name) + shift for race in mine]
             for panel, divisor in zip(panels, (1, count), strict=True):
                 values = [
                     (r.measured_speedup if filled else r.possible_speedup) / divisor for r in mine
                 ]
-                panel.plot(values, places, marker, color=colour, label=f"{count} workers, {told}",
+                panel.plot(values, heights, marker, color=colour, label=f"{count} workers, {side}",
                            markerfacecolor=colour if filled else "white")  # fmt: skip
     look.label_rows(panels, [name.replace(", ", "\n", 1) for name in names])
     for panel, name in zip(panels, ("speed-up", "efficiency"), strict=True):
         panel.axvline(1, color="black", linewidth=0.7)
         panel.set_xscale("log")
-        panel.margins(x=0.1)  # room for whole markers
+        panel.margins(x=0.1)  # markers at the edges are not cut off
         panel.set_xlabel(name)
         look.log_ticks(panel.xaxis)
     look.legend_below(figure, panels[0], 2)

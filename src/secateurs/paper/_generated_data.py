@@ -1,18 +1,18 @@
-"""Data sets that are drawn by their published definitions: ringnorm, waveform, waveform_noise."""
+"""Generators of data sets with a published definition: ringnorm, waveform, waveform_noise."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 Drawn = tuple[NDArray[np.float64], NDArray[np.str_]]
 
-_PEAKS = {"0": (7, 15), "1": (7, 11), "2": (15, 11)}  # classes, and where their two waves peak
+_PEAKS = {"0": (7, 15), "1": (7, 11), "2": (15, 11)}  # positions of the two peaks of each class
 
 
 def ringnorm(n_rows: int, rng: np.random.Generator) -> Drawn:
-    """Draw two normal distributions in 20 dimensions, one inside the other [1]_.
+    """Draw samples of two overlapping normal distributions in 20 dimensions [1]_.
 
     Class 1 has mean 0 and covariance 4·I, class −1 mean (a, …, a), a = 2/√20, and covariance I;
-    both are equally likely.
+    both classes are equally likely.
 
     References
     ----------
@@ -25,7 +25,7 @@ def ringnorm(n_rows: int, rng: np.random.Generator) -> Drawn:
 
 
 def waveform(n_rows: int, rng: np.random.Generator) -> Drawn:
-    """Draw mixtures of two of three triangular waves, 21 points each, with unit noise [1]_.
+    """Draw mixtures of two out of three triangular waves, at 21 points, with unit noise [1]_.
 
     References
     ----------
@@ -40,10 +40,10 @@ def waveform(n_rows: int, rng: np.random.Generator) -> Drawn:
 
 
 def waveform_noise(n_rows: int, rng: np.random.Generator) -> Drawn:
-    """Draw the waves with 19 further features of pure noise."""
+    """Draw waveform samples with 19 additional features of pure noise."""
     X, y = waveform(n_rows, rng)
     return np.hstack([X, rng.standard_normal((n_rows, 19))]), y
 
 
 GENERATORS = {draw.__name__: draw for draw in (ringnorm, waveform, waveform_noise)}
-GENERATORS["waveform_small"] = waveform  # to stand in
+GENERATORS["waveform_small"] = waveform  # a stand-in of 300 samples

@@ -1,4 +1,4 @@
-"""Table: how many members the methods keep that decide their own size; the claim on it."""
+"""Table of members kept by methods that decide their own size, and the claim about it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,99 +14,81 @@ from secateurs.paper._printed_tables import PAPER_METHODS, TABLES, method_label
 from secateurs.paper.claims import Finding, judges_claim, weigh_settings
 from secateurs.statistics import Difference, paired_difference
 
-_AROUND = 0.1  # of the number wanted: nearer than that does not matter
+_TOLERANCE = 0.1  # as a fraction of the fixed size; smaller differences in size do not matter
 
 
 @dataclass(frozen=True, eq=False)
 class KeptSizes:
-    """Members that a method keeps.
-
-    Attributes
-    ----------
-    method : str
-        Short name.
-    fixed_size : int
-        Number that methods of fixed size keep.
-    sizes_by_row : dict of str to list of int
-        Members kept on each fold and seed, by table and row.
-    """
+    """Numbers of members that a method keeps."""
 
     method: str
-    fixed_size: int
-    sizes_by_row: dict[str, list[int]]
+    fixed_size: int  # number of members that methods of fixed size keep
+    sizes_by_row: dict[str, list[int]]  # members kept on each fold and seed, by table and row
 
     @property
     def row_means(self) -> list[float]:
-        """Mean of each row."""
+        """Mean number of kept members on each row."""
         return [float(np.mean(kept)) for kept in self.sizes_by_row.values()]
 
     @property
     def mean_excess(self) -> Difference | None:
-        """Members kept less those wanted, over rows; None for fewer than two rows."""
+        """Mean difference from the fixed size over rows; None for fewer than two rows."""
         means = self.row_means
         return paired_difference(means, [self.fixed_size] * len(means)) if len(means) > 1 else None
 
 
 def kept_sizes(plans: Sequence[Plan], frame: pd.DataFrame) -> list[KeptSizes]:
-    """Return what the methods of the paper keep that decide their own size, from its tables."""
-    found: dict[str, KeptSizes] = {}
+    """Return the kept sizes of the paper's methods that decide their own size, from its tables."""
+    by_method: dict[str, KeptSizes] = {}
     for plan in plans:
         if plan.name not in TABLES:
             continue
-        wanted = plan.settings[0].keep
+        fixed_size = plan.settings[0].keep
         for name, _, mine in results_by_row(plan, frame):
             for method in PAPER_METHODS:
                 kept = rows_where(mine, method=method, variant="library")["n_kept"].dropna()
                 if method in FREE_SIZE and len(kept):
-                    item = found.setdefault(method, KeptSizes(method, wanted, {}))
+                    item = by_method.setdefault(method, KeptSizes(method, fixed_size, {}))
                     item.sizes_by_row[f"{plan.title}: {name}"] = [int(n) for n in kept]
-    return [found[method] for method in PAPER_METHODS if method in found]
+    return [by_method[method] for method in PAPER_METHODS if method in by_method]
 
 
 @judges_claim("sizes", "Methods that decide their own size differ in the space they need.")
 def judge_sizes(sizes: Sequence[KeptSizes]) -> Finding:
-    """Members kept by OO, DREP, SEP, OEP and PEP are compared with what the others keep.
+    """The sizes that OO, DREP, SEP, OEP and PEP keep are compared with the fixed size.
 
-    A method speaks for the claim if the 95 % interval of its mean, over the data sets of the
-    tables, lies more than a tenth above or below the number that methods of fixed size keep, and
-    against it if it lies within that tenth. Holds if three quarters of the methods speak for it,
-    does not hold if more than a quarter speak against it.
+    A method supports the claim if the 95 % interval of its mean size, over the data sets of the
+    tables, is more than a tenth above or below the number of members that the other methods keep.
+    It contradicts the claim if the interval is within this tenth. The claim holds if three quarters
+    of the methods support it and does not hold if more than a quarter contradict it.
     """
     tested = [(item, item.mean_excess) for item in sizes]
     n_for = n_against = 0
-    words = []
-    for item, beyond in tested:
-        slack = _AROUND * item.fixed_size
-        told = f"{method_label(item.method)} {np.mean(item.row_means):.1f}"
-        if beyond is not None:
-            low, high = beyond.interval()
-            n_for += low > slack or high < -slack
-            n_against += -slack <= low and high <= slack
-            told += f" ({item.fixed_size + low:.1f} to {item.fixed_size + high:.1f})"
-        words.append(told)
+    texts = []
+    for item, excess in tested:
+        tolerance = _TOLERANCE * item.fixed_size
+        text = f"{method_label(item.method)} {np.mean(item.row_means):.1f}"
+        if excess is not None:
+            low, high = excess.interval()
+            n_for += low > tolerance or high < -tolerance
+            n_against += -tolerance <= low and high <= tolerance
+            text += f" ({item.fixed_size + low:.1f} to {item.fixed_size + high:.1f})"
+        texts.append(text)
     finding = weigh_settings(len(sizes), n_for, n_against, "methods")
     if not sizes:
         return finding
     numbers = {
         item.method: dict(zip(item.sizes_by_row, item.row_means, strict=True)) for item in sizes
     }
-    told = f"Members kept, where others keep {sizes[0].fixed_size}: {', '.join(words)}."
-    return finding.with_details(told, kept=numbers)
+    description = (
+        f"Mean number of members kept, where other methods keep {sizes[0].fixed_size}: "
+        f"{', '.join(texts)}."
+    )
+    return finding.with_details(description, kept=numbers)
 
 
 def kept_sizes_sheet(sizes: Sequence[KeptSizes]) -> Sheet | None:
-    """Show how many members those methods keep, row by row.
-
-    Parameters
-    ----------
-    sizes : sequence of KeptSizes
-        One per method.
-
-    Returns
-    -------
-    Sheet or None
-        None where nothing was measured.
-    """
+    """Return the table of kept sizes, row by row; None if nothing was measured."""
     if not sizes:
         return None
     rows = list(dict.fromkeys(row for item in sizes for row in item.sizes_by_row))

@@ -1,4 +1,4 @@
-"""Plans: which cells make a table or figure of the paper."""
+"""Plans: the cells (single measurements) that make up a table or figure of the paper."""
 
 from __future__ import annotations
 
@@ -16,46 +16,27 @@ PLANS = (
     *("settings", "authors", "bootstrap", "learners"),
 )
 KINDS = ("prune", "combination", "size", "speedup", "scale")
-TIMED_KINDS = ("speedup", "scale")  # measured alone, one after the other
+# Cells of these kinds are measured one at a time, because parallel work would distort their times.
+TIMED_KINDS = ("speedup", "scale")
 VARIANTS = ("library", "epfd", "authors")
-WORKERS = ("2-workers", "3-workers")  # the variants of a speed-up
+WORKERS = ("2-workers", "3-workers")  # variants of "speedup" cells; the paper uses 2 and 3 machines
 NOT_REPEATED = "Not in the paper."
 
 
 @dataclass(frozen=True, order=True)
 class Bag:
-    """An ensemble trained on one fold, whose votes serve many cells.
-
-    Attributes
-    ----------
-    dataset, reading : str
-        The data, and whether it is read with two classes or as it is.
-    learner : str
-        What is bagged.
-    n_members : int
-        Size of the ensemble.
-    fold : int
-        Which of the five blocks is the test part.
-    seed : int
-        Random seed of the run.
-
-    Examples
-    --------
-    >>> from secateurs.paper._plan import Bag
-    >>> Bag("iono", "binary", "dt", 100, 0, 0).unique_name
-    'iono-binary-dt-100-fold0-seed0'
-    """
+    """An ensemble trained on one fold; its votes are used by many cells."""
 
     dataset: str
-    reading: str
+    reading: str  # "binary" or "multiclass"
     learner: str
     n_members: int
-    fold: int
+    fold: int  # index of the block, out of five, that is the test set
     seed: int
 
     @property
     def unique_name(self) -> str:
-        """A unique name, also used as a file name."""
+        """Unique name of the bag, also used as a file name."""
         return (
             f"{self.dataset}-{self.reading}-{self.learner}-{self.n_members}"
             f"-fold{self.fold}-seed{self.seed}"
@@ -64,47 +45,23 @@ class Bag:
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """One measurement: a method on a bag, with its settings.
+    """One measurement: a method with its settings, applied to a bag."""
 
-    Attributes
-    ----------
-    kind : {"prune", "combination", "size", "speedup", "scale"}
-        What is measured.
-    dataset, reading, learner, n_members, fold, seed
-        The bag.
-    keep : int
-        Number of members to keep.
-    diversity_weight : float
-        λ, for COMEP and DOMEP, and of the objective that is reported for any method.
-    method : str
-        Short name of a pruner, or "full" for all members.
-    variant : str
-        "library" for the method as secateurs has it, "epfd" for its distributed version,
-        "authors" for the reading of the authors' program; "2-workers" and the like for speed-up.
-
-    Examples
-    --------
-    >>> from secateurs.paper._plan import Cell
-    >>> cell = Cell("prune", "iono", "binary", "dt", 100, 20, 0.5, "comep", "library", 0, 0)
-    >>> cell.bag.unique_name
-    'iono-binary-dt-100-fold0-seed0'
-    """
-
-    kind: str
+    kind: str  # one of KINDS
     dataset: str
     reading: str
     learner: str
     n_members: int
     keep: int
-    diversity_weight: float
-    method: str
-    variant: str
+    diversity_weight: float  # λ of COMEP and DOMEP, and of the objective reported for any method
+    method: str  # short name of a pruner, or "full" for the full ensemble
+    variant: str  # one of VARIANTS or, for speed-ups, of WORKERS
     fold: int
     seed: int
 
     @property
     def bag(self) -> Bag:
-        """What is trained for this cell."""
+        """The bag that is trained for this cell."""
         return Bag(self.dataset, self.reading, self.learner, self.n_members, self.fold, self.seed)
 
 
@@ -113,7 +70,7 @@ CELL_FIELDS = tuple(field.name for field in fields(Cell))
 
 @dataclass(frozen=True)
 class Setting:
-    """What a plan varies besides data, learner, fold and method."""
+    """Ensemble size, number of kept members and λ: the settings that a plan varies."""
 
     n_members: int
     keep: int
@@ -125,26 +82,26 @@ class Setting:
 
 @dataclass(frozen=True)
 class PaperRow:
-    """A row of a table, or a part of a figure: data and what is bagged.
+    """A row of a table, or a part of a figure: a data set and a learner.
 
     Attributes
     ----------
     paper_name : str
-        The name that the paper prints, or that of a stand-in.
+        The name printed in the paper, or the name of a stand-in.
     dataset : str
         A name of `secateurs.paper.datasets.DATASETS`.
     reading : {"binary", "multiclass"}
-        Whether several classes are made two.
+        "binary" merges the classes of a multi-class data set into two.
     learner : str
-        What is bagged.
+        Short name of the learner that is bagged.
     established : bool
-        Whether it is known that the paper read the data in this way.
+        Whether it is established that the paper read the data in this way.
     note : str
-        How that is known, or why not.
+        How this was established, or why it was not.
     n_members, keep, methods : tuple
-        What this row has instead of the plan's; empty: what the plan has.
+        Values that replace those of the plan; empty tuples use the plan's values.
     paper_item : str
-        Number of the paper's figure that it repeats, or stands in for; empty: that of the plan.
+        Figure of the paper that the row repeats or stands in for; if empty, the plan's.
     """
 
     paper_name: str
@@ -160,49 +117,49 @@ class PaperRow:
 
     @property
     def role(self) -> str:
-        """What the data is, as of `Dataset`; "synthetic" for votes that are drawn."""
-        known = DATASETS.get(self.dataset)
-        return known.role if known else "synthetic"
+        """Role of the data set, see `Dataset`; "synthetic" for randomly drawn votes."""
+        registered = DATASETS.get(self.dataset)
+        return registered.role if registered else "synthetic"
 
     @property
     def is_stand_in(self) -> bool:
-        """Whether it takes the place of data of the paper."""
+        """Whether the data set replaces one of the paper."""
         return self.role in ("extra", "stand-in")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure for a table or figure: the product of everything listed.
+    """The measurements for a table or figure: all combinations of the listed values.
 
     Attributes
     ----------
     name, title : str
         Short and long name.
     reproduces : str
-        Which part of the paper it repeats.
+        Description of the part of the paper that the plan repeats.
     kind : {"prune", "combination", "size", "speedup", "scale"}
-        What is measured.
+        Kind of the measurements.
     rows : tuple of PaperRow
-        Data and learners.
+        Data sets and learners.
     methods : tuple of str
-        Short names of pruners; "full" is all members.
+        Short names of pruners; "full" is the full ensemble.
     variants : tuple of str
-        "library", "epfd" (the method's distributed version), "authors"; "2-workers" and the like
-        for speed-up.
+        "library" (the method as implemented in secateurs), "epfd" (its distributed version),
+        "authors" (settings of the authors' program); for speed-ups, "2-workers" or "3-workers".
     n_members : tuple of int
         Sizes of the ensemble.
     keep : tuple of int or float
-        How many members to keep: counts, or fractions of the ensemble.
+        Number of members to keep: counts, or fractions of the ensemble.
     diversity_weight : tuple of float
-        λ.
+        Values of λ.
     folds : tuple of int
-        Which of the five folds.
+        Indices of the folds to run, out of five.
     n_seeds : int
-        How often everything is repeated, each time with other folds and ensembles.
+        Number of repetitions, each with its own folds and ensembles.
     quick : bool
         Whether this is the short form.
     paper_item : str
-        Numbers of the paper's table or figures that it repeats; empty if there are none.
+        Table or figures of the paper that the plan repeats; empty if there are none.
 
     Examples
     --------
@@ -229,20 +186,20 @@ class Plan:
 
     @property
     def heading(self) -> str:
-        """The title, with the number that the paper's table or figures have."""
+        """The title, with the number of the paper's table or figures."""
         short = ", short form" if self.quick else ""
         item = f" ({self.paper_item} of the paper{short})" if self.paper_item else ""
         return self.title + item
 
     def repeated(self, row: PaperRow | None = None) -> str:
-        """Return a sentence that says what a row, or the whole plan, repeats of the paper."""
+        """Return a sentence that names the part of the paper that a row, or the plan, repeats."""
         has_own = row is not None and any(r.paper_item for r in self.rows)
         item = row.paper_item if row and has_own else self.paper_item
         if not item:
             return NOT_REPEATED
-        is_other = all(r.is_stand_in for r in ([row] if row else self.rows))
+        only_stand_ins = all(r.is_stand_in for r in ([row] if row else self.rows))
         short = ", in the short form" if self.quick else ""
-        return f"{'In place of' if is_other else 'Repeats'} {item} of the paper{short}."
+        return f"{'In place of' if only_stand_ins else 'Repeats'} {item} of the paper{short}."
 
     @property
     def learners(self) -> tuple[str, ...]:
@@ -251,27 +208,29 @@ class Plan:
 
     @property
     def row_names(self) -> list[str]:
-        """Names of the rows: the paper's, and learner or reading where rows share it."""
+        """Names of the rows; learner or reading distinguish rows with the same paper name."""
         names = []
         for row in self.rows:
-            alike = [other for other in self.rows if other.paper_name == row.paper_name]
-            learners, readings = ({getattr(o, n) for o in alike} for n in ("learner", "reading"))
-            more = [LEARNER_NAMES.get(row.learner, row.learner)] if len(learners) > 1 else []
-            more += [READING_NAMES[row.reading]] if len(readings) > 1 else []
-            names.append(", ".join([row.paper_name, *more]))
+            namesakes = [r for r in self.rows if r.paper_name == row.paper_name]
+            learners, readings = (
+                {getattr(r, n) for r in namesakes} for n in ("learner", "reading")
+            )
+            suffixes = [LEARNER_NAMES.get(row.learner, row.learner)] if len(learners) > 1 else []
+            suffixes += [READING_NAMES[row.reading]] if len(readings) > 1 else []
+            names.append(", ".join([row.paper_name, *suffixes]))
         return names
 
     @property
     def settings(self) -> list[Setting]:
         """All settings, each once, in the order of the plan."""
-        found = (Setting(c.n_members, c.keep, c.diversity_weight) for c in self.cells())
-        return list(dict.fromkeys(found))
+        settings = (Setting(c.n_members, c.keep, c.diversity_weight) for c in self.cells())
+        return list(dict.fromkeys(settings))
 
     def cells(self, seed: int = 0) -> list[Cell]:
         """Return all cells of a run, in the order of the plan.
 
-        A plan that is repeated takes seeds of its own in each run: ten of them are 0 to 9 in the
-        run of seed 0, 10 to 19 in that of seed 1.
+        A plan with several seeds uses different ones in each run: with ``n_seeds=10`` these are
+        0 to 9 for ``seed=0`` and 10 to 19 for ``seed=1``.
         """
         seeds = range(seed * self.n_seeds, (seed + 1) * self.n_seeds)
         cells = []
@@ -285,8 +244,8 @@ class Plan:
             ]
             methods = row.methods or self.methods
             cells += [
-                Cell(self.kind, *data, *size, weight, method, variant, fold, one)
-                for size, weight, method, variant, fold, one in itertools.product(
+                Cell(self.kind, *data, *size, weight, method, variant, fold, cell_seed)
+                for size, weight, method, variant, fold, cell_seed in itertools.product(
                     sizes, self.diversity_weight, methods, self.variants, self.folds, seeds
                 )
             ]

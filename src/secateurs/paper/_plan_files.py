@@ -1,11 +1,11 @@
-"""Plans as TOML files, one for each table or figure of the paper."""
+"""Read plans from TOML files, one per table or figure of the paper."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from importlib.resources import files
@@ -21,22 +21,23 @@ from secateurs.paper._plan import KINDS, PLANS, VARIANTS, WORKERS, PaperRow, Pla
 from secateurs.paper._printed_tables import LEARNER_NAMES, READING_NAMES
 from secateurs.pruners import all_pruners
 from secateurs.text_format import format_list
+from secateurs.typing import JsonObject
 
 
 def load_plan(
     name: str, quick: bool = False, data_dir: str | os.PathLike[str] | None = None
 ) -> Plan:
-    """Read one of the plans that come with the package.
+    """Load one of the plans of the package.
 
     Parameters
     ----------
     name : str
         One of `PLANS`.
     quick : bool, default=False
-        Return the short form: minutes instead of hours, and only data that needs no download.
+        Return the short form, which takes minutes instead of hours and downloads no data.
     data_dir : str or path-like, optional
-        Folder of the data sets, see `secateurs.paper.datasets.load`. The short form has small data
-        sets of the paper that are there; where none is, others stand in.
+        Folder of the data sets, see `secateurs.paper.datasets.load`. The short form uses small data
+        sets of the paper from this folder; if there are none, stand-ins replace them.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def load_plan(
 
     See Also
     --------
-    read_plan : Read a plan of your own.
+    read_plan : Read a plan from any TOML file.
 
     Examples
     --------
@@ -63,12 +64,13 @@ def read_plan(
     Parameters
     ----------
     path : Path
-        The file; its name becomes that of the plan. Besides what a `Plan` has, ``rows_of`` names
-        plans whose rows it has too, and ``stratified_too`` repeats all rows with stratified bags.
+        The file; its name becomes the name of the plan. It sets the attributes of `Plan`. In
+        addition, ``rows_of`` names plans whose rows are included, and ``stratified_too`` repeats
+        all rows with stratified bags.
     quick : bool, default=False
-        Let what stands under ``[quick]`` replace what stands above. There, ``datasets`` names those
-        of the rows above to take if their data is at hand without a download; ``rows`` are added
-        where none of it comes from a folder.
+        Replace settings by those under ``[quick]``. There, ``datasets`` selects the rows above
+        whose data are available without a download, and ``rows`` are stand-ins that are added if
+        none of these data come from a folder.
     data_dir : str or path-like, optional
         Folder of the data sets.
 
@@ -78,20 +80,20 @@ def read_plan(
 
     See Also
     --------
-    load_plan : Read a plan that comes with the package.
+    load_plan : Load a plan of the package.
     """
     return _parse_plan(path, quick, partial(datasets.find, data_dir=data_dir))
 
 
 def measured_plan(name: str, quick: bool, names: Sequence[str]) -> Plan:
-    """Return one of the plans as it was measured, with these data sets."""
+    """Return a plan of the package as it was measured: restricted to these data sets."""
     plan = _parse_plan(_plan_path(name), quick, lambda _: "generated")
     return replace(plan, rows=tuple(row for row in plan.rows if row.dataset in names))
 
 
 def _plan_path(name: str) -> Traversable:
     if name not in PLANS:
-        raise InputError(f"{name!r} is not a table or figure. Give one of: {format_list(PLANS)}.")
+        raise InputError(f"{name!r} is not a table or figure. Pass one of: {format_list(PLANS)}.")
     return files("secateurs.paper") / "plans" / f"{name}.toml"
 
 
@@ -99,27 +101,26 @@ def _parse_plan(path: Path | Traversable, quick: bool, find: Callable[[str], str
     with reading_file(Path(str(path))):
         content = tomllib.loads(path.read_text("utf-8"))
         short = content.pop("quick", {})
-        others = (load_plan(other).rows for other in content.pop("rows_of", ()))
-        rows = (*itertools.chain.from_iterable(others), *_pop_rows(content))
+        included = (load_plan(name).rows for name in content.pop("rows_of", ()))
+        rows = (*itertools.chain.from_iterable(included), *_pop_rows(content))
         if content.pop("stratified_too", False):
             rows += tuple(replace(row, learner=row.learner + STRATIFIED) for row in rows)
         content.setdefault("paper_item", _join_item_numbers([row.paper_item for row in rows]))
         if quick:
             rows = _short_rows(rows, short.pop("datasets", None), _pop_rows(short), find)
             content |= short
-        known = {item.name for item in fields(Plan)} - {"name", "quick"}
-        known |= {"rows_of", "stratified_too"}
-        if unknown := set(content) - known:
-            raise InputError(
-                f"has unknown settings {_format_sorted(unknown)}. Known: {_format_sorted(known)}."
-            )
+        allowed = {item.name for item in fields(Plan)} - {"name", "quick"}
+        allowed |= {"rows_of", "stratified_too"}
+        if unknown := set(content) - allowed:
+            names = _format_sorted(allowed)
+            raise InputError(f"has unknown settings {_format_sorted(unknown)}. Known: {names}.")
         name = path.name.removesuffix(".toml")
         plan = Plan(name=name, rows=rows, quick=quick, **_lists_to_tuples(content))
         _check_plan(plan)
     return plan
 
 
-def _pop_rows(content: dict[str, Any]) -> tuple[PaperRow, ...]:
+def _pop_rows(content: JsonObject) -> tuple[PaperRow, ...]:
     return tuple(PaperRow(**_lists_to_tuples(row)) for row in content.pop("rows", ()))
 
 
@@ -129,31 +130,31 @@ def _short_rows(
     stand_ins: tuple[PaperRow, ...],
     find: Callable[[str], str | None],
 ) -> tuple[PaperRow, ...]:
-    """Return the rows of the short form."""
+    """Return the rows of the short form: those with local data, and stand-ins if needed."""
     if names is None:
         return stand_ins or rows
     named = [row for row in rows if row.dataset in names]
     sources = [find(row.dataset) if row.learner != SYNTHETIC else "generated" for row in named]
-    chosen = tuple(r for r, s in zip(named, sources, strict=True) if s not in (None, "OpenML"))
+    local = tuple(r for r, s in zip(named, sources, strict=True) if s not in (None, "OpenML"))
     from_folder = any(source and source.startswith("folder") for source in sources)
-    return chosen if from_folder else chosen + stand_ins
+    return local if from_folder else local + stand_ins
 
 
 def _join_item_numbers(items: Iterable[str]) -> str:
     """Return "Figures 4–7" for figures 4 to 7."""
-    found = [item for item in dict.fromkeys(items) if item]
-    if len(found) < 2:
-        return "".join(found)
-    (kind, first), (_, last) = (item.split() for item in (found[0], found[-1]))
+    named = [item for item in dict.fromkeys(items) if item]
+    if len(named) < 2:
+        return "".join(named)
+    (kind, first), (_, last) = (item.split() for item in (named[0], named[-1]))
     return f"{kind}s {first}–{last}"
 
 
-def _lists_to_tuples(table: dict[str, Any]) -> dict[str, Any]:
+def _lists_to_tuples(table: JsonObject) -> JsonObject:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
 def _check_plan(plan: Plan) -> None:
-    allowed: dict[str, tuple[Iterable[Any], Any]] = {
+    allowed: dict[str, tuple[Iterable[object], Collection[Any]]] = {
         "kind": ([plan.kind], KINDS),
         "reading": ([row.reading for row in plan.rows], READING_NAMES),
         "learner": ([row.learner for row in plan.rows], LEARNER_NAMES),
@@ -164,9 +165,9 @@ def _check_plan(plan: Plan) -> None:
         "fold": (plan.folds, range(N_FOLDS)),
         "variant": (plan.variants, WORKERS if plan.kind == "speedup" else VARIANTS),
     }
-    for what, (given, known) in allowed.items():
-        for value in (value for value in given if value not in known):
-            raise InputError(f"has {what} {value!r}. Known: {_format_sorted(known)}.")
+    for field, (values, options) in allowed.items():
+        for value in (value for value in values if value not in options):
+            raise InputError(f"has {field} {value!r}. Known: {_format_sorted(options)}.")
 
 
 def _format_sorted(values: Iterable[Any]) -> str:

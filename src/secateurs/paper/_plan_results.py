@@ -1,4 +1,4 @@
-"""Results of the paper's cells: what a line holds, and which lines belong to a plan."""
+"""Results of the paper's cells: the schema of a line, and the results of a plan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,22 +49,22 @@ SCHEMA = ResultSchema(
 
 
 def load_results(out_dir: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read all results of a run.
+    """Load all results of a run.
 
     Parameters
     ----------
     out_dir : str or path-like
-        The folder that was given to `run`.
+        The output folder of `run`.
 
     Returns
     -------
     DataFrame
-        One row per cell, sorted by the fields of cells, so that the order in which they were
-        measured does not matter. Fields that a kind of cell lacks are NaN or None.
+        One row per cell, sorted by the fields of the cell, so that it does not depend on the order
+        of the measurements. Fields that a kind of cell does not have are NaN or None.
 
     See Also
     --------
-    run : Measures the cells.
+    run : Measure the cells of plans.
 
     Examples
     --------
@@ -80,26 +79,26 @@ def load_results(out_dir: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def paper_results_frame(results: Iterable[Result]) -> pd.DataFrame:
-    """Return results as a frame that has all the usual columns."""
+    """Return results as a frame that always has the usual columns."""
     return results_frame(results, _COLUMNS)
 
 
 def plan_results(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the results that a plan asks for, of any seed, in a fixed order."""
+    """Return the results of a plan's cells, of any seed, in a fixed order."""
     names = [name for name in CELL_FIELDS if name != "seed"]
     wanted = pd.DataFrame(set(map(attrgetter(*names), plan.cells())), columns=names)
-    chosen = frame.merge(wanted, on=names)
-    return chosen.sort_values(list(CELL_FIELDS), kind="stable", ignore_index=True)
+    results = frame.merge(wanted, on=names)
+    return results.sort_values(list(CELL_FIELDS), kind="stable", ignore_index=True)
 
 
 def results_by_row(plan: Plan, frame: pd.DataFrame) -> Iterator[RowResults]:
-    """Yield the name, the source and the results of each row of a plan, also where none exist."""
+    """Yield the name, the source and the results (perhaps none) of each row of a plan."""
     wanted = plan_results(plan, frame)
     for name, row in zip(plan.row_names, plan.rows, strict=True):
         source = {"dataset": row.dataset, "reading": row.reading, "learner": row.learner}
         yield name, row, rows_where(wanted, **source)
 
 
-def rows_where(frame: pd.DataFrame, **values: Any) -> pd.DataFrame:
+def rows_where(frame: pd.DataFrame, **values: object) -> pd.DataFrame:
     """Return the rows of a frame that have these values."""
     return frame[np.logical_and.reduce([frame[name] == value for name, value in values.items()])]

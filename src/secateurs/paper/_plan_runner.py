@@ -1,4 +1,4 @@
-"""Run the paper's plans: where their data sets come from, and what each ensemble costs."""
+"""Run the paper's plans: find their data sets, train each ensemble once, measure all cells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from secateurs.benchmarking.result_store import Result, stored_results, write_json
 from secateurs.benchmarking.task_runner import Callback, ResultsFolder, Task, run_tasks
@@ -20,12 +19,16 @@ from secateurs.paper._plan import PLANS, TIMED_KINDS, Bag, Cell, Plan
 from secateurs.paper._plan_files import load_plan
 from secateurs.paper._plan_results import SCHEMA
 from secateurs.paper.claims import Claim
+from secateurs.typing import ExecutorLike
 
-_ROUNDS = {"pep": 2.5, "sep": 0.8}  # seconds at 100 members; other methods take next to nothing
-_QUICK = 0.02
+# Estimated times decide the order of tasks (longest first) and the time left, so orders of
+# magnitude are enough. SEP and PEP run for many rounds; all other methods take far less than a
+# second.
+_PRUNING_SECONDS = {"pep": 2.5, "sep": 0.8}  # with 100 members
+_OTHER_PRUNING_SECONDS = 0.02
 
-# Seconds to train one member, by training rows and features: orders of magnitude.
-_SECONDS: Mapping[str, Callable[[float, float], float]] = {
+# Seconds to train one member, by number of training samples and of features.
+_TRAINING_SECONDS: Mapping[str, Callable[[float, float], float]] = {
     "dt": lambda n, f: 1.3e-8 * n * f * math.log2(n + 1),
     "nb": lambda n, f: 1e-8 * n * f,
     "knn": lambda n, f: 1e-6 * n * f,
@@ -41,30 +44,30 @@ _SECONDS: Mapping[str, Callable[[float, float], float]] = {
 
 @dataclass(frozen=True)
 class MissingDataset:
-    """A data set that is not available, and what lacks it."""
+    """A data set that is not available."""
 
     dataset: str
     paper_names: tuple[str, ...]
-    plans: tuple[str, ...]
+    plans: tuple[str, ...]  # names of the plans that need it
     reason: str
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did.
+    """Summary of a run.
 
     Attributes
     ----------
     n_cells : int
-        Cells that the plans ask for, without those of missing data.
+        Number of cells of the plans, without cells of missing data sets.
     n_run : int
-        Cells measured by this run; the others were there.
+        Number of cells measured by this run; the other cells had been measured before.
     missing : tuple of MissingDataset
         Data sets that are not available.
     seconds : float
-        How long it took.
+        Duration of the run.
     claims : tuple of Claim
-        The paper's claims with their verdicts; empty unless made by `reproduce`.
+        The paper's claims with their verdicts; empty unless returned by `reproduce`.
     """
 
     n_cells: int
@@ -76,52 +79,41 @@ class Outcome:
 
 @dataclass(frozen=True)
 class BagWork:
-    """A bag to make, and to measure cells on.
-
-    Attributes
-    ----------
-    bag : Bag
-        What is trained.
-    source : str
-        Where the data must come from.
-    data_dir : Path or None
-        Folder of the data sets.
-    """
+    """Picklable function that trains a bag and measures cells on it."""
 
     bag: Bag
-    source: str
+    source: str  # expected source of the data set: workers must not read different data
     data_dir: Path | None
 
     def __call__(self, cells: list[Cell]) -> Iterator[Result]:
-        """Make the bag and measure its cells."""
+        """Train the bag and yield the results of its cells."""
         voted = cast_votes(self.bag, self.data_dir)
         if voted.source != self.source:
             raise InputError(
                 f"{self.bag.dataset} comes from {voted.source!r} here, not from {self.source!r}. "
-                "Let all workers see the same data folder."
+                "Make the same data folder available to all workers."
             )
         measurer = CellMeasurer(voted)
         for cell in cells:
             yield asdict(cell) | measurer.measure_cell(cell)
 
-    def make_task(self, cells: list[Cell], place: ResultsFolder) -> Task:
-        """Return the task to measure cells on the bag."""
+    def make_task(self, cells: list[Cell], folder: ResultsFolder) -> Task:
+        """Return the task that measures cells on the bag."""
         is_timed = cells[0].kind in TIMED_KINDS
         return Task(
-            self.bag.unique_name, cells, self, self._estimate_seconds(cells), is_timed, place
+            self.bag.unique_name, cells, self, self._estimate_seconds(cells), is_timed, folder
         )
 
     def _estimate_seconds(self, cells: Iterable[Cell]) -> float:
-        """Estimate the seconds."""
-        known = datasets.DATASETS.get(self.bag.dataset)
-        n_rows = (known and known.n_rows) or 1000
-        n_features = (known and known.n_features) or 20
+        """Estimate the time to train the bag and to measure its cells."""
+        registered = datasets.DATASETS.get(self.bag.dataset)
+        n_samples = (registered and registered.n_rows) or 1000
+        n_features = (registered and registered.n_features) or 20
         if self.bag.learner == SYNTHETIC:
-            n_rows = int(self.bag.dataset.removeprefix(f"{SYNTHETIC}-"))
-        training = self.bag.n_members * _SECONDS[self.bag.learner.removesuffix(STRATIFIED)](
-            0.6 * n_rows, n_features
-        )
-        pruning = sum(_ROUNDS.get(cell.method, _QUICK) for cell in cells)
+            n_samples = int(self.bag.dataset.removeprefix(f"{SYNTHETIC}-"))
+        member_seconds = _TRAINING_SECONDS[self.bag.learner.removesuffix(STRATIFIED)]
+        training = self.bag.n_members * member_seconds(0.6 * n_samples, n_features)
+        pruning = sum(_PRUNING_SECONDS.get(c.method, _OTHER_PRUNING_SECONDS) for c in cells)
         return training + pruning * (self.bag.n_members / 100) ** 2
 
 
@@ -132,31 +124,32 @@ def run(
     data_dir: str | os.PathLike[str] | None = None,
     quick: bool = False,
     n_jobs: int | None = None,
-    executor: Any = None,
+    executor: ExecutorLike | None = None,
     callback: Callback | None = None,
     seed: int = 0,
 ) -> Outcome:
-    """Measure all cells of some plans that are not measured yet.
+    """Measure all cells of plans that have not been measured yet.
 
-    An ensemble is trained once per fold; every result is on disk as soon as it is measured.
-    Results do not depend on the order, the number of workers or interruptions, except for times.
+    An ensemble is trained once per fold, and every result is written to disk immediately. Except
+    for times, results do not depend on the order, the number of workers or interruptions.
 
     Parameters
     ----------
     plans : iterable of str or Plan
-        Plans, or names of `PLANS`.
+        Plans, or names out of `PLANS`.
     out_dir : str or path-like
-        Folder of the results, created if needed. What it holds is not measured again.
+        Folder of the results, created if needed. Results in it are not measured again.
     data_dir : str or path-like, optional
         Folder of the data sets, see `secateurs.paper.datasets.load`.
     quick : bool, default=False
-        Use the short form of plans given by name.
+        Use the short form of plans that are passed by name.
     n_jobs : int or None, default=None
-        Number of ensembles made in parallel, by joblib under its ``parallel_config``.
+        Number of ensembles trained in parallel by joblib; its ``parallel_config`` is respected.
     executor : Executor or Client, optional
-        Where the work runs instead: any ``concurrent.futures.Executor``, or a Dask ``Client``.
+        Runs the work instead of joblib: a ``concurrent.futures.Executor`` or a Dask ``Client``.
     callback : callable, optional
-        Called as ``callback(done, total, seconds_left)``, in cells; the time is None at first.
+        Called as ``callback(done, total, seconds_left)`` with numbers of cells; the time is None
+        until it can be estimated.
     seed : int, default=0
         Random seed.
 
@@ -166,8 +159,8 @@ def run(
 
     See Also
     --------
-    reproduce : Also writes tables, figures and a page.
-    load_results : Read the results as a table.
+    reproduce : Also write tables, figures and a page.
+    load_results : Load the results as a data frame.
 
     Examples
     --------
@@ -180,26 +173,27 @@ def run(
     (1, 0)
     """
     start = time.perf_counter()
-    chosen = [load_plan(plan, quick, data_dir) if isinstance(plan, str) else plan for plan in plans]
-    place = ResultsFolder.create(out_dir)
-    folder = Path(place.path)
+    loaded = [load_plan(plan, quick, data_dir) if isinstance(plan, str) else plan for plan in plans]
+    folder = ResultsFolder.create(out_dir)
+    path = Path(folder.path)
     data_folder = datasets.data_folder(data_dir)
-    sources, missing = find_sources(chosen, data_folder)
-    write_json(folder.parent / "missing.json", [asdict(item) for item in missing])
-    asked = dict.fromkeys(c for p in chosen for c in p.cells(seed) if c.dataset in sources)
-    known = stored_results(folder, SCHEMA)
-    there = {c for c, found in known.items() if found["source"] == sources.get(c.dataset)}
+    sources, missing = find_sources(loaded, data_folder)
+    write_json(path.parent / "missing.json", [asdict(item) for item in missing])
+    wanted = dict.fromkeys(c for p in loaded for c in p.cells(seed) if c.dataset in sources)
+    stored = stored_results(path, SCHEMA)
+    # Results of a data set from another source, such as a changed file, are measured again.
+    measured = {c for c, result in stored.items() if result["source"] == sources.get(c.dataset)}
     tasks = [
-        BagWork(bag, sources[bag.dataset], data_folder).make_task(cells, place)
-        for bag, cells in _group_by_bag(cell for cell in asked if cell not in there)
+        BagWork(bag, sources[bag.dataset], data_folder).make_task(cells, folder)
+        for bag, cells in _group_by_bag(cell for cell in wanted if cell not in measured)
     ]
-    run_tasks(tasks, len(asked), n_jobs=n_jobs, executor=executor, callback=callback)
+    run_tasks(tasks, len(wanted), n_jobs=n_jobs, executor=executor, callback=callback)
     n_run = sum(len(task.cells) for task in tasks)
-    return Outcome(len(asked), n_run, tuple(missing), time.perf_counter() - start)
+    return Outcome(len(wanted), n_run, tuple(missing), time.perf_counter() - start)
 
 
 def _group_by_bag(cells: Iterable[Cell]) -> list[tuple[Bag, list[Cell]]]:
-    """Group cells by bag; timed cells have bags of their own."""
+    """Group cells by bag; timed cells get separate tasks, which run alone."""
     groups: dict[tuple[bool, Bag], list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.kind in TIMED_KINDS, cell.bag), []).append(cell)
@@ -209,10 +203,9 @@ def _group_by_bag(cells: Iterable[Cell]) -> list[tuple[Bag, list[Cell]]]:
 def find_sources(
     plans: Sequence[Plan], data_dir: Path | None
 ) -> tuple[dict[str, str], list[MissingDataset]]:
-    """Return where the data sets of plans come from, and which are not available.
+    """Return the sources of the plans' data sets, and the data sets that are not available.
 
-    For the short form of a plan, those that only the whole plan needs and that are not at hand
-    count as missing too.
+    For short forms, the latter include the data sets that only the full form of the plan needs.
     """
     sources, missing = {}, []
     for name in _dataset_names(plans):
@@ -225,11 +218,11 @@ def find_sources(
 
 
 def left_out_datasets(plans: Iterable[Plan], data_dir: Path | None) -> list[MissingDataset]:
-    """Return the data sets that only the whole plan of a short form needs and are not at hand."""
-    whole = [load_plan(plan.name) for plan in plans if plan.quick and plan.name in PLANS]
+    """Return the data sets of full forms of short plans that are not available locally."""
+    full = [load_plan(plan.name) for plan in plans if plan.quick and plan.name in PLANS]
     return [
-        missing_dataset(name, whole, f"Left out of the short form. {datasets.how_to_get(name)}")
-        for name in _dataset_names(whole)
+        missing_dataset(name, full, f"Not part of the short form. {datasets.how_to_get(name)}")
+        for name in _dataset_names(full)
         if name in datasets.DATASETS and datasets.find(name, data_dir) in (None, "OpenML")
     ]
 
@@ -253,7 +246,7 @@ def _find_source(name: str, data_dir: Path | None) -> tuple[str | None, str]:
         return None, datasets.how_to_get(name)
     if source == "OpenML":
         try:
-            datasets.load(name, data_dir)  # and keep it in scikit-learn's cache
+            datasets.load(name, data_dir)  # fills scikit-learn's cache before workers read it
         except InputError as error:
             return None, datasets.unavailable_reason(error)
     return source, ""

@@ -1,4 +1,4 @@
-"""Plans of earlier runs: the page of a folder shows all that was measured there."""
+"""Plans of previous runs: the page of a folder shows all results that were measured in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -18,67 +17,68 @@ from secateurs.paper._plan import PLANS, Plan
 from secateurs.paper._plan_files import measured_plan
 from secateurs.paper._plan_results import plan_results
 from secateurs.paper._plan_runner import MissingDataset, left_out_datasets, missing_dataset
+from secateurs.typing import JsonObject
 
-_RECORD = "plans.json"  # beside the results: the plans asked for so far, as they were then
+_RECORD = "plans.json"  # beside the results: the form and data sets of all plans run so far
 
 
 def record_plans(out_dir: str | os.PathLike[str], plans: Iterable[Plan]) -> list[Plan]:
-    """Note in the results folder which plans are asked for; return the others noted before."""
+    """Record plans in the results folder; return the other plans recorded by previous runs."""
     path = Path(ResultsFolder.create(out_dir).path).with_name(_RECORD)
-    known = _read_recorded_plans(path)
-    now = {p.name: {"quick": p.quick, "datasets": [r.dataset for r in p.rows]} for p in plans}
-    write_json(path, known | now)
+    recorded = _read_recorded_plans(path)
+    current = {p.name: {"quick": p.quick, "datasets": [r.dataset for r in p.rows]} for p in plans}
+    write_json(path, recorded | current)
     return [
-        measured_plan(name, known[name]["quick"], known[name]["datasets"])
+        measured_plan(name, recorded[name]["quick"], recorded[name]["datasets"])
         for name in PLANS
-        if name in known and name not in now
+        if name in recorded and name not in current
     ]
 
 
-def _read_recorded_plans(path: Path) -> dict[str, dict[str, Any]]:
+def _read_recorded_plans(path: Path) -> dict[str, JsonObject]:
     if not path.is_file():
         return {}
     try:
-        known = json.loads(path.read_text("utf-8"))
-        for form in known.values():
+        recorded = json.loads(path.read_text("utf-8"))
+        for form in recorded.values():
             if not (isinstance(form["quick"], bool) and isinstance(form["datasets"], list)):
-                raise ValueError("it names no plans")
+                raise ValueError("it does not describe plans")
     except (ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
         raise InputError(
-            f"{path} is damaged: {describe_error(error)}. It says which tables and figures belong on the "
-            "page. Delete it, and ask for all of them again: what was measured is kept."
+            f"{path} is damaged: {describe_error(error)}. It lists the tables and figures of the "
+            "page. Delete it and run all of them again: the measured results are kept."
         ) from error
-    return dict(known)
+    return dict(recorded)
 
 
 def with_previous_plans(
-    asked: Sequence[Plan], earlier: Sequence[Plan], frame: pd.DataFrame
+    plans: Sequence[Plan], previous: Sequence[Plan], frame: pd.DataFrame
 ) -> list[Plan]:
-    """Return plans with those of before that have results, in the order of `PLANS`."""
-    measured = [plan for plan in earlier if len(plan_results(plan, frame))]
-    return sorted((*asked, *measured), key=lambda plan: PLANS.index(plan.name))
+    """Return plans and the previous plans with results, in the order of `PLANS`."""
+    measured = [plan for plan in previous if len(plan_results(plan, frame))]
+    return sorted((*plans, *measured), key=lambda plan: PLANS.index(plan.name))
 
 
 def all_missing_datasets(
     plans: Sequence[Plan],
     frame: pd.DataFrame,
     data_dir: Path | None,
-    known: Iterable[MissingDataset],
+    missing: Iterable[MissingDataset],
 ) -> list[MissingDataset]:
-    """Return the data sets that plans have no results of, with the reasons known of.
+    """Return the data sets without results, with the reasons of the current run where it has them.
 
-    For a short form, these are the ones that the whole plan needs and that are not at hand.
+    For a short form, these are the data sets of the full form that are not available locally.
     """
-    reasons = {item.dataset: item.reason for item in known}
-    lacking: dict[str, list[Plan]] = {}
+    reasons = {item.dataset: item.reason for item in missing}
+    plans_without: dict[str, list[Plan]] = {}
     for plan in plans:
-        there = set(plan_results(plan, frame)["dataset"])
+        measured = set(plan_results(plan, frame)["dataset"])
         names = dict.fromkeys(row.dataset for row in plan.rows if row.role != "synthetic")
         for name in names if not plan.quick else ():
-            if name not in there:
-                lacking.setdefault(name, []).append(plan)
-    found = [
-        missing_dataset(name, mine, reasons.get(name) or datasets.how_to_get(name))
-        for name, mine in lacking.items()
+            if name not in measured:
+                plans_without.setdefault(name, []).append(plan)
+    of_full_forms = [
+        missing_dataset(name, users, reasons.get(name) or datasets.how_to_get(name))
+        for name, users in plans_without.items()
     ]
-    return found + left_out_datasets(plans, data_dir)
+    return of_full_forms + left_out_datasets(plans, data_dir)

@@ -1,13 +1,12 @@
-"""How far our accuracies lie from the printed ones, in the paper's standard errors.
+"""Distances of our accuracies from the printed ones, in the paper's standard errors.
 
-The error of a printed mean is the printed deviation of its five folds divided by √5: two deviations
-are 4.5 errors. Where our runs and the paper's are draws of the same, with like errors, the distance
-has a root mean square of √2 = 1.41.
+The standard error of a printed mean is the printed standard deviation of its five folds divided by
+√5, so two standard deviations are 4.5 standard errors. If our runs and the paper's differ by chance
+alone and have equal standard errors, the distance has a root mean square of √2 = 1.41.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,15 +22,17 @@ from secateurs.paper._printed_tables import (
     printed_accuracies,
 )
 
-FAR = 2.0  # standard errors of a single mean
-OFFSET = 1.5  # of the mean over all methods, if all lie on the same side
+FAR = 2.0  # standard errors, for the mean of a single method
+OFFSET = (
+    1.5  # the same for the mean over all methods; smaller, because all ten have to agree in sign
+)
 CHANCE = 2**0.5  # root mean square of two runs that differ by chance alone
 NOT_FOUND = "not found"
-BY_CHANCE = "no more than chance"
+BY_CHANCE = "within the range of chance"
 
 
 def with_printed_accuracies(row: AccuracyRow) -> AccuracyRow:
-    """Return a row with what the table of its learner prints, and without tests."""
+    """Return a row with the printed accuracies of its learner's table, and without tests."""
     rows = printed_accuracies(TABLE_OF_LEARNER.get(row.source.learner, ""))
     paper = rows.get(row.source.paper_name, {})
     entries = {
@@ -42,9 +43,9 @@ def with_printed_accuracies(row: AccuracyRow) -> AccuracyRow:
 
 
 def standardised_differences(row: AccuracyRow) -> dict[str, float] | None:
-    """Return our means less the printed ones, in the paper's standard errors, by method.
+    """Return our means minus the printed ones, in the paper's standard errors, by method.
 
-    None where not all ten methods are printed and measured on all folds.
+    None unless all ten methods are printed and measured on all folds.
     """
     entries = [row.entries[method] for method in PAPER_METHODS]
     if any(e.paper is None or len(e.folds) < row.n_folds for e in entries):
@@ -54,56 +55,38 @@ def standardised_differences(row: AccuracyRow) -> dict[str, float] | None:
 
 
 def is_informative(row: AccuracyRow) -> bool:
-    """Return whether distances of a row tell of settings: it is read as the paper did, and varies.
+    """Return whether the data are read as in the paper and no printed standard deviation is 0.00.
 
-    In errors that are printed as 0.00 any difference would be beyond measure.
+    With a standard error of 0.00, any difference would be infinitely large.
     """
     deviations = [entry.paper.std for entry in row.entries.values() if entry.paper]
     return row.source.established and all(deviations)
 
 
-def root_mean_square(values: Any) -> float:
-    """Return the root of the mean of squares."""
+def root_mean_square(values: Iterable[float]) -> float:
+    """Return the square root of the mean square."""
     return float(np.sqrt(np.mean(np.square(list(values)))))
 
 
 @dataclass(frozen=True)
 class SettingFit:
-    """How well a setting fits the printed figures.
+    """Distances between the results of a setting and the printed figures."""
 
-    Attributes
-    ----------
-    name : str
-        Members and how many are kept, such as "17/5".
-    setting : Setting
-        The same with λ.
-    distance_by_row : dict of str to float
-        Root mean square distance over ten methods, in the paper's standard errors, by row.
-    """
-
-    name: str
+    name: str  # numbers of members and of kept members, such as "17/5"
     setting: Setting
-    distance_by_row: dict[str, float]
+    distance_by_row: dict[str, float]  # RMS over ten methods, in the paper's standard errors
 
     def rms_distance(self, rows: Sequence[str]) -> float:
-        """Return the root mean square over some rows."""
+        """Return the root mean square distance over rows."""
         return root_mean_square(self.distance_by_row[row] for row in rows)
 
 
 def setting_fits(tables: Mapping[Setting, AccuracyTable]) -> list[SettingFit]:
-    """Return how well each setting of a plan fits the printed figures, the best first.
+    """Return the fits of all settings of a plan to the printed figures, the best fit first.
 
-    Settings are compared on the rows that all of them have and that can tell; one without any is
-    left out. Empty where fewer than two settings have such a row in common, and for a short form.
-
-    Parameters
-    ----------
-    tables : mapping of Setting to AccuracyTable
-        Those of a plan with several settings, or several ways to bag.
-
-    Returns
-    -------
-    list of SettingFit
+    Settings are compared on the informative rows that all of them have. Settings without such a row
+    are left out. The list is empty for short forms, or if fewer than two settings have one in
+    common.
     """
     fits = []
     for setting, table in tables.items():
@@ -111,14 +94,14 @@ def setting_fits(tables: Mapping[Setting, AccuracyTable]) -> list[SettingFit]:
             continue
         groups: dict[str, dict[str, float]] = {}
         for row in map(with_printed_accuracies, table.rows):
-            found = standardised_differences(row)
-            if found is not None and is_informative(row):
+            errors = standardised_differences(row)
+            if errors is not None and is_informative(row):
                 learner = row.source.learner
                 stratified = ", stratified" if learner.endswith("-stratified") else ""
                 name = f"{setting.n_members}/{setting.keep}{stratified}"
                 paper_table = TABLE_OF_LEARNER[learner].removeprefix("table-").upper()
-                place = f"{row.source.paper_name} ({paper_table})"
-                groups.setdefault(name, {})[place] = root_mean_square(found.values())
+                row_name = f"{row.source.paper_name} ({paper_table})"
+                groups.setdefault(name, {})[row_name] = root_mean_square(errors.values())
         fits += [SettingFit(name, setting, rows) for name, rows in groups.items()]
     rows = common_rows(fits)
     return sorted(fits, key=lambda fit: fit.rms_distance(rows)) if rows and len(fits) > 1 else []
@@ -134,25 +117,18 @@ def common_rows(fits: Sequence[SettingFit]) -> list[str]:
 
 
 def setting_fit_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
-    """Show which setting fits the printed figures best, row by row.
+    """Return the table of distances from the printed figures by setting; None if there are none.
 
-    Parameters
-    ----------
-    tables : mapping of Setting to AccuracyTable
-        Those of a plan with several settings, or several ways to bag.
-
-    Returns
-    -------
-    Sheet or None
-        None where fewer than two settings have a printed row in common.
+    Settings may differ in the number of members, the number kept, and the way to draw bags.
     """
     fits = setting_fits(tables)
     if not fits:
         return None
     rows = common_rows(fits)
-    lines = [(row, *(fit.distance_by_row[row] for fit in fits)) for row in rows]
-    total = ("All rows", *(fit.rms_distance(rows) for fit in fits))
-    shown = [[_mark_best(line) for line in block] for block in (lines, [total])]
+    distances = {row: [fit.distance_by_row[row] for fit in fits] for row in rows}
+    totals = [fit.rms_distance(rows) for fit in fits]
+    lines = [_mark_best(row, values) for row, values in distances.items()]
+    shown = [lines, [_mark_best("All rows", totals)]]
     headings = ("Data set", *(fit.name for fit in fits))
     caption = (
         f"Distance of our means from the printed ones, root mean square over ten methods, in the "
@@ -162,59 +138,41 @@ def setting_fit_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     )
     any_table = tables[fits[0].setting]
     title = f"{any_table.title}: which fits the printed figures"
-    text = csv_text(headings, [*lines, total])
+    numbers = [*((row, *values) for row, values in distances.items()), ("All rows", *totals)]
+    text = csv_text(headings, numbers)
     return Sheet(f"{any_table.name}-fit", title, caption, Grid.of_blocks(headings, shown), text)
 
 
-def _mark_best(line: Sequence[Any]) -> tuple[str, ...]:
-    values = [round(value, 2) for value in line[1:]]
+def _mark_best(name: str, distances: Sequence[float]) -> tuple[str, ...]:
+    """Return a line of the table with the smallest distances in bold."""
+    values = [round(value, 2) for value in distances]
     texts = (format_number(value) for value in values)
     best = min(values)
     marked = (
         f"{BOLD}{text}{PLAIN}" if value == best else text
         for text, value in zip(texts, values, strict=True)
     )
-    return (line[0], *marked)
+    return (name, *marked)
 
 
 @dataclass(frozen=True)
 class PrintedDistance:
-    """A row of a table beside the printed one, in the paper's standard errors.
-
-    Attributes
-    ----------
-    table, row : str
-        Name of the table and the paper's name of the data set.
-    difference : float
-        Our mean less the printed one, mean over ten methods, in points.
-    offset : float
-        The same in standard errors: those of the mean printed deviation. NaN if that is 0.00.
-    rms_distance : float
-        Root mean square distance of the ten methods; NaN likewise.
-    far_methods : tuple of str
-        Methods that lie more than two standard errors away.
-    is_offset : bool
-        Whether all methods lie on the same side, by 1.5 standard errors on average.
-    is_informative : bool
-        Whether the row counts in the mean over rows.
-    reason : str
-        Why; or that it was not found, or that chance gives as much; empty where nothing is far.
-    """
+    """Distance of a row from the printed one, in the paper's standard errors."""
 
     table: str
-    row: str
-    difference: float
-    offset: float
-    rms_distance: float
-    far_methods: tuple[str, ...]
-    is_offset: bool
-    is_informative: bool
-    reason: str
+    row: str  # the paper's name of the data set
+    difference: float  # our mean minus the printed one, mean over ten methods, in points
+    offset: float  # the same in standard errors of the mean printed deviation; NaN if that is 0.00
+    rms_distance: float  # root mean square over ten methods; NaN if `offset` is
+    far_methods: tuple[str, ...]  # more than two standard errors away
+    is_offset: bool  # all methods differ in the same direction, by 1.5 standard errors on average
+    is_informative: bool  # counts in the mean over rows
+    reason: str  # of the difference, or NOT_FOUND or BY_CHANCE; empty if no method is far
 
 
 def printed_distances(table: AccuracyTable) -> list[PrintedDistance]:
-    """Return the rows of a table that can be compared, the furthest offset first."""
-    found = []
+    """Return the rows of a table that can be compared, with the largest offset first."""
+    by_offset = []
     for row in table.rows:
         errors = standardised_differences(row)
         if errors is None:
@@ -225,38 +183,27 @@ def printed_distances(table: AccuracyTable) -> list[PrintedDistance]:
         offset = (
             difference / (deviation or row.smallest_accuracy_step) * float(np.sqrt(N_PRINTED_FOLDS))
         )
-        one_sided = len({np.sign(round(value, 9)) for value in errors.values()}) == 1
-        is_offset = one_sided and abs(offset) >= OFFSET
+        is_one_sided = len({np.sign(round(value, 9)) for value in errors.values()}) == 1
+        is_offset = is_one_sided and abs(offset) >= OFFSET
         far = [method for method, value in errors.items() if abs(value) > FAR]
-        known = mismatch_reason(
+        known_reason = mismatch_reason(
             table.name, row.source.paper_name, PAPER_METHODS if is_offset else far
         )
-        names, spread = tuple(map(method_label, far)), root_mean_square(errors.values())
-        unknown = NOT_FOUND if is_offset or spread > CHANCE else BY_CHANCE
-        reason = (known or unknown) if is_offset or far else ""
-        in_errors = (offset, spread) if deviation else (np.nan, np.nan)
-        place = (table.name, row.source.paper_name, difference)
-        item = PrintedDistance(*place, *in_errors, names, is_offset, is_informative(row), reason)
-        found.append((abs(offset), item))
-    return [item for _, item in sorted(found, key=lambda pair: -pair[0])]
+        names, distance = tuple(map(method_label, far)), root_mean_square(errors.values())
+        default_reason = NOT_FOUND if is_offset or distance > CHANCE else BY_CHANCE
+        reason = (known_reason or default_reason) if is_offset or far else ""
+        in_errors = (offset, distance) if deviation else (np.nan, np.nan)
+        labels = (table.name, row.source.paper_name, difference)
+        item = PrintedDistance(*labels, *in_errors, names, is_offset, is_informative(row), reason)
+        by_offset.append((abs(offset), item))
+    return [item for _, item in sorted(by_offset, key=lambda pair: -pair[0])]
 
 
 def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
-    """Show how far each row lies from the printed one, and offsets over all methods at once.
-
-    Parameters
-    ----------
-    tables : sequence of AccuracyTable
-        Tables of the paper.
-
-    Returns
-    -------
-    Sheet or None
-        None where no row can be compared.
-    """
+    """Return the table of distances from the printed rows; None if no row can be compared."""
     titles = {table.name: table.title for table in tables}
-    found = [item for table in tables for item in printed_distances(table)]
-    if not found:
+    distances = [item for table in tables for item in printed_distances(table)]
+    if not distances:
         return None
     headings = (
         *("Table", "Data set", "Mean difference, points", "In standard errors"),
@@ -268,16 +215,16 @@ def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
             *(format_number(item.offset, 1, sign=True), format_number(item.rms_distance)),
             *("yes" if item.is_offset else "", ", ".join(item.far_methods), item.reason),
         )
-        for item in found
+        for item in distances
     ]
-    spreads = [item.rms_distance for item in found if item.is_informative]
-    over_all = format_number(root_mean_square(spreads)) if spreads else "unknown"
-    offsets = sum(item.is_offset for item in found)
+    informative = [item.rms_distance for item in distances if item.is_informative]
+    overall = format_number(root_mean_square(informative)) if informative else "unknown"
+    n_offsets = sum(item.is_offset for item in distances)
     caption = (
         "Our means less the printed ones, in the paper's standard errors (a printed deviation "
         "divided by √5; – where all are 0.00), the furthest first in each table. Over the "
-        f"{len(spreads)} rows that are read as in the paper and printed with deviations above "
-        f"0.00, the root mean square is {over_all}; chance alone would give about 1.41. {offsets} "
+        f"{len(informative)} rows that are read as in the paper and printed with deviations above "
+        f"0.00, the root mean square is {overall}; chance alone would give about 1.41. {n_offsets} "
         "rows are off with all ten methods at once, by 1.5 errors or more on average: no matter "
         "of methods, but of data, members or folds."
     )
@@ -292,7 +239,7 @@ def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
             " ".join(i.far_methods),
             i.reason,
         )
-        for i in found
+        for i in distances
     )
     text = csv_text(
         ("table", "row", "difference", "offset", "rms", "is_offset", "far", "reason"), numbers

@@ -1,13 +1,13 @@
-"""What the paper prints: its methods, and the numbers of its tables.
+"""The printed tables of the paper: methods, accuracies, and reasons for differences.
 
-The tables are those of Bian et al., "Ensemble Pruning Based on Objection Maximization With a
-General Distributed Framework", IEEE TNNLS 31(9), 2020. Two facts about them, found by arithmetic:
+The tables are from Bian et al., "Ensemble Pruning Based on Objection Maximization With a General
+Distributed Framework", IEEE TNNLS 31(9), 2020. The printed numbers determine two conventions:
 
-- A standard deviation is that of a sample (divisor 4 for five folds). Right answers of five small
-  folds are whole numbers, so few standard deviations are possible; all those printed for small
-  data sets are possible with divisor 4, hardly any with divisor 5.
-- Average ranks come from the means as printed, to two decimals, and equal ones share their ranks:
-  so computed, all three rows of ranks come out to the last digit. Where all methods have the same
+- Standard deviations are sample standard deviations (divisor 4 for five folds). The number of
+  correct predictions in a small fold is an integer, so only few standard deviations are possible.
+  All printed values of small data sets are possible with divisor 4, hardly any with divisor 5.
+- Average ranks are computed from the printed means (two decimals), and equal means share their
+  ranks: this gives all three printed rows of ranks to the last digit. If all methods have the same
   mean, none is bold.
 """
 
@@ -21,9 +21,9 @@ from secateurs.paper._data_registry import read_package_csv
 
 PAPER_METHODS = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep", "comep", "domep")
 OURS = ("comep", "domep")  # the paper's own methods
-CONTROL = "domep"  # what the paper compares all others with
-N_PRINTED_FOLDS = 5  # of the printed means and deviations
-FLOORS = ("random", "best", "full")
+CONTROL = "domep"  # the method that the paper compares all others with
+N_PRINTED_FOLDS = 5  # folds behind the printed means and standard deviations
+BASELINES = ("random", "best", "full")
 NAMES = {name: method.display_name for name, method in _methods.METHODS.items()} | {"full": "All"}
 TABLES = {"table-dt": "table_dt.csv", "table-svm": "table_svm.csv", "table-knn": "table_knn.csv"}
 TABLE_OF_LEARNER = {"dt": "table-dt", "svm-rbf": "table-svm", "knn-distance": "table-knn"}
@@ -44,29 +44,18 @@ LEARNER_NAMES = {
     "synthetic": "synthetic votes",
 }
 READING_NAMES = {"binary": "two classes", "multiclass": "all classes"}
-REASONS = read_package_csv(
-    "printed/reasons.csv"
-)  # why rows differ; without methods, for all of them
+# Why rows differ from the printed ones; an empty column of methods stands for all methods.
+REASONS = read_package_csv("printed/reasons.csv")
 
 
 @dataclass(frozen=True)
 class PrintedAccuracy:
-    """A test accuracy as the paper prints it, in per cent.
-
-    Attributes
-    ----------
-    mean, std : float
-        Mean and standard deviation over five folds.
-    bold : bool
-        Whether it is printed as the best of its row.
-    mark : {"‡", "†", ""}
-        Whether DOMEP is significantly better, worse, or neither.
-    """
+    """A test accuracy printed in the paper, in per cent."""
 
     mean: float
-    std: float
-    bold: bool
-    mark: str
+    std: float  # over five folds
+    bold: bool  # printed as the best of its row
+    mark: str  # "‡" if DOMEP is significantly better, "†" if it is worse, else ""
 
     def __str__(self) -> str:
         return f"{self.mean:.2f}±{self.std:.2f}"
@@ -74,7 +63,7 @@ class PrintedAccuracy:
 
 @cache
 def printed_accuracies(table: str) -> dict[str, dict[str, PrintedAccuracy]]:
-    """Read a table of the paper, by data set and method; empty for others.
+    """Return a table of the paper by data set and method; empty if the paper does not print it.
 
     Examples
     --------
@@ -94,7 +83,7 @@ def printed_accuracies(table: str) -> dict[str, dict[str, PrintedAccuracy]]:
 
 
 def mismatch_reason(table: str, row: str, methods: Iterable[str]) -> str:
-    """Return why methods of a row differ from the paper's; empty where no reason is known.
+    """Return why methods of a row differ from the paper's; empty if no reason is known.
 
     Examples
     --------
@@ -103,13 +92,13 @@ def mismatch_reason(table: str, row: str, methods: Iterable[str]) -> str:
     'Fewer members:'
     """
     lines = [line for line in REASONS if (line["table"], line["row"]) == (table, row)]
-    asked = set(methods)
-    named = ((set(line["methods"].split()), line["reason"]) for line in lines)
-    return " ".join(reason for of, reason in named if not of or asked & of)
+    wanted = set(methods)
+    reasons = ((set(line["methods"].split()), line["reason"]) for line in lines)
+    return " ".join(reason for named, reason in reasons if not named or wanted & named)
 
 
 def method_label(column: str) -> str:
-    """Return the name of a method as the paper prints it; ``method/variant`` names the variant.
+    """Return the printed name of a method, with the variant if the column is ``method/variant``.
 
     Examples
     --------

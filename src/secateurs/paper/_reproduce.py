@@ -1,4 +1,4 @@
-"""Reproduce the paper: measure, then write tables, figures, verdicts and one page."""
+"""Reproduce the paper: measure, then write tables, figures, verdicts and a results page."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_accuracy_table, tables_by_setting
 from secateurs.paper._best_fit_ranks import best_fit_ranks_sheet
 from secateurs.paper._extra_sheets import authors_sheet, measured_sheet, settings_sheet
+from secateurs.paper._figure_base import PaperFigure, RowSeriesT
 from secateurs.paper._kept_sizes import judge_sizes, kept_sizes, kept_sizes_sheet
 from secateurs.paper._plan import NOT_REPEATED, PLANS, Plan
 from secateurs.paper._plan_files import load_plan
@@ -39,22 +40,23 @@ from secateurs.paper._previous_runs import all_missing_datasets, record_plans, w
 from secateurs.paper._printed_fit import distance_sheet, setting_fit_sheet
 from secateurs.paper._printed_tables import TABLES
 from secateurs.paper._reproduction_page import PageContents, make_reproduction_page
-from secateurs.paper.claims import NOT_MEASURED, Claim, Judge
+from secateurs.paper.claims import NOT_MEASURED, Claim, Evidence, Judge
 from secateurs.progress import open_stage
+from secateurs.typing import ExecutorLike
 
-# In the order of their claims.
-FIGURES = {
+# In the order of their claims on the page.
+FIGURES: dict[str, PaperFigure[Any]] = {
     module.FIGURE.plan: module.FIGURE
     for module in (
         *(_figure_speedup, _figure_epfd, _figure_objective),
         *(_figure_lambda, _figure_size, _figure_scale),
     )
 }
-# Why a short form judges nothing, by whether rows are the paper's: all of them, none, or some.
+# Why a short form judges no claims, by whether all, none or some of its rows are the paper's.
 _SHORT = {
     (True,): "The paper's data, but fewer members and folds than a verdict needs.",
     (False,): "Stand-in data.",
-    (False, True): "Stand-in data in part, and fewer members and folds than a verdict needs.",
+    (False, True): "Partly stand-in data, and fewer members and folds than a verdict needs.",
 }
 _EXTRA_TABLES = {
     "settings": (best_fit_ranks_sheet, setting_fit_sheet, settings_sheet),
@@ -70,7 +72,7 @@ def reproduce(
     quick: bool = False,
     data_dir: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
-    executor: Any = None,
+    executor: ExecutorLike | None = None,
     callback: Callback | None = None,
     seed: int = 0,
 ) -> Outcome:
@@ -79,12 +81,12 @@ def reproduce(
     Parameters
     ----------
     out_dir : str or path-like
-        Folder for everything that is made. An interrupted run continues where it stopped.
+        Folder for all outputs. An interrupted run continues where it stopped.
     only : str or sequence of str, optional
-        Names of `PLANS`; all of them by default. What earlier runs left in the folder stays on the
-        page.
+        Names out of `PLANS`; all of them by default. The page also shows results of previous runs
+        in the folder.
     quick, data_dir, n_jobs, executor, callback, seed
-        As for `run`.
+        See `run`.
 
     Returns
     -------
@@ -93,17 +95,25 @@ def reproduce(
 
     See Also
     --------
-    run : Only measures.
+    run : Only measure.
     """
-    import_extra("matplotlib", "plot", "drawing figures")  # now, not after hours
+    # A missing matplotlib is reported now, not after hours of measuring.
+    import_extra("matplotlib", "plot", "drawing figures")
     names = PLANS if only is None else (only,) if isinstance(only, str) else tuple(only)
-    asked = [load_plan(name, quick, data_dir) for name in dict.fromkeys(names)]
-    earlier = record_plans(out_dir, asked)
-    workers = {"n_jobs": n_jobs, "executor": executor}
-    outcome = run(asked, out_dir, data_dir=data_dir, callback=callback, seed=seed, **workers)
+    requested = [load_plan(name, quick, data_dir) for name in dict.fromkeys(names)]
+    previous = record_plans(out_dir, requested)
+    outcome = run(
+        requested,
+        out_dir,
+        data_dir=data_dir,
+        n_jobs=n_jobs,
+        executor=executor,
+        callback=callback,
+        seed=seed,
+    )
     with open_stage("making tables and figures"):
         frame = load_results(out_dir)
-        plans = with_previous_plans(asked, earlier, frame)
+        plans = with_previous_plans(requested, previous, frame)
         missing = all_missing_datasets(
             plans, frame, datasets.data_folder(data_dir), outcome.missing
         )
@@ -115,53 +125,44 @@ def reproduce(
 def make_contents(
     plans: Sequence[Plan], frame: pd.DataFrame, missing: Iterable[MissingDataset] = ()
 ) -> PageContents:
-    """Turn results into tables, figures and verdicts.
+    """Return tables, figures and verdicts made from results; figures are not drawn yet.
 
-    Parameters
-    ----------
-    plans : sequence of Plan
-        What was run.
-    frame : DataFrame
-        Results, one row per cell, in any order. What plans ask for and is not there is named as
-        missing.
-    missing : iterable of MissingDataset
-        Data sets that are not available.
-
-    Returns
-    -------
-    PageContents
-        All claims are there; those without a plan are not measured, those of a short form not
-        judged, and those without results cannot be told. Figures are not drawn yet.
+    The results may be in any order, and results that plans need and ``frame`` does not have are
+    listed as missing. All claims are included: claims without a plan are "not measured", claims of
+    short forms "not judged", and claims without results "cannot be told".
     """
-    known = {plan.name: plan for plan in plans}
+    plan_by_name = {plan.name: plan for plan in plans}
     tables = [make_accuracy_table(plan, frame) for plan in plans if plan.name in TABLES]
-    extra = [sheet for plan in plans for sheet in _extra_sheets(plan, frame)]
+    extra_sheets = [sheet for plan in plans for sheet in _extra_sheets(plan, frame)]
     sizes = kept_sizes(plans, frame)
     series = {
-        name: figure.series(known[name], frame) if name in known else []
+        name: figure.make_series(plan_by_name[name], frame) if name in plan_by_name else []
         for name, figure in FIGURES.items()
     }
-    of_tables = [plan for plan in plans if plan.name in TABLES]
-    claims = [_judge_claim(judge, tables, of_tables) for judge in _figure_ranks.JUDGES]
+    table_plans = [plan for plan in plans if plan.name in TABLES]
+    claims = [_judge_claim(judge, tables, table_plans) for judge in _figure_ranks.JUDGES]
     for name, figure in FIGURES.items():
         mine = [plan for plan in plans if plan.name == name]
         countable = _countable_series(series[name], mine) if figure.judges else ()
         claims += [_judge_claim(judge, countable, mine) for judge in figure.judges]
-    claims.append(_judge_claim(judge_sizes, sizes, of_tables))
+    claims.append(_judge_claim(judge_sizes, sizes, table_plans))
     pictures = _figure_ranks.all_rank_pictures(tables)
     for plan in plans:
         if plan.name in FIGURES:
-            pictures += FIGURES[plan.name].pictures(plan, series[plan.name])
-    whole = [table for table in tables if not table.is_short]
-    more = (distance_sheet(whole), kept_sizes_sheet(sizes), *extra)
-    sheets = [_with_paper_reference(s, known) for s in (*map(accuracy_sheet, tables), *more) if s]
+            pictures += FIGURES[plan.name].make_pictures(plan, series[plan.name])
+    full_tables = [table for table in tables if not table.is_short]
+    made = (
+        *map(accuracy_sheet, tables),
+        *(distance_sheet(full_tables), kept_sizes_sheet(sizes), *extra_sheets),
+    )
+    sheets = [_with_paper_reference(sheet, plan_by_name) for sheet in made if sheet]
     return PageContents(
         plans, claims, tables, sheets, pictures, list(missing), _sources_by_dataset(plans, frame)
     )
 
 
 def _extra_sheets(plan: Plan, frame: pd.DataFrame) -> list[Sheet | None]:
-    """Return the tables of a plan that the paper lacks."""
+    """Return the tables of a plan that the paper does not have."""
     if plan.name == "authors":
         return [authors_sheet(plan, frame)]
     if plan.name not in _EXTRA_TABLES:
@@ -171,13 +172,15 @@ def _extra_sheets(plan: Plan, frame: pd.DataFrame) -> list[Sheet | None]:
 
 
 def _with_paper_reference(sheet: Sheet, plans: Mapping[str, Plan]) -> Sheet:
-    """Return a table that says which one of the paper it repeats."""
-    told = plans[sheet.name].repeated() if sheet.name in plans else NOT_REPEATED
-    return replace(sheet, caption=f"{told} {sheet.caption}")
+    """Return a table whose caption first names the table of the paper that it repeats."""
+    reference = plans[sheet.name].repeated() if sheet.name in plans else NOT_REPEATED
+    return replace(sheet, caption=f"{reference} {sheet.caption}")
 
 
-def _judge_claim(judge: Judge, evidence: Sequence[Any], plans: Sequence[Plan]) -> Claim:
-    """Judge a claim, unless there is only a short form of what it rests on."""
+def _judge_claim(
+    judge: Judge[Evidence], evidence: Sequence[Evidence], plans: Sequence[Plan]
+) -> Claim:
+    """Return a claim with its verdict: "not judged" if any of its plans is a short form."""
     if not plans:
         return replace(judge([]), verdict=NOT_MEASURED)
     if any(plan.quick for plan in plans):
@@ -186,8 +189,8 @@ def _judge_claim(judge: Judge, evidence: Sequence[Any], plans: Sequence[Plan]) -
     return judge(evidence)
 
 
-def _countable_series(series: Sequence[Any], plans: Sequence[Plan]) -> Sequence[Any]:
-    """Return the series that count for a verdict: not those of stand-ins in a whole plan."""
+def _countable_series(series: Sequence[RowSeriesT], plans: Sequence[Plan]) -> Sequence[RowSeriesT]:
+    """Return the series that count for a verdict: in a full plan, stand-in data do not."""
     if any(plan.quick for plan in plans):
         return series
     return [item for item in series if not item.source.is_stand_in]
@@ -196,7 +199,7 @@ def _countable_series(series: Sequence[Any], plans: Sequence[Plan]) -> Sequence[
 def write_outputs(out_dir: str | os.PathLike[str], contents: PageContents) -> list[Path]:
     """Write ``tables/``, ``figures/``, ``claims.json`` and ``index.html``; return all paths.
 
-    Tables are identical to the byte for the same accuracies, whatever the order of results.
+    Tables of equal accuracies are equal byte for byte, in whatever order the results were measured.
     """
     folder = Path(out_dir)
     pictures = picture_files(contents.pictures)
@@ -211,9 +214,9 @@ def write_outputs(out_dir: str | os.PathLike[str], contents: PageContents) -> li
 
 
 def _sources_by_dataset(plans: Iterable[Plan], frame: pd.DataFrame) -> dict[str, str]:
-    """Return where the data sets came from."""
-    found: dict[str, set[str]] = {}
+    """Return the sources of the measured data sets."""
+    sources: dict[str, set[str]] = {}
     for plan in plans:
-        for dataset, sources in plan_results(plan, frame).groupby("dataset")["source"]:
-            found.setdefault(str(dataset), set()).update(map(str, sources))
-    return {dataset: ", ".join(sorted(sources)) for dataset, sources in found.items()}
+        for dataset, column in plan_results(plan, frame).groupby("dataset")["source"]:
+            sources.setdefault(str(dataset), set()).update(map(str, column))
+    return {dataset: ", ".join(sorted(names)) for dataset, names in sources.items()}

@@ -1,8 +1,7 @@
-"""The results page: verdicts, every table and figure, and last what is missing, in one file."""
+"""The results page of a reproduction: verdicts, tables, figures, settings and missing results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
@@ -13,7 +12,7 @@ from secateurs.benchmarking.results_page import (
     picture_pieces,
     score_table_piece,
 )
-from secateurs.benchmarking.results_page import make_page as page_of
+from secateurs.benchmarking.results_page import make_page as make_html_page
 from secateurs.benchmarking.table_text import Sheet, format_distance, format_number
 from secateurs.paper._accuracy_tables import AccuracyTable, combined_scores
 from secateurs.paper._figure_ranks import ITEM
@@ -26,8 +25,8 @@ from secateurs.statistics import describe
 from secateurs.text_format import format_count, format_list
 
 _SIGNS = {HOLDS: "✓", FAILS: "✗", UNKNOWN: "?", NOT_JUDGED: "–"}
-_COUNTED = {
-    **{HOLDS: "hold", FAILS: "do not", UNKNOWN: "cannot be told"},
+_VERDICTS_OF_MANY = {
+    **{HOLDS: "hold", FAILS: "do not hold", UNKNOWN: "cannot be told"},
     **{NOT_JUDGED: "are not judged", NOT_MEASURED: "were not measured"},
 }
 _PAPER = Markup(
@@ -35,72 +34,41 @@ _PAPER = Markup(
     "Distributed Framework</cite> (IEEE TNNLS, 2020). Of {} claims: {}."
 )
 _QUICK = (
-    "{} the short form: fewer members, folds and data sets. It shows what was measured and judges "
-    "no claim of the paper. {} "
+    "{} the short form, with fewer members, folds and data sets. It shows measurements, but does "
+    "not judge the claims of the paper. {} "
 )
-_STAND_INS = "In place of data sets of the paper that are not at hand it uses {}."
+_STAND_INS = "In place of data sets of the paper that are not available it uses {}."
 _OWN_DATA = "Its data sets are the paper's."
-_FULL = Markup("For verdicts: <code>secateurs reproduce --full --data DIR</code>.")
+_FULL = Markup("For verdicts, run <code>secateurs reproduce --full --data DIR</code>.")
 _DEPENDENT = (
-    "Some data sets stand in several tables, so these rows are less independent than the tests "
+    "Some data sets appear in several tables, so these rows are less independent than the tests "
     "assume."
 )
 _AGAIN = Markup(
-    "To make this page again: <code>secateurs reproduce</code>, with the same options; what was "
-    "measured already is not measured again."
+    "To create this page again, run <code>secateurs reproduce</code> with the same options. "
+    "Existing results are not measured again."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class PageContents:
-    """Everything made from the results of a run.
-
-    Attributes
-    ----------
-    plans : sequence of Plan
-        What was to be run.
-    claims : sequence of Claim
-        With their verdicts.
-    tables : sequence of AccuracyTable
-        Numbers of the paper's tables.
-    sheets : sequence of Sheet
-        The same tables, ready to be written, then those that the paper lacks.
-    pictures : sequence of Picture
-        The figures.
-    missing : sequence of MissingDataset
-        Data sets that are not available.
-    sources : mapping of str to str
-        Where the data sets came from.
-    """
+    """Tables, figures and claims that are made from the results of a run."""
 
     plans: Sequence[Plan]
     claims: Sequence[Claim]
-    tables: Sequence[AccuracyTable]
-    sheets: Sequence[Sheet]
+    tables: Sequence[AccuracyTable]  # the paper's tables
+    sheets: Sequence[Sheet]  # the same tables ready to be written, then tables not in the paper
     pictures: Sequence[Picture]
     missing: Sequence[MissingDataset]
-    sources: Mapping[str, str]
+    sources: Mapping[str, str]  # by data set
 
 
 def make_reproduction_page(contents: PageContents, drawn: Mapping[str, bytes]) -> str:
-    """Return the results page.
-
-    Parameters
-    ----------
-    contents : PageContents
-        What it shows.
-    drawn : mapping of str to bytes
-        Each figure as SVG, by name.
-
-    Returns
-    -------
-    str
-        HTML. Every name and text in it is escaped.
-    """
+    """Return the results page as HTML, from its contents and the figures as SVG by name."""
     verdicts = [claim.verdict for claim in contents.claims]
-    counts = [(verdicts.count(verdict), name) for verdict, name in _COUNTED.items()]
-    counted_ones = ", ".join(f"{count} {name}" for count, name in counts if count)
-    intro = [html_piece("paragraph", _PAPER.format(len(contents.claims), counted_ones))]
+    counts = [(verdicts.count(verdict), name) for verdict, name in _VERDICTS_OF_MANY.items()]
+    summary = ", ".join(f"{count} {name}" for count, name in counts if count)
+    intro = [html_piece("paragraph", _PAPER.format(len(contents.claims), summary))]
     if any(plan.quick for plan in contents.plans):
         intro.append(html_piece("paragraph", _short_form_note(contents.plans), note=True))
     sections = [
@@ -110,19 +78,19 @@ def make_reproduction_page(contents: PageContents, drawn: Mapping[str, bytes]) -
         _settings_section(contents),
         _missing_section(contents),
     ]
-    return page_of("The paper's experiments, repeated", intro, sections)
+    return make_html_page("Reproduction of the paper's experiments", intro, sections)
 
 
 def _short_form_note(plans: Sequence[Plan]) -> Markup:
-    """Return what a page says of its short forms."""
+    """Return the note about the short forms on a page."""
     short = [plan for plan in plans if plan.quick]
     titles = format_list(plan.title for plan in short)
-    what = "This is" if len(short) == len(plans) else f"{titles}: this is"
+    subject = "This is" if len(short) == len(plans) else f"{titles}: this is"
     rows = (row for plan in short for row in plan.rows)
     names = (row.paper_name.partition(" (stand-in")[0] for row in rows if row.is_stand_in)
-    others = format_list(dict.fromkeys(names), nothing="")
-    data = _STAND_INS.format(others) if others else _OWN_DATA
-    return Markup("{}{}").format(_QUICK.format(what, data), _FULL)
+    stand_ins = format_list(dict.fromkeys(names), nothing="")
+    data = _STAND_INS.format(stand_ins) if stand_ins else _OWN_DATA
+    return Markup("{}{}").format(_QUICK.format(subject, data), _FULL)
 
 
 def _verdicts_section(contents: PageContents) -> PageSection:
@@ -136,10 +104,10 @@ def _verdicts_section(contents: PageContents) -> PageSection:
         "Claims of the paper",
     )
     rules = html_piece("terms", [(claim.claim, claim.rule) for claim in claims])
-    how = html_piece("details", "How each verdict is reached", rules)
+    details = html_piece("details", "Rules of the verdicts", rules)
     is_judged = any(claim.verdict != NOT_JUDGED for claim in claims)
     title = "Verdicts" if is_judged else "Claims of the paper, not judged"
-    return PageSection(title, [html_piece("boxed", table, "verdicts stacked"), how])
+    return PageSection(title, [html_piece("boxed", table, "verdicts stacked"), details])
 
 
 def _missing_section(contents: PageContents) -> PageSection:
@@ -147,45 +115,42 @@ def _missing_section(contents: PageContents) -> PageSection:
         (item.dataset, ", ".join(item.paper_names), ", ".join(item.plans), item.reason)
         for item in contents.missing
     ]
-    headings, gaps = (
-        ("Data set", "In the paper", "Wanted by", "How to get it"),
-        _unmeasured_notes(contents),
-    )
-    table: Any = html_piece("boxed", HtmlTable(headings, lines), "stacked")
+    headings = ("Data set", "In the paper", "Needed by", "How to get it")
+    notes = _unmeasured_notes(contents)
+    table = html_piece("boxed", HtmlTable(headings, lines), "stacked")
     if all(plan.quick for plan in contents.plans):
         summary = f"{format_count(len(lines), 'data set')} that the full form needs"
         table = html_piece("details", summary, table)
-    pieces: list[Any] = [table] if lines else []
-    pieces += [html_piece("bullets", gaps)] if gaps else []
-    nothing = "Nothing: all data sets were there and everything was measured."
-    return PageSection("What is missing", pieces or [html_piece("paragraph", nothing)])
+    pieces = [table] if lines else []
+    pieces += [html_piece("bullets", notes)] if notes else []
+    nothing = "Nothing is missing: all data sets were available and all cells were measured."
+    return PageSection("Missing data and results", pieces or [html_piece("paragraph", nothing)])
 
 
 def _unmeasured_notes(contents: PageContents) -> list[str]:
-    """Return what was not measured."""
+    """Return notes about missing results of tables, plans and claims."""
     notes = [
         f"{table.title}: {note}" for table in contents.tables for note in table.missing_notes()
     ]
-    there = {p.group for p in contents.pictures} | {sheet.name for sheet in contents.sheets}
-    empty = (plan.title for plan in contents.plans if plan.name not in there)
-    unknown = (claim.claim for claim in contents.claims if claim.verdict == NOT_MEASURED)
+    shown = {p.group for p in contents.pictures} | {sheet.name for sheet in contents.sheets}
+    empty = (plan.title for plan in contents.plans if plan.name not in shown)
+    unmeasured = (claim.claim for claim in contents.claims if claim.verdict == NOT_MEASURED)
     return [
         *notes,
         *(f"{title}: no results." for title in empty),
-        *(f"Not measured yet: {claim}" for claim in unknown),
+        *(f"Not measured yet: {claim}" for claim in unmeasured),
     ]
 
 
 def _overall_sections(contents: PageContents, drawn: Mapping[str, bytes]) -> list[PageSection]:
-    """Return what is told of all tables together; nothing for a single one or none."""
+    """Return the section about all tables together; none for fewer than two tables."""
     scores = combined_scores(contents.tables)
     if len(contents.tables) < 2 or scores.empty:
         return []
     paper, control = combined_scores(contents.tables, paper=True), method_label(CONTROL)
     pieces = [html_piece("paragraph", describe(scores, control=control))]
     if len(paper):
-        told = describe(paper, control=control)
-        text = f"The same tests on the paper's own printed figures: {told}"
+        text = f"The same tests on the paper's printed figures: {describe(paper, control=control)}"
         pieces.append(html_piece("paragraph", text))
     pieces.append(html_piece("paragraph", _DEPENDENT, note=True))
     title = f"All tables together ({ITEM} of the paper)"
@@ -197,60 +162,61 @@ def _group_figures(group: str, contents: PageContents, drawn: Mapping[str, bytes
 
 
 def _plan_sections(contents: PageContents, drawn: Mapping[str, bytes]) -> list[PageSection]:
-    """Return the sections of tables, then those of figures."""
+    """Return the sections of the tables, then those of the figures."""
     tables = {table.name: table for table in contents.tables}
     sections = []
-    for place, sheet in enumerate(contents.sheets):
-        pieces: list[Any] = [html_piece("paragraph", sheet.caption)]
+    for index, sheet in enumerate(contents.sheets):
+        pieces: list[Markup | HtmlTable] = [html_piece("paragraph", sheet.caption)]
         if sheet.name in tables:
-            pieces += _accuracy_pieces(tables[sheet.name], sheet, with_legend=not place)
+            pieces += _accuracy_pieces(tables[sheet.name], sheet, with_legend=index == 0)
         else:
             pieces.append(score_table_piece(sheet.grid, sheet.title))
         pieces += _group_figures(sheet.name, contents, drawn)
         sections.append(PageSection(sheet.title, pieces))
     drawn_plans = {picture.group for picture in contents.pictures}
     written = {sheet.name for sheet in contents.sheets}
-    others = (p for p in contents.plans if p.name in drawn_plans and p.name not in written)
+    figures = (p for p in contents.plans if p.name in drawn_plans and p.name not in written)
     return sections + [
-        PageSection(p.heading, _group_figures(p.name, contents, drawn)) for p in others
+        PageSection(p.heading, _group_figures(p.name, contents, drawn)) for p in figures
     ]
 
 
-def _accuracy_pieces(table: AccuracyTable, sheet: Sheet, with_legend: bool) -> list[Any]:
-    """Return what only the section of a table of the paper has."""
-    shown: list[Any] = [score_table_piece(sheet.grid, f"{sheet.title}: test accuracy")]
+def _accuracy_pieces(
+    table: AccuracyTable, sheet: Sheet, with_legend: bool
+) -> list[Markup | HtmlTable]:
+    """Return the pieces of an accuracy table: scores, tests and the comparison with the paper."""
+    shown: list[Markup | HtmlTable] = [
+        score_table_piece(sheet.grid, f"{sheet.title}: test accuracy")
+    ]
     if with_legend:
         shown += [html_piece("paragraph", line, note=True) for line in sheet.legend]
     if len(table.scores):
         shown.append(html_piece("paragraph", describe(table.scores, control=method_label(CONTROL))))
     if sheet.comparison is None:
         return shown
-    beside = score_table_piece(sheet.comparison, "Ours and the paper's")
-    numbers = html_piece("details", "Ours and the paper's, number by number", beside)
+    comparison = score_table_piece(sheet.comparison, "Comparison with the paper")
+    numbers = html_piece("details", "All accuracies, ours and the paper's", comparison)
     if table.is_short:
         return [*shown, numbers]
-    far, total = table.paper_mismatches(), len(table.comparable_rows)
-    likeness = (
-        f"{total - len(far)} of {total} rows that can be compared lie within two of the paper's "
-        "standard deviations, all ten methods."
+    mismatches, n_rows = table.paper_mismatches(), len(table.comparable_rows)
+    summary = (
+        f"In {n_rows - len(mismatches)} of {n_rows} rows that can be compared, all ten methods are "
+        "within two of the paper's standard deviations."
     )
     headings = (
-        *("Data set", "Methods", "Furthest, in std", "Mean difference, points"),
+        *("Data set", "Methods", "Largest distance, in std", "Mean difference, points"),
         *("Reading established", "Reason"),
     )
     rows = [
         (
-            *(found.row, ", ".join(found.methods), format_distance(found.furthest_deviation)),
-            *(
-                format_number(found.difference, sign=True),
-                found.established,
-                found.reason or "not found",
-            ),
+            *(item.row, ", ".join(item.methods), format_distance(item.furthest_deviation)),
+            *(format_number(item.difference, sign=True), item.established),
+            item.reason or "unknown",
         )
-        for found in far
+        for item in mismatches
     ]
-    shown += [html_piece("heading", "Beside the paper"), html_piece("paragraph", likeness)]
-    shown += [HtmlTable(headings, rows, "Rows not like the paper's")] if far else []
+    shown += [html_piece("heading", "Comparison with the paper"), html_piece("paragraph", summary)]
+    shown += [HtmlTable(headings, rows, "Rows that differ from the paper")] if mismatches else []
     return [*shown, numbers]
 
 
@@ -258,20 +224,20 @@ def _settings_section(contents: PageContents) -> PageSection:
     fields = {"members": "n_members", "kept": "keep", "λ": "diversity_weight"}
     rows = []
     for plan in contents.plans:
-        told = [
+        settings = [
             f"{name} {', '.join(f'{v:g}' for v in sorted({getattr(s, f) for s in plan.settings}))}"
             for name, f in fields.items()
         ]
-        told.append(format_count(len(plan.folds), "fold"))
+        settings.append(format_count(len(plan.folds), "fold"))
         data = ", ".join(f"{row.paper_name} ({row.learner})" for row in plan.rows)
         repeats = ": ".join(filter(None, (plan.paper_item, plan.reproduces)))
-        rows.append((plan.title, repeats, "; ".join(told), data))
-    sources = HtmlTable(("Data set", "From"), sorted(contents.sources.items()))
+        rows.append((plan.title, repeats, "; ".join(settings), data))
+    sources = HtmlTable(("Data set", "Source"), sorted(contents.sources.items()))
     pieces = [
         html_piece(
             "boxed", HtmlTable(("Table or figure", "Repeats", "Settings", "Data"), rows), "stacked"
         ),
-        html_piece("details", "Where data sets came from", sources),
+        html_piece("details", "Sources of the data sets", sources),
         html_piece("paragraph", _AGAIN),
     ]
     return PageSection("Settings", pieces)

@@ -1,53 +1,49 @@
-"""What the paper's claims share: verdicts, and the rule of claims over many settings.
+"""Claims of the paper: verdicts, and the common rule of claims about many settings.
 
-Each claim stands in the file of the table or figure that it rests on. The docstring of its judge is
-its rule and is printed with the verdict. Rules were first written before any result was seen; those
-with intervals replaced them after one run with seed 0, so only other seeds are a test of
-them.
+Each claim is defined in the file of the table or figure that it is based on. The docstring of its
+judge is the rule of the verdict and is printed with it. The first rules were written before any
+result was seen. Rules with intervals replaced them after one run with seed 0, so only runs with
+other seeds test them.
 
-Claims over many settings share a rule: a setting speaks for the claim, against it, or for neither;
-the claim holds if three quarters of at least three settings speak for it, does not hold if more
-than a quarter speak against it, and cannot be told otherwise.
+Claims about many settings share a rule. A setting supports the claim, contradicts it, or does
+neither. The claim holds if at least three quarters of three or more settings support it, does not
+hold if more than a quarter contradict it, and cannot be told otherwise.
 
-Each verdict comes with the statistic that it rests on and the interval of that. Accuracies of folds
-and seeds come from the same rows, so their differences have the error of Nadeau and Bengio.
+Each verdict comes with the statistic that it is based on and its interval. Accuracies of different
+folds and seeds come from the same samples, so their differences have Nadeau and Bengio's corrected
+standard error.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 from secateurs.statistics import Difference, binomial_test, paired_difference
 from secateurs.text_format import format_signed
+from secateurs.typing import FloatArray, JsonObject
+
+Evidence = TypeVar("Evidence")  # rows, curves or other measurements that a claim is judged by
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot be told"
 NOT_JUDGED, NOT_MEASURED = "not judged", "not measured"
-UNMEASURED = "It was not measured."
+UNMEASURED = "Not measured."
 ALPHA = 0.05
-LARGE = 2000  # members; the paper's ensembles are far smaller
-OVERLAP = 1 / 3  # test rows by training rows of the protocol: a fifth and three fifths
-_MIN_SETTINGS = 3
+LARGE = (
+    2000  # members; ensembles of the paper are far smaller, so larger ones have their own claims
+)
+OVERLAP = 1 / 3  # test samples / training samples of the protocol: one fifth and three fifths
+_MIN_SETTINGS = 3  # with one or two settings, shares of a quarter and three quarters mean nothing
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """What a verdict rests on: a value and its interval.
+    """The statistic that a verdict is based on, with its confidence interval."""
 
-    Attributes
-    ----------
-    name : str
-        What it is, with its unit.
-    value, low, high : float
-        The value seen, and the ends of its interval.
-    level : float
-        Confidence level of the interval.
-    """
-
-    name: str
+    name: str  # with its unit
     value: float
     low: float
     high: float
@@ -63,18 +59,18 @@ class Claim:
     name, claim : str
         Short name, and the claim in a sentence.
     verdict : {"holds", "does not hold", "cannot be told", "not judged", "not measured"}
-        By the rule; a claim is not judged by a short form or by stand-ins.
+        The verdict; claims are not judged by short forms or stand-in data.
     told : str
-        The numbers behind it, in words.
+        Description of the measured numbers.
     rule : str
         How the verdict follows from the numbers.
     numbers : dict
-        Plain values.
+        The measured numbers.
     statistic : Statistic or None
-        What the verdict rests on, with its interval; None where nothing was measured.
+        The statistic that the verdict is based on; None if nothing was measured.
     weighed : str
-        How many settings speak for and against it, where the rule counts them; or why it is not
-        judged.
+        Number of settings that support and contradict the claim, if the rule counts settings; or
+        the reason why the claim is not judged.
     """
 
     name: str
@@ -82,46 +78,45 @@ class Claim:
     verdict: str
     told: str
     rule: str
-    numbers: dict[str, Any]
+    numbers: JsonObject
     statistic: Statistic | None = None
     weighed: str = ""
 
     def unjudged(self, reason: str) -> Claim:
-        """Return the claim with what was measured, if anything, and why there is no verdict."""
+        """Return the claim without a verdict, with the reason why it is not judged."""
         verdict = NOT_MEASURED if self.told == UNMEASURED else NOT_JUDGED
         return replace(self, verdict=verdict, weighed=reason)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a judge found: the verdict, the numbers in words, the numbers, and the statistic.
-
-    ``weighed`` says in words how many settings speak for the claim and against it.
-    """
+    """Result of a judge; the fields have the same meaning as those of `Claim`."""
 
     verdict: str
     told: str
-    numbers: dict[str, Any]
+    numbers: JsonObject
     statistic: Statistic | None = None
     weighed: str = ""
 
-    def with_details(self, told: str, **numbers: Any) -> Finding:
-        """Return the finding with more words and numbers."""
-        words = f"{self.told} {told}".strip()
-        return replace(self, told=words, numbers=self.numbers | numbers)
+    def with_details(self, description: str, **numbers: object) -> Finding:
+        """Return the finding with a further description and further numbers."""
+        told = f"{self.told} {description}".strip()
+        return replace(self, told=told, numbers=self.numbers | numbers)
 
 
-Judge = Callable[[Any], Claim]
+Judge: TypeAlias = Callable[[Sequence[Evidence]], Claim]
 
 
-def judges_claim(name: str, text: str) -> Callable[[Callable[[Any], Finding]], Judge]:
-    """Turn a function from evidence to `Finding` into the judge of a claim."""
+def judges_claim(
+    name: str, text: str
+) -> Callable[[Callable[[Sequence[Evidence]], Finding]], Judge[Evidence]]:
+    """Turn a function that returns a `Finding` into a judge; its docstring is the rule."""
 
-    def decorate(find: Callable[[Any], Finding]) -> Judge:
+    def decorate(find: Callable[[Sequence[Evidence]], Finding]) -> Judge[Evidence]:
         rule = " ".join((inspect.getdoc(find) or "").split())
 
         @wraps(find)
-        def judge(evidence: Any) -> Claim:
+        def judge(evidence: Sequence[Evidence]) -> Claim:
             return Claim(name, text, rule=rule, **vars(find(evidence)))
 
         return judge
@@ -130,16 +125,16 @@ def judges_claim(name: str, text: str) -> Callable[[Callable[[Any], Finding]], J
 
 
 def weigh_settings(n_settings: int, n_for: int, n_against: int, noun: str = "settings") -> Finding:
-    """Weigh settings that speak for and against a claim by the common rule."""
+    """Judge a claim by the number of settings that support and contradict it: the common rule."""
     numbers = {"settings": n_settings, "for": n_for, "against": n_against}
     if not n_settings:
         return Finding(UNKNOWN, UNMEASURED, numbers)
-    weighed = f"{n_for} of {n_settings} {noun} speak for it, {n_against} against it."
+    weighed = f"{n_for} of {n_settings} {noun} support the claim, {n_against} contradict it."
     share = binomial_test(n_for, n_settings)
-    statistic = Statistic(f"share of {noun} for it", share.share, share.low, share.high)
+    statistic = Statistic(f"share of {noun} that support it", share.share, share.low, share.high)
     verdict = UNKNOWN
     if n_settings < _MIN_SETTINGS:
-        weighed = f"{weighed} That is too few."
+        weighed = f"{weighed} These are too few for a verdict."
     elif n_for >= 0.75 * n_settings:
         verdict = HOLDS
     elif n_against > 0.25 * n_settings:
@@ -147,12 +142,14 @@ def weigh_settings(n_settings: int, n_for: int, n_against: int, noun: str = "set
     return Finding(verdict, "", numbers, statistic, weighed)
 
 
-def fold_difference(first: Any, second: Any) -> Difference | None:
+def fold_difference(
+    first: Sequence[float] | FloatArray, second: Sequence[float] | FloatArray
+) -> Difference | None:
     """Return the mean difference over folds and seeds of a data set; None for fewer than three."""
     return paired_difference(first, second, OVERLAP) if len(first) > 2 else None
 
 
-def format_difference(found: Difference, level: float = 0.95) -> str:
+def format_difference(difference: Difference, level: float = 0.95) -> str:
     """Return a difference in points with its interval as text."""
-    low, high = found.interval(level)
-    return f"{format_signed(found.mean, 2)} ({format_signed(low, 2)} to {format_signed(high, 2)})"
+    low, high = (format_signed(end, 2) for end in difference.interval(level))
+    return f"{format_signed(difference.mean, 2)} ({low} to {high})"

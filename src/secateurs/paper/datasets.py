@@ -1,12 +1,11 @@
-"""Data sets of the paper: what they are, where they come from, how they are read.
+"""Data sets of the paper: list, load, fetch and verify them.
 
-A data set comes from a folder (``data_dir``, or the environment variable ``SECATEURS_DATA``) that
-holds ``NAME.csv.gz``: comma separated, one header line, features first, the label last in a column
-named ``target``. Without such a file it is drawn by its definition where it has one, comes with
-scikit-learn, or is fetched from OpenML.
+A data set is read from ``NAME.csv.gz`` in a folder (``data_dir``, or the environment variable
+``SECATEURS_DATA``): comma separated, with a header line, and the labels in the last column, named
+``target``. Without such a file it is loaded from scikit-learn, generated or fetched from OpenML.
 
-Values are read as the authors' program reads them: nothing is scaled and a missing cell is 0. Words
-become 1, 2, … in their sorted order, which leaves 0 to the missing.
+Values are read as the authors' program reads them: nothing is scaled and a missing cell is 0. Text
+values become 1, 2, … in sorted order, so that 0 only stands for missing cells.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +27,7 @@ from secateurs.paper._data_registry import DATASETS, Dataset
 from secateurs.paper._generated_data import GENERATORS
 from secateurs.persistence.atomic_files import write_files
 from secateurs.text_format import file_sha256, format_list
+from secateurs.typing import JsonObject
 
 __all__ = [
     "DATASETS",
@@ -49,7 +49,7 @@ _FOLDER_VARIABLE = "SECATEURS_DATA"
 
 
 class Data(NamedTuple):
-    """A data set, read.
+    """A loaded data set.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class Data(NamedTuple):
     feature_names : list of str
         Names of the features.
     source : str
-        "folder", "generated", "scikit-learn" or "OpenML"; for a file in a folder with another
-        checksum than expected, also where `fetch` got it, or the beginning of its SHA-256.
+        "folder", "generated", "scikit-learn" or "OpenML". If a file in a folder does not have
+        the expected checksum, also its origin if `fetch` saved it, or the start of its SHA-256.
     """
 
     X: NDArray[np.float64]
@@ -72,7 +72,7 @@ class Data(NamedTuple):
 
 @dataclass(frozen=True)
 class Loader:
-    """A function that reads a data set, for `secateurs.benchmark`: split into the paper's folds.
+    """A function that loads a data set, for `secateurs.benchmark` with the paper's folds.
 
     Parameters
     ----------
@@ -94,28 +94,28 @@ class Loader:
 
     @property
     def seed_names(self) -> tuple[str, str]:
-        """What seeds derive from, as in the paper's experiments."""
+        """Names that seeds are derived from, as in the paper's experiments."""
         return (self.name, self.reading)
 
     def __call__(self) -> Data:
-        """Read the data set."""
+        """Load the data set."""
         return load(self.name, self.data_dir, self.reading)
 
 
 def load(
     name: str, data_dir: str | os.PathLike[str] | None = None, reading: str = "multiclass"
 ) -> Data:
-    """Read a data set.
+    """Load a data set.
 
     Parameters
     ----------
     name : str
         One of `DATASETS`.
     data_dir : str or path-like, optional
-        Folder with ``NAME.csv.gz``; by default that of the environment variable
-        ``SECATEURS_DATA``, if it is set.
+        Folder with ``NAME.csv.gz``. The default is the environment variable ``SECATEURS_DATA``,
+        if it is set.
     reading : {"multiclass", "binary"}, default="multiclass"
-        "binary" makes two classes of several, see `binarise`. Data of two classes stays as it is.
+        "binary" merges several classes into two, see `binarise`. Two classes stay as they are.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def load(
     See Also
     --------
     fetch : Save a data set to a folder.
-    find : Where a data set would come from.
+    find : Return the source of a data set.
 
     Examples
     --------
@@ -135,18 +135,19 @@ def load(
     """
     if reading not in READINGS:
         options = format_list(READINGS)
-        raise InputError(f"{{reading}} is not valid. Give one of: {options}.", reading=reading)
+        raise InputError(f"{{reading}} is not valid. Pass one of: {options}.", reading=reading)
     dataset = _registered_dataset(name)
     source = find(name, data_dir)
     if source is None:
-        raise _unavailable_error(f"{name} is not here.", name)
+        raise _unavailable_error(f"{name} is not available.", name)
     frame, labels = _read_source(dataset, source, data_dir)
     y = binarise(labels) if reading == "binary" and dataset.task == "multiclass" else labels
-    return Data(sources.as_numbers(frame), np.asarray(y, dtype=str), list(frame.columns), source)
+    X, names = sources.encode_features(frame), list(frame.columns)
+    return Data(X, np.asarray(y, dtype=str), names, source)
 
 
 def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | None:
-    """Return where a data set would come from, without reading it; None if not available.
+    """Return the source of a data set without loading it, or None if it is not available.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | Non
     Returns
     -------
     str or None
-        As the ``source`` of `Data`.
+        See ``source`` of `Data`.
 
     Examples
     --------
@@ -181,27 +182,27 @@ def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> str | Non
 
 
 def how_to_get(name: str) -> str:
-    """Return what to do to get a data set, for readers of the command line and of Python."""
+    """Return how to get a data set, for users of the command line and of Python."""
     return unavailable_reason(_unavailable_error("", name)).lstrip()
 
 
 def unavailable_reason(error: InputError) -> str:
-    """Return why a data set is not available, as a page says it to whoever reads it."""
+    """Return why a data set is not available, for users of the command line and of Python."""
     return error.spelled(lambda name, _: f"--data (in Python, {name})")
 
 
-def _unavailable_error(what: str, name: str) -> InputError:
+def _unavailable_error(problem: str, name: str) -> InputError:
     if name == "ames":
-        return InputError(f"{what} It is not publicly available.")
+        return InputError(f"{problem} It is not publicly available.")
     return InputError(
-        f"{what} Put {name}.csv.gz into a folder and give that as {{data_dir}} or as "
-        f"{_FOLDER_VARIABLE}.",
+        f"{problem} Put {name}.csv.gz into a folder and pass this folder as {{data_dir}} or set "
+        f"{_FOLDER_VARIABLE} to it.",
         data_dir=...,
     )
 
 
-def status(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
-    """Return all data sets, and where each would come from.
+def status(data_dir: str | os.PathLike[str] | None = None) -> list[JsonObject]:
+    """List all data sets with their sources.
 
     Parameters
     ----------
@@ -211,8 +212,8 @@ def status(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any
     Returns
     -------
     list of dict
-        Of each: name, paper_name, role, task, rows, features, classes, openml_id, source ("missing"
-        if there is none) and note.
+        For each data set: name, paper_name, role, task, rows, features, classes, openml_id, source
+        ("missing" if it is not available) and note.
 
     Examples
     --------
@@ -237,7 +238,7 @@ def status(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any
     ]
 
 
-def verify(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
+def verify(data_dir: str | os.PathLike[str] | None = None) -> list[JsonObject]:
     """Compare the files of a folder with their checksums.
 
     Parameters
@@ -248,8 +249,8 @@ def verify(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any
     Returns
     -------
     list of dict
-        Of each data set that has a checksum: name, path, state ("ok", "fetched" if it is as `fetch`
-        left it, "another file" or "absent"), sha256 (found) and expected.
+        For each data set with a checksum: name, path, state ("ok", "fetched" for an unchanged file
+        from `fetch`, "another file" or "absent"), sha256 (of the file) and expected.
 
     Examples
     --------
@@ -263,30 +264,30 @@ def verify(data_dir: str | os.PathLike[str] | None = None) -> list[dict[str, Any
     for name, dataset in DATASETS.items():
         if dataset.sha256 is not None:
             path = _file_path(name, data_dir)
-            row = {"name": name, "path": None, "state": "absent", "sha256": None}
+            row: JsonObject = {"name": name, "path": None, "state": "absent", "sha256": None}
             if path is not None:
                 digest = file_sha256(path)
-                other = "fetched" if _fetched_from(path, digest) else "another file"
-                state = "ok" if digest == dataset.sha256 else other
+                changed = "fetched" if _fetched_from(path, digest) else "another file"
+                state = "ok" if digest == dataset.sha256 else changed
                 row |= {"path": str(path), "state": state, "sha256": digest}
             rows.append(row | {"expected": dataset.sha256})
     return rows
 
 
-def fetch(name: str, data_dir: str | os.PathLike[str]) -> dict[str, Any]:
-    """Save a data set to a folder, unless it is there.
+def fetch(name: str, data_dir: str | os.PathLike[str]) -> JsonObject:
+    """Save a data set to a folder, unless it is already there.
 
     Parameters
     ----------
     name : str
-        One of `DATASETS` that OpenML has, or that is drawn by its definition.
+        One of `DATASETS` that is on OpenML, in scikit-learn, or generated.
     data_dir : str or path-like
         The folder, created if needed.
 
     Returns
     -------
     dict
-        name, path, source and sha256. For a new file, ``NAME.json`` keeps source and sha256.
+        name, path, source and sha256. For a new file, ``NAME.json`` stores source and sha256.
 
     Examples
     --------
@@ -314,53 +315,53 @@ def fetch(name: str, data_dir: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def binarise(labels: ArrayLike) -> NDArray[np.str_]:
-    """Make two classes of several, as the authors' program does.
+    """Merge several classes into two, as the authors' program does.
 
-    Classes are taken in the sorted order of their text. The first class at which more than half of
-    all rows are reached, but at least the second, becomes class 1 with all that follow; those
-    before it become class 0.
+    Classes are sorted by name, as text, and their sizes are summed. The first class (but at least
+    the second) at which the sum exceeds half of all samples becomes class 1, together with all
+    classes after it. The classes before it become class 0.
 
     Parameters
     ----------
-    labels : array-like of shape (n_rows,)
+    labels : array-like of shape (n_samples,)
         The labels.
 
     Returns
     -------
-    ndarray of shape (n_rows,)
-        "0" or "1" for each row.
+    ndarray of shape (n_samples,)
+        "0" or "1" for each sample.
 
     Examples
     --------
     >>> from secateurs.paper.datasets import binarise
-    >>> binarise(["a", "b", "b", "c", "c"]).tolist()  # one row, then three: more than 2.5
+    >>> binarise(["a", "b", "b", "c", "c"]).tolist()  # 1 sample, then 3: more than 2.5
     ['0', '1', '1', '1', '1']
     """
-    classes, places, counts = np.unique(
+    classes, codes, counts = np.unique(
         np.asarray(labels).astype(str), return_inverse=True, return_counts=True
     )
     if len(classes) < 2:
-        raise InputError(f"The labels have {len(classes)} class. Give labels of two or more.")
-    over_half = 2 * np.cumsum(counts) > len(places)
+        raise InputError(f"The labels have {len(classes)} class. Pass labels of two or more.")
+    over_half = 2 * np.cumsum(counts) > len(codes)
     first = max(1, int(np.argmax(over_half)))
-    return np.where(places >= first, "1", "0")
+    return np.where(codes >= first, "1", "0")
 
 
 def _registered_dataset(name: str) -> Dataset:
     if name not in DATASETS:
-        raise InputError(f"{name!r} is not a known data set. Give one of: {format_list(DATASETS)}.")
+        raise InputError(f"{name!r} is not a known data set. Pass one of: {format_list(DATASETS)}.")
     return DATASETS[name]
 
 
 def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the folder of the data sets: that given, or that of the environment, if any."""
+    """Return ``data_dir`` or else the folder that the environment variable names, if any."""
     folder = data_dir or os.environ.get(_FOLDER_VARIABLE)
     if not folder:
         return None
     if not Path(folder).is_dir():
         name = "{data_dir}" if data_dir else f"{_FOLDER_VARIABLE}={str(folder)!r}"
         raise InputError(
-            f"{name} is not a folder. Give the folder that holds the data sets.",
+            f"{name} is not a folder. Pass the folder that holds the data sets.",
             data_dir=str(folder),
         )
     return Path(folder).resolve()
@@ -372,20 +373,19 @@ def _file_path(name: str, data_dir: str | os.PathLike[str] | None) -> Path | Non
 
 
 def _fetched_from(path: Path, digest: str) -> str | None:
-    """Return where a file was fetched from, if its side-car has the same checksum."""
+    """Return the source of a fetched file if the JSON file beside it has the same checksum."""
     sidecar = path.with_name(path.name.removesuffix(".csv.gz") + ".json")
     try:
         record = json.loads(sidecar.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    known = isinstance(record, dict) and record.get("sha256") == digest
-    return str(record["source"]) if known and "source" in record else None
+    is_unchanged = isinstance(record, dict) and record.get("sha256") == digest
+    return str(record["source"]) if is_unchanged and "source" in record else None
 
 
 def _read_source(
     dataset: Dataset, source: str, data_dir: str | os.PathLike[str] | None
 ) -> sources.FeaturesAndLabels:
-    """Return features and labels from a source."""
     path = _file_path(dataset.name, data_dir)
     if path is not None:
         return sources.read_file(path)

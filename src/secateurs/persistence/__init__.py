@@ -1,7 +1,7 @@
-"""Model files: saved whole, checked before anything in them is used, exported to other runtimes."""
+"""Model files: save, load and inspect them safely, and export models to other runtimes."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from secateurs.persistence.model_export import export as export
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from secateurs.persistence.model_files import load as load
     from secateurs.persistence.model_files import save as save
 
-# Loaded when first asked for: rooms that only write files need no scikit-learn.
+# Loaded on first use: packages that only write files do not need scikit-learn.
 _HOMES = {
     "save": "model_files",
     "load": "model_files",
@@ -20,7 +20,7 @@ _HOMES = {
 __all__ = [*_HOMES]  # noqa: PLE0604
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,25 +1,27 @@
-"""Types that a skops file may hold without being named by who loads it, beyond skops' own list.
+"""Types that are trusted in a skops file, in addition to skops' own list.
 
-A type is here only if building it, and whatever scikit-learn later does with it, can neither run
-code from the file nor read or take memory that the file does not hold. skops would take a trusted
-name from any of its loaders; here each has those that skops writes it with.
+A type is listed only if building it, and everything that scikit-learn does with it later, can
+neither run code from the file nor read or allocate memory beyond the content of the file. skops
+accepts a trusted type from any of its loaders; here a type is trusted only with the loaders that
+skops writes it with.
 
-Not here, and to be named: `functools.partial`, which calls anything; k-d and ball trees, splines
-and the boosters of XGBoost, LightGBM and CatBoost, whose compiled code follows unchecked indices.
+Not listed, so that the user has to name them: `functools.partial`, which calls any function; k-d
+and ball trees, splines and the boosters of XGBoost, LightGBM and CatBoost, whose compiled code
+follows indices without a check.
 """
 
 from functools import cache
 from importlib import import_module
 
 _BY_LOADER = {
-    # Their content is checked: by `find_fault`, and by `SchemaCheck` before they are built.
+    # `SchemaCheck` checks their content before they are built, and `find_fault` afterwards.
     "TreeNode": ("sklearn.tree._tree.Tree",),
-    # The dtype of an array of the file, most often of no values.
+    # The dtype of an array in the file, which usually has no values.
     "DTypeNode": ("numpy.dtype",),
-    # Types as such: what a column selector selects, what a defaultdict of LightGBM starts with.
+    # Classes themselves: the dtype of a column selector, the default of a defaultdict of LightGBM.
     "TypeNode": ("builtins.object", "collections.OrderedDict"),
     "DictNode": ("sklearn.utils._bunch.Bunch", "collections.OrderedDict"),
-    # Plain Python objects: attributes, and methods that compute from them with NumPy.
+    # Plain Python objects, whose methods compute from their attributes with NumPy.
     "ObjectNode": (
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.calibration._SigmoidCalibration",
@@ -34,7 +36,7 @@ _BY_LOADER = {
         "sklearn.utils._metadata_requests.MetadataRequest",  # of a search of scikit-learn 1.6
         "sklearn.utils._metadata_requests.MethodMetadataRequest",
     ),
-    # Scores of features, which take X and y, and are called by `fit` alone.
+    # Functions that score features from X and y; only `fit` calls them.
     "FunctionNode": (
         "sklearn.feature_selection._mutual_info.mutual_info_classif",
         "sklearn.feature_selection._mutual_info.mutual_info_regression",
@@ -48,7 +50,7 @@ _BY_LOADER = {
 
 @cache
 def trusted_loaders() -> dict[str, frozenset[str]]:
-    """Return the loaders by which each of the types may be built.
+    """Return the loaders that may build each trusted type.
 
     Examples
     --------
@@ -61,15 +63,15 @@ def trusted_loaders() -> dict[str, frozenset[str]]:
     by_loader = {loader: set(names) for loader, names in _BY_LOADER.items()}
     by_loader["ObjectNode"] |= _splitter_names()
     by_loader["FunctionNode"] |= _metric_names()
-    every = set().union(*by_loader.values())
+    all_names = set().union(*by_loader.values())
     return {
         name: frozenset(loader for loader, names in by_loader.items() if name in names)
-        for name in every
+        for name in all_names
     }
 
 
 def _splitter_names() -> set[str]:
-    """Return the ways to split rows, which a search keeps: attributes, used by `fit` alone."""
+    """Return the cross-validation splitters, which a search stores and only `fit` uses."""
     kinds = vars(import_module("sklearn.model_selection")).values()
     return {
         _qualified_name(kind) for kind in kinds if isinstance(kind, type) and hasattr(kind, "split")
@@ -77,11 +79,11 @@ def _splitter_names() -> set[str]:
 
 
 def _metric_names() -> set[str]:
-    """Return the functions behind scikit-learn's scores, which a search keeps in its scorer."""
+    """Return the functions of scikit-learn's metrics, which a search stores in its scorer."""
     metrics = import_module("sklearn.metrics")
     scorers = [metrics.get_scorer(name) for name in metrics.get_scorer_names()]
     return {_qualified_name(scorer._score_func) for scorer in scorers}
 
 
-def _qualified_name(thing: type) -> str:
-    return f"{thing.__module__}.{thing.__name__}"
+def _qualified_name(trusted: type) -> str:
+    return f"{trusted.__module__}.{trusted.__name__}"

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Write files that appear complete or not at all."""
 
 import json
 import os
@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
 from secateurs.exceptions import InputError, describe_error
+from secateurs.typing import Array, JsonObject
 
 
 @contextmanager
 def name_in_errors(path: Path) -> Iterator[None]:
-    """Let errors of the system name a file; those of writing name none, or a temporary one."""
+    """Set the file name of operating-system errors, which may have none or a temporary name."""
     try:
         yield
     except OSError as error:
@@ -29,7 +29,7 @@ def name_in_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def new_file(path: Path, lasting: bool = True, force: bool = True) -> Iterator[IO[bytes]]:
-    """Open a file under a temporary name; it gets its own once it is complete, see `publish_file`."""
+    """Open a temporary file that is renamed to its path once it is complete, see `publish_file`."""
     fresh = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
     try:
         with name_in_errors(path):
@@ -45,33 +45,33 @@ def new_file(path: Path, lasting: bool = True, force: bool = True) -> Iterator[I
         fresh.unlink(missing_ok=True)
 
 
-def write_array(path: Path, array: NDArray[Any], lasting: bool = True) -> None:
+def write_array(path: Path, array: Array, lasting: bool = True) -> None:
     """Write an array as `.npy`; unlike np.save, raise an error when the disk is full."""
-    whole = np.ascontiguousarray(array)
+    contiguous = np.ascontiguousarray(array)
     with new_file(path, lasting) as handle:
-        npy.write_array_header_1_0(handle, npy.header_data_from_array_1_0(whole))
-        handle.write(whole.data)
+        npy.write_array_header_1_0(handle, npy.header_data_from_array_1_0(contiguous))
+        handle.write(contiguous.data)
 
 
 def write_file(path: Path, content: bytes, lasting: bool = True, force: bool = True) -> None:
-    """Write a file; one of that name is replaced if forced, and else stays."""
+    """Write a file; an existing file is replaced if ``force``, otherwise an error is raised."""
     with new_file(path, lasting, force) as handle:
         handle.write(content)
 
 
 def publish_file(fresh: Path, path: Path, force: bool) -> None:
-    """Let a complete file appear under its name; unless forced, only if no other file has it.
+    """Rename a complete file to its path; without ``force``, only if the path is free.
 
-    Of several processes that take one name without force, one succeeds.
+    If several processes use the same path without ``force``, only one process succeeds.
     """
     if force:
         os.replace(fresh, path)
         return
     try:
-        os.link(fresh, path)  # unlike a rename, it fails where the name is taken
+        os.link(fresh, path)  # unlike a rename, it fails if the path exists
     except FileExistsError:
         raise _exists_error(path) from None
-    except OSError:  # a file system without links: take the name first, for an instant empty
+    except OSError:  # a file system without links: reserve the path with an empty file first
         try:
             path.touch(exist_ok=False)
         except FileExistsError:
@@ -85,24 +85,25 @@ def publish_file(fresh: Path, path: Path, force: bool) -> None:
 
 def _exists_error(path: Path) -> InputError:
     return InputError(
-        f"{path} exists. Give another path, or {{force}} to overwrite it.", force=True
+        f"{path} exists. Pass another path, or {{force}} to overwrite it.", force=True
     )
 
 
 def check_array_header(handle: IO[bytes], n_bytes: int) -> tuple[int, ...]:
-    """Return the shape that a `.npy` file of ``n_bytes`` claims; refuse one that is not its size.
+    """Return the shape in the header of a `.npy` file; raise an error if its size is not n_bytes.
 
-    NumPy takes as much memory as the claim says, before it reads any value.
+    NumPy allocates memory by the header before it reads any value.
     """
-    old = npy.read_magic(handle) == (1, 0)
-    read = npy.read_array_header_1_0 if old else npy.read_array_header_2_0
-    shape, _, dtype = read(handle)
+    is_version_1 = npy.read_magic(handle) == (1, 0)
+    read_header = npy.read_array_header_1_0 if is_version_1 else npy.read_array_header_2_0
+    shape, _, dtype = read_header(handle)
     if dtype.hasobject:
         raise InputError(
-            "has an array of Python objects, which only pickle reads. Write text with "
-            "array.astype(str), and numbers as numbers."
+            "has an array of Python objects, which only pickle reads. Convert text with "
+            "array.astype(str), and numbers with array.astype(float)."
         )
     n_values, n_left = prod(shape), n_bytes - handle.tell()
+    # The second condition rejects dtypes of 0 bytes, of which any number fits into the file.
     if n_values * dtype.itemsize != n_left or n_values > n_left:
         raise InputError(
             f"has an array of shape {shape} and dtype {dtype} in {n_left} bytes. Write it again."
@@ -111,8 +112,8 @@ def check_array_header(handle: IO[bytes], n_bytes: int) -> tuple[int, ...]:
 
 
 def sync_folder(path: Path) -> None:
-    """Make sure that new names in a folder survive a crash."""
-    if os.name == "nt":  # folders cannot be opened there
+    """Flush a folder to disk, so that new files in it survive a crash."""
+    if os.name == "nt":  # Windows cannot open folders
         return
     folder = os.open(path, os.O_RDONLY)
     try:
@@ -122,21 +123,21 @@ def sync_folder(path: Path) -> None:
 
 
 def check_path_encoding(path: Path) -> None:
-    """Refuse a path that no file can have."""
+    """Raise an error for a path with lone surrogates, which the file system cannot encode."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
-        raise InputError(f"{path} holds half of a character. Give another path.") from None
+        raise InputError(f"{path} holds half of a character. Pass another path.") from None
 
 
 def check_writable(paths: Iterable[Path], force: bool) -> None:
-    """Refuse paths that cannot be written, and files that exist unless forced."""
+    """Raise an error for paths that cannot be written, and for existing files without ``force``."""
     for path in paths:
         check_path_encoding(path)
         if not path.parent.is_dir():
-            raise InputError(f"{path.parent} is not a folder. Make it first.")
+            raise InputError(f"{path.parent} is not a folder. Create it first.")
         if path.is_dir():
-            raise InputError(f"{path} is a folder. Give the path of a file.")
+            raise InputError(f"{path} is a folder. Pass the path of a file.")
         if path.exists() and not force:
             raise _exists_error(path)
 
@@ -145,22 +146,22 @@ def write_with_sidecar(
     path: Path,
     content: bytes,
     sidecar: Path,
-    record: dict[str, Any],
+    record: JsonObject,
     *,
     force: bool,
     check: Callable[[Path], object] | None = None,
     beside: Mapping[Path, bytes] | None = None,
 ) -> None:
-    """Write a file and its side-car, and others beside them, as `write_files` does."""
+    """Write a file, its side-car and further files together, see `write_files`."""
     try:
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{{provenance}} is not plain JSON: {error}. Give numbers, strings, lists and dicts.",
+            f"{{provenance}} is not plain JSON: {error}. Pass numbers, strings, lists and dicts.",
             provenance=...,
         ) from error
-    described = text.encode(errors="backslashreplace")  # as JSON escapes halves of letters
-    files = {path: content, sidecar: described, **(beside or {})}
+    sidecar_content = text.encode(errors="backslashreplace")  # JSON escapes surrogates like this
+    files = {path: content, sidecar: sidecar_content, **(beside or {})}
     write_files(files, force=force, check=check)
 
 
@@ -170,38 +171,35 @@ def write_files(
     force: bool = True,
     check: Callable[[Path], object] | None = None,
 ) -> None:
-    """Write files after a check of the first; all of them, or on failure none.
-
-    Names are taken as by `publish_file`.
-    """
+    """Write all files after a check of the first, or none; see `publish_file` for ``force``."""
     token = secrets.token_hex(8)
-    new, old = (
+    new, backups = (
         [path.with_name(f".{token}-{age}-{path.name}") for path in contents]
         for age in ("new", "old")
     )
-    placed = []
+    published = []
     try:
         for (path, content), fresh in zip(contents.items(), new, strict=True):
             with name_in_errors(path):
                 _write_synced(fresh, content)
         if check is not None:
             check(new[0])
-        for path, fresh, spare in zip(contents, new, old, strict=True):
+        for path, fresh, backup in zip(contents, new, backups, strict=True):
             with name_in_errors(path):
                 if force and path.exists():
-                    shutil.copy2(path, spare)
+                    shutil.copy2(path, backup)
                 publish_file(fresh, path, force)
-            placed.append((path, spare))
+            published.append((path, backup))
     except BaseException as error:
-        for path, spare in placed:
-            os.replace(spare, path) if spare.exists() else path.unlink()
+        for path, backup in published:
+            os.replace(backup, path) if backup.exists() else path.unlink()
         if isinstance(error, OSError):
             raise InputError(
                 f"{error.filename} cannot be written: {describe_error(error)}."
             ) from error
         raise
     finally:
-        for leftover in (*new, *old):
+        for leftover in (*new, *backups):
             leftover.unlink(missing_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""Export models to other runtimes, after checking that they predict the same there."""
+"""Export models to ONNX and treelite after comparing their predictions with the original."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from sklearn import ensemble as kinds
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree._tree import Tree
@@ -38,11 +37,14 @@ from secateurs.persistence._weighted_trees import (
 )
 from secateurs.persistence.atomic_files import check_writable, write_with_sidecar
 from secateurs.persistence.model_files import describe_model
+from secateurs.typing import Array, FloatArray, JsonObject, Samples
 
-_TIE = 1e-6  # top two classes closer than this: either label is right
-# Of probabilities, and of numbers compared with the largest: runtimes add in single precision.
+_TIE = 1e-6  # both labels are accepted if the shares of the top two classes differ by less
+# Largest difference of probabilities, and of predicted values relative to the largest value: the
+# runtimes add in single precision.
 _TOLERANCE = 1e-5
-_MOST_OF_SPREAD = 0.01  # of the standard deviation of numbers, which may be far from 0
+# The same relative to the standard deviation of predicted values, which may be far from 0.
+_MOST_OF_SPREAD = 0.01
 
 _VOTINGS = (kinds.VotingClassifier, kinds.VotingRegressor)
 _NEIGHBOURS = (KNeighborsClassifier, RadiusNeighborsClassifier)
@@ -50,13 +52,14 @@ _KEEP = "Keep the model as .skops"
 
 
 def export(
-    model: Any, path: str | os.PathLike[str], X_check: ArrayLike, *, force: bool = False
+    model: BaseEstimator, path: str | os.PathLike[str], X_check: Samples, *, force: bool = False
 ) -> Path:
-    """Write a model for ONNX Runtime or treelite, if it predicts the same there.
+    """Write a model for ONNX Runtime or treelite if its predictions there are the same.
 
-    The converted model predicts ``X_check`` and is compared with the original. The file is written
-    only if all labels agree, except for ties, and all probabilities to within 1e-5; of regressors,
-    all numbers to within 1e-5 of the largest one and 1 % of their standard deviation.
+    The predictions of the converted model for ``X_check`` are compared with those of the original.
+    The file is written only if all labels agree, except for ties, and all probabilities agree to
+    within 1e-5. The predictions of regressors must agree to within 1e-5 of the largest prediction
+    and 1 % of their standard deviation.
 
     Parameters
     ----------
@@ -64,13 +67,13 @@ def export(
         A fitted model: a forest, Bagging, Voting, AdaBoost classifier, or a Pipeline that ends in
         one. It is not changed.
     path : str or path-like
-        Path of the file. The suffix decides the format: ``.onnx``, or ``.treelite`` for forests.
-        The side-car has the same name followed by ``.json`` and holds the result of the comparison.
+        Path of the file. The suffix determines the format: ``.onnx``, or ``.treelite`` for forests.
+        The side-car, with ``.json`` added to this name, contains the result of the comparison.
     X_check : array-like of shape (n_samples, n_features)
-        At least 100 rows of the kind that the model will predict; for a pipeline that takes text,
-        a data frame. Numbers are rounded to float32 for both models, as is every number given to
-        the exported one. With columns of text, that has an input for each column, of its name with
-        ``_`` for blanks.
+        At least 100 samples like those that the model will predict; for a pipeline that encodes
+        text, a data frame. Numbers are rounded to float32 for both models, since the exported model
+        uses float32. With columns of text, it has one input for each column, named like the column
+        with ``_`` for blanks.
     force : bool, default=False
         Whether to overwrite existing files.
 
@@ -81,7 +84,7 @@ def export(
 
     See Also
     --------
-    save : Write a model as it is, to be loaded with scikit-learn.
+    save : Write a model that is loaded with scikit-learn.
 
     Examples
     --------
@@ -102,28 +105,29 @@ def export(
     if target.suffix.lower() not in FORMATS:
         raise InputError(
             f"{target} ends in {target.suffix!r}, which is not an export format. "
-            f"Give one of: {', '.join(FORMATS)}."
+            f"Pass one of: {', '.join(FORMATS)}."
         )
     runtime = FORMATS[target.suffix.lower()]
     sidecar = target.with_name(f"{target.name}.json")
     check_writable((target, sidecar), force)
     runtime.check_installed()
-    rows = _check_samples(model, X_check)
-    runtime.check_supported(model, rows)
-    expected = _original_predictions(model, rows)
+    samples = _check_samples(model, X_check)
+    runtime.check_supported(model, samples)
+    expected = _original_predictions(model, samples)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from the converter's calls of scikit-learn
         try:
-            content = runtime.convert(model, rows)
-            found = runtime.predict(content, model, rows)
+            content = runtime.convert(model, samples)
+            predictions = runtime.predict(content, model, samples)
         except Exception as error:
             raise UnsupportedEnsembleError(
-                f"{type(model).__name__} cannot be written as {target.suffix}: {describe_error(error)}. "
-                f"{_KEEP}."
+                f"{type(model).__name__} cannot be written as {target.suffix}: "
+                f"{describe_error(error)}. {_KEEP}."
             ) from error
-    check = (_compare_values if _is_regression(model) else _compare_labels)(expected, found, target)
+    compare = _compare_values if _is_regression(model) else _compare_labels
+    check = compare(expected, predictions, target)
     record = describe_model(model, target.suffix[1:].lower(), content, runtime.packages) | {
-        "input": rows.input_description,
+        "input": samples.input_description,
         "classes": np.asarray(getattr(model, "classes_", ())).tolist(),
         "check": check,
     }
@@ -133,58 +137,58 @@ def export(
 
 @dataclass(frozen=True)
 class _CheckedPredictions:
-    """Predictions: labels, and shares of the classes (None if the runtime has none); or numbers."""
+    """Predictions of the original or exported model."""
 
-    labels: NDArray[Any]
-    class_shares: Any = None
+    labels: Array  # or the values of a regressor
+    class_shares: FloatArray | None = None  # probabilities; None for regressors and hard votes
 
 
 @dataclass(frozen=True)
 class _ExportFormat:
-    """How to write a format, and how to predict with the file."""
+    """The functions that write a format and predict with the written file."""
 
-    extra: str
+    extra: str  # of secateurs, which installs the packages
     packages: tuple[str, ...]
-    check_supported: Callable[[Any, CheckSamples], None]
-    convert: Callable[[Any, CheckSamples], bytes]
-    predict: Callable[[bytes, Any, CheckSamples], _CheckedPredictions]
+    check_supported: Callable[[BaseEstimator, CheckSamples], None]
+    convert: Callable[[BaseEstimator, CheckSamples], bytes]
+    predict: Callable[[bytes, BaseEstimator, CheckSamples], _CheckedPredictions]
 
     def check_installed(self) -> None:
         for package in self.packages:
             import_extra(package, self.extra, f"writing .{self.extra}")
 
 
-def _check_samples(model: Any, X_check: ArrayLike) -> CheckSamples:
-    """Return the rows that both the model and the runtime predict."""
+def _check_samples(model: BaseEstimator, X_check: Samples) -> CheckSamples:
+    """Return the samples for model and runtime; raise an error for an unfitted model."""
     classes = getattr(model, "classes_", None)
     if not isinstance(classes, np.ndarray) and not _is_regression(model):
         _raise_not_fitted(model)
     return as_check_samples(model, X_check)
 
 
-def _is_regression(model: Any) -> bool:
-    """Whether a model is a fitted regressor."""
-    known = hasattr(model, "__sklearn_tags__") and hasattr(model, "n_features_in_")
-    return known and not hasattr(model, "classes_") and is_regressor(model)
+def _is_regression(model: BaseEstimator) -> bool:
+    """Return whether a model is a fitted regressor."""
+    is_fitted = hasattr(model, "__sklearn_tags__") and hasattr(model, "n_features_in_")
+    return is_fitted and not hasattr(model, "classes_") and is_regressor(model)
 
 
-def _raise_not_fitted(model: Any) -> NoReturn:
+def _raise_not_fitted(model: BaseEstimator) -> NoReturn:
     raise UnsupportedEnsembleError(
         f"{type(model).__name__} is not a fitted classifier or regressor with one output. Fit it "
-        "first, or give the model inside it."
+        "first, or pass the model inside it."
     )
 
 
-def _original_predictions(model: Any, rows: CheckSamples) -> _CheckedPredictions:
-    """Return the predictions of the original."""
-    given = rows.model_input
+def _original_predictions(model: BaseEstimator, samples: CheckSamples) -> _CheckedPredictions:
+    """Return the predictions of the original model."""
+    X = samples.model_input
     try:
         if _is_regression(model):
-            numbers = model.predict(given)
-            return _CheckedPredictions(numbers) if numbers.ndim == 1 else _raise_not_fitted(model)
+            values = model.predict(X)
+            return _CheckedPredictions(values) if values.ndim == 1 else _raise_not_fitted(model)
         if hasattr(model, "predict_proba"):
-            return _CheckedPredictions(model.predict(given), model.predict_proba(given))
-        return _CheckedPredictions(model.predict(given), _vote_shares(model, given))
+            return _CheckedPredictions(model.predict(X), model.predict_proba(X))
+        return _CheckedPredictions(model.predict(X), _vote_shares(model, X))
     except SecateursError:
         raise
     except (ValueError, *STATE_ERRORS) as error:
@@ -193,122 +197,122 @@ def _original_predictions(model: Any, rows: CheckSamples) -> _CheckedPredictions
         ) from error
 
 
-def _vote_shares(model: Any, given: Any) -> NDArray[np.float64]:
-    """Return the vote shares of a hard Voting, whose ties no probabilities show."""
-    codes = model.transform(given)
+def _vote_shares(model: BaseEstimator, X: Samples) -> FloatArray:
+    """Return the vote shares of a hard Voting, which has no probabilities that show ties."""
+    codes = model.transform(X)
     voting = _last_step(model)
     weights = np.ones(codes.shape[1])
     if voting.weights is not None:
-        kept = [part != "drop" for _, part in voting.estimators]
+        kept = [member != "drop" for _, member in voting.estimators]
         weights = np.asarray(voting.weights, dtype=float)[kept]
     votes = [(codes == code) @ weights for code in range(len(model.classes_))]
     return np.stack(votes, axis=1) / weights.sum()
 
 
-def _last_step(model: Any) -> Any:
+def _last_step(model: BaseEstimator) -> BaseEstimator:
     return model[-1] if isinstance(model, Pipeline) else model
 
 
 def _compare_labels(
-    expected: _CheckedPredictions, found: _CheckedPredictions, target: Path
-) -> dict[str, Any]:
-    """Return the results of the comparison, or raise a ParityError."""
-    n_rows = len(expected.labels)
-    has_shares = found.class_shares is not None
-    shares_fit = not has_shares or found.class_shares.shape == expected.class_shares.shape
-    if found.labels.shape != (n_rows,) or not shares_fit:
+    expected: _CheckedPredictions, exported: _CheckedPredictions, target: Path
+) -> JsonObject:
+    """Return the result of the comparison of labels and probabilities, or raise a ParityError."""
+    n_samples = len(expected.labels)
+    shares, expected_shares = exported.class_shares, expected.class_shares
+    assert expected_shares is not None
+    has_same_shape = shares is None or shares.shape == expected_shares.shape
+    if exported.labels.shape != (n_samples,) or not has_same_shape:
         raise ParityError(
-            f"{target.name} would give labels of shape {found.labels.shape} for {n_rows} rows. "
-            f"Nothing was written. {_KEEP}."
+            f"{target.name} would predict labels of shape {exported.labels.shape} for {n_samples} "
+            f"samples. Nothing was written. {_KEEP}."
         )
-    differs = found.labels != expected.labels
-    top = np.sort(expected.class_shares, axis=1)
-    tied = (top[:, -1:] - top[:, -2:-1] < _TIE).any(axis=1)  # never, if there is one class only
-    off = float(np.abs(found.class_shares - expected.class_shares).max()) if has_shares else None
+    differs = exported.labels != expected.labels
+    top = np.sort(expected_shares, axis=1)
+    tied = (top[:, -1:] - top[:, -2:-1] < _TIE).any(axis=1)  # never with a single class
+    difference = None if shares is None else float(np.abs(shares - expected_shares).max())
     n_wrong = int((differs & ~tied).sum())
-    if n_wrong or not (off is None or off <= _TOLERANCE):  # NaN as well
-        shares = "" if off is None else f" and in probabilities by up to {off:.2g}"
+    if n_wrong or not (difference is None or difference <= _TOLERANCE):  # true for NaN as well
+        and_shares = (
+            "" if difference is None else f" and in probabilities by up to {difference:.2g}"
+        )
         raise ParityError(
-            f"{target.name} would differ in {n_wrong} of {n_rows} labels (except ties){shares}; "
-            f"0 labels and {_TOLERANCE} are allowed. Nothing was written. {_KEEP}."
+            f"{target.name} would differ in {n_wrong} of {n_samples} labels (except "
+            f"ties){and_shares}; 0 labels and {_TOLERANCE} are allowed. Nothing was written. "
+            f"{_KEEP}."
         )
     return {
-        "rows": n_rows,
+        "rows": n_samples,
         "labels_differing": n_wrong,
         "ties_differing": int((differs & tied).sum()),
-        "largest_probability_difference": off,
+        "largest_probability_difference": difference,
     }
 
 
 def _compare_values(
-    expected: _CheckedPredictions, found: _CheckedPredictions, target: Path
-) -> dict[str, Any]:
-    """Return the results of the comparison of numbers, or raise a ParityError."""
-    numbers, others = expected.labels, found.labels
-    off = float(np.abs(others - numbers).max()) if numbers.shape == others.shape else np.inf
-    allowed = _TOLERANCE * float(np.abs(numbers).max())
-    if np.ptp(numbers):
-        allowed = min(allowed, _MOST_OF_SPREAD * float(np.std(numbers)))
-    if not off <= allowed:  # NaN as well
+    expected: _CheckedPredictions, exported: _CheckedPredictions, target: Path
+) -> JsonObject:
+    """Return the result of the comparison of a regressor's values, or raise a ParityError."""
+    values, others = expected.labels, exported.labels
+    difference = float(np.abs(others - values).max()) if values.shape == others.shape else np.inf
+    allowed = _TOLERANCE * float(np.abs(values).max())
+    if np.ptp(values):
+        allowed = min(allowed, _MOST_OF_SPREAD * float(np.std(values)))
+    if not difference <= allowed:  # true for NaN as well
         raise ParityError(
-            f"{target.name} would differ by up to {off:.2g} in {len(numbers)} numbers, of standard "
-            f"deviation {np.std(numbers):.2g}; {allowed:.2g} is allowed. Nothing was written. "
-            f"{_KEEP}."
+            f"{target.name} would differ by up to {difference:.2g} in {len(values)} predicted "
+            f"values with a standard deviation of {np.std(values):.2g}; {allowed:.2g} is allowed. "
+            f"Nothing was written. {_KEEP}."
         )
-    return {"rows": len(numbers), "largest_difference": off, "allowed_difference": allowed}
+    return {"rows": len(values), "largest_difference": difference, "allowed_difference": allowed}
 
 
-def _check_onnx_support(model: Any, rows: CheckSamples) -> None:
-    """Refuse what the converter is known to convert wrongly without an error."""
+def _check_onnx_support(model: BaseEstimator, samples: CheckSamples) -> None:
+    """Raise an error for models that skl2onnx converts wrongly without an error."""
     has_labels_only = not hasattr(model, "predict_proba") and not _is_regression(model)
     if has_labels_only and not isinstance(_last_step(model), kinds.VotingClassifier):
         _raise_unsupported(model, ".onnx", "it has no predict_proba to compare")
-    things = reachable_objects(model)
+    parts = reachable_objects(model)
     instead = "Export it as .treelite" if isinstance(model, FORESTS) else _KEEP
-    if any(_has_missing_splits(thing) for thing in things if isinstance(thing, Tree)):
+    if any(_has_missing_splits(part) for part in parts if isinstance(part, Tree)):
         _raise_unsupported(
             model, ".onnx", "its trees were trained with missing values, which ONNX loses", instead
         )
-    if rows.frame.isna().to_numpy().any() and not isinstance(model, Pipeline):  # which may impute
+    has_missing = samples.frame.isna().to_numpy().any()
+    if has_missing and not isinstance(model, Pipeline):  # a pipeline may impute
         reason = "{X_check} has missing values, which ONNX loses"
         _raise_unsupported(model, ".onnx", reason, instead, X_check=...)
-    for bagging in things:
+    for bagging in parts:
         if not isinstance(bagging, kinds.BaggingClassifier) or not hasattr(bagging, "estimators_"):
             continue
         for member in bagging.estimators_:
             if not hasattr(member, "predict_proba"):
-                _raise_unsupported(
-                    model, ".onnx", f"its member {type(member).__name__} has no predict_proba"
-                )
+                reason = f"its member {type(member).__name__} has no predict_proba"
+                _raise_unsupported(model, ".onnx", reason)
             if len(member.classes_) != len(bagging.classes_):
-                _raise_unsupported(
-                    model, ".onnx", f"a member knows only {len(member.classes_)} classes"
-                )
-        if any(isinstance(thing, _NEIGHBOURS) for thing in reachable_objects(bagging.estimators_)):
-            _raise_unsupported(
-                model, ".onnx", "nearest neighbours in Bagging are converted wrongly"
-            )
+                reason = f"a member has only {len(member.classes_)} classes"
+                _raise_unsupported(model, ".onnx", reason)
+        if any(isinstance(part, _NEIGHBOURS) for part in reachable_objects(bagging.estimators_)):
+            reason = "nearest neighbours in Bagging are converted wrongly"
+            _raise_unsupported(model, ".onnx", reason)
 
 
-def _check_treelite_support(model: Any, rows: CheckSamples) -> None:
+def _check_treelite_support(model: BaseEstimator, samples: CheckSamples) -> None:
     if not isinstance(model, FORESTS):
-        _raise_unsupported(model, ".treelite", "treelite takes only forests", "Export it as .onnx")
+        _raise_unsupported(model, ".treelite", "it is not a forest", "Export it as .onnx")
 
 
 def _raise_unsupported(
-    model: Any, suffix: str, reason: str, instead: str = _KEEP, **parameters: Any
+    model: BaseEstimator, suffix: str, reason: str, instead: str = _KEEP, **parameters: object
 ) -> None:
     raise UnsupportedEnsembleError(
         f"{type(model).__name__} cannot be written as {suffix}: {reason}. {instead}.", **parameters
     )
 
 
-def _has_missing_splits(tree: Any) -> bool:
-    """Whether a tree has learnt where missing values go, as far as its nodes show.
-
-    Without missing values in training, scikit-learn sends them to the child with more samples; and
-    only a split between missing and other values has an infinite threshold.
-    """
+def _has_missing_splits(tree: Tree) -> bool:
+    """Return whether the nodes of a tree show that it was trained with missing values."""
+    # Without missing values in training, scikit-learn sends them to the child with more samples.
+    # Only a split between missing and other values has an infinite threshold.
     parents = np.flatnonzero(tree.children_left != -1)
     sizes = tree.n_node_samples
     larger = sizes[tree.children_left[parents]] > sizes[tree.children_right[parents]]
@@ -316,21 +320,23 @@ def _has_missing_splits(tree: Any) -> bool:
     return bool(learnt.any() or np.isinf(tree.threshold[parents]).any())
 
 
-def onnx_bytes(model: Any) -> bytes:
+def onnx_bytes(model: BaseEstimator) -> bytes:
     """Return a model as the content of an ONNX file, without comparing predictions."""
     runtime = FORMATS[".onnx"]
     runtime.check_installed()
-    none = CheckSamples(pd.DataFrame())  # only what the model itself is refused for
-    runtime.check_supported(model, none)
-    return runtime.convert(model, none)
+    no_samples = CheckSamples(pd.DataFrame())  # only the model itself is checked
+    runtime.check_supported(model, no_samples)
+    return runtime.convert(model, no_samples)
 
 
-def _to_onnx(model: Any, rows: CheckSamples) -> bytes:
+def _to_onnx(model: BaseEstimator, samples: CheckSamples) -> bytes:
     types = import_module("skl2onnx.common.data_types")
-    inputs: list[Any] = [("X", types.FloatTensorType([None, model.n_features_in_]))]
-    if rows.text_columns:
+    inputs: list[tuple[object, object]] = [
+        ("X", types.FloatTensorType([None, model.n_features_in_]))
+    ]
+    if text := samples.text_columns:
         kinds = (types.FloatTensorType, types.StringTensorType)
-        inputs = [(name, kinds[name in rows.text_columns]([None, 1])) for name in rows.frame]
+        inputs = [(name, kinds[name in text]([None, 1])) for name in samples.frame]
     twin = _onnx_compatible(model)
     graph = import_module("skl2onnx").convert_sklearn(
         twin,
@@ -342,9 +348,9 @@ def _to_onnx(model: Any, rows: CheckSamples) -> bytes:
     return graph.SerializeToString()
 
 
-def _onnx_compatible(model: Any) -> Any:
-    """Return a model, with any Voting in it copied into the form that the converter takes."""
-    if not any(isinstance(thing, _VOTINGS) for thing in reachable_objects(model)):
+def _onnx_compatible(model: BaseEstimator) -> BaseEstimator:
+    """Return the model, or a copy whose Voting ensembles have the form that skl2onnx supports."""
+    if not any(isinstance(part, _VOTINGS) for part in reachable_objects(model)):
         return model
     twin = copy.deepcopy(model)
     for voting in reachable_objects(twin):
@@ -354,26 +360,29 @@ def _onnx_compatible(model: Any) -> Any:
     return twin
 
 
-def _run_onnx(content: bytes, model: Any, rows: CheckSamples) -> _CheckedPredictions:
+def _run_onnx(content: bytes, model: BaseEstimator, samples: CheckSamples) -> _CheckedPredictions:
     runtime = import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 4  # errors are raised as well
     session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    answers = session.run(None, rows.runtime_inputs(given.name for given in session.get_inputs()))
+    inputs = samples.runtime_inputs(runtime_input.name for runtime_input in session.get_inputs())
+    outputs = session.run(None, inputs)
     if _is_regression(model):
-        return _CheckedPredictions(answers[0].reshape(len(rows.frame)))
-    labels, shares = answers[:2]
+        return _CheckedPredictions(outputs[0].reshape(len(samples.frame)))
+    labels, shares = outputs[:2]
     return _CheckedPredictions(labels, shares if hasattr(model, "predict_proba") else None)
 
 
-def _to_treelite(model: Any, rows: CheckSamples) -> bytes:
+def _to_treelite(model: BaseEstimator, samples: CheckSamples) -> bytes:
     converted = import_module("treelite").sklearn.import_model(model)
     restore_treelite_totals(converted, model)
     return converted.serialize_bytes()
 
 
-def _run_treelite(content: bytes, model: Any, rows: CheckSamples) -> _CheckedPredictions:
-    treelite, values = import_module("treelite"), rows.as_float32
+def _run_treelite(
+    content: bytes, model: BaseEstimator, samples: CheckSamples
+) -> _CheckedPredictions:
+    treelite, values = import_module("treelite"), samples.as_float32
     shares = treelite.gtil.predict(treelite.Model.deserialize_bytes(content), values)
     if _is_regression(model):
         return _CheckedPredictions(shares.reshape(len(values)))

@@ -33,6 +33,7 @@ from secateurs.persistence.skops_files import (
     load_skops,
     read_claims,
 )
+from secateurs.typing import JsonObject
 
 _SIGNATURES = {
     "skops": (b"PK\x03\x04",),
@@ -43,38 +44,39 @@ _SIGNATURES = {
     ),
 }
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".gz", ".z", ".bz2", ".xz", ".lzma", ".lz4")
-_MAX_BYTES = 4 << 30
-_MAX_SIDECAR = 64 << 20
+_MAX_BYTES = 4 << 30  # of a model, unless the user allows more: limits the memory of `load`
+_MAX_SIDECAR = 64 << 20  # larger files are not read: they are not side-cars
 
 
 def save(
-    model: Any,
+    model: object,
     path: str | os.PathLike[str],
     *,
-    provenance: dict[str, Any] | None = None,
+    provenance: JsonObject | None = None,
     force: bool = False,
     beside: Mapping[Path, bytes] | None = None,
 ) -> Path:
     """Write a model to a file, with a side-car that describes it.
 
-    The file is read back before it gets its name: what `save` writes, `load` accepts. Types that
-    `load` has to be told to trust are listed as ``trust_types`` in the side-car. The model and its
-    side-car appear complete or not at all.
+    The file is read back before it gets its name, so that `load` accepts every file that `save`
+    writes. Types that `load` does not trust by default are listed as ``trust_types`` in the
+    side-car. The model and its side-car appear complete or not at all.
 
     Parameters
     ----------
     model : object
         A fitted model.
     path : str or path-like
-        Path of the file. The suffix decides the format: ``.skops``, which is safe to load, or
+        Path of the file. The suffix determines the format: ``.skops``, which is safe to load, or
         ``.pkl``, ``.pickle`` or ``.joblib``, which run code when they are loaded.
     provenance : dict, optional
-        How the model was made, as plain JSON. It is written to the side-car, a file of the same
-        name that ends in ``.json``, with format, SHA-256, size, class, members and versions.
+        How the model was created, as plain JSON. It is written to the side-car, a file of the same
+        name that ends in ``.json``, with the format, SHA-256, size, class, number of members and
+        versions.
     force : bool, default=False
         Whether to overwrite existing files.
     beside : mapping of Path to bytes, optional
-        Further files to write, such as a report: all appear, or none.
+        Further files to write, such as a report. Either all files appear, or none.
 
     Returns
     -------
@@ -104,7 +106,7 @@ def save(
     if suffix not in _WRITERS:
         raise InputError(
             f"{target} ends in {suffix!r}, which is not a model format. "
-            f"Give one of: {', '.join(_WRITERS)}."
+            f"Pass one of: {', '.join(_WRITERS)}."
         )
     sidecar = target.with_suffix(".json")
     check_writable((target, sidecar, *(beside or ())), force)
@@ -116,7 +118,7 @@ def save(
 
     def check(written: Path) -> None:
         if _read_model_file(written, len(content)).data != content:
-            raise InputError(f"{target} was not written as it should be. Check the disk.")
+            raise InputError(f"{target} was not written correctly. Check the disk.")
 
     record = describe_model(model, suffix[1:], content) | {"provenance": provenance}
     if types:
@@ -133,21 +135,21 @@ def load(
     trust_types: Iterable[str] = (),
     max_bytes: int = _MAX_BYTES,
 ) -> Any:
-    """Load a model, unless its file could do harm.
+    """Load a model, after checking that its file cannot do harm.
 
     Parameters
     ----------
     path : str or path-like
-        Path of the file. Its first bytes decide the format; a suffix that disagrees is refused.
+        Path of the file. Its first bytes determine the format; a different suffix is an error.
     trust : {"pickle"}, optional
-        Accept pickle and joblib files. Loading one runs code from the file: trust only your own.
+        Accept pickle and joblib files. Loading them runs code from the file: trust only your own.
     sha256 : str, optional
         Load the file only if its SHA-256 matches. A pickle that matches is accepted.
     trust_types : iterable of str
         Further types to accept in a skops file, such as ``"sklearn.neighbors._kd_tree.KDTree"``.
-        What they hold is not checked.
+        Their content is not checked.
     max_bytes : int, default=4 GiB
-        Largest size of the file, both as it is and unpacked.
+        Largest size of the file, both packed and unpacked.
 
     Returns
     -------
@@ -163,26 +165,26 @@ def load(
     >>> from secateurs import load
     >>> load("forest.txt")
     Traceback (most recent call last):
-    secateurs.exceptions.InputError: forest.txt does not exist. Give the path of a model file.
+    secateurs.exceptions.InputError: forest.txt does not exist. Pass the path of a model file.
     """
     if trust not in (None, "pickle"):
         raise InputError(
-            "{trust} is unknown. Give 'pickle', or None to refuse pickles.", trust=trust
+            "{trust} is unknown. Pass 'pickle', or None to reject pickles.", trust=trust
         )
     if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
         raise InputError(
-            "{sha256} is not a valid SHA-256. Give its 64 hexadecimal digits.", sha256=sha256
+            "{sha256} is not a valid SHA-256. Pass its 64 hexadecimal digits.", sha256=sha256
         )
     file = _read_model_file(Path(path), max_bytes)
     if sha256 is not None and file.sha256 != sha256.lower():
         raise UntrustedFileError(
             f"{path} has SHA-256 {file.sha256}, not {sha256.lower()}: it is another file. Get the "
-            "right one, or give the SHA-256 of this one if you trust it."
+            "right file, or pass the SHA-256 of this file if you trust it."
         )
     kind, suffix = _detect_format(file.data), file.path.suffix.lower()
     if kind == "unknown":
         raise InputError(
-            f"{path} is not a model file: it begins with {file.data[:8]!r}. Give a .skops file, or "
+            f"{path} is not a model file: it begins with {file.data[:8]!r}. Pass a .skops file, or "
             "a pickle or joblib file that you trust."
         )
     if suffix in (".skops", *_PICKLE_SUFFIXES) and (kind == "skops") != (suffix == ".skops"):
@@ -193,15 +195,15 @@ def load(
     if kind != "skops" and trust is None and sha256 is None:
         raise UntrustedFileError(
             f"{path} is a {kind}: loading it runs code from the file. If you wrote it yourself, "
-            "give {trust} or {sha256}. If not, ask for a .skops file.",
+            "pass {trust} or {sha256}. If not, request a .skops file.",
             trust="pickle",
             sha256=file.sha256,
         )
     return _build_model(replace(file, pinned=sha256 is not None), tuple(trust_types), max_bytes)
 
 
-def inspect_file(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a file is, without building anything from it.
+def inspect_file(path: str | os.PathLike[str]) -> JsonObject:
+    """Return a description of a model file, without building anything from it.
 
     Parameters
     ----------
@@ -211,9 +213,10 @@ def inspect_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``format`` ("skops", "pickle", "compressed pickle" or "unknown"), ``bytes``, ``sha256``;
-        what a skops file says about itself: ``model``, ``types``, ``protocol``, ``versions``; the
-        ``sidecar`` if there is one, and whether it describes this file (``sidecar_matches``).
+        ``format`` ("skops", "pickle", "compressed pickle" or "unknown"), ``bytes`` and ``sha256``;
+        for a skops file also its own unverified claims: ``model``, ``types``, ``protocol`` and
+        ``versions``; the ``sidecar`` if there is one, and whether it describes this file
+        (``sidecar_matches``).
 
     See Also
     --------
@@ -235,7 +238,7 @@ def inspect_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         kind = _detect_format(handle.read(8))
         handle.seek(0)
         digest = hashlib.file_digest(handle, "sha256").hexdigest()
-        facts: dict[str, Any] = {"format": kind, "bytes": handle.tell(), "sha256": digest}
+        facts: JsonObject = {"format": kind, "bytes": handle.tell(), "sha256": digest}
         if kind == "skops":
             with reading_file(target), zipfile.ZipFile(handle) as archive:
                 check_archive_sizes(archive, facts["bytes"], _MAX_BYTES, pinned=False)
@@ -247,11 +250,11 @@ def inspect_file(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _ModelFile:
-    """A file, read once, so that what is hashed is what is built."""
+    """The content of a file, read once: the bytes that are hashed are the bytes that are loaded."""
 
     path: Path
     data: bytes
-    pinned: bool = False
+    pinned: bool = False  # whether the user passed its SHA-256
 
     @property
     def sha256(self) -> str:
@@ -265,8 +268,8 @@ def _detect_format(start: bytes) -> str:
 
 def _open_model_file(path: Path) -> io.BufferedReader:
     if not path.is_file():
-        what = "is not a file" if path.exists() else "does not exist"
-        raise InputError(f"{path} {what}. Give the path of a model file.")
+        problem = "is not a file" if path.exists() else "does not exist"
+        raise InputError(f"{path} {problem}. Pass the path of a model file.")
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty. Write the model again.")
     try:
@@ -280,14 +283,14 @@ def _read_model_file(path: Path, max_bytes: int) -> _ModelFile:
         data = handle.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise UntrustedFileError(
-            f"{path} is larger than {{max_bytes}}. Give a larger limit if you expect that.",
+            f"{path} is larger than {{max_bytes}}. Pass a larger limit if you expect this.",
             max_bytes=max_bytes,
         )
     return _ModelFile(path, data)
 
 
 def _build_model(file: _ModelFile, trust_types: Collection[str], max_bytes: int) -> Any:
-    """Build the model in a file that may be opened, and check it."""
+    """Build the model in a trusted file, and check it for faults."""
     with reading_file(file.path):
         if _detect_format(file.data) == "skops":
             model = load_skops(file.data, trust_types, max_bytes, file.pinned)
@@ -296,7 +299,7 @@ def _build_model(file: _ModelFile, trust_types: Collection[str], max_bytes: int)
     try:
         fault = find_fault(model)
     except Exception as error:  # attributes that no fitted model has
-        fault = f"its state makes no sense ({describe_error(error)})"
+        fault = f"its state is inconsistent ({describe_error(error)})"
     if fault:
         raise UntrustedFileError(
             f"{file.path} was tampered with or is damaged: {fault}. Get a new copy from its source."
@@ -304,13 +307,13 @@ def _build_model(file: _ModelFile, trust_types: Collection[str], max_bytes: int)
     return model
 
 
-def _check_readable(model: Any, file: _ModelFile) -> list[str]:
-    """Refuse a file that could not be loaded; return the types to trust when it is."""
+def _check_readable(model: object, file: _ModelFile) -> list[str]:
+    """Return the types that `load` must trust; raise an error if the file cannot be loaded."""
     types: list[str] = []
     while True:
         try:
             _build_model(file, types, sys.maxsize)
-        except UntrustedFileError as error:  # safety matters when it is loaded, not here
+        except UntrustedFileError as error:  # the object is in memory already, so it is trusted
             if "trust_types" not in error.parameters or types:
                 raise
             types = error.parameters["trust_types"]
@@ -321,27 +324,27 @@ def _check_readable(model: Any, file: _ModelFile) -> list[str]:
             return types
 
 
-def _unwritable_error(model: Any, suffix: str, error: BaseException) -> UnsupportedEnsembleError:
+def _unwritable_error(model: object, suffix: str, error: BaseException) -> UnsupportedEnsembleError:
     return UnsupportedEnsembleError(
-        f"{type(model).__name__} cannot be written as {suffix}: {describe_error(error)}. Remove what "
-        f"cannot be stored, or use another format: {', '.join(_WRITERS)}."
+        f"{type(model).__name__} cannot be written as {suffix}: {describe_error(error)}. Remove "
+        f"attributes that cannot be stored, or use another format: {', '.join(_WRITERS)}."
     )
 
 
-def find_sidecar(path: Path) -> dict[str, Any] | None:
-    """Return the side-car of a model file, if there is one; what it says may be wrong."""
-    for place in (path.with_name(f"{path.name}.json"), path.with_suffix(".json")):
-        if place != path and place.is_file() and place.stat().st_size <= _MAX_SIDECAR:
+def find_sidecar(path: Path) -> JsonObject | None:
+    """Return the content of the side-car of a model file, unverified; None if there is none."""
+    for sidecar in (path.with_name(f"{path.name}.json"), path.with_suffix(".json")):
+        if sidecar != path and sidecar.is_file() and sidecar.stat().st_size <= _MAX_SIDECAR:
             with suppress(ValueError, RecursionError, OSError):  # an unrelated file of that name
-                found = json.loads(place.read_text("utf-8"))
-                return found if isinstance(found, dict) else None
+                content = json.loads(sidecar.read_text("utf-8"))
+                return content if isinstance(content, dict) else None
     return None
 
 
 def describe_model(
-    model: Any, kind: str, content: bytes, packages: Iterable[str] = ()
-) -> dict[str, Any]:
-    """Return what a side-car says about a model and its file."""
+    model: object, kind: str, content: bytes, packages: Iterable[str] = ()
+) -> JsonObject:
+    """Return the side-car's description of a model and its file."""
     versions = {"python": platform.python_version(), "secateurs": __version__}
     for package in ("numpy", "scikit-learn", "skops", *packages):
         with suppress(PackageNotFoundError):
@@ -357,13 +360,13 @@ def describe_model(
     return record if members is None else record | {"members": len(members)}
 
 
-def _dump_joblib(model: Any) -> bytes:
+def _dump_joblib(model: object) -> bytes:
     buffer = io.BytesIO()
     import_module("joblib").dump(model, buffer, compress=3)
     return buffer.getvalue()
 
 
-_WRITERS: dict[str, Callable[[Any], bytes]] = {
+_WRITERS: dict[str, Callable[[object], bytes]] = {
     ".skops": dump_skops,
     ".pkl": pickle.dumps,
     ".pickle": pickle.dumps,

@@ -1,4 +1,4 @@
-"""Pruning methods, one file each; the registry in ``secateurs._methods`` lists them."""
+"""Pruning methods, one per file; the registry ``secateurs._methods`` lists them."""
 
 import re
 from dataclasses import fields
@@ -11,7 +11,7 @@ from secateurs.pruners.parameters import check_option
 from secateurs.pruners.selector import SelectorPruner as SelectorPruner
 from secateurs.text_format import format_list
 
-if TYPE_CHECKING:  # for editors; a method that is missing here has no types, and nothing else
+if TYPE_CHECKING:  # for editors and type checkers only; methods are imported on first use
     from secateurs.pruners._best_members import BestMembersPruner as BestMembersPruner
     from secateurs.pruners._boosting import BoostingPruner as BoostingPruner
     from secateurs.pruners._cluster import ClusterPruner as ClusterPruner
@@ -40,15 +40,16 @@ if TYPE_CHECKING:  # for editors; a method that is missing here has no types, an
 
 
 def all_pruners() -> dict[str, type[BasePruner]]:
-    """Return all pruners by their short names, as the paper has them, in lower case.
+    """Return the classes of all pruners by their short names.
 
     Returns
     -------
     dict of str to class
+        The short names are those of the paper, in lower case.
 
     See Also
     --------
-    make_pruner : Make one of them.
+    make_pruner : Create a pruner by its short name.
 
     Examples
     --------
@@ -60,14 +61,14 @@ def all_pruners() -> dict[str, type[BasePruner]]:
 
 
 def make_pruner(name: str, **parameters: Any) -> BasePruner:
-    """Make a pruner by its short name.
+    """Create a pruner by its short name.
 
     Parameters
     ----------
     name : str
-        One of `all_pruners`, in any case.
+        A key of `all_pruners`, in upper or lower case.
     **parameters
-        Parameters of that pruner.
+        Parameters of the pruner.
 
     Returns
     -------
@@ -85,33 +86,33 @@ def make_pruner(name: str, **parameters: Any) -> BasePruner:
     """
     key = name.lower() if isinstance(name, str) else name
     check_option("pruner", key, METHODS)
-    kind = METHODS[key].load()
-    takes = kind._get_param_names()
-    for wrong in parameters:
-        if wrong not in takes:
+    pruner_class: type[BasePruner] = METHODS[key].load()
+    allowed = pruner_class._get_param_names()
+    for parameter in parameters:
+        if parameter not in allowed:
             raise InputError(
-                f"{{pruner}} takes no parameter {wrong!r}.{suggest_similar(wrong, takes)} It takes: "
-                f"{format_list(takes)}.",
+                f"{{pruner}} takes no parameter {parameter!r}."
+                f"{suggest_similar(parameter, allowed)} It takes: {format_list(allowed)}.",
                 pruner=key,
             )
-    return kind(**parameters)
+    return pruner_class(**parameters)
 
 
 def register(name: str, pruner: type[BasePruner], *, summary: str = "") -> type[BasePruner]:
-    """Let a pruner of your own be known by a short name, in this process.
+    """Register your own pruner under a short name, for the current process.
 
-    `prune`, `compare`, `benchmark` and `make_pruner` then take the name, tables and figures show
-    it, and `all_pruners` and ``methods="all"`` include it. A method that is used once need not be
-    registered: give its class or an object.
+    `prune`, `compare`, `benchmark` and `make_pruner` then accept the name, tables and figures show
+    it, and `all_pruners` and ``methods="all"`` include it. A method that is used only once need not
+    be registered: pass its class or an object instead.
 
     Parameters
     ----------
     name : str
         The short name, in lower case. A method of the package cannot be replaced.
     pruner : class
-        A subclass of `BasePruner` that says by its attributes what it does.
+        A subclass of `BasePruner` whose class attributes describe the method.
     summary : str, optional
-        What it does, in a line.
+        A description of the method in one line.
 
     Returns
     -------
@@ -139,29 +140,30 @@ def register(name: str, pruner: type[BasePruner], *, summary: str = "") -> type[
     >>> make_pruner("firsts", keep=2).fit([[0, 1, 0], [1, 1, 0]], [0, 1]).member_indices_
     array([0, 1])
 
-    To forget it again:
+    To remove it again:
 
     >>> from secateurs._methods import METHODS
     >>> del METHODS["firsts"]
     """
     if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise InputError(
-            "{name} is not a valid short name. Give small letters, digits, - and _.", name=name
+            "{name} is not a valid short name. Use lower-case letters, digits, - and _.", name=name
         )
     if not isinstance(pruner, type) or not issubclass(pruner, BasePruner):
         raise InputError(
-            "{pruner} is not a subclass of BasePruner. Others need no short name: give their class "
-            "or an object where a method is asked for.",
+            "{pruner} is not a subclass of BasePruner. Other selectors need no short name: pass "
+            "the class or an object as the method.",
             pruner=pruner,
         )
     if name in METHODS and not isinstance(METHODS[name], UserMethod):
-        raise InputError("{name} is a method of the package. Give another name.", name=name)
+        raise InputError("{name} is a method of the package. Use another name.", name=name)
     declared = {item.name: getattr(pruner, item.name) for item in fields(MethodTraits)}
-    facts = MethodTraits(**{n: v for n, v in declared.items() if not isinstance(v, property)})
-    decides = "what it decides" if pruner.may_decide_size is True else None
-    told = (summary or f"{pruner.__name__}, of your own", "your own", "not known")
+    # A property depends on parameters, which a class does not have: the default applies.
+    traits = MethodTraits(**{n: v for n, v in declared.items() if not isinstance(v, property)})
+    size_rule = "what it decides" if pruner.may_decide_size is True else None
+    descriptions = (summary or f"{pruner.__name__}, of your own", "your own", "not known")
     METHODS[name] = UserMethod(
-        name, "", None, *told, facts, decides, report_rank=None, pruner_class=pruner
+        name, "", None, *descriptions, traits, size_rule, report_rank=None, pruner_class=pruner
     )
     return pruner
 

@@ -1,4 +1,4 @@
-"""Best members: what people do by hand."""
+"""Best members: keep the most accurate members, which is often done by hand."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from secateurs.search import Choice, ranking
 
 
 class BestMembersPruner(BasePruner):
-    """Keep the members that are right most often, whatever they have in common.
+    """Keep the members with the highest accuracy, regardless of how similar they are.
 
-    Of numbers, those with the smallest mean squared error.
+    For regression, keep the members with the smallest mean squared error.
 
     Parameters
     ----------
@@ -23,14 +23,14 @@ class BestMembersPruner(BasePruner):
     member_indices_ : ndarray of shape (n_kept,)
         The kept members, the most accurate first.
     scores_ : ndarray of shape (n_kept,)
-        Their accuracies; of numbers, their mean squared errors, negative.
+        Their accuracies; for regression, their negative mean squared errors.
     support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
     See Also
     --------
-    ReducedErrorPruner : Looks at the vote of the members together.
-    RandomPruner : Looks at nothing.
+    ReducedErrorPruner : Selects members by the errors of their joint vote.
+    RandomPruner : Keeps random members.
 
     Examples
     --------
@@ -51,5 +51,6 @@ class BestMembersPruner(BasePruner):
             best = ranking(scores)[:n_keep]
             return Choice(best.tolist(), scores[best])
         accuracies = votes.n_right / votes.n_voted
+        # Without missing votes the integer counts are ranked, so that ties are exact.
         best = ranking(accuracies if votes.has_missing else votes.n_right)[:n_keep]
         return Choice(best.tolist(), accuracies[best])

@@ -1,4 +1,4 @@
-"""Boosting-based ordering: keep the members that boosting would have trained next."""
+"""Boosting-based ordering: select the member with the smallest error on reweighted samples."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from secateurs.search import TIE, Choice, greedy_forward
 
 
 class BoostingPruner(BasePruner):
-    """Order members as boosting would: each time the best one on weighted samples [1]_.
+    """Order members as boosting does: add the best member on weighted samples each time [1]_.
 
-    Adds the member with the smallest weighted error ε. Samples that it gets wrong then weigh
-    1 / 2ε times as much and the others 1 / 2(1 − ε) times, as in AdaBoost, so that the next member
-    is one that is right where the last one was not. Where ε is 0, or ½ or more, all samples
-    weigh the same again. The weights order members only: those kept vote with equal weight.
+    Each step adds the member with the smallest weighted error ε. As in AdaBoost, the weights of the
+    samples that it misclassifies are then multiplied by 1 / 2ε and all others by 1 / 2(1 − ε), so
+    that the next member is correct where this member was not. If ε is 0, or ½ or more, all samples
+    get equal weights again. The weights only determine the order: kept members have equal votes.
 
     Parameters
     ----------
@@ -28,18 +28,18 @@ class BoostingPruner(BasePruner):
     Attributes
     ----------
     scores_ : ndarray of shape (n_kept,)
-        Weighted error of each member when it was chosen.
+        Weighted error of each member when it was selected.
     member_indices_, support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
     See Also
     --------
-    ReducedErrorPruner : Looks at the vote of the members together.
+    ReducedErrorPruner : Selects members by the errors of their joint vote.
 
     Notes
     -----
-    Only right and wrong count, for any number of classes. With missing votes, ε is over the
-    samples that a member has a vote on, and the others keep their weight.
+    For any number of classes, a vote is either right or wrong. With missing votes, ε is computed
+    over the samples on which the member votes, and the other samples keep their weights.
 
     References
     ----------
@@ -63,7 +63,7 @@ class BoostingPruner(BasePruner):
 
 
 class _WeightedErrors:
-    """Errors of members on samples that weigh more where those chosen are wrong."""
+    """Objective: weighted errors, with larger weights where the last selected member is wrong."""
 
     def __init__(self, votes: Votes) -> None:
         self._oracle = votes.oracle
@@ -75,7 +75,7 @@ class _WeightedErrors:
 
     @property
     def n_members(self) -> int:
-        """Number of members to choose from."""
+        """Number of members of the full ensemble."""
         return self._oracle.n_members
 
     def gains(self) -> Floats:
@@ -83,9 +83,10 @@ class _WeightedErrors:
         return -self._error_rates
 
     def add(self, member: int) -> None:
-        """Add a member, and weigh the samples anew."""
+        """Select a member and update the weights of the samples."""
         self.value = error = float(self._error_rates[member])
         weights = self._sample_weights
+        # Within a tie of 0 or ½, rounding would decide about huge or useless factors.
         if TIE < error < 0.5 - TIE:
             factors = np.array([1 / (2 * (1 - error)), 1 / (2 * error), 1.0])
             self._set_sample_weights(weights * factors[self._oracle.codes([member])[0]])

@@ -1,11 +1,10 @@
-"""Clustering: keep one member of each group of members that are alike."""
+"""Clustering: keep one member of each cluster of similar members."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.measures import disagreement, double_fault, nvi, oracle_disagreement
 from secateurs.measures.pair_measure import Floats, safe_divide
@@ -15,59 +14,59 @@ from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.pruners.parameters import check_option
 from secateurs.search import Choice, best_member, best_prefix, raise_if_stopped
+from secateurs.typing import BoolArray
 
-Labels = NDArray[np.intp]
+_MOST_CELLS = 1 << 20  # bounds the memory of one block of cells to 8 MB of floats
 
-_MOST_CELLS = 1 << 20  # compared at once: 8 MB as floats
-
-# Euclidean distances are up to a factor, √(2d) or √d for d rows, which no clustering depends on.
+# Euclidean distances lack a factor of √(2d) or √d for d samples, which does not affect clusters.
 _DISTANCES: dict[str, Callable[[Votes], Floats]] = {
     "double_fault": lambda votes: 1 - double_fault.matrix(votes),
     "disagreement": disagreement.matrix,
     "nvi": nvi.matrix,
     "onehot": lambda votes: np.sqrt(disagreement.matrix(votes)),
     "oracle": lambda votes: np.sqrt(oracle_disagreement.matrix(votes)),
-    "proba": lambda votes: np.sqrt(disagreement.matrix(votes)),  # of labels, as "onehot"
+    "proba": lambda votes: np.sqrt(disagreement.matrix(votes)),  # for labels, the same as "onehot"
 }
 _LINKAGES: dict[str, Callable[[Floats, Floats, float], Floats]] = {
-    "average": lambda first, second, part: part * first + (1 - part) * second,
-    "single": lambda first, second, part: np.minimum(first, second),
-    "complete": lambda first, second, part: np.maximum(first, second),
+    "average": lambda first, second, share: share * first + (1 - share) * second,
+    "single": lambda first, second, share: np.minimum(first, second),
+    "complete": lambda first, second, share: np.maximum(first, second),
 }
 
 
 class ClusterPruner(BasePruner):
-    """Cluster members that are alike, and keep one member of each cluster [1]_.
+    """Cluster similar members, and keep one member of each cluster [1]_.
 
-    Every member starts as a cluster of its own; the two closest clusters become one until as many
-    are left as members are to be kept.
+    Every member starts as its own cluster. The two closest clusters are merged until the number of
+    clusters is the number of members to keep.
 
     Parameters
     ----------
     keep : int, float or None, default=None
-        Number of members to keep, and of clusters: a count, or a fraction of the ensemble. None
-        keeps the smallest number whose vote has the fewest errors.
+        Number of members to keep, which is the number of clusters: a count, or a fraction of the
+        ensemble. None keeps the smallest number of members whose vote has the fewest errors.
     representation : {"double_fault", "disagreement", "nvi", "onehot", "oracle", "proba"}, \
 default="double_fault"
-        What members are compared by. Distances are 1 − the fraction of samples that both get wrong
-        (the paper), the fraction of samples with different labels, the normalised variation of
-        information, or the Euclidean distance of one-hot labels, of right and wrong, or of
-        probabilities. The last takes labels as probabilities of 0 and 1.
+        How members are compared. The distance is 1 − the fraction of samples that both members get
+        wrong (as in the paper), the fraction of samples with different labels, the normalised
+        variation of information, or the Euclidean distance between one-hot labels, between
+        vectors of right and wrong, or between probabilities. For "proba", labels count as
+        probabilities of 0 and 1.
     linkage : {"average", "single", "complete"}, default="average"
-        Distance of two clusters: the mean, the smallest or the largest of those of their members.
+        Distance of two clusters: the mean, the smallest or the largest distance of their members.
     representative : {"accuracy", "distant", "medoid"}, default="accuracy"
-        The member kept of each cluster: the most accurate one, the one with the largest mean
-        distance to members of other clusters (the paper), or the one with the smallest mean
-        distance to those of its own.
+        The member to keep from each cluster: the most accurate member, the member with the largest
+        mean distance to members of other clusters (as in the paper), or the member with the
+        smallest mean distance to members of its own cluster.
 
     Attributes
     ----------
     member_indices_ : ndarray of shape (n_kept,)
         The kept members; clusters are in the order of their first members.
     scores_ : ndarray of shape (n_kept,)
-        Number of members in the cluster of each.
+        Number of members in the cluster of each kept member.
     labels_ : ndarray of shape (n_members,)
-        Cluster of each member: the place of its representative in ``member_indices_``.
+        Cluster of each member: the index of its representative in ``member_indices_``.
     support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
@@ -78,8 +77,8 @@ default="double_fault"
 
     Notes
     -----
-    Of pairs of clusters that are equally close, the one with the lowest first members is merged.
-    With ``keep=None`` a tied vote counts as 1 − 1/q errors if the true class is one of q tied ones.
+    Among equally close pairs of clusters, the pair with the lowest first members is merged. With
+    ``keep=None`` a tied vote counts as 1 − 1/q errors if the true class is one of q tied classes.
 
     References
     ----------
@@ -109,7 +108,7 @@ default="double_fault"
 
     @property
     def outputs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What the method looks at: probabilities only where members are compared by them."""
+        """Kinds of predictions: probabilities only if members are compared by them."""
         return ("labels", "probabilities") if self.representation == "proba" else ("labels",)
 
     def _check_parameters(self, votes: Votes | Predictions) -> None:
@@ -138,81 +137,76 @@ default="double_fault"
     def _best_cluster_count(
         self, votes: Votes, distances: Floats, merges: list[tuple[int, int]]
     ) -> int:
-        """Return the smallest number of clusters whose representatives vote best."""
+        """Return the smallest number of clusters whose representatives have the best vote."""
         objective = VoteError(votes, ties="shared")
         labels = np.arange(votes.n_members)
-        kept = dict(enumerate(range(votes.n_members)))
-        objective.reset(kept)
+        representatives = dict(enumerate(range(votes.n_members)))
+        objective.reset(representatives)
         values = [objective.value]
         for first, second in merges:
-            objective.remove(kept[first])
-            objective.remove(kept.pop(second))
+            objective.remove(representatives[first])
+            objective.remove(representatives.pop(second))
             labels[labels == second] = first
-            kept[first] = self._select_representative(votes, distances, labels == first)
-            objective.add(kept[first])
+            representatives[first] = self._select_representative(votes, distances, labels == first)
+            objective.add(representatives[first])
             values.append(objective.value)
         return best_prefix(values[::-1])
 
-    def _select_representative(
-        self, votes: Votes, distances: Floats, inside: NDArray[np.bool_]
-    ) -> int:
-        """Return the member that stands for a cluster."""
-        members = np.flatnonzero(inside)
+    def _select_representative(self, votes: Votes, distances: Floats, in_cluster: BoolArray) -> int:
+        """Return the member to keep from a cluster."""
+        members = np.flatnonzero(in_cluster)
         if self.representative == "accuracy":
             scores = votes.n_right[members] / votes.n_voted[members]
         elif self.representative == "distant":
-            scores = distances[members] @ ~inside / max(1, len(inside) - len(members))
+            scores = distances[members] @ ~in_cluster / max(1, len(in_cluster) - len(members))
         else:
-            scores = -(distances[members] @ inside) / len(members)
+            scores = -(distances[members] @ in_cluster) / len(members)
         return int(members[best_member(scores)])
 
 
-def _probability_distances(scores: Predictions) -> Floats:
-    """Return the Euclidean distances of members' probabilities, per sample that both have.
-
-    They are integers, whose products add up exactly: the order of the samples changes nothing.
-    """
-    n_members, n_components, n_samples = scores.cells.shape
+def _probability_distances(predictions: Predictions) -> Floats:
+    """Return the Euclidean distances of members' probabilities, per sample that both have."""
+    # Probabilities are stored as integers, whose products add up exactly: the order of the samples
+    # does not matter.
+    n_members, n_components, n_samples = predictions.cells.shape
     products = np.zeros((n_members, n_members), dtype=np.int64)
-    squares, common = np.zeros_like(products), np.zeros_like(products)
-    missing = np.stack([scores.is_missing(member) for member in range(n_members)])
+    squares, n_common = np.zeros_like(products), np.zeros_like(products)
+    missing = np.stack([predictions.is_missing(member) for member in range(n_members)])
     step = max(1, _MOST_CELLS // (n_members * n_components))
     for first in range(0, n_samples, step):
-        rows = slice(first, first + step)
-        present = (~missing[:, rows]).astype(float)
-        cells = scores.cells[..., rows] * present[:, None]
+        samples = slice(first, first + step)
+        present = (~missing[:, samples]).astype(float)
+        cells = predictions.cells[..., samples] * present[:, None]
         flat = cells.reshape(n_members, -1)
         products += (flat @ flat.T).astype(np.int64)
         squares += ((cells**2).sum(axis=1) @ present.T).astype(np.int64)
-        common += (present @ present.T).astype(np.int64)
-    apart = safe_divide(squares + squares.T - 2 * products, common, 0.0)
-    return np.ldexp(np.sqrt(apart), -scores.exponent)
+        n_common += (present @ present.T).astype(np.int64)
+    mean_squares = safe_divide(squares + squares.T - 2 * products, n_common, 0.0)
+    return np.ldexp(np.sqrt(mean_squares), -predictions.exponent)
 
 
 def _merge_clusters(
-    distances: Floats, join: Callable[[Floats, Floats, float], Floats], n_clusters: int
+    distances: Floats, linkage: Callable[[Floats, Floats, float], Floats], n_clusters: int
 ) -> list[tuple[int, int]]:
-    """Return the clusters that are merged, step by step, each named by its first member.
-
-    SciPy's linkage leaves ties to rounding and to the order of its search; here they go to the
-    lowest members, as everywhere.
-    """
-    apart = distances.copy()
-    np.fill_diagonal(apart, np.inf)
-    nearest = apart.min(axis=1)
-    sizes = np.ones(len(apart))
+    """Return the clusters that each step merges, each named by its first member."""
+    # SciPy's linkage breaks ties by rounding and by the order of its search; here ties go to the
+    # lowest members, as in all methods (docs/decisions/0005-readings-of-the-methods.md).
+    between = distances.copy()
+    np.fill_diagonal(between, np.inf)
+    nearest = between.min(axis=1)
+    sizes = np.ones(len(between))
     merges = []
-    for _ in range(len(apart) - n_clusters):
+    for _ in range(len(between) - n_clusters):
         raise_if_stopped()
         row = best_member(-nearest)
-        first, second = sorted((row, best_member(-apart[row])))
+        first, second = sorted((row, best_member(-between[row])))
         merges.append((first, second))
-        changed = (apart[first] <= nearest) | (apart[second] <= nearest)
-        both = sizes[first] + sizes[second]
-        joined = join(apart[first], apart[second], sizes[first] / both)
-        sizes[first] = both
-        apart[first] = apart[:, first] = joined
-        apart[first, first] = apart[second] = apart[:, second] = np.inf
+        changed = (between[first] <= nearest) | (between[second] <= nearest)
+        merged_size = sizes[first] + sizes[second]
+        merged = linkage(between[first], between[second], sizes[first] / merged_size)
+        sizes[first] = merged_size
+        between[first] = between[:, first] = merged
+        between[first, first] = between[second] = between[:, second] = np.inf
         changed[[first, second]] = True
-        nearest[changed] = apart[changed].min(axis=1)
+        nearest[changed] = between[changed].min(axis=1)
     return merges

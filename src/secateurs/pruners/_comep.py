@@ -1,12 +1,11 @@
-"""COMEP: greedy maximisation of diversity and relevance together."""
+"""COMEP: greedy maximisation of diversity and relevance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.engines.sharded_objectives import ShardedTDAS
 from secateurs.engines.sharding import open_objective
@@ -31,43 +30,48 @@ from secateurs.search import (
     tied_best,
 )
 from secateurs.text_format import format_list
+from secateurs.typing import ExecutorLike, IndexArray, RandomStateLike
 
-# The nearest to 0.3 first: small weights did best on most data sets tried.
+# The weights nearest to 0.3 come first and win ties: on forests of 200 trees, weights from 0.1 to
+# 0.3 were better than 0.5 on most data sets (docs/decisions/0008-sizes-and-budgets.md).
 _AUTO_WEIGHTS = tuple(sorted(np.arange(11) / 10, key=lambda weight: abs(weight - 0.3)))
 STARTS = ("spread", "relevance", "random", "every")
-_SPREAD_EXACT = 256  # members up to which the spread start looks at all pairs
-_SPREAD_SAMPLE = 32  # members it looks at otherwise
+# The spread start compares all pairs of up to 256 members. For more members this would cost more
+# than the rest of COMEP, so that all are compared with 32 (docs/decisions/0003-spread-start.md).
+_SPREAD_EXACT = 256
+_SPREAD_SAMPLE = 32
 
 
 class COMEP(DistributedPruner):
     """Centralised objection maximisation for ensemble pruning: Algorithm 1 of the paper [1]_.
 
-    Starting from one member, adds the member whose distances TDAC to those chosen have the largest
-    sum. TDAC of two members is λ times the normalised variation of information between
-    them plus 1 − λ times the mean normalised mutual information with the true labels; TDAS, the sum
-    over all pairs, is what the result maximises. Greedy reaches at least half the optimum from any
-    start, in practice nearly all of it: compare ``objective_`` with ``upper_bound_``.
+    Starting from one member, each step adds the member with the largest sum of distances TDAC to
+    the selected members. TDAC of two members is λ times the normalised variation of information
+    between them plus 1 − λ times their mean normalised mutual information with the true labels.
+    The objective TDAS is the sum over all pairs. From any start, the greedy search reaches at least
+    half the optimum, and in practice nearly all of it: compare ``objective_`` with
+    ``upper_bound_``.
 
     Parameters
     ----------
     keep : int or float, default=0.1
         Number of members to keep (k): a count, or a fraction of the ensemble.
     diversity_weight : float in [0, 1] or "auto", default=0.5
-        Weight of diversity against relevance (λ). "auto" takes the one of 0, 0.1, … 1 whose choice
-        on four fifths of the rows votes best on the fifth held out, over all five fifths; of
-        equal ones the nearest to 0.3.
+        Weight of diversity against relevance (λ). "auto" uses the weight of 0, 0.1, … 1 with the
+        best accuracy in five-fold cross-validation; ties go to the weight nearest to 0.3.
     start : {"spread", "relevance", "random", "every"} or int, default="spread"
-        The first member: the one with the largest mean TDAC to the others (above 256
-        members, to a sample of 32, spread evenly over the ranking by relevance), the most relevant
-        one, a random one (the paper), or the member of this index. "every" tries all members
-        and takes the result with the largest TDAS; it holds all n² distances.
+        The first member: the member with the largest mean TDAC to all others ("spread"; above 256
+        members, to 32 members at equal distances in the ranking by relevance), the most relevant
+        member, a random member (as in the paper), or the member with this index. "every" starts
+        from each member and returns the result with the largest TDAS; it needs memory for all n²
+        distances.
     random_state : int, RandomState or None, default=None
-        Draws the start if it is random, and the fifths for an automatic weight.
+        Seed of a random start, and of the folds for ``diversity_weight="auto"``.
     refine : bool, default=False
-        Improve the greedy set by best swaps of one member until none helps.
+        Improve the greedy set by the best swap of one member until no swap helps.
     shard : {"auto", "members", "rows"}, default="auto"
-        How votes are spread over an executor's workers: by members or by rows; "auto" takes what
-        sends less. The result is the same.
+        How votes are distributed over an executor's workers: by members or by rows. "auto" uses
+        the way that sends less. The result is the same.
 
     Attributes
     ----------
@@ -76,11 +80,11 @@ class COMEP(DistributedPruner):
     objective_ : float
         TDAS of the kept members.
     upper_bound_ : float
-        No set of as many members has a larger TDAS: ``objective_ / upper_bound_`` bounds how good
-        the result is. Computed on first access, from all pairs: each member
-        contributes at most half its k − 1 largest distances, and the k largest contributions
-        bound any set; Lagrangian steps, which move parts of d(i, j) to d(j, i), tighten that to
-        within a few percent (up to 4096 members).
+        Upper bound of the TDAS of any set of the same size. The result has at least the fraction
+        ``objective_ / upper_bound_`` of the optimum. The bound is computed on first access, from
+        all pairs: each member contributes at most half its k − 1 largest distances, and the k
+        largest contributions bound any set. Lagrangian steps, which move parts of d(i, j) to
+        d(j, i), tighten the bound to within a few percent (up to 4096 members).
     diversity_weight_ : float
         The weight used.
     relevance_ : ndarray of shape (n_members,)
@@ -113,9 +117,9 @@ class COMEP(DistributedPruner):
     def __init__(  # noqa: PLR0917
         self,
         keep: int | float = 0.1,
-        diversity_weight: Any = 0.5,
-        start: Any = "spread",
-        random_state: Any = None,
+        diversity_weight: float | Literal["auto"] = 0.5,
+        start: str | int = "spread",
+        random_state: RandomStateLike = None,
         refine: bool = False,
         shard: str = "auto",
     ) -> None:
@@ -133,19 +137,19 @@ class COMEP(DistributedPruner):
 
     @property
     def upper_bound_(self) -> float:
-        """Upper bound of the TDAS of any set of as many members."""
+        """Upper bound of the TDAS of any set of the same size."""
         if "_upper_bound" not in self.__dict__:
             n_keep = len(self.member_indices_)
             objective = TDAS(load_into_memory(self._predictions), self.diversity_weight_)
             self._upper_bound = upper_bound(objective, n_keep, self.objective_)
         return self._upper_bound
 
-    def for_members(self, members: NDArray[np.intp]) -> Self:
-        """Return the pruner itself, unless its start is a member, which only one group has."""
+    def for_members(self, members: IndexArray) -> Self:
+        """Return the pruner itself; raise an error if its start is a member of one group only."""
         if is_integer(self.start):
             raise InputError(
                 "{start} is one member, which only one group has. "
-                f"Give one of: {format_list(STARTS)}.",
+                f"Pass one of: {format_list(STARTS)}.",
                 start=self.start,
             )
         return self
@@ -158,7 +162,7 @@ class COMEP(DistributedPruner):
             check_option("start", self.start, STARTS)
         elif not 0 <= self.start < votes.n_members:
             raise InputError(
-                f"{{start}} is not a valid member: the ensemble has {votes.n_members}. Give an "
+                f"{{start}} is not a valid member: the ensemble has {votes.n_members}. Pass an "
                 f"index from 0 to {votes.n_members - 1}, or one of: {format_list(STARTS)}.",
                 start=self.start,
             )
@@ -168,11 +172,11 @@ class COMEP(DistributedPruner):
         votes: Votes | VoteStore,
         n_keep: int,
         rng: np.random.RandomState,
-        executor: Any = None,
+        executor: ExecutorLike | None = None,
     ) -> Choice:
         weight = self.diversity_weight
         if weight == "auto":
-            with open_stage("choosing the weight of diversity"):
+            with open_stage("selecting the weight of diversity"):
                 weight = self._best_diversity_weight(load_into_memory(votes), n_keep, rng)
         with open_objective(ShardedTDAS, votes, weight, executor, self.shard) as objective:
             members, scores = self.grow(objective, n_keep, rng)
@@ -187,9 +191,7 @@ class COMEP(DistributedPruner):
         self.objective_ = float(scores[-1])
         return Choice(members, scores)
 
-    def _selection_warnings(
-        self, votes: Votes | VoteStore, members: NDArray[np.intp]
-    ) -> Iterator[str]:
+    def _selection_warnings(self, votes: Votes | VoteStore, members: IndexArray) -> Iterator[str]:
         yield from super()._selection_warnings(votes, members)
         if self.diversity_weight != 1:
             yield from one_class_warnings(votes)
@@ -198,23 +200,23 @@ class COMEP(DistributedPruner):
     def _best_diversity_weight(
         self, votes: Votes, n_keep: int, rng: np.random.RandomState
     ) -> float:
-        """Return the weight whose choice votes best on rows held out."""
-        parts = split_vote_folds(votes, rng)
+        """Return the weight with the best cross-validated accuracy."""
+        folds = split_vote_folds(votes, rng)
         seed = rng.randint(2**31)
 
         def accuracy_for_weight(weight: float) -> float:
-            def select_members(part: Votes) -> Sequence[int]:
-                objective = TDAS(part, weight)
+            def select_members(training: Votes) -> Sequence[int]:
+                objective = TDAS(training, weight)
                 members, _ = self.grow(objective, n_keep, np.random.RandomState(seed))
                 return swap_search(objective, members) if self.refine else members
 
-            return cross_validated_accuracy(parts, select_members)
+            return cross_validated_accuracy(folds, select_members)
 
         scores = {weight: accuracy_for_weight(weight) for weight in _AUTO_WEIGHTS}
         return max(scores, key=scores.__getitem__)
 
     def grow(self, objective: TDAS, n_keep: int, rng: np.random.RandomState) -> Choice:
-        """Choose members for an objective without any, from the start that was asked for."""
+        """Select members greedily for an objective, from the start of the parameter ``start``."""
         if self.start == "every":
             return _best_of_all_starts(objective, n_keep)
         if self.start == "random":
@@ -230,21 +232,21 @@ class COMEP(DistributedPruner):
 
 
 def _mean_member_distances(objective: TDAS) -> Floats:
-    """Return the mean TDAC of each member to all others, or to a sample if there are many."""
+    """Return the mean TDAC of each member to all others, or to a sample of many members."""
     n_members = objective.n_members
     if n_members == 1:
         return np.zeros(1)
     if n_members <= _SPREAD_EXACT:
         return objective.matrix().sum(axis=0) / (n_members - 1)
-    places = [round(j * (n_members - 1) / (_SPREAD_SAMPLE - 1)) for j in range(_SPREAD_SAMPLE)]
-    sample = ranking(objective.relevance)[places].tolist()
-    others = np.full(n_members, _SPREAD_SAMPLE)
-    others[sample] -= 1
-    return objective.matrix_rows(sample).sum(axis=0) / others
+    ranks = [round(j * (n_members - 1) / (_SPREAD_SAMPLE - 1)) for j in range(_SPREAD_SAMPLE)]
+    sample = ranking(objective.relevance)[ranks].tolist()
+    n_others = np.full(n_members, _SPREAD_SAMPLE)
+    n_others[sample] -= 1
+    return objective.matrix_rows(sample).sum(axis=0) / n_others
 
 
 def _best_of_all_starts(objective: TDAS, n_keep: int) -> Choice:
-    """Run the greedy loop from every member, side by side, and return the best result."""
+    """Return the best result of greedy searches from every member, which run side by side."""
     distances = objective.matrix()
     n_members = len(distances)
     runs = np.arange(n_members)
@@ -262,23 +264,24 @@ def _best_of_all_starts(objective: TDAS, n_keep: int) -> Choice:
 
 
 def one_class_warnings(votes: Votes | VoteStore) -> Iterator[str]:
-    """Yield a warning if the true labels say nothing about members."""
+    """Yield a warning if all samples have the same true label."""
     if np.count_nonzero(np.bincount(votes.truth)) == 1:
         yield (
             f"y has one class only ({votes.classes[votes.truth[0]]}), so that no member is "
-            "relevant: diversity alone decides. Give rows of all classes."
+            "relevant: diversity alone decides. Pass samples of all classes."
         )
 
 
-def poor_member_warnings(votes: Votes | VoteStore, members: NDArray[np.intp]) -> Iterator[str]:
-    """Yield a warning if chosen members agree with y less than chance would."""
+def poor_member_warnings(votes: Votes | VoteStore, members: IndexArray) -> Iterator[str]:
+    """Yield a warning if selected members agree with y less than chance would."""
+    # A negative κ, because accuracy below 1/classes would flag good members on imbalanced classes.
     chosen = np.sort(members)
     poor = chosen[kappa.of_counts(labels=votes.take(chosen).truth_counts) < 0]
     if len(poor):
         named = ", ".join(map(str, poor[:5])) + (", …" if len(poor) > 5 else "")
         verb, noun = ("agrees", "member") if len(poor) == 1 else ("agree", "members")
         yield (
-            f"{len(poor)} of the {len(members)} chosen members {verb} with y less than chance "
+            f"{len(poor)} of the {len(members)} selected members {verb} with y less than chance "
             f"would ({noun} {named}): mutual information rewards a member that is reliably wrong. "
             f"Look at {'it, or leave it' if len(poor) == 1 else 'them, or leave them'} out."
         )

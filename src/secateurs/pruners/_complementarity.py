@@ -11,8 +11,8 @@ from secateurs.search import Choice, best_member, greedy_forward
 class ComplementarityPruner(BasePruner):
     """Keep the members that, added one at a time, are right where the vote is wrong [1]_.
 
-    Starts with the member that is right most often. Each time adds the one that gets right the
-    most samples which the vote of those chosen gets wrong.
+    Starts with the member that is right most often. Each step adds the member that is right on the
+    most samples on which the vote of the selected members is wrong.
 
     Parameters
     ----------
@@ -30,13 +30,13 @@ class ComplementarityPruner(BasePruner):
 
     See Also
     --------
-    UncertaintyWeightedPruner : Weights samples by how split the chosen members are.
+    UncertaintyWeightedPruner : Weights samples by how much the selected members disagree.
     ReducedErrorPruner : Counts the errors of the vote after the addition.
 
     Notes
     -----
-    A tied vote goes to the lowest class. Once the vote is right everywhere, members are taken in
-    the order of their indices.
+    A tied vote goes to the lowest class. Once the vote is right on all samples, members are added
+    in the order of their indices.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Individual contributions: order members by what their votes add to that of the ensemble."""
+"""Individual contributions: order members by their contribution to the ensemble's vote."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +9,10 @@ from secateurs.search import Choice, ranking
 
 
 class ContributionPruner(BasePruner):
-    """Keep the members that contribute most to the vote of the whole ensemble (EPIC) [1]_.
+    """Keep the members that contribute most to the vote of the full ensemble (EPIC) [1]_.
 
-    A right vote contributes more where it is in the minority, and a wrong one takes away more
-    the fewer members are right. Members are ordered by the sum over all samples.
+    A right vote contributes more if it is in the minority. A wrong vote takes away more if fewer
+    members are right. Members are ordered by the sum over all samples.
 
     Parameters
     ----------
@@ -26,22 +26,22 @@ class ContributionPruner(BasePruner):
     scores_ : ndarray of shape (n_kept,)
         Their contributions.
     contributions_ : ndarray of shape (n_members,)
-        The contributions of all members, in votes.
+        The contributions of all members, measured in votes.
     support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
     See Also
     --------
-    UncertaintyWeightedPruner : Looks at the votes of those chosen so far.
-    OrientationOrderingPruner : Orders members in one step as well.
+    UncertaintyWeightedPruner : Uses the votes of the members selected so far.
+    OrientationOrderingPruner : Also orders members in one step.
 
     Notes
     -----
-    With v the number of members that vote for a class, a and b the largest and the second largest
-    of them, a vote for class c on a sample of class y contributes 2a − v(c) if it is right and
-    another class has the majority, b if it is right and has the majority, and v(y) − v(c) − a if
-    it is wrong. Where the true class ties for the majority, both readings of a right vote give the
-    same. A missing vote contributes nothing.
+    Let v(c) be the number of members that vote for class c, and a and b the largest and the second
+    largest of these numbers. A vote for class c on a sample of class y contributes 2a − v(c) if it
+    is right and another class has the majority, b if it is right and has the majority, and
+    v(y) − v(c) − a if it is wrong. If the true class ties for the majority, both formulas for a
+    right vote give the same value. A missing vote contributes nothing.
 
     References
     ----------
@@ -74,6 +74,6 @@ def _vote_contributions(votes: Votes) -> NDArray[np.int32]:
     contributions = np.zeros((votes.packed.n_classes, votes.n_samples), dtype=np.int32)
     contributions[: votes.n_classes] = for_truth - most - tally.T
     tally[samples, majority] = 0
-    second = tally.max(axis=1)  # as many as the most, where classes tie
+    second = tally.max(axis=1)  # equal to `most` if classes tie
     contributions[truth, samples] = np.where(for_truth == most, second, 2 * most - for_truth)
     return contributions

@@ -10,18 +10,18 @@ from secateurs.objectives import VoteError
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.pruners.parameters import check_fraction, check_option
-from secateurs.search import Choice, Mask, best_prefix, greedy_forward, ranking
-from secateurs.typing import Array
+from secateurs.search import Choice, best_prefix, greedy_forward, ranking
+from secateurs.typing import Array, BoolArray
 
 STOPS = ("best_prefix", "nonincrease", "strict")
 
 
 class DREP(BasePruner):
-    """Add the member that most improves the vote, of those that differ most [1]_.
+    """Add the member that most improves the vote, among the members that differ most [1]_.
 
-    Starts from the member with the fewest errors. Each step looks only at the fraction ρ of the
-    other members that agree least with those chosen, on average, and adds the one with which the
-    vote has the fewest errors.
+    Starts from the member with the fewest errors. Each step considers only the fraction ρ of the
+    remaining members that agree least with the selected members, on average. Of these it adds the
+    member with which the vote has the fewest errors.
 
     Parameters
     ----------
@@ -29,12 +29,13 @@ class DREP(BasePruner):
         Number of members to keep: a count, or a fraction of the ensemble. None lets ``stop``
         decide.
     rho : float in (0, 1], default=0.3
-        Fraction of the members looked at (ρ): small values favour diversity, 1 is reduced-error
-        pruning. The paper tries 0.2 to 0.5.
+        Fraction of the members that each step considers (ρ): small values favour diversity, 1 is
+        reduced-error pruning. The paper uses 0.2 to 0.5.
     stop : {"best_prefix", "nonincrease", "strict"}, default="best_prefix"
         Where to stop without ``keep``: order all members and cut where the vote has the fewest
-        errors; stop before the errors rise; or stop as soon as they do not fall, as the paper's
-        wording has it, which nearly always leaves one member, since two seldom beat one.
+        errors; stop before the errors rise; or stop as soon as they do not fall. The last is the
+        wording of the paper, but nearly always keeps one member, since the vote of two members is
+        rarely better than one member.
 
     Attributes
     ----------
@@ -47,7 +48,7 @@ class DREP(BasePruner):
 
     See Also
     --------
-    ReducedErrorPruner : Looks at all members in each step.
+    ReducedErrorPruner : Considers all members in each step.
 
     Notes
     -----
@@ -89,37 +90,39 @@ class DREP(BasePruner):
         return Choice(members[:n_keep], rates)
 
     def _stopping_size(self, values: list[int]) -> int:
+        """Return the number of members to keep, from the objective (minus errors) of each step."""
         if self.stop == "best_prefix":
             return best_prefix(values)
-        needed = 1 if self.stop == "strict" else 0
+        least_gain = 1 if self.stop == "strict" else 0
         for n_chosen in range(1, len(values)):
-            if values[n_chosen] - values[n_chosen - 1] < needed:
+            if values[n_chosen] - values[n_chosen - 1] < least_gain:
                 return n_chosen
         return len(values)
 
 
 class _AgreementShortlist:
-    """Counts how often each member agrees with those chosen."""
+    """Counts how often each member agrees with the selected members."""
 
     def __init__(self, votes: Votes, rho: float) -> None:
         self._votes = votes
         self._rho = rho
         self._agreement_sums: Array = np.zeros(votes.n_members, dtype=np.int64)
 
-    def least_agreeing(self, chosen: list[int], free: Mask) -> Mask:
-        """Return a mask of the fraction ρ of the free members that agree least, ties by index."""
+    def least_agreeing(self, chosen: list[int], free: BoolArray) -> BoolArray:
+        """Return a mask of the fraction ρ of free members that agree least; ties go by index."""
         if not chosen:
             return free
         tables = self._votes.joint_counts([chosen[-1]])[0]
-        if self._votes.has_missing:  # fractions of the samples in common, 0 where there are none
+        if self._votes.has_missing:  # fraction of the common samples, 0 without any
             self._agreement_sums = self._agreement_sums + safe_divide(
                 n_agreed(tables), tables.sum(axis=(-2, -1)), 0.0
             )
         else:
             self._agreement_sums = self._agreement_sums + n_agreed(tables)
-        others = np.flatnonzero(free)
-        n_least = max(1, math.ceil(self._rho * len(others) - 1e-9))
-        order = ranking(-self._agreement_sums[others])
-        listed = np.zeros_like(free)
-        listed[others[order[:n_least]]] = True
-        return listed
+        remaining = np.flatnonzero(free)
+        # 1e-9 absorbs rounding: 0.55 · 100 = 55.00000000000001 must not become 56 members.
+        n_least = max(1, math.ceil(self._rho * len(remaining) - 1e-9))
+        order = ranking(-self._agreement_sums[remaining])
+        shortlist = np.zeros_like(free)
+        shortlist[remaining[order[:n_least]]] = True
+        return shortlist

@@ -1,4 +1,4 @@
-"""Early stopping: keep the members built first."""
+"""Early stopping: keep the members that were trained first."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from secateurs.search import Choice
 class EarlyStoppingPruner(BasePruner):
     """Keep the first members, as if fewer had been trained [1]_.
 
-    Useful where the order has a meaning, as in boosting. Votes and true labels play no part.
+    Useful if the order has a meaning, as in boosting. Votes and true labels are not used.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class EarlyStoppingPruner(BasePruner):
     member_indices_ : ndarray of shape (n_kept,)
         The kept members: 0, 1, 2, …
     scores_ : ndarray of shape (n_kept,)
-        Zeros: nothing is compared.
+        Zeros, since members are not compared.
     support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 

@@ -1,89 +1,96 @@
-"""Ensemble selection: add members, the same ones again if they help, for any score."""
+"""Ensemble selection: add members, with replacement, to maximise any score of their mean."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from secateurs.exceptions import InputError
 from secateurs.measures.scoring import Scoring
 from secateurs.objectives import MeanScore
 from secateurs.outputs.input_checks import check_sample_weights
 from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.store_base import PredictionsLike
 from secateurs.outputs.votes import Votes
 from secateurs.progress import ProgressCallback, report_progress, watch_progress
 from secateurs.pruners.base import BasePruner
 from secateurs.pruners.parameters import check_fraction, is_integer
 from secateurs.search import Choice, best_prefix, greedy_repeated, ranking
+from secateurs.typing import IndexArray, RandomStateLike
 
 
 class EnsembleSelection(BasePruner):
-    """Add the member with which the mean of those chosen scores best, again and again [1]_.
+    """Repeatedly add the member with which the mean of the selected members scores best [1]_.
 
-    Members may be chosen more than once; how often decides their weights. Works with votes, which
-    count as probabilities of 0 and 1, with probabilities, and with numbers of regressors.
+    A member may be selected more than once. Its weight is the number of times that it was selected.
+    The method works with probabilities, with votes, which count as probabilities of 0 and 1, and
+    with values of regressors.
 
     Parameters
     ----------
     keep : int, float or None, default=None
         Largest number of different members: a count, or a fraction of the ensemble. Once it is
-        reached, only members already chosen are chosen again. None for any number.
+        reached, only members that are already selected can be added again. None sets no limit.
     scoring : str, callable or None, default=None
-        What to maximise: a name of ``sklearn.metrics.get_scorer_names()`` such as
+        The score to maximise: a name of ``sklearn.metrics.get_scorer_names()`` such as
         "neg_log_loss", a scorer of ``make_scorer``, or a function ``scorer(estimator, X, y)``,
-        for which X holds the numbers of the rows. None for accuracy, of numbers R².
+        for which X contains the indices of the samples. None for accuracy, or R² for regression.
     max_models : int, default=50
-        Number of steps: of members in the mean, repeated ones counted.
+        Number of steps, which is the number of members in the mean, with repetitions.
     replacement : bool, default=True
-        Whether a member may be chosen more than once.
+        Whether a member may be selected more than once.
     best_prefix : bool, default=True
-        Whether to go back to the step with the best score, the earliest if there are several.
+        Whether to return to the step with the best score, the earliest if there are several.
     sorted_start : int, default=0
-        Number of members to start with: those that score best alone [1]_. They stay.
+        Number of members to start with: the members with the best scores of their own [1]_. They
+        are always kept.
     n_bags : int, default=1
-        Number of runs, each among random members [1]_; weights are means over the runs. With
-        ``keep``, the members with the largest weights stay. 1 is a single run among all members.
+        Number of runs, each on a random subset of the members [1]_. Weights are averaged over the
+        runs. With ``keep``, the members with the largest weights are kept. 1 is a single run on all
+        members.
     bag_fraction : float in (0, 1], default=0.5
-        Fraction of the members in each of several runs.
+        Fraction of the members in each run, if there are several.
     random_state : int, RandomState or None, default=None
-        Draws the members of several runs.
+        Seed of the random subsets.
 
     Attributes
     ----------
     member_indices_ : ndarray of shape (n_kept,)
-        The kept members in the order they were first chosen; of several runs, by weight.
+        The kept members in the order of their first selection; with several runs, by weight.
     weights_ : ndarray of shape (n_kept,)
         Their weights, with a sum of 1; `predict` uses them.
     scores_ : ndarray of shape (n_kept,)
-        Score of the first 1, 2, … of them with these weights; larger is better. NaN where it is
-        not defined on the rows that they have values for.
+        Score of the first 1, 2, … kept members with these weights; larger is better. NaN if the
+        score is not defined on the samples for which these members have predictions.
     objective_ : float
         Score of the kept members with their weights.
     runs_ : list of Choice
-        Of each run, ``members``: the one added at each step; and ``scores``: the score after
-        it. Also of steps that ``best_prefix`` has undone.
+        For each run, ``members``, the member added at each step, and ``scores``, the score after
+        each step. Steps that ``best_prefix`` has undone are included.
     support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
     See Also
     --------
-    ReducedErrorPruner : Each member at most once, for accuracy of the vote.
+    ReducedErrorPruner : Selects each member at most once, for the accuracy of the vote.
 
     Notes
     -----
-    A step that makes the score worse is taken as well: later ones may more than make up for it. A
-    run ends early once the score is perfect. On rows where values are missing, the mean is over
-    the chosen members that have one; rows on which none has are left out.
+    Steps that make the score worse are accepted too, because later steps may more than compensate
+    for them. A run ends early once the score is perfect. On samples with missing predictions, the
+    mean is over the selected members that have a prediction. Samples on which no selected member
+    has one are left out.
 
     Accuracy, balanced accuracy, log loss, Brier score, R², squared, root squared and absolute
-    error are computed by compiled code. Any other score is asked of its scorer once per member and
-    step, which takes as long as it takes; ``fit(..., callback=)`` tells how far it is. R² and the
-    root are compared by the squared error that they follow from.
+    error are computed by compiled code. For any other score, the scorer is called once per member
+    and step, which may take long; ``fit(..., callback=)`` reports the progress. R² and root squared
+    error are compared through the squared error, of which they are monotonic functions.
 
-    Sums of members' outputs are exact. What is summed over rows are floats, always in the order of
-    the rows, so that batches and workers give the same members.
+    Sums over members are exact. Sums over samples are sums of floats, always in the order of the
+    samples, so that batches and workers select the same members.
 
     References
     ----------
@@ -103,14 +110,14 @@ class EnsembleSelection(BasePruner):
     def __init__(  # noqa: PLR0917
         self,
         keep: int | float | None = None,
-        scoring: Any = None,
+        scoring: str | Callable[..., Any] | None = None,
         max_models: int = 50,
         replacement: bool = True,
         best_prefix: bool = True,
         sorted_start: int = 0,
         n_bags: int = 1,
         bag_fraction: float = 0.5,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.keep = keep
         self.scoring = scoring
@@ -124,21 +131,21 @@ class EnsembleSelection(BasePruner):
 
     def fit(
         self,
-        votes: Any,
+        votes: PredictionsLike,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         callback: ProgressCallback | None = None,
     ) -> Self:
-        """Choose the members to keep.
+        """Select the members to keep.
 
         Parameters
         ----------
         votes : array-like of shape (n_samples, n_members), Votes, VoteStore or Predictions
-            The label that each member gives to each sample; or probabilities (samples × members ×
-            classes), or numbers. Masked entries of a NumPy masked array are missing.
+            The label or value that each member predicts for each sample, or probabilities of shape
+            (n_samples, n_members, n_classes). Masked entries of a NumPy masked array are missing.
         y : array-like of shape (n_samples,)
-            The true labels or numbers. Not needed with votes that hold them.
+            The true labels or values. Not needed if ``votes`` contains them.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples in the score.
         callback : callable(done, total, best), optional
@@ -151,13 +158,13 @@ class EnsembleSelection(BasePruner):
         with watch_progress(callback):
             return self._fit_encoded(self._encode_predictions(votes, y, reset=True), sample_weight)
 
-    def _check_parameters(self, votes: Any) -> None:
+    def _check_parameters(self, votes: Votes | Predictions) -> None:
         check_fraction("bag_fraction", self.bag_fraction, zero=False)
-        for name, least in (("max_models", 1), ("n_bags", 1), ("sorted_start", 0)):
+        for name, smallest in (("max_models", 1), ("n_bags", 1), ("sorted_start", 0)):
             value = getattr(self, name)
-            if not is_integer(value) or value < least:
+            if not is_integer(value) or value < smallest:
                 raise InputError(
-                    f"{{{name}}} is not a valid number. Give {least} or more.", **{name: value}
+                    f"{{{name}}} is not a valid number. Pass {smallest} or more.", **{name: value}
                 )
 
     def _select(
@@ -189,8 +196,8 @@ class EnsembleSelection(BasePruner):
         self.objective_ = scores[-1]
         return Choice(members, scores)
 
-    def _draw_bags(self, n_members: int, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
-        """Draw the members of each run."""
+    def _draw_bags(self, n_members: int, rng: np.random.RandomState) -> list[IndexArray]:
+        """Draw the members of each run; a single run has all members."""
         if self.n_bags == 1:
             return [np.arange(n_members)]
         size = max(1, round(self.bag_fraction * n_members))
@@ -199,7 +206,7 @@ class EnsembleSelection(BasePruner):
     def _run_bag(
         self, objective: MeanScore, n_most: int, progress: _BagProgress
     ) -> tuple[Choice, int]:
-        """Return all steps of a run with their scores, and the number of them that count."""
+        """Return all steps of a run with their scores, and the number of steps that count."""
         n_most = min(n_most, objective.n_members)
         n_start = min(self.sorted_start, n_most, self.max_models)
         start = ranking(objective.gains())[:n_start].tolist() if n_start else []
@@ -212,25 +219,25 @@ class EnsembleSelection(BasePruner):
             progress=lambda value: progress.report_step(objective.as_score(value)),
         )
         progress.end_run()
-        n_fixed = max(0, n_start - 1)
+        n_fixed = max(0, n_start - 1)  # the sorted start is kept, so that no shorter prefix counts
         n_steps = n_fixed + best_prefix(values[n_fixed:]) if self.best_prefix else len(values)
         return Choice(members, [objective.as_score(value) for value in values]), n_steps
 
 
 class _BagProgress:
-    """Tells the number of steps done, their total, and the best score so far."""
+    """Reports the number of steps of all runs, their total, and the best score so far."""
 
     def __init__(self, n_steps: int, n_runs: int) -> None:
         self._n_steps, self._n_steps_total = n_steps, n_steps * n_runs
         self._n_steps_done, self._best_score = 0, -np.inf
 
     def report_step(self, score: float) -> None:
-        """Report a step."""
+        """Report a step with its score."""
         self._best_score = max(self._best_score, score)
         self._report_done(self._n_steps_done + 1)
 
     def end_run(self) -> None:
-        """Report a run that has ended, where it has taken fewer steps than it might have."""
+        """Report the remaining steps of a run that has ended early."""
         if self._n_steps_done % self._n_steps:
             self._report_done(
                 self._n_steps_done + self._n_steps - self._n_steps_done % self._n_steps

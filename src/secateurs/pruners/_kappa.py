@@ -1,20 +1,21 @@
 """Kappa pruning: keep the pairs of members that agree the least."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.measures import kappa
 from secateurs.measures.pair_measure import Floats
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.search import TIE, Choice, ranking
+from secateurs.typing import IndexArray
 
 
 class KappaPruner(BasePruner):
     """Keep the pairs of members that agree the least, by Cohen's κ of their labels [1]_.
 
-    Takes pairs in the order of increasing κ, and of each pair the members not yet taken, until
-    there are enough. The true labels play no part: a poor member that differs is taken.
+    Goes through the pairs in the order of increasing κ and adds the members of each pair that are
+    not yet selected, until there are enough. The true labels are not used, so that a poor member
+    may be kept because it differs from the others.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ class KappaPruner(BasePruner):
     Attributes
     ----------
     scores_ : ndarray of shape (n_kept,)
-        κ of the pair that brought each member in.
+        κ of the pair with which each member was added.
     member_indices_, support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
@@ -54,34 +55,32 @@ class KappaPruner(BasePruner):
         values, partners = _lowest_kappa_pairs(votes)
         members = np.arange(votes.n_members)
         order = np.lexsort((np.maximum(partners, members), np.minimum(partners, members)))
-        chosen: dict[int, float] = {}
+        kappas: dict[int, float] = {}  # of the selected members, in the order of selection
         for member in order[ranking(-values[order])].tolist():
-            for one in sorted((member, int(partners[member]))):
-                if len(chosen) < n_keep:
-                    chosen.setdefault(one, float(values[member]))
-        return Choice(list(chosen), list(chosen.values()))
+            for candidate in sorted((member, int(partners[member]))):
+                if len(kappas) < n_keep:
+                    kappas.setdefault(candidate, float(values[member]))
+        return Choice(list(kappas), list(kappas.values()))
 
 
-def _lowest_kappa_pairs(votes: Votes) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the lowest κ of each member with another, and which: of ties the first pair (i, j).
-
-    A member is brought in by the first of its pairs, so no others are needed.
-    """
+def _lowest_kappa_pairs(votes: Votes) -> tuple[Floats, IndexArray]:
+    """Return each member's lowest κ, and its partner in the first pair with that κ."""
+    # A member is added with the first of its pairs, so that its other pairs are not needed.
     values = np.full(votes.n_members, np.inf)
     partners = np.zeros(votes.n_members, dtype=np.intp)
 
-    def update_lowest(members: slice, others: slice, found: Floats) -> None:
-        """Take what is lower than the values so far; ``found`` has a row for each member."""
-        least = found.min(axis=1)
-        place = np.argmax(found <= least[:, None] + TIE, axis=1)  # κ is at most 1
-        value = found[np.arange(len(found)), place]
-        held = values[members]
-        better = value < held - TIE
-        values[members] = np.where(better, value, held)
-        partners[members] = np.where(better, others.start + place, partners[members])
+    def update_lowest(members: slice, others: slice, kappas: Floats) -> None:
+        """Update the lowest values of some members from their κ with other members."""
+        lowest = kappas.min(axis=1)
+        first = np.argmax(kappas <= lowest[:, None] + TIE, axis=1)  # absolute, since |κ| ≤ 1
+        value = kappas[np.arange(len(kappas)), first]
+        previous = values[members]
+        is_lower = value < previous - TIE
+        values[members] = np.where(is_lower, value, previous)
+        partners[members] = np.where(is_lower, others.start + first, partners[members])
 
     for rows, others, block, pairs in kappa.blocks(votes):
-        found = np.where(pairs, block, np.inf)
-        update_lowest(others, rows, found.T)  # pairs in which a member is the second come first
-        update_lowest(rows, others, found)
+        kappas = np.where(pairs, block, np.inf)
+        update_lowest(others, rows, kappas.T)  # pairs in which a member is the second come first
+        update_lowest(rows, others, kappas)
     return values, partners

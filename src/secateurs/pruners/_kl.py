@@ -1,12 +1,12 @@
-"""KL-divergence pruning: keep members whose distributions differ the most."""
+"""KL-divergence pruning: keep the members whose distributions diverge the most."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from secateurs.exceptions import InputError
@@ -14,26 +14,27 @@ from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, greedy_forward
 from secateurs.text_format import format_count
+from secateurs.typing import FloatArray, IndexArray
 
-_SMALLEST = 1e-12  # added to every probability: no divergence is infinite
+_SMALLEST = 1e-12  # added to every probability, so that no divergence is infinite
 
 
 class KLDivergencePruner(BasePruner):
     """Keep the members whose distributions diverge the most [1]_.
 
-    Starting from the first member built, adds the member that makes J, the sum over pairs i < j
-    of KL(Dᵢ‖Dⱼ), largest. In the paper Dᵢ is the weight that AdaBoost gave to each training
-    example for member i. Bagging has no weights; then Dᵢ is how often a member gives each label,
-    as in later comparisons: a weak stand-in, since members that differ on every sample can give
-    each label equally often. The true labels play no part.
+    Starting from the first member of the ensemble, each step adds the member that makes J, the sum
+    of KL(Dᵢ‖Dⱼ) over pairs i < j, largest. In the paper Dᵢ are the weights of the training samples
+    with which AdaBoost trained member i. For other ensembles Dᵢ are the frequencies of the labels
+    that member i predicts, as in later comparisons: a weak substitute, since members that differ on
+    every sample can have equal frequencies. The true labels are not used.
 
     Parameters
     ----------
     keep : int or float, default=0.1
         Number of members to keep: a count, or a fraction of the ensemble.
     distributions : array-like of shape (n_members, n_weights) or None, default=None
-        The distribution of each member, such as boosting weights; rows are scaled to sum 1.
-        None: how often each member gives each label, with a warning.
+        The distribution of each member, such as boosting weights; rows are scaled to a sum of 1.
+        None uses the frequency of each label in the member's predictions, with a warning.
     symmetric : bool, default=False
         Use KL(Dᵢ‖Dⱼ) + KL(Dⱼ‖Dᵢ) for a pair.
 
@@ -48,7 +49,7 @@ class KLDivergencePruner(BasePruner):
 
     See Also
     --------
-    KappaPruner : Compares the labels that members give to each sample.
+    KappaPruner : Compares the labels that members predict for each sample.
 
     References
     ----------
@@ -73,8 +74,8 @@ class KLDivergencePruner(BasePruner):
         self.distributions = distributions
         self.symmetric = symmetric
 
-    def for_members(self, members: NDArray[np.intp]) -> Self:
-        """Return a copy for a group of members, with their distributions."""
+    def for_members(self, members: IndexArray) -> Self:
+        """Return a copy for a group of members, with the distributions of these members."""
         if self.distributions is None:
             return self
         return clone(self).set_params(distributions=np.asarray(self.distributions)[members])
@@ -85,14 +86,14 @@ class KLDivergencePruner(BasePruner):
         weights = np.asarray(self.distributions, dtype=float)
         if weights.ndim != 2 or len(weights) != votes.n_members:
             raise InputError(
-                f"{{distributions}} has shape {weights.shape}. Give one row for each of the "
+                f"{{distributions}} has shape {weights.shape}. Pass one row for each of the "
                 f"{format_count(votes.n_members, 'member')}.",
                 distributions=...,
             )
         if not np.isfinite(weights).all() or weights.min() < 0 or not weights.sum(axis=1).all():
             raise InputError(
-                "{distributions} has negative, NaN or all-zero rows. Give weights of 0 or more, "
-                "and some above 0 in every row.",
+                "{distributions} has negative, NaN or all-zero rows. Pass weights of 0 or more, "
+                "with at least one above 0 in every row.",
                 distributions=...,
             )
 
@@ -103,20 +104,20 @@ class KLDivergencePruner(BasePruner):
         self.objective_ = float(choice.scores[-1])
         return choice
 
-    def _selection_warnings(self, votes: Votes, members: NDArray[np.intp]) -> Iterator[str]:
+    def _selection_warnings(self, votes: Votes, members: IndexArray) -> Iterator[str]:
         yield from super()._selection_warnings(votes, members)
         if self.distributions is None:
             yield (
-                "KLDivergencePruner got no distributions and compares how often members give each "
-                "label, which says little. Give distributions, such as boosting weights, if there "
-                "are any."
+                "KLDivergencePruner got no distributions and compares the label frequencies of "
+                "members, which is a weak criterion. Pass distributions, such as boosting weights, "
+                "if there are any."
             )
 
 
 class _Divergence:
-    """J of a set of distributions, by running sums."""
+    """Objective: J of a set of distributions, updated by running sums."""
 
-    def __init__(self, weights: Any, symmetric: bool) -> None:
+    def __init__(self, weights: ArrayLike, symmetric: bool) -> None:
         scaled = np.asarray(weights, dtype=float)
         scaled = scaled / scaled.sum(axis=1, keepdims=True) + _SMALLEST
         self._probabilities = scaled / scaled.sum(axis=1, keepdims=True)
@@ -128,15 +129,15 @@ class _Divergence:
 
     @property
     def n_members(self) -> int:
-        """Number of members to choose from."""
+        """Number of members of the full ensemble."""
         return len(self._divergence_sums)
 
-    def gains(self) -> NDArray[np.float64]:
-        """Return J after each member has joined."""
+    def gains(self) -> FloatArray:
+        """Return J with each member added."""
         return self.value + self._divergence_sums
 
     def add(self, member: int) -> None:
-        """Add a member."""
+        """Select a member."""
         self.value += float(self._divergence_sums[member])
         to_others = (
             self._negative_entropies[member] - self._log_probabilities @ self._probabilities[member]
@@ -147,5 +148,6 @@ class _Divergence:
         if self._is_symmetric:
             self._divergence_sums = self._divergence_sums + to_others + from_others
         else:
-            later = np.arange(self.n_members) > member
-            self._divergence_sums = self._divergence_sums + np.where(later, to_others, from_others)
+            is_later = np.arange(self.n_members) > member  # of a pair i < j only KL(Dᵢ‖Dⱼ) counts
+            sums = np.where(is_later, to_others, from_others)
+            self._divergence_sums = self._divergence_sums + sums

@@ -1,7 +1,6 @@
-"""Margin distance minimisation: bring every sample's margin to a small positive target."""
+"""Margin distance minimisation: bring the margins of all samples close to a small target."""
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -16,24 +15,24 @@ from secateurs.search import Choice, greedy_forward
 class MarginDistancePruner(BasePruner):
     """Keep the members that, added one at a time, bring margins closest to a target [1]_.
 
-    A member's signature is +1 where it is right and −1 where it is wrong. The sum of the chosen
-    ones, divided by the number of all members, is to be near the target on every sample: just on
-    the right side. To be far beyond it is as bad as to fall short, which favours members that are
-    right on the difficult samples.
+    A member's signature is +1 where it is right and −1 where it is wrong. The margin of a sample is
+    the sum of the selected members' signatures, divided by the number of all members. It should be
+    close to a small positive target on every sample. Margins far above the target are as bad as
+    margins below it, which favours members that are right on difficult samples.
 
     Parameters
     ----------
     keep : int or float, default=0.1
         Number of members to keep: a count, or a fraction of the ensemble.
     target : "moving" or float, default="moving"
-        Where the mean signature is to be on every sample (p in the paper). The moving target is
-        2√(2u) / n at step u, for n members. A number in (0, 1) is the target at all steps; 0.075
-        is usual [2]_ and suits ensembles of 100 members or more.
+        Target of the margins (p in the paper). The moving target is 2√(2u) / n at step u, for n
+        members. A number in (0, 1) is the target at all steps; 0.075 is the usual value [2]_, which
+        is suitable for ensembles of 100 members or more.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_kept,)
-        Distance from the step's target after each step.
+        Distance of the margins from the target of the step.
     member_indices_, support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
@@ -74,13 +73,13 @@ class MarginDistancePruner(BasePruner):
         return Choice(members, objective.as_distances(values))
 
     def _fixed_target(self) -> Fraction | None:
-        """Return the number as it is written, 0.075 and not the float nearest to it."""
-        target: Any = self.target
+        """Return a fixed target as an exact decimal fraction, None for the moving target."""
+        target = self.target
         if isinstance(target, str) and target == "moving":
             return None
         if is_number(target) and 0 < target < 1:
-            return Fraction(str(target))
+            return Fraction(str(target))  # 0.075, not the nearest float, so that ties are exact
         raise InputError(
-            "{target} is not a valid target. Give a number between 0 and 1, or 'moving'.",
+            "{target} is not a valid target. Pass a number between 0 and 1, or 'moving'.",
             target=target,
         )

@@ -1,4 +1,4 @@
-"""OEP: order all members by the vote, keep the best prefix."""
+"""OEP: order members greedily by the errors of the vote, and keep the best prefix."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ from secateurs.search import Choice, best_prefix, greedy_forward
 
 
 class OEP(BasePruner):
-    """Ordering-based ensemble pruning: order members greedily by the vote, cut at its best [1]_.
+    """Ordering-based ensemble pruning: order members by the vote and keep the best prefix [1]_.
 
     Parameters
     ----------
     keep : int, float or None, default=None
-        Number of members to keep: a count, or a fraction of the ensemble. None cuts the order
-        where the vote has the fewest errors, as early as possible.
+        Number of members to keep: a count, or a fraction of the ensemble. None keeps the shortest
+        prefix of the order whose vote has the fewest errors.
 
     Attributes
     ----------
@@ -28,14 +28,14 @@ class OEP(BasePruner):
 
     See Also
     --------
-    ReducedErrorPruner : Tied votes go to the lowest class; its size is fixed.
+    ReducedErrorPruner : Tied votes go to the lowest class, and the size is fixed.
     SEP : Random search for few errors.
     PEP : Random search for few errors and few members.
 
     Notes
     -----
-    Where q classes share the win and the true one is among them, the vote counts as 1 − 1/q
-    errors. That sets it apart from `ReducedErrorPruner`, where a tie goes to the lowest class.
+    If q classes tie for the most votes and the true class is among them, the vote counts as 1 − 1/q
+    errors. In `ReducedErrorPruner`, in contrast, a tied vote goes to the lowest class.
 
     References
     ----------

@@ -1,36 +1,35 @@
-"""Orientation ordering: keep the members that point where the ensemble falls short."""
+"""Orientation ordering: keep the members that are right where the ensemble is often wrong."""
 
 import math
 import warnings
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, ranking
+from secateurs.typing import Array
 
 
 class OrientationOrderingPruner(BasePruner):
     """Keep the members whose signature is closest to the reference direction [1]_.
 
-    A member's signature is +1 where it is right and −1 where it is wrong. The reference is the
-    diagonal (right everywhere) less its projection on the ensemble's mean signature: it points to
-    the samples that the ensemble gets wrong. Members are ordered by their angle to it.
+    A member's signature is +1 where it is right and −1 where it is wrong. The reference direction
+    is the diagonal (right on all samples) minus its projection on the ensemble's mean signature. It
+    points to the samples that the ensemble gets wrong. Members are ordered by their angle to it.
 
     Parameters
     ----------
     keep : int, float or None, default=None
         Number of members to keep: a count, or a fraction of the ensemble. None keeps all members
-        whose angle is below 90°, or the first one if there are none.
+        whose angle is below 90°, or the first member if there are none.
 
     Attributes
     ----------
     member_indices_ : ndarray of shape (n_kept,)
         The kept members, in the order of increasing angle.
     scores_ : ndarray of shape (n_kept,)
-        Their angles to the reference, in radians.
+        Their angles to the reference direction, in radians.
     angles_ : ndarray of shape (n_members,)
         The angles of all members.
     support_, classes_, n_features_in_
@@ -38,9 +37,9 @@ class OrientationOrderingPruner(BasePruner):
 
     Notes
     -----
-    Angles are compared through integers, so ties are exact. If every sample is right for equally
-    many members there is no reference direction; members are then ordered by accuracy, with a
-    warning, and all angles are given as 90°.
+    Angles are compared through integers, so ties are exact. If the same number of members is right
+    on every sample, there is no reference direction. Members are then ordered by accuracy, with a
+    warning, and all angles are 90°.
 
     References
     ----------
@@ -61,7 +60,7 @@ class OrientationOrderingPruner(BasePruner):
         products, length = _reference_products(votes)
         if length == 0:
             warnings.warn(
-                "All samples are right for equally many members, so there is no reference "
+                "The same number of members is right on every sample, so there is no reference "
                 "direction. Members are ordered by accuracy instead.",
                 stacklevel=4,
             )
@@ -76,24 +75,25 @@ class OrientationOrderingPruner(BasePruner):
         return Choice(order[:n_keep].tolist(), self.angles_[order[:n_keep]])
 
 
-def _reference_products(votes: Votes) -> tuple[NDArray[Any], float]:
-    """Return products of signatures and reference, as exact integers, and the reference's length.
-
-    With eₙ the sum of all signatures on sample n, the reference is 1 − (Σe / Σe²)·e. Everything
-    here is multiplied by Σe², which changes no angle.
-    """
+def _reference_products(votes: Votes) -> tuple[Array, float]:
+    """Return exact products of signatures and reference direction, and the reference's length."""
+    # With eₙ the sum of all signatures on sample n, the reference is 1 − (Σe / Σe²)·e. Here all is
+    # multiplied by Σe², which changes no angle and leaves integers, of Python's unlimited size.
     n_samples, n_members = votes.n_samples, votes.n_members
-    right = votes.oracle.tally()[:, 0].astype(np.int64)
-    ensemble = 2 * right - n_members
+    n_right = votes.oracle.tally()[:, 0].astype(np.int64)
+    ensemble = 2 * n_right - n_members
     total, squares = int(ensemble.sum()), int((ensemble**2).sum())
-    own = [2 * int(count) - n_samples for count in votes.n_right]
+    signature_sums = [2 * int(count) - n_samples for count in votes.n_right]
     if squares == 0:
-        return np.array(own, dtype=object), math.sqrt(n_samples)
-    along = []
+        return np.array(signature_sums, dtype=object), math.sqrt(n_samples)
+    ensemble_products = []
     for member in range(n_members):
         signature = 1 - 2 * votes.oracle.codes([member])[0].astype(np.int64)
-        along.append(int(signature @ ensemble))
-    products = [squares * a - total * b for a, b in zip(own, along, strict=True)]
+        ensemble_products.append(int(signature @ ensemble))
+    products = [
+        squares * own - total * along
+        for own, along in zip(signature_sums, ensemble_products, strict=True)
+    ]
     # |reference|² = N − (Σe)²/Σe², here times (Σe²)².
     square_length = squares * (squares * n_samples - total**2)
     return np.array(products, dtype=object), math.sqrt(square_length)

@@ -1,4 +1,4 @@
-"""PEP: Pareto ensemble pruning, fewer errors and fewer members at once."""
+"""PEP: Pareto ensemble pruning, a random search for few errors and few members."""
 
 from dataclasses import dataclass
 
@@ -14,55 +14,57 @@ from secateurs.pruners.random_search import (
     random_half,
     resolve_iterations,
 )
-from secateurs.search import Choice, Mask, best_member
+from secateurs.search import Choice, best_member
+from secateurs.typing import BoolArray
 
 
 class PEP(RandomSearchPruner):
-    """Pareto ensemble pruning: search for few errors and few members at once [1]_.
+    """Pareto ensemble pruning: search for sets with few errors and few members [1]_.
 
-    Keeps an archive of sets none of which is beaten by another in both respects. Each round takes
-    a random one, flips every member with probability 1/n, and, if the archive does not beat the
-    result, lets it in and searches around it: variable-depth search flips the member that
-    leaves the fewest errors, then the next, each member once, and offers every set on its way.
+    The method maintains an archive of sets that do not dominate each other. Each round selects a
+    random set of the archive and flips every member with probability 1/n. If no set of the archive
+    dominates the result, the result is added to the archive, and a variable-depth search starts
+    from it: the search flips the member that leaves the fewest errors, then the next member, each
+    member once, and offers every set on its way to the archive.
 
     Parameters
     ----------
     keep : int, float or None, default=None
         Largest number of members to keep: a count, or a fraction of the ensemble. The search
-        starts from no larger set; the result is the set of the archive with the fewest errors
-        among those of that size or smaller. None takes the one with the fewest errors of all.
+        starts from a set of at most this size. The result is the set with the fewest errors among
+        the sets of the archive of at most this size. None sets no limit.
     n_iterations : int or "auto", default="auto"
-        Number of rounds. "auto" is round(n² ln n), but at most 50,000, reached at
-        104 members, so that a run stays practical.
+        Number of rounds. "auto" is round(n² ln n), but at most 50,000, which is reached at
+        104 members, to limit the running time.
     random_state : int, RandomState or None, default=None
-        Draws the first set, the parents and the flips.
+        Seed of the first set, the selected sets and the flips.
 
     Attributes
     ----------
     member_indices_ : ndarray of shape (n_kept,)
         The kept members, in the order of the ensemble.
     scores_ : ndarray of shape (n_kept,)
-        Error rate of the vote of the first 1, 2, … of them.
+        Error rate of the vote of the first 1, 2, … kept members.
     objective_ : float
         Error rate of the kept members' vote.
     pareto_front_ : list of (float, ndarray)
-        The archive, by size: the error rate and the members of each set. A larger set is there
-        only if it has fewer errors.
+        The archive, by size: the error rate and the members of each set. It contains a larger set
+        only if that set has fewer errors.
     n_iter_ : int
-        Number of rounds made.
+        Number of rounds.
     support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
     See Also
     --------
-    SEP : Searches for few errors alone.
-    OEP : Orders members greedily, without chance.
+    SEP : Searches for few errors only.
+    OEP : Orders members greedily, without random numbers.
 
     Notes
     -----
-    Where q classes share the win and the true one is among them, the vote counts as 1 − 1/q
-    errors. The empty set is never let in. A child that equals its parent is not searched around a
-    second time: that would find the same sets again.
+    If q classes tie for the most votes and the true class is among them, the vote counts as 1 − 1/q
+    errors. The archive never contains the empty set. If no member is flipped, the search around the
+    set is not repeated, since it would find the same sets again.
 
     References
     ----------
@@ -83,31 +85,32 @@ class PEP(RandomSearchPruner):
         archive = _evolve_archive(objective, first, self.n_iter_, rng)
         front = sorted(archive, key=lambda solution: solution.n_members)
         self.pareto_front_ = [
-            (float(objective.error_rates(solution.worth)), np.flatnonzero(solution.member_mask))
+            (float(objective.error_rates(solution.value)), np.flatnonzero(solution.member_mask))
             for solution in front
         ]
-        # The first set fits, and only sets no larger push one out: some set always fits.
+        # The first set is within the limit, and only sets of at most its size replace a set. The
+        # archive therefore always has a set within the limit.
         fitting = [solution for solution in front if n_keep is None or solution.n_members <= n_keep]
-        best = max(fitting, key=lambda solution: solution.worth)  # the smallest of the best
+        best = max(fitting, key=lambda solution: solution.value)  # the smallest of the best
         return self._finish_selection(objective, np.flatnonzero(best.member_mask).tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
-    """A set of members, its worth (minus its errors) and its size."""
+    """A set of members, its value (minus its errors) and its size."""
 
-    member_mask: Mask
-    worth: int
+    member_mask: BoolArray
+    value: int
     n_members: int
 
     def is_as_good_as(self, other: "_Solution") -> bool:
-        """Return whether this one is at least as good in both respects."""
-        return self.worth >= other.worth and self.n_members <= other.n_members
+        """Return whether this set has no more errors and no more members."""
+        return self.value >= other.value and self.n_members <= other.n_members
 
     def is_better_than(self, other: "_Solution") -> bool:
-        """Return whether this one is at least as good in both respects, and better in one."""
-        return self.is_as_good_as(other) and (self.worth, -self.n_members) != (
-            other.worth,
+        """Return whether this set dominates another: as good in both respects, better in one."""
+        return self.is_as_good_as(other) and (self.value, -self.n_members) != (
+            other.value,
             -other.n_members,
         )
 
@@ -115,12 +118,13 @@ class _Solution:
 def _evolve_archive(
     objective: VoteError, first: _Solution, n_rounds: int, rng: np.random.RandomState
 ) -> list[_Solution]:
+    """Return the archive after all rounds, starting from one solution."""
     n_members = objective.n_members
     archive = [first]
     searched: set[bytes] = set()
     for done in range(n_rounds):
         search.raise_if_stopped()
-        if done and done % max(1, n_rounds // 200) == 0:
+        if done and done % max(1, n_rounds // 200) == 0:  # every 0.5 %: callbacks cost time
             report_progress(done, n_rounds)
         parent = archive[rng.randint(len(archive))]
         flips = random_flips(n_members, rng)[0]
@@ -139,44 +143,44 @@ def _evolve_archive(
     return archive
 
 
-def _make_solution(objective: VoteError, chosen: Mask) -> _Solution:
+def _make_solution(objective: VoteError, chosen: BoolArray) -> _Solution:
     objective.reset(np.flatnonzero(chosen))
     return _Solution(chosen, int(objective.value), int(chosen.sum()))
 
 
 def _add_to_archive(archive: list[_Solution], solution: _Solution) -> bool:
-    """Add a solution to the archive, unless one there beats it; drop those that it covers."""
-    if any(known.is_better_than(solution) for known in archive):
+    """Add a solution unless one of the archive dominates it, and drop those it equals or beats."""
+    if any(archived.is_better_than(solution) for archived in archive):
         return False
-    archive[:] = [known for known in archive if not solution.is_as_good_as(known)]
+    archive[:] = [archived for archived in archive if not solution.is_as_good_as(archived)]
     archive.append(solution)
     return True
 
 
 def _search_variable_depth(objective: VoteError, start: _Solution) -> list[_Solution]:
-    """Return the sets on the way of flipping each member once, the best one first.
+    """Return the sets of a search that flips each member once, the best member first.
 
-    The objective already has the members of the start.
+    The members of the start must already be selected in the objective.
     """
     chosen = start.member_mask.copy()
     flip_each = VoteError.flip_each if objective.is_reduced else _flip_each
     path = []
-    now = start.member_mask.copy()
-    for member, worth in zip(*flip_each(objective, chosen), strict=True):
-        now[member] = not now[member]
-        path.append(_Solution(now.copy(), int(worth), int(now.sum())))
+    mask = start.member_mask.copy()
+    for member, value in zip(*flip_each(objective, chosen), strict=True):
+        mask[member] = not mask[member]
+        path.append(_Solution(mask.copy(), int(value), int(mask.sum())))
     return path
 
 
-def _flip_each(objective: VoteError, chosen: Mask) -> tuple[list[int], list[int]]:
-    """Flip every member once, as `VoteError.flip_each` does, by counts of all members at once."""
+def _flip_each(objective: VoteError, chosen: BoolArray) -> tuple[list[int], list[int]]:
+    """Flip every member once, as `VoteError.flip_each` does, with all gains per step."""
     free = np.ones(len(chosen), dtype=bool)
     order, values = [], []
     for _ in range(len(chosen)):
-        worths = objective.flip_gains(chosen)
-        member = best_member(worths, free)
+        gains = objective.flip_gains(chosen)
+        member = best_member(gains, free)
         objective.flip_members([member], chosen)
         free[member] = False
         order.append(member)
-        values.append(int(worths[member]))
+        values.append(int(gains[member]))
     return order, values

@@ -1,12 +1,11 @@
-"""Random members: the floor that a method must beat."""
-
-from typing import Any
+"""Random members: the baseline that every method must beat."""
 
 import numpy as np
 
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice
+from secateurs.typing import RandomStateLike
 
 
 class RandomPruner(BasePruner):
@@ -17,14 +16,14 @@ class RandomPruner(BasePruner):
     keep : int or float, default=0.1
         Number of members to keep: a count, or a fraction of the ensemble.
     random_state : int, RandomState or None, default=None
-        Draws the members.
+        Seed of the selection.
 
     Attributes
     ----------
     member_indices_ : ndarray of shape (n_kept,)
-        The kept members, in the order drawn.
+        The kept members, in the order in which they were drawn.
     scores_ : ndarray of shape (n_kept,)
-        Zeros: nothing is compared.
+        Zeros, since members are not compared.
     support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
@@ -41,7 +40,7 @@ class RandomPruner(BasePruner):
     np.int64(2)
     """
 
-    def __init__(self, keep: int | float = 0.1, random_state: Any = None) -> None:
+    def __init__(self, keep: int | float = 0.1, random_state: RandomStateLike = None) -> None:
         self.keep = keep
         self.random_state = random_state
 

@@ -1,4 +1,4 @@
-"""Reduced-error pruning: add the member that helps the vote the most."""
+"""Reduced-error pruning: add the member that improves the vote the most."""
 
 from functools import partial
 
@@ -18,15 +18,15 @@ class ReducedErrorPruner(BasePruner):
     keep : int or float, default=0.1
         Number of members to keep: a count, or a fraction of the ensemble.
     backfit : bool, default=False
-        After each addition go through the chosen members, the oldest first, and exchange each for
-        the member that gives the fewest errors in its place, until a whole round changes nothing
-        (at most 100 rounds). Slower, and often fewer errors.
+        After each addition, go through the selected members, the oldest first, and replace each by
+        the member with which the vote has the fewest errors, until a round changes nothing (at most
+        100 rounds). This is slower, and often gives fewer errors.
 
     Attributes
     ----------
     member_indices_ : ndarray of shape (n_kept,)
-        The kept members, in the order they were chosen; an exchanged member takes the place of
-        the one it replaced.
+        The kept members, in the order of selection. With ``backfit``, a member that replaces
+        another has the index of the replaced member.
     scores_ : ndarray of shape (n_kept,)
         Error rate of the vote after each step.
     objective_ : float
@@ -36,9 +36,9 @@ class ReducedErrorPruner(BasePruner):
 
     See Also
     --------
-    OEP : Tied votes are shared, and it may decide its own size.
-    BestMembersPruner : Looks at each member alone.
-    DREP : Looks only at members that differ from those chosen.
+    OEP : Counts tied votes as fractions of errors, and may decide its own size.
+    BestMembersPruner : Evaluates each member separately.
+    DREP : Considers only members that differ from the selected members.
 
     Notes
     -----

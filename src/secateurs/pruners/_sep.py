@@ -1,4 +1,4 @@
-"""SEP: random search for a sub-ensemble with fewer errors."""
+"""SEP: random search for a sub-ensemble with few errors."""
 
 import numpy as np
 
@@ -14,47 +14,49 @@ from secateurs.pruners.random_search import (
 )
 from secateurs.search import Choice
 
-_MOST_AT_ONCE = 1 << 26  # rounds × samples, between looks at whether the result is still wanted
+# Rounds × samples of one call of the kernel. Progress and interrupts are only handled between
+# calls; at most 1024 rounds per call also bound the memory of the flips.
+_MOST_AT_ONCE = 1 << 26
 
 
 class SEP(RandomSearchPruner):
-    """Single-objective ensemble pruning: flip members in and out, keep what is no worse [1]_.
+    """Single-objective ensemble pruning: flip random members, keep sets that are not worse [1]_.
 
     Starts from a random half of the members. Each round flips every member with probability 1/n
-    and stays with the new set if its vote has no more errors.
+    and continues with the new set if its vote does not have more errors.
 
     Parameters
     ----------
     keep : int, float or None, default=None
         Largest number of members to keep: a count, or a fraction of the ensemble. The search
-        starts from no larger set and never moves to one. None lets it decide.
+        starts from a set of at most this size and never moves to a larger set. None sets no limit.
     n_iterations : int or "auto", default="auto"
-        Number of rounds. "auto" is round(n² ln n), as for `PEP`, but at most 50,000,
-        reached at 104 members, so that a run stays practical.
+        Number of rounds. "auto" is round(n² ln n), as for `PEP`, but at most 50,000, which is
+        reached at 104 members, to limit the running time.
     random_state : int, RandomState or None, default=None
-        Draws the first set and the flips.
+        Seed of the first set and of the flips.
 
     Attributes
     ----------
     member_indices_ : ndarray of shape (n_kept,)
         The kept members, in the order of the ensemble.
     scores_ : ndarray of shape (n_kept,)
-        Error rate of the vote of the first 1, 2, … of them.
+        Error rate of the vote of the first 1, 2, … kept members.
     objective_ : float
         Error rate of the kept members' vote.
     n_iter_ : int
-        Number of rounds made.
+        Number of rounds.
     support_, classes_, n_features_in_
         As for all pruners, see `BasePruner`.
 
     See Also
     --------
-    PEP : Searches for few members as well.
-    OEP : Orders members greedily, without chance.
+    PEP : Also searches for few members.
+    OEP : Orders members greedily, without random numbers.
 
     Notes
     -----
-    Where q classes share the win and the true one is among them, the vote counts as 1 − 1/q
+    If q classes tie for the most votes and the true class is among them, the vote counts as 1 − 1/q
     errors. The empty set is never kept.
 
     References
@@ -75,10 +77,10 @@ class SEP(RandomSearchPruner):
         objective = VoteError(votes, ties="shared", distinct=True)
         chosen = random_half(n_members, rng, n_keep)
         objective.reset(np.flatnonzero(chosen))
-        at_once = min(1024, 1 + _MOST_AT_ONCE // votes.n_samples)
-        for first in range(0, self.n_iter_, at_once):
+        rounds_per_call = min(1024, 1 + _MOST_AT_ONCE // votes.n_samples)
+        for first in range(0, self.n_iter_, rounds_per_call):
             search.raise_if_stopped()
-            flips = random_flips(n_members, rng, min(at_once, self.n_iter_ - first))
+            flips = random_flips(n_members, rng, min(rounds_per_call, self.n_iter_ - first))
             objective.flip_rounds(flips, chosen, n_members if n_keep is None else n_keep)
             report_progress(first + len(flips), self.n_iter_)
         return self._finish_selection(objective, np.flatnonzero(chosen).tolist())

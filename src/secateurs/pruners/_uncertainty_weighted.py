@@ -1,4 +1,4 @@
-"""Uncertainty weighted accuracy: add the member that is right where those chosen are split."""
+"""Uncertainty weighted accuracy: add the member that is right where the vote is uncertain."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ from secateurs.search import Choice, best_member, greedy_forward
 
 
 class UncertaintyWeightedPruner(BasePruner):
-    """Keep the members that, added one at a time, are right where those chosen are split [1]_.
+    """Add members, one at a time, that are right where the selected members disagree [1]_.
 
-    Starts with the member that is right most often. Each time adds the one with the largest
-    uncertainty weighted accuracy: a sample that it gets right counts for it, one that it gets
-    wrong against it, by the fraction of the chosen members which the vote of those chosen
-    overrules there: those that are right where the vote is wrong, those that are wrong where the
-    vote is right.
+    Starts with the member that is right most often. Each step adds the member with the largest
+    uncertainty weighted accuracy: a sample that the member gets right counts for it, and a sample
+    that it gets wrong counts against it. The weight of a sample is the fraction of the selected
+    members that their vote overrules there: the members that are right if the vote is wrong, or the
+    members that are wrong if the vote is right.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ class UncertaintyWeightedPruner(BasePruner):
     See Also
     --------
     ComplementarityPruner : Counts only samples on which the vote is wrong.
-    ContributionPruner : Looks at the votes of all members, in one step.
+    ContributionPruner : Uses the votes of all members, in one step.
 
     Notes
     -----
-    A tied vote goes to the lowest class. A single member is never split, so the second member is
-    the one with the lowest index. A missing vote is neither right nor wrong. The method is also
-    known as focused ensemble selection [2]_.
+    A tied vote goes to the lowest class. A single member cannot disagree with itself, so that all
+    samples have weight 0 in the second step, which adds the member with the lowest index. A missing
+    vote is neither right nor wrong. The method is also known as focused ensemble selection [2]_.
 
     References
     ----------

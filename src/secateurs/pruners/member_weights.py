@@ -1,9 +1,8 @@
-"""Weights for members that any method has chosen."""
+"""Weights of selected members, for any method."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.ensembles import CORRECTS
 from secateurs.exceptions import InputError
@@ -12,51 +11,26 @@ from secateurs.objectives import MeanScore
 from secateurs.outputs.predictions import Predictions, predictions_from_votes
 from secateurs.outputs.votes import Votes
 from secateurs.search import best_prefix, greedy_repeated
-from secateurs.typing import MemberIndices
+from secateurs.typing import FloatArray, MemberIndices
 
-_STEPS = 4  # per member: how often one may be added again
+_STEPS = 4  # additions per member: more would allow finer weights, but take longer to search
 
 
 def fit_member_weights(
     outputs: Votes | Predictions,
     members: MemberIndices,
     scoring: Scoring,
-    sample_weight: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """Return weights of some members, with a sum of 1, with which their mean scores well.
+    sample_weight: FloatArray | None = None,
+) -> FloatArray:
+    """Return weights of the given members, with a sum of 1, for which their mean scores best.
 
-    Each member counts once. Then the one that helps the most is added again, as in ensemble
-    selection, and the best step is kept. So none is lost, and few rows move the weights little. In
-    place of accuracy, which small changes of weights hardly move, the Brier score is followed.
-
-    Parameters
-    ----------
-    outputs : Votes or Predictions
-        What all members predict, with the true labels or numbers.
-    members : sequence of int
-        Those to weigh.
-    scoring : Scoring
-        The score to follow.
-    sample_weight : ndarray of shape (n_samples,), optional
-        Weights of the samples in the score.
-
-    Returns
-    -------
-    ndarray of shape (n_kept,)
-        In the order of ``members``.
-
-    Examples
-    --------
-    >>> from secateurs import Predictions
-    >>> from secateurs.measures.scoring import Scoring
-    >>> from secateurs.pruners.member_weights import fit_member_weights
-    >>> scores = Predictions.encode([[1.0, 3.0, 9.0], [2.0, 4.0, 9.0]], [1.5, 2.5])
-    >>> fit_member_weights(scores, [1, 0], Scoring.from_scorer("r2"))
-    array([0.25, 0.75])
+    Each member counts once. Then the member that improves the score the most is added again, as in
+    ensemble selection, up to the step with the best score. No member is lost, and a small
+    validation set changes the weights only a little.
     """
     n_kept, kept = len(members), outputs.take(members)
     scoring = Scoring.from_scorer(scoring.given_scorer, kept.classes)
-    if scoring.name == "accuracy":
+    if scoring.name == "accuracy":  # small changes of the weights hardly affect accuracy
         scoring = Scoring.from_scorer("neg_brier_score", kept.classes)
         kept = predictions_from_votes(kept) if isinstance(kept, Votes) else kept
     objective = MeanScore.for_predictions(kept, scoring, sample_weight)
@@ -66,18 +40,18 @@ def fit_member_weights(
     return np.bincount(steps[:n_steps], minlength=n_kept) / n_steps
 
 
-def check_weights_option(weights: bool | None, refit: bool, staged: bool) -> bool | None:
-    """Return whether kept members get weights, checked."""
+def check_weights_option(weights: bool | None, refit: bool, is_sequential: bool) -> bool | None:
+    """Return the option ``weights`` if it is valid together with the other options."""
     if weights not in (True, False, None):
-        raise InputError("{weights} is not valid. Give True, False or None.", weights=weights)
+        raise InputError("{weights} is not valid. Pass True, False or None.", weights=weights)
     if weights and refit:
         raise InputError(
-            "{weights} and {refit} exclude each other: the values in the leaves that are fitted "
-            "count as weights would. Leave out one of them.",
+            "{weights} and {refit} exclude each other: the refitted values of the leaves take the "
+            "place of weights. Leave out one of the two.",
             weights=True,
             refit=True,
         )
-    if weights and staged:
+    if weights and is_sequential:
         raise InputError(
             f"{{weights}} is not for the rounds of a boosted model: {CORRECTS}. Leave it out.",
             weights=True,

@@ -1,30 +1,22 @@
-"""How a pruner is called in tables, figures and notes."""
+"""Labels of pruners in tables, figures and notes."""
 
 import inspect
-from typing import Any
 
 from secateurs._methods import short_name
 from secateurs.pruners.base import BasePruner
 from secateurs.pruners.parameters import is_number
 from secateurs.text_format import to_one_line
 
-_UNLABELLED = ("keep", "random_state", "n_jobs")  # parameters that labels leave out
+_UNLABELLED = ("keep", "random_state", "n_jobs")  # parameters that labels do not show
 
 
 def pruner_label(pruner: BasePruner) -> str:
-    """Return a short label: name, λ and non-default parameters.
-
-    Examples
-    --------
-    >>> from secateurs import COMEP, EPFD, ReducedErrorPruner
-    >>> from secateurs.pruners.pruner_label import pruner_label
-    >>> pruner_label(COMEP(keep=3)), pruner_label(EPFD(ReducedErrorPruner(backfit=True), n_groups=2))
-    ('comep λ=0.5', 'EPFD n_groups=2 pruner=re backfit=True')
-    """
-    if hasattr(pruner, "selector"):  # what it wraps says more
-        shown: Any = type(pruner.selector).__repr__
-        unnamed = shown is object.__repr__
-        return type(pruner.selector).__name__ if unnamed else to_one_line(repr(pruner.selector))
+    """Return the short name, λ and non-default parameters, such as "re backfit=True"."""
+    if hasattr(pruner, "selector"):  # the wrapped selector is more informative
+        selector_class = type(pruner.selector)
+        class_repr: object = selector_class.__repr__
+        has_own_repr = class_repr is not object.__repr__
+        return to_one_line(repr(pruner.selector)) if has_own_repr else selector_class.__name__
     parameters = inspect.signature(type(pruner)).parameters
     words = [short_name(pruner) or type(pruner).__name__]
     for name, value in pruner.get_params(deep=False).items():

@@ -1,7 +1,7 @@
-"""Base class and helpers of searches by random flips."""
+"""Base class and helpers of random searches, which flip members in and out."""
 
 import math
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from secateurs.outputs.votes import Votes
 from secateurs.progress import open_stage
 from secateurs.pruners.base import BasePruner
 from secateurs.pruners.parameters import is_integer
-from secateurs.search import Choice, Mask, greedy_forward
+from secateurs.search import Choice, greedy_forward
+from secateurs.typing import BoolArray, RandomStateLike
 
+# Limit of the automatic number of rounds n² ln n, which is reached at 104 members: it keeps the
+# time of a run practical.
 MOST_ROUNDS = 50_000
 
 
@@ -20,7 +23,10 @@ class RandomSearchPruner(BasePruner):
     """Base class of `SEP` and `PEP`."""
 
     def __init__(
-        self, keep: int | float | None = None, n_iterations: Any = "auto", random_state: Any = None
+        self,
+        keep: int | float | None = None,
+        n_iterations: int | Literal["auto"] = "auto",
+        random_state: RandomStateLike = None,
     ) -> None:
         self.keep = keep
         self.n_iterations = n_iterations
@@ -30,14 +36,14 @@ class RandomSearchPruner(BasePruner):
         rounds = self.n_iterations
         if rounds != "auto" and (not is_integer(rounds) or rounds < 0):
             raise InputError(
-                '{n_iterations} is not a valid number of rounds. Give 0 or more, or "auto".',
+                '{n_iterations} is not a valid number of rounds. Pass 0 or more, or "auto".',
                 n_iterations=rounds,
             )
 
     def _finish_selection(self, objective: VoteError, members: list[int]) -> Choice:
-        """Set ``objective_`` and return the members with the error rates of their prefixes."""
+        """Set ``objective_`` and return the members with the error rate of each prefix."""
         objective.reset([])
-        with open_stage("scoring"):  # no steps of the search
+        with open_stage("scoring"):  # so that these steps do not count as rounds of the search
             _, values = greedy_forward(objective, len(members), start=members)
         rates = objective.error_rates(values)
         self.objective_ = float(rates[-1])
@@ -45,14 +51,14 @@ class RandomSearchPruner(BasePruner):
 
 
 def resolve_iterations(n_iterations: int | str, n_members: int) -> int:
-    """Return the number of rounds; "auto" is round(n² ln n), up to a limit."""
+    """Return the number of rounds; "auto" is round(n² ln n), at most ``MOST_ROUNDS``."""
     if n_iterations == "auto":
         return min(MOST_ROUNDS, round(n_members**2 * math.log(n_members)))
     return int(n_iterations)
 
 
-def random_half(n_members: int, rng: np.random.RandomState, n_most: int | None) -> Mask:
-    """Draw each member with probability one half; at least one, and at most ``n_most``."""
+def random_half(n_members: int, rng: np.random.RandomState, n_most: int | None) -> BoolArray:
+    """Draw each member with probability ½; return a mask of 1 to ``n_most`` members."""
     chosen = rng.randint(0, 2, size=n_members).astype(bool)
     while not chosen.any():
         chosen = rng.randint(0, 2, size=n_members).astype(bool)
@@ -61,6 +67,6 @@ def random_half(n_members: int, rng: np.random.RandomState, n_most: int | None) 
     return chosen
 
 
-def random_flips(n_members: int, rng: np.random.RandomState, n_rounds: int = 1) -> Mask:
-    """Draw each member with probability 1/n in each round: a mask (rounds, members)."""
+def random_flips(n_members: int, rng: np.random.RandomState, n_rounds: int = 1) -> BoolArray:
+    """Draw each member with probability 1/n in each round; return a mask (rounds, members)."""
     return rng.random_sample((n_rounds, n_members)) < 1 / n_members

@@ -1,22 +1,23 @@
-"""Any scikit-learn selector as a pruner."""
+"""Use a scikit-learn selector, a class or a function as a pruner."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
 from secateurs.exceptions import InputError
+from secateurs.outputs.store_base import EncodedPredictions
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import DOC_PAGE, BasePruner, DistributedPruner
 from secateurs.search import Choice
 from secateurs.text_format import format_count, format_list
+from secateurs.typing import Array, ExecutorLike, IndexArray
 
 _METHODS = (
-    "Give a pruner, an object with fit(votes, y) and get_support(), its class, or a function "
+    "Pass a pruner, an object with fit(votes, y) and get_support(), its class, or a function "
     "choose(votes, y, keep) that returns members."
 )
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -25,24 +26,24 @@ _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class SelectorPruner(BasePruner):
     """Wrap any scikit-learn selector as a pruner.
 
-    `prune`, `compare` and `EPFD` wrap a selector that they are given by themselves.
+    `prune`, `compare` and `EPFD` wrap selectors automatically.
 
     Parameters
     ----------
     selector : object
-        Has ``fit(votes, y)``, which gets the table of labels (samples × members) and the true
-        labels, and then ``member_indices_`` or ``get_support()``. Its attribute ``keep`` is set to
-        the number of members to keep, ``random_state`` to a seed, if it has them; without
-        ``keep`` it decides how many it keeps.
+        An object with ``fit(votes, y)``, which receives the table of labels (samples × members)
+        and the true labels, and with ``member_indices_`` or ``get_support()`` after `fit`. If it
+        has the attributes ``keep`` and ``random_state``, they are set to the number of members to
+        keep and to a seed. A selector without ``keep`` decides how many members it keeps.
 
     Attributes
     ----------
     member_indices_ : ndarray of shape (n_kept,)
         The kept members, in the order of the selector.
     scores_ : ndarray of shape (n_kept,)
-        Accuracy of each of them.
+        Accuracy of each kept member.
     objective_ : float
-        The selector's objective, if it has one; larger is better.
+        The selector's ``objective_``, if it has one; larger is better.
     selector_ : object
         The fitted selector.
     support_, classes_, n_features_in_
@@ -66,27 +67,28 @@ class SelectorPruner(BasePruner):
         self.selector = selector
 
     @property
-    def keep(self) -> Any:
+    def keep(self) -> int | float | None:
         """The selector's own ``keep``, if it has one."""
         return getattr(self.selector, "keep", None)
 
-    def with_keep(self, keep: Any) -> Self:
+    def with_keep(self, keep: int | float | str | None) -> Self:
         """Return an unfitted copy with this ``keep``."""
         if keep is not None and not hasattr(self.selector, "keep"):
             raise InputError(
-                f"{{keep}}, but {self._selector_name} has no such attribute: it decides how many members it "
-                "keeps. Leave it out.",
+                f"{{keep}}, but {self._selector_name} has no such attribute: it decides how many "
+                "members it keeps. Leave it out.",
                 keep=keep,
             )
         return self._with_attributes(**({} if keep is None else {"keep": keep}))
 
     def seed(self, seed: int) -> Self:
-        """Set the random state, if there is one, and return the pruner itself."""
+        """Set the selector's ``random_state``, if it has one, and return the pruner itself."""
         if hasattr(self.selector, "random_state"):
             self.selector = self._with_attributes(random_state=int(seed)).selector
         return self
 
-    def _with_attributes(self, **attributes: Any) -> Self:
+    def _with_attributes(self, **attributes: object) -> Self:
+        """Return a copy whose selector has these attributes."""
         copy = clone(self)
         for name, value in attributes.items():
             setattr(copy.selector, name, value)
@@ -103,25 +105,24 @@ class SelectorPruner(BasePruner):
         members = self._selected_members(selector, votes.n_members)
         if n_keep is not None and len(members) != n_keep:
             raise InputError(
-                f"{self._selector_name} kept {format_count(len(members), 'member')}, not {n_keep}. Let it keep "
-                "as many as "
-                "its attribute keep says."
+                f"{self._selector_name} kept {format_count(len(members), 'member')}, not {n_keep}. "
+                "It must keep as many members as its attribute keep."
             )
         self.selector_ = selector
         if hasattr(selector, "objective_"):
             self.objective_ = float(selector.objective_)
         return Choice(members.tolist(), votes.n_right[members] / votes.n_samples)
 
-    def _selected_members(self, selector: Any, n_members: int) -> NDArray[np.intp]:
-        """Return the members that a fitted selector has chosen."""
+    def _selected_members(self, selector: Any, n_members: int) -> IndexArray:
+        """Return the indices of the members that a fitted selector keeps, checked."""
         if hasattr(selector, "member_indices_"):
             members = np.asarray(selector.member_indices_)
         elif hasattr(selector, "get_support"):
             members = np.flatnonzero(selector.get_support())
         else:
             raise InputError(
-                f"{self._selector_name} has neither member_indices_ nor get_support() after fit. Give a "
-                "selector."
+                f"{self._selector_name} has neither member_indices_ nor get_support() after fit. "
+                "Pass a selector."
             )
         if (
             members.ndim != 1
@@ -131,85 +132,74 @@ class SelectorPruner(BasePruner):
             or not 0 <= members.min() <= members.max() < n_members
         ):
             raise InputError(
-                f"{self._selector_name} has member_indices_={members.tolist()!r}, which are not distinct "
-                f"members of the {n_members}. Let it choose indices from 0 to {n_members - 1}."
+                f"{self._selector_name} has member_indices_={members.tolist()!r}, which are not "
+                f"distinct members of the {n_members}. It must select indices from 0 to "
+                f"{n_members - 1}."
             )
         return members.astype(np.intp)
 
 
-def as_pruner(pruner: Any) -> BasePruner:
-    """Return a pruner as it is, and a selector wrapped as a pruner."""
+def as_pruner(pruner: object) -> BasePruner:
+    """Return a pruner unchanged, and a selector wrapped as a pruner."""
     if isinstance(pruner, BasePruner):
         return pruner
     if isinstance(pruner, type) or not callable(getattr(pruner, "fit", None)):
         raise InputError(
-            "{pruner} is not a valid pruner. Give a name such as 'comep', a pruner such as "
+            "{pruner} is not a valid pruner. Pass a name such as 'comep', a pruner such as "
             "COMEP(keep=20), or an object with fit(votes, y) and get_support().",
             pruner=pruner,
         )
     return SelectorPruner(pruner)
 
 
-def pruner_from_method(given: Any) -> BasePruner:
-    """Return a copy of anything that is a method as a pruner.
+def pruner_from_method(method: Any) -> BasePruner:
+    """Return an unfitted pruner for a pruner, a selector, a class of either kind or a function.
 
-    Besides what `as_pruner` takes, that is a class of either kind, a function
-    ``choose(votes, y, keep)``, or a function without parameters that returns one of all these.
-
-    Examples
-    --------
-    >>> from secateurs import COMEP
-    >>> from secateurs.pruners.selector import pruner_from_method
-    >>> pruner_from_method(COMEP)
-    COMEP()
-    >>> def first(votes, y, keep):
-    ...     return range(keep)
-    >>> pruner_from_method(first).with_keep(2).fit([[0, 1, 0], [1, 1, 0]], [0, 1]).member_indices_
-    array([0, 1])
+    A function either selects members, ``choose(votes, y, keep)``, or has no parameters and returns
+    a pruner or selector.
     """
-    is_object = not callable(given) or callable(getattr(given, "fit", None))
-    if is_object and not isinstance(given, type):
-        return clone(as_pruner(given))
-    name = getattr(given, "__name__", repr(given))
+    is_object = not callable(method) or callable(getattr(method, "fit", None))
+    if is_object and not isinstance(method, type):
+        return clone(as_pruner(method))
+    name = getattr(method, "__name__", repr(method))
     try:
-        parameters = list(inspect.signature(given).parameters.values())
-    except (TypeError, ValueError):  # of compiled functions
+        parameters = list(inspect.signature(method).parameters.values())
+    except (TypeError, ValueError):  # some compiled functions have no signature
         parameters = []
-    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in _VARIABLE]
-    if not needed:
-        made = given()
-        if isinstance(made, type) or not callable(getattr(made, "fit", None)):
-            raise InputError(f"{name}() returned {made!r}, which has no fit(votes, y). {_METHODS}")
-        return as_pruner(made)
-    if isinstance(given, type):
+    required = [p.name for p in parameters if p.default is p.empty and p.kind not in _VARIABLE]
+    if not required:
+        returned = method()
+        if isinstance(returned, type) or not callable(getattr(returned, "fit", None)):
+            raise InputError(
+                f"{name}() returned {returned!r}, which has no fit(votes, y). {_METHODS}"
+            )
+        return as_pruner(returned)
+    if isinstance(method, type):
         raise InputError(
-            f"{name} cannot be made without {format_list(needed)}. Give an object: {name}(…)."
+            f"{name} cannot be made without {format_list(required)}. Pass an object: {name}(…)."
         )
-    if len(needed) != len(("votes", "y", "keep")):
-        raise InputError(f"{name} takes {format_list(needed)}. {_METHODS}")
-    return SelectorPruner(FunctionSelector(given))
+    if len(required) != len(("votes", "y", "keep")):
+        raise InputError(f"{name} takes {format_list(required)}. {_METHODS}")
+    return SelectorPruner(FunctionSelector(method))
 
 
 class FunctionSelector(BaseEstimator):
-    """A function ``choose(votes, y, keep)`` as a selector.
+    """A selector that calls a function ``choose(votes, y, keep)``.
 
-    Parameters
-    ----------
-    function : callable
-        Returns the indices of the members to keep, or a mask.
-    keep : int, optional
-        Number of members to keep.
+    The function returns the indices of the members to keep, or a mask.
     """
 
-    def __init__(self, function: Callable[..., Any], keep: int | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., Iterable[int] | Array], keep: int | None = None
+    ) -> None:
         self.function = function
         self.keep = keep
 
-    def fit(self, votes: Any, y: Any) -> Self:
-        """Call the function."""
-        chosen = self.function(votes, y, self.keep)
-        chosen = np.asarray(chosen if hasattr(chosen, "__len__") else list(chosen))
-        self.member_indices_ = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+    def fit(self, votes: Array, y: Array) -> Self:
+        """Call the function and store the members that it returns."""
+        returned = self.function(votes, y, self.keep)
+        members = np.asarray(returned if hasattr(returned, "__len__") else list(returned))
+        self.member_indices_ = np.flatnonzero(members) if members.dtype == bool else members
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -217,21 +207,25 @@ class FunctionSelector(BaseEstimator):
 
 
 def can_use_sample_weight(pruner: BasePruner) -> bool:
-    """Tell whether a method looks at weights of rows when it chooses."""
+    """Return whether a method uses sample weights when it selects members."""
     return bool(has_fit_parameter(pruner, "sample_weight"))
 
 
 def fit_pruner(
-    pruner: BasePruner, outputs: Any, *, executor: Any = None, **asked: Any
+    pruner: BasePruner,
+    outputs: EncodedPredictions,
+    *,
+    executor: ExecutorLike | None = None,
+    **optional: Any,
 ) -> BasePruner:
-    """Fit a pruner, on the executor if there is one, with what else its ``fit`` takes."""
-    taken = {name: value for name, value in asked.items() if has_fit_parameter(pruner, name)}
+    """Fit a pruner on the executor, with the optional arguments that its ``fit`` accepts."""
+    accepted = {name: value for name, value in optional.items() if has_fit_parameter(pruner, name)}
     if isinstance(pruner, DistributedPruner):
-        return pruner.fit(outputs, executor=executor, **taken)
+        return pruner.fit(outputs, executor=executor, **accepted)
     if executor is not None:
         name = type(pruner).__name__
         raise InputError(
-            f"{name} works in one process. Give pruner=EPFD({name}(…)), which spreads the work, or "
-            "leave out the executor."
+            f"{name} works in one process. Pass pruner=EPFD({name}(…)), which distributes the "
+            "work, or leave out the executor."
         )
-    return pruner.fit(outputs, **taken)
+    return pruner.fit(outputs, **accepted)

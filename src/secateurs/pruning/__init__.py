@@ -1,9 +1,9 @@
-"""From a fitted ensemble to a smaller one: `prune` and the `Pruning` it returns.
+"""Prune a fitted ensemble: `prune`, and the `Pruning` that it returns.
 
-==========  ====================================================
-`_prune`    choose members, find their number, refit or weigh them
-`_pruning`  the pruned ensemble: what it is, summary, report, file
-==========  ====================================================
+==========  =======================================================
+`_prune`    select the method, the size and the members; refit them
+`_pruning`  the pruned ensemble with its summary, report and file
+==========  =======================================================
 """
 
 from secateurs.pruning._prune import prune

@@ -1,7 +1,8 @@
-"""From a fitted ensemble to a smaller one: `prune`."""
+"""Prune a fitted ensemble: `prune` selects the method, the size and the members."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,13 +25,14 @@ from secateurs.pruners.parameters import check_option
 from secateurs.pruners.selector import fit_pruner
 from secateurs.pruning._pruning import Pruning
 from secateurs.refitting.refit import SYNTHETIC_RATIO, RefitSamples, refit_ensemble
+from secateurs.typing import ExecutorLike, RandomStateLike, Samples
 
 VOTE_OPTIONS = ("auto", "labels")
 
 
 def prune(
-    ensemble: Any,
-    X: Any = None,
+    ensemble: object,
+    X: Samples = None,
     y: ArrayLike | None = None,
     pruner: str | BasePruner = AUTO,
     keep: int | float | str | None = None,
@@ -41,114 +43,127 @@ def prune(
     cost: ArrayLike | None = None,
     max_cost: float | None = None,
     vote: str = "auto",
-    scoring: Any = None,
+    scoring: str | Callable[..., float] | None = None,
     sample_weight: ArrayLike | None = None,
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     weights: bool | None = None,
     refit: bool = False,
-    n_made: float = SYNTHETIC_RATIO,
-    X_unlabelled: Any = None,
+    synthetic_ratio: float = SYNTHETIC_RATIO,
+    X_unlabelled: Samples = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
-    executor: Any = None,
+    random_state: RandomStateLike = None,
+    executor: ExecutorLike | None = None,
     callback: ProgressCallback | None = None,
     **parameters: Any,
 ) -> Pruning:
-    """Keep the few members of a fitted ensemble that together predict best.
+    """Select the few members of a fitted ensemble that together predict best.
 
     Parameters
     ----------
     ensemble : object
-        A fitted RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, an AdaBoost
-        classifier, a forest of XGBoost or LightGBM, a boosted model of scikit-learn, XGBoost,
-        LightGBM or CatBoost, of which the first rounds are kept, a pipeline or fitted search around
-        one, a list or dict of fitted classifiers or of fitted regressors; or predictions, without
-        X: labels or numbers (samples × members), or probabilities (samples × members × classes), or
-        a dict or list of either, one array, Series or data frame per member.
+        A fitted ensemble: RandomForest, ExtraTrees, Bagging or Voting classifier or regressor,
+        AdaBoost classifier, a random forest of XGBoost or LightGBM, or a boosted model of
+        scikit-learn, XGBoost, LightGBM or CatBoost, of which the first rounds are kept. Also a
+        pipeline or fitted search around such an ensemble, or a list or dict of fitted classifiers
+        or of fitted regressors. Or predictions, without X: labels or values (samples × members),
+        probabilities (samples × members × classes), or a dict or list with one array, Series or
+        data frame per member.
     X : array-like of shape (n_samples, n_features)
-        Rows to choose on, preferably ones that the ensemble was not trained on.
+        Validation samples, preferably not used for training the ensemble.
     y : array-like of shape (n_samples,)
-        Their true labels, or numbers.
+        True labels or target values of the validation samples.
     pruner : str or pruner, default="auto"
-        A method by its short name (`all_pruners`), a pruner, or any scikit-learn selector. "auto"
-        takes the method that did best on many data sets with such ensembles, unless another one
-        does better on these rows, held out, by more than chance explains.
+        A method by its short name (see `all_pruners`), a pruner, or any scikit-learn selector.
+        "auto" uses the method that performed best in our benchmark with ensembles of this kind,
+        unless another method is significantly better in cross-validation on the validation
+        samples.
     keep : int, float or str, optional
-        Number of members to keep: a count, or a fraction such as 0.1 or "10%". Without it and
-        without a budget, ``tolerance=0.005`` decides; a pruner given as an object has its own.
+        Number of members to keep: a count, or a fraction such as 0.1 or "10%". Without ``keep``
+        and without a budget, ``tolerance=0.005`` is used; a pruner object uses its own ``keep``.
     tolerance : float or str, optional
-        Instead of ``keep``: keep the smallest sub-ensemble whose score on rows held out is at
-        most this much, such as 0.005 or "0.5%", below that of the whole ensemble, as are nine in
-        ten of the larger ones (of a boosted model, all): not one by luck. Members are chosen on
-        four fifths of the rows and scored on the fifth, five times.
+        Instead of ``keep``: maximum loss of the cross-validated score, such as 0.005 or "0.5%",
+        compared with the full ensemble. The smallest sub-ensemble within the tolerance is kept. So
+        that it is not selected by chance, nine in ten of the larger sub-ensembles (for a boosted
+        model, all) must be within the tolerance too. Members are selected on four fifths of the
+        samples and scored on the remaining fifth, five times.
     max_bytes : float or str, optional
-        Instead of ``keep``: keep the largest sub-ensemble with a pickle of this size, or "20MB".
+        Instead of ``keep``: keep the largest sub-ensemble whose pickle has at most this many
+        bytes; also text such as "20MB".
     max_latency : float or str, optional
-        Instead of ``keep``: keep the largest sub-ensemble that predicts one row within this many
-        seconds, or such as "10ms", by a line through timings with the model's own ``n_jobs``.
+        Instead of ``keep``: keep the largest sub-ensemble that predicts one sample within this
+        many seconds; also text such as "10ms". The latency is estimated by a line that is fitted
+        to timings with the model's own ``n_jobs``.
     cost, max_cost : array-like of shape (n_members,) and float, optional
-        Instead of ``keep``: the cost of each member, and the total that the members kept may cost.
-        Members are chosen by gain per cost, by gain, or in the method's order, whichever does best
-        on rows held out. With ``tolerance``, as little is spent as that allows.
+        Instead of ``keep``: the cost of each member, and the maximum total cost of the kept
+        members. Members are selected by gain per cost, by gain, or in the method's order,
+        whichever has the best cross-validated score. With ``tolerance``, the lowest total cost
+        within the tolerance is used.
     vote : {"auto", "labels"}, default="auto"
-        How accuracy is scored for ``tolerance``: as the ensemble's own predict votes, or by
-        counting labels.
+        How the accuracy is computed for ``tolerance``: with the ensemble's own vote, as in its
+        ``predict``, or by counting the members' labels.
     scoring : str or callable, optional
-        The score that matters, by its name in scikit-learn (``sklearn.metrics.get_scorer_names``)
-        or as ``scorer(estimator, X, y)``: for ``tolerance``, ``pruner="auto"``, methods with a
-        ``scoring`` of their own, and figures. Accuracy by default, for regressors R². What needs
-        probabilities takes the mean of the members', as the ensemble itself. Tables of whole
-        numbers are labels, unless this is a score of numbers.
+        The score to optimise: a name of scikit-learn (``sklearn.metrics.get_scorer_names``) or
+        ``scorer(estimator, X, y)``. It is used for ``tolerance``, for ``pruner="auto"``, for
+        methods that have a ``scoring`` parameter, and in summaries. By default, accuracy for
+        classifiers and R² for regressors. Scores that need probabilities use the mean of the
+        members' probabilities, as the ensemble itself does. Predictions that are integers are
+        taken as labels, unless this is a regression score.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows in scores. Methods that count labels do not look at them when they
-        choose.
+        Weights of the validation samples in scores. Methods that count labels ignore them when
+        they select members.
     oob : bool, default=False
-        X holds the training rows; use only votes on rows that a member was not trained on.
+        Whether X contains the training samples. Each member's votes on its own training samples
+        are then ignored (out-of-bag votes).
     classes, names : array-like, optional
-        For predictions: labels in the order of probabilities (by default columns of data frames,
-        else 0, 1, 2, …), and names of members.
+        For predictions: the labels in the order of the probabilities (by default the columns of
+        data frames, otherwise 0, 1, 2, …), and the names of the members.
     weights : bool or None, default=None
-        Whether kept members have weights in their vote: None for those of a method that gives
-        them ("caruana"), False for none. True finds some for members of any method: each counts
-        once, and those that help the score (for accuracy, the Brier score) more often.
+        Whether the kept members have weights in their vote. None uses the weights of methods that
+        have them ("caruana"), False uses none. True optimises weights for the members of any
+        method: each member counts once, and members that improve the score (the Brier score
+        instead of accuracy) count several times.
     refit : bool, default=False
-        Fit the values in the leaves of the kept trees so that their average imitates the whole
-        ensemble's: for forests and bagged trees, classifiers and regressors. Splits stay as they
-        are, and so does the original ensemble. It takes the place of weights.
-    n_made : float, default=20
-        Number of rows to make for ``refit``, as a multiple of the rows of X: each takes each column
-        from a row or from a near neighbour, by a coin. The whole ensemble answers them.
+        Whether to refit the values in the leaves of the kept trees, so that their average
+        approximates the full ensemble's average. For forests and bagged trees, classifiers and
+        regressors. Splits do not change, nor does the original ensemble. Cannot be combined with
+        weights.
+    synthetic_ratio : float, default=20
+        Number of synthetic samples for ``refit``, as a multiple of the samples of X. Each of them
+        takes each feature from a sample or from a near neighbour of it, with probability ½. The
+        full ensemble predicts their targets.
     X_unlabelled : array-like, optional
-        Further rows for ``refit``, without labels. If X was held out, give the training rows: they
-        are more, and rows made from them do best.
+        Further samples for ``refit``, without labels. If X is a held-out validation set, pass the
+        training samples: there are more of them, and synthetic samples based on them give the best
+        results.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
-        Random state of the method, and of the folds where there are any.
+        Random state of the method and of the cross-validation folds.
     executor : concurrent.futures.Executor or Dask Client, optional
-        Where the work runs, for COMEP, joint error, DOMEP and EPFD; wrap other methods in `EPFD`.
+        Runs the work in parallel, for COMEP, joint error, DOMEP and EPFD. Wrap other methods in
+        `EPFD`.
     callback : callable(done, total, best), optional
-        Called after each step, here and wherever there is a ``callback``: with the steps done and
-        in total of what is being done (collecting votes, trying methods, finding the size,
-        choosing, refitting: each counts from 1), and the best value so far, or None (`benchmark`
-        tells the seconds left). What it raises ends the run. Without one, a bar is shown after two
-        seconds in terminals and notebooks; the environment variable ``SECATEURS_PROGRESS=off``
-        turns it off.
+        Progress callback, here and in all functions with a ``callback``. It is called after each
+        step of a stage (collecting votes, comparing methods, finding the size, selecting,
+        refitting) with the number of steps done, their total, and the best value so far or None
+        (`benchmark` passes the seconds left). Each stage counts from 1. An exception that it
+        raises ends the run. Without a callback, a progress bar appears after two seconds in
+        terminals and notebooks; the environment variable ``SECATEURS_PROGRESS=off`` turns it off.
     **parameters
         Parameters of a method given by name, such as ``diversity_weight=0.3``.
 
     Returns
     -------
     Pruning
-        The pruned ensemble, and how its members were chosen.
+        The pruned ensemble, and how its members were selected.
 
     See Also
     --------
-    compare : Compare several methods and sizes on rows held out.
+    compare : Compare several methods and sizes by held-out scores.
     PrunedClassifier, PrunedRegressor : Fit and prune in one estimator, for pipelines.
-    collect_votes : Votes of all members, for pruners used on their own.
+    collect_votes : Collect the votes of all members, for pruners used on their own.
 
     Examples
     --------
@@ -162,23 +177,40 @@ def prune(
     RandomForestClassifier(n_estimators=5, random_state=0)
     """
     check_option("vote", vote, VOTE_OPTIONS)
-    given: dict[str, Any] = {"sample_weight": sample_weight, "classes": classes, "names": names}
+    if "n_made" in parameters:
+        warnings.warn(
+            "n_made was renamed to synthetic_ratio and will be removed in the next release. "
+            "Pass synthetic_ratio.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        synthetic_ratio = parameters.pop("n_made")
     with watch_progress(callback):
         problem = Problem.from_input(
-            ensemble, X, y, oob=oob, n_jobs=n_jobs, scoring=scoring, **given
+            ensemble,
+            X,
+            y,
+            oob=oob,
+            n_jobs=n_jobs,
+            scoring=scoring,
+            sample_weight=sample_weight,
+            classes=classes,
+            names=names,
         )
         problem = problem.with_weighing(
             check_weights_option(weights, refit, problem.ensemble.is_sequential)
         )
         rng = check_random_state(random_state)
-        budget = Budget(tolerance, max_bytes, max_latency, cost, max_cost)
+        budget = Budget.from_parameters(tolerance, max_bytes, max_latency, cost, max_cost)
         if budget.is_set and keep is not None:
-            raise InputError("{keep} and a budget exclude each other. Give one of them.", keep=keep)
+            raise InputError(
+                "{keep} cannot be combined with a budget. Leave out one or the other.", keep=keep
+            )
         if keep is None and not budget.is_set and (pruner is None or isinstance(pruner, str)):
             budget = Budget(tolerance=DEFAULT_TOLERANCE)
-        spread = executor is not None
+        distributed = executor is not None
         method, reason = resolve_method(
-            problem, pruner, parameters, keep, rng, spread, random_state
+            problem, pruner, parameters, keep, rng, distributed, random_state
         )
         if scoring is not None and getattr(method, "scoring", ...) is None:
             method.set_params(scoring=problem.scoring.given_scorer)
@@ -186,26 +218,28 @@ def prune(
         fit: Callable[..., BasePruner] = partial(
             fit_pruner, executor=executor, sample_weight=problem.sample_weight
         )
-        by_cost = least = None
+        by_cost = least_tolerance = None
         if budget.max_cost is not None:
             by_cost = select_by_cost(problem, method, budget, rng, vote, fit)
             method = by_cost.pruner
         else:
             if budget.is_set:
-                keep, least = SizeSearch(problem, method, rng).find_size(budget, vote)
+                keep, least_tolerance = SizeSearch(problem, method, rng).find_size(budget, vote)
             if keep is not None:
                 method = method.with_keep(keep)
             fit(method, problem.predictions_for(method))
         if refit:
             kept = np.sort(method.member_indices_).tolist()
-            rows = RefitSamples(problem.X, problem.predictions, problem.oob, X_unlabelled, n_made)
-            changed = refit_ensemble(problem.ensemble, kept, rows, rng, problem.n_jobs)
-            problem = replace(problem, refitted=changed)
+            samples = RefitSamples(
+                problem.X, problem.predictions, problem.oob, X_unlabelled, synthetic_ratio
+            )
+            refitted = refit_ensemble(problem.ensemble, kept, samples, rng, problem.n_jobs)
+            problem = replace(problem, refitted=refitted)
         return Pruning.of(
             problem,
             method,
             by_cost=by_cost,
             reason=reason,
             tolerance=budget.tolerance,
-            least_tolerance=least,
+            least_tolerance=least_tolerance,
         )

@@ -1,4 +1,4 @@
-"""A pruned ensemble, and how its members were chosen."""
+"""The pruned ensemble that `prune` returns: `Pruning`, with its summary, report and file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs.ensembles import Ensemble
@@ -32,51 +32,54 @@ from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.text_format import format_count
+from secateurs.typing import FloatArray, IndexArray, JsonObject, RandomStateLike, Samples
 from secateurs.units import round_up
 
-_QUICK = 2.0  # seconds of cross-fitting that a notebook may wait for without having asked
+_MAX_WAIT = 2.0  # seconds of cross-validation that displaying a pruning in a notebook may take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pruning:
-    """A pruned ensemble, and how its members were chosen. Returned by `prune`.
+    """A pruned ensemble, and how its members were selected. Returned by `prune`.
 
     Attributes
     ----------
     estimator : object
-        The pruned ensemble: a plain object of the same class as the one given, with the kept
-        members in their old order, or copies with other leaves where trees have weights or were
-        refitted. For a list or dict, a fitted Voting ensemble; for predictions, the columns kept.
+        The pruned ensemble: a plain object of the same class as the full ensemble, with the kept
+        members in their original order. If trees have weights or were refitted, they are copies
+        with other values in their leaves. For a list or dict of models, it is a fitted Voting
+        ensemble; for predictions, the columns of the kept members.
     pruner : BasePruner
         The fitted pruner.
     member_indices : ndarray of shape (n_kept,)
-        The kept members, in the order they were chosen.
+        The kept members, in the order of selection.
     weights : ndarray of shape (n_kept,) or None
-        Their weights, with a sum of 1; None where they count the same.
+        Weights of the kept members, with a sum of 1; None if all have the same weight.
     problem : Problem
-        The ensemble and the votes that the members were chosen by, without the rows.
+        The full ensemble and its votes on the validation samples, without the samples.
     by_cost : CostSelection or None
-        How members were chosen by their cost, if ``max_cost`` was given.
+        How members were selected by their cost, if ``max_cost`` was passed.
     reason : str
-        Why the method was taken, in one line; empty if it was asked for.
+        Why the method was used, in one line; empty if it was passed to `prune`.
     tolerance : float or None
-        The tolerance that decided how many members are kept, if one did.
+        The tolerance that determined the number of members, if any.
     least_tolerance : float or None
-        Where it has kept all members: the smallest one that leaves some out.
+        If all members were kept because of the tolerance: the smallest tolerance that would leave
+        members out.
 
     See Also
     --------
     prune : Prune a fitted ensemble.
-    Comparison.pruning : The pruning behind a line of a leaderboard.
+    Comparison.pruning : Return the pruning of a row of the leaderboard.
     """
 
-    problem: Problem  # without its rows
+    problem: Problem  # without its samples
     pruner: BasePruner
     by_cost: CostSelection | None = None
     reason: str = ""
     tolerance: float | None = None
     least_tolerance: float | None = None
-    row: Any = None  # to time predictions by
+    row: Samples = None  # one validation sample, to time predictions
     estimator: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -84,19 +87,29 @@ class Pruning:
         object.__setattr__(self, "estimator", self.problem.served_ensemble.as_predictor(kept))
 
     @classmethod
-    def of(cls, problem: Problem, pruner: BasePruner, **facts: Any) -> Pruning:
-        """Return the pruning by a fitted pruner; of the rows it keeps one, to time predictions."""
+    def of(
+        cls,
+        problem: Problem,
+        pruner: BasePruner,
+        *,
+        by_cost: CostSelection | None = None,
+        reason: str = "",
+        tolerance: float | None = None,
+        least_tolerance: float | None = None,
+    ) -> Pruning:
+        """Return the pruning of a fitted pruner, which keeps one sample to time predictions."""
         row = None if problem.X is None else _safe_indexing(problem.X, [0])
-        return cls(problem.with_pruner_weights(pruner).without_samples(), pruner, row=row, **facts)
+        problem = problem.with_pruner_weights(pruner).without_samples()
+        return cls(problem, pruner, by_cost, reason, tolerance, least_tolerance, row)
 
     @property
     def ensemble(self) -> Ensemble:
-        """The whole ensemble."""
+        """The full ensemble."""
         return self.problem.ensemble
 
     @property
     def votes(self) -> Votes:
-        """The votes that the members were chosen by."""
+        """The votes on the validation samples, by which the members were selected."""
         return self.problem.predictions
 
     @property
@@ -105,115 +118,120 @@ class Pruning:
         return self.problem.oob
 
     @property
-    def member_indices(self) -> NDArray[np.intp]:
-        """The kept members, in the order they were chosen."""
+    def member_indices(self) -> IndexArray:
+        """The kept members, in the order of selection."""
         return self.pruner.member_indices_
 
     @property
-    def weights(self) -> NDArray[np.float64] | None:
-        """Weights of the kept members in the same order; None where they count the same."""
+    def weights(self) -> FloatArray | None:
+        """Weights of the kept members in the same order; None if all have the same weight."""
         weights = self.problem.member_weights
         return None if weights is None else weights[self.member_indices]
 
     @property
     def members(self) -> Any:
-        """The kept members as they were given, in their old order: a list, or a dict of a dict."""
+        """The kept members in their original order: a list, or a dict if a dict was passed."""
         return self.ensemble.original_members(np.sort(self.member_indices).tolist())
 
     @property
     def member_names(self) -> list[str]:
-        """Names of the kept members, in the order they were chosen."""
+        """Names of the kept members, in the order of selection."""
         return [self.ensemble.member_names[member] for member in self.member_indices]
 
     def summary(
         self,
-        X_test: Any = None,
+        X_test: Samples = None,
         y_test: ArrayLike | None = None,
         *,
-        X: Any = None,
+        X: Samples = None,
         sample_weight: ArrayLike | None = None,
-        random_state: Any = 0,
+        random_state: RandomStateLike = 0,
     ) -> pd.DataFrame:
-        """Compare the pruned ensemble with the whole one.
+        """Return a table that compares the pruned ensemble with the full ensemble.
 
-        Without test rows, by cross-fitting on the rows chosen on: the method chooses on four
-        fifths, what it chooses is judged on the fifth, and so in turn.
+        Without a test set, the scores are cross-validated on the validation set: members are
+        selected on four fifths of the samples and scored on the remaining fifth, five times.
 
         Parameters
         ----------
         X_test : array-like, optional
-            Rows to measure on; for predictions, predictions of all members on other rows.
+            Test samples; for predictions, predictions of all members on the test samples.
         y_test : array-like of shape (n_samples,), optional
-            Their true labels, or numbers.
+            True labels or target values of the test samples.
         X : array-like, optional
-            The rows chosen on, for cross-fitting: with them it follows the ensemble's own vote even
-            where no probabilities were collected, and 1000 rows are timed.
+            The validation samples, which a pruning does not store. With them, cross-validated
+            scores use the ensemble's own vote even if no probabilities were collected, and
+            predictions of 1000 samples are timed.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the test rows.
+            Weights of the test samples.
         random_state : int, RandomState or None, default=0
             Random state of the bootstrap.
 
         Returns
         -------
         pandas.DataFrame
-            Lines for members, accuracy, balanced accuracy, log loss and ROC AUC (of regressors R²,
-            root mean squared and mean absolute error), the score asked for, megabytes of the
-            pickle, and milliseconds to predict 1 and 1000 rows (1 where rows are not kept); of
-            predictions neither. Columns for the whole ensemble,
-            the pruned one and the change, with its 95 % interval (of accuracy, paired bootstrap
-            over test rows; else by the normal distribution, or the jackknife). The name of the
-            index tells which rows these are. ``attrs["remarks"]``, shown below the table, say
-            whether the tolerance that decided the size holds there, and what else to know.
+            Rows: number of members; accuracy, balanced accuracy, log loss and ROC AUC, or for
+            regressors R², root mean squared error and mean absolute error; the score passed as
+            ``scoring``; megabytes of the pickle, and milliseconds to predict 1 and 1000 samples
+            (only 1 if there are no samples). Size and time are left out for predictions.
+            Columns: the full ensemble (``before``), the pruned ensemble (``after``), the
+            ``change``, and its 95 % interval from ``low`` to ``high``: a paired bootstrap for the
+            accuracy on a test set, otherwise the normal approximation or the jackknife. The name
+            of the index describes the samples. ``attrs["remarks"]``, displayed below the table,
+            states whether the scores meet the tolerance that determined the size, and further
+            notes.
         """
         scoring, remarks = self.problem.scoring, tuple[str, ...]()
         if X_test is not None or y_test is not None:
             problem = self.problem.with_test_set(X_test, y_test, sample_weight)
             rng = check_random_state(random_state)
-            rows, figures = before_after.measure_on_test(problem, self.pruner, rng)
+            samples, figures = before_after.measure_on_test(problem, self.pruner, rng)
             remarks = tuple(sample_weight_remark(problem, self.pruner))
         else:
-            rows, turns, figures, remarks = (
+            samples, folds, figures, remarks = (
                 self._cross_validated_scores if X is None else self._cross_validate(X)
             )
-            remarks = (f"Cross-fitted: {turns}.", *remarks) if turns else remarks
+            remarks = (f"Cross-validated: {folds}.", *remarks) if folds else remarks
         if self.least_tolerance is not None:
             least = f"{round_up(self.least_tolerance):.15g}"
-            told = f"No fewer members are within the tolerance; the smallest that helps is {least}."
-            remarks = (*remarks, told)
-        return before_after.summary_table(rows, figures, remarks, scoring, self.tolerance)
+            remark = f"All members are kept: the smallest tolerance that leaves any out is {least}."
+            remarks = (*remarks, remark)
+        return before_after.summary_table(samples, figures, remarks, scoring, self.tolerance)
 
-    def _cross_validate(self, X: Any = None) -> CrossValidatedScores:
+    def _cross_validate(self, X: Samples = None) -> CrossValidatedScores:
         problem = self.problem.with_validation_set(X)
         return cross_validate_pruning(problem, self.pruner, self.by_cost, row=self.row)
 
     @cached_property
     def _cross_validated_scores(self) -> CrossValidatedScores:
-        """Figures by cross-fitting, with what is known without the rows."""
+        """Cross-validated scores from the stored predictions, without the samples."""
         return self._cross_validate()
 
     def report(
         self,
         path: str | Path,
-        X_test: Any = None,
+        X_test: Samples = None,
         y_test: ArrayLike | None = None,
         *,
-        X: Any = None,
+        X: Samples = None,
         sample_weight: ArrayLike | None = None,
         force: bool = False,
     ) -> Path:
-        """Write an HTML report of what was gained and lost: one file that needs nothing else.
+        """Write an HTML report that compares the pruned ensemble with the full ensemble.
+
+        The page is a single file without external resources.
 
         Parameters
         ----------
         path : str or path-like
             The file to write.
         X_test, y_test : array-like, optional
-            Rows to measure on, as for `summary`. Without them, figures are cross-fitted on the
-            rows chosen on, counting labels.
+            The test set, as for `summary`. Without it, scores are cross-validated on the
+            validation set, counting labels.
         X : array-like, optional
-            The rows chosen on, so that cross-fitted figures follow the ensemble's own vote.
+            The validation samples, so that cross-validated scores use the ensemble's own vote.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the test rows.
+            Weights of the test samples.
         force : bool, default=False
             Whether to overwrite an existing file.
 
@@ -225,24 +243,24 @@ class Pruning:
         from secateurs.persistence.atomic_files import check_writable
         from secateurs.report import report_data, write_report
 
-        check_writable([Path(path)], force)  # before any work
+        check_writable([Path(path)], force)  # raise errors before the long computation
         data = report_data(self, X_test, y_test, X=X, sample_weight=sample_weight)
         return write_report(data, path, force=force)
 
     def featured(
         self,
-        X_test: Any = None,
+        X_test: Samples = None,
         y_test: ArrayLike | None = None,
         *,
-        X: Any = None,
+        X: Samples = None,
         sample_weight: ArrayLike | None = None,
         beside: bool = True,
     ) -> ReportSubject:
-        """Evaluate the pruning at all sizes, and other methods beside it; used by reports."""
+        """Evaluate the pruning at all sizes, with other methods beside it; used by reports."""
         if self.ensemble.is_sequential:
             raise InputError(
-                "Reports are about members with answers of their own, which rounds of boosting do "
-                "not have. Use summary, or on the command line leave out {report}.",
+                "Reports need members that predict on their own, which the rounds of a boosted "
+                "model do not. Use summary, or on the command line leave out {report}.",
                 report=...,
             )
         problem = self.problem.with_validation_set(X).with_test_set(X_test, y_test, sample_weight)
@@ -252,7 +270,7 @@ class Pruning:
         )
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Save the pruned ensemble, with its provenance in a file beside it.
+        """Save the pruned ensemble, with its provenance in a second file.
 
         Parameters
         ----------
@@ -270,8 +288,8 @@ class Pruning:
 
         return save(self.estimator, path, provenance=self.provenance(), force=force)
 
-    def provenance(self) -> dict[str, Any]:
-        """Return how the members were chosen, in plain values."""
+    def provenance(self) -> JsonObject:
+        """Return how the members were selected, as JSON values."""
         budget = {} if self.by_cost is None else {"budget": self.by_cost.provenance()}
         return budget | {
             "method": type(self.pruner).__name__,
@@ -296,12 +314,12 @@ class Pruning:
     def _repr_html_(self) -> str:
         from secateurs.report.notebook import pruning_html
 
-        quick = (
+        is_quick = (
             "_cross_validated_scores" in self.__dict__
-            or cross_validation_seconds(self.pruner) <= _QUICK
+            or cross_validation_seconds(self.pruner) <= _MAX_WAIT
         )
-        with suppress(InputError):  # rows too few, or too few votes out of bag, for fifths of them
+        with suppress(InputError):  # too few samples or out-of-bag votes for five folds
             return pruning_html(
-                self.problem, self.pruner, self._cross_validated_scores if quick else None
+                self.problem, self.pruner, self._cross_validated_scores if is_quick else None
             )
         return pruning_html(self.problem, self.pruner, None)

@@ -1,8 +1,8 @@
-"""Refitting: the kept trees imitate the whole ensemble.
+"""Refitting: fit the leaves of the kept trees so that they imitate the full ensemble.
 
-=============  ====================================================================================
-`_leaves`      values in the leaves of trees, fitted so that their average is near a target
-`_made_rows`   rows made from given ones, for the whole ensemble to answer
-`_refit`       a sub-ensemble whose trees have other values in their leaves
-=============  ====================================================================================
+====================  ==============================================================================
+`refit`               a copy of the ensemble in which the leaves of some trees are refitted
+`_leaf_fit`           fit leaf values so that the average of the trees is close to a target
+`_synthetic_samples`  generate samples from given samples, for the full ensemble to predict
+====================  ==============================================================================
 """

@@ -1,73 +1,65 @@
-"""Rows made from given ones: features exchanged between near neighbours."""
-
-from typing import Any
+"""Generate synthetic samples by exchanging features between near neighbours."""
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from secateurs.typing import Array, IndexArray, Samples
+
+# Other numbers of neighbours made no difference on seven data sets (docs/decisions/0019).
 N_NEIGHBOURS = 5
-_MOST_REFERENCES = 20_000  # rows among which neighbours are looked for
+_MOST_REFERENCES = 20_000  # samples searched for neighbours: bounds the time of the search
 
 
 def synthetic_samples(
-    X: Any, numeric: NDArray[Any], n_made: int, rng: np.random.RandomState
-) -> Any:
-    """Make rows: each takes each column, by a coin, from a near neighbour of a given row [1]_.
+    X: Samples, numeric: Array, n_synthetic: int, rng: np.random.RandomState
+) -> Samples:
+    """Return samples that take each column, with probability ½, from a near neighbour [1]_.
 
-    Columns are exchanged whole, so that categories and missing values stay what they are.
-
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_rows, n_columns)
-        The rows given, as the ensemble takes them.
-    numeric : ndarray of shape (n_rows, n_features)
-        The same rows as numbers, by which neighbours are found.
-    n_made : int
-        Number of rows to make.
-    rng : RandomState
-        Draws rows, neighbours and columns.
+    ``numeric`` holds the same samples as floats, to find neighbours. Values are exchanged
+    unchanged, so that categories and missing values stay valid.
 
     References
     ----------
     .. [1] Buciluǎ, Caruana and Niculescu-Mizil. "Model compression". KDD 2006.
     """
-    n_rows = _num_samples(X)
-    first = rng.randint(n_rows, size=n_made)
-    if n_rows == 1:
+    n_samples = _num_samples(X)
+    first = rng.randint(n_samples, size=n_synthetic)
+    if n_samples == 1:
         return _safe_indexing(X, first)
-    near = _nearest_neighbours(numeric, rng)
-    second = near[first, rng.randint(near.shape[1], size=n_made)]
-    mine, other = _safe_indexing(X, first), _safe_indexing(X, second)
-    if hasattr(mine, "iloc"):
-        made = mine.reset_index(drop=True)
-        other = other.reset_index(drop=True)
-        for place, name in enumerate(made.columns):
-            taken = rng.randint(2, size=n_made).astype(bool)
-            made.isetitem(place, made[name].where(~taken, other[name]))
-        return made
-    mine, other = np.asarray(mine), np.asarray(other)
-    taken = rng.randint(2, size=mine.shape).astype(bool)
-    return np.where(taken, other, mine)
+    neighbours = _nearest_neighbours(numeric, rng)
+    second = neighbours[first, rng.randint(neighbours.shape[1], size=n_synthetic)]
+    samples, neighbour_samples = _safe_indexing(X, first), _safe_indexing(X, second)
+    if hasattr(samples, "iloc"):
+        synthetic = samples.reset_index(drop=True)
+        neighbour_samples = neighbour_samples.reset_index(drop=True)
+        for index, name in enumerate(synthetic.columns):
+            exchanged = rng.randint(2, size=n_synthetic).astype(bool)
+            synthetic.isetitem(index, synthetic[name].where(~exchanged, neighbour_samples[name]))
+        return synthetic
+    samples, neighbour_samples = np.asarray(samples), np.asarray(neighbour_samples)
+    exchanged = rng.randint(2, size=samples.shape).astype(bool)
+    return np.where(exchanged, neighbour_samples, samples)
 
 
-def _nearest_neighbours(numeric: NDArray[Any], rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Return the nearest rows of each, by standardised features; missing values are means."""
+def _nearest_neighbours(numeric: Array, rng: np.random.RandomState) -> IndexArray:
+    """Return each sample's nearest neighbours by standardised features, gaps filled with means."""
     values = np.array(numeric, dtype=float)
     with np.errstate(all="ignore"):
         means = np.nan_to_num(np.nanmean(values, axis=0))
         values = np.where(np.isfinite(values), values, means) - means
-        spread = values.std(axis=0)
-    values = (values / np.where(spread > 0, spread, 1.0)).astype(np.float32)
-    places = np.arange(len(values))
+        deviations = values.std(axis=0)
+    values = (values / np.where(deviations > 0, deviations, 1.0)).astype(np.float32)
+    references = np.arange(len(values))
     if len(values) > _MOST_REFERENCES:
-        places = np.sort(rng.choice(len(values), _MOST_REFERENCES, replace=False))
-    n_near = min(N_NEIGHBOURS + 1, len(places))
-    found = NearestNeighbors(n_neighbors=n_near).fit(values[places])
-    near = places[found.kneighbors(values, return_distance=False)]
-    own = near == np.arange(len(values))[:, None]
-    own[~own.any(axis=1), -1] = True  # one is always left out: the row itself, or the farthest
-    own &= np.cumsum(own, axis=1) == 1
-    return near[~own].reshape(len(values), n_near - 1)
+        references = np.sort(rng.choice(len(values), _MOST_REFERENCES, replace=False))
+    n_nearest = min(N_NEIGHBOURS + 1, len(references))
+    search = NearestNeighbors(n_neighbors=n_nearest).fit(values[references])
+    nearest = references[search.kneighbors(values, return_distance=False)]
+    # One neighbour is removed from every row: the sample itself, or else the farthest. The sample
+    # may be missing among its neighbours if others are equal to it, or if it is not a reference.
+    removed = nearest == np.arange(len(values))[:, None]
+    removed[~removed.any(axis=1), -1] = True
+    removed &= np.cumsum(removed, axis=1) == 1
+    return nearest[~removed].reshape(len(values), n_nearest - 1)

@@ -1,4 +1,4 @@
-"""The report: data first, then one page that needs nothing but itself."""
+"""Reports: collect their data as JSON values, then render one self-contained HTML page."""
 
 from secateurs.report._report_data import report_data
 from secateurs.report._report_page import render

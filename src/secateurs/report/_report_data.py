@@ -1,4 +1,4 @@
-"""What a report shows, as plain values: the page is made of these and nothing else."""
+"""Collect the data of a report as plain JSON values; the page is rendered from them alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,10 +22,11 @@ from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
 from secateurs.report._schema import Nullable
 from secateurs.report.sections import sections_for
-from secateurs.report.sections._section import JsonObject, ReportContext
+from secateurs.report.sections._section import ReportContext
 from secateurs.text_format import format_count, to_json_value
+from secateurs.typing import JsonObject, Samples
 
-SCHEMA = "secateurs-run/2"
+SCHEMA = "secateurs-run/2"  # raised whenever older files can no longer be rendered
 _ROWS: JsonObject = {"choosing": int, "testing": Nullable(int), "n_folds": int}
 _ROWS |= {"choosing_sha256": str, "testing_sha256": Nullable(str)}
 _ROWS |= {"out_of_bag": bool, "counts_labels": bool}
@@ -45,7 +46,7 @@ HEADER: JsonObject = {
     "notes": [str],
     "method_notes": [str],
 }
-SHAPES: JsonObject = {}  # by what members predict
+SHAPES: JsonObject = {}  # by the kind of predictions: "labels" or "numbers"
 for _kind in ("labels", "numbers"):
     SHAPES[_kind] = HEADER | {
         name: shape for section in sections_for(_kind) for name, shape in section.shape.items()
@@ -57,55 +58,55 @@ class Reportable(Protocol):
 
     def featured(
         self,
-        X_test: Any = None,
+        X_test: Samples = None,
         y_test: ArrayLike | None = None,
         *,
-        X: Any = None,
+        X: Samples = None,
         sample_weight: ArrayLike | None = None,
     ) -> ReportSubject:
-        """Return the choice to show, among others."""
+        """Return the pruning to report, evaluated next to other methods."""
 
 
 def report_data(
     result: Reportable,
-    X_test: Any = None,
+    X_test: Samples = None,
     y_test: ArrayLike | None = None,
     *,
-    X: Any = None,
+    X: Samples = None,
     sample_weight: ArrayLike | None = None,
     command: Sequence[str] | None = None,
     source: str | None = None,
 ) -> JsonObject:
-    """Collect everything that a report shows, in plain JSON values.
+    """Collect everything that a report shows, as plain JSON values.
 
     Parameters
     ----------
     result : Pruning or Comparison
         The result of `secateurs.prune` or `secateurs.compare`.
     X_test, y_test : array-like, optional
-        Rows used neither for training nor for choosing, and their true labels; for predictions,
-        predictions of the same members on other rows. By default, figures are cross-fitted on the
-        rows chosen on. A comparison has its own rows.
+        Test set: samples used neither for training nor for selection, and their true labels. If
+        predictions were pruned, pass predictions of the same members on other samples. By default,
+        scores are cross-validated on the validation set. A comparison has its own test set.
     X : array-like, optional
-        The rows a pruning was chosen on. With them, cross-fitted figures follow the ensemble's own
-        vote; by default they count labels, which is all that a pruning remembers.
+        The validation samples of a pruning. With them, cross-validated scores use the ensemble's
+        own vote. By default they count labels, because a pruning stores nothing else.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the test rows.
+        Weights of the test samples.
     command : sequence of str, optional
-        The beginning of the command line that does the same, such as
+        The beginning of the equivalent command line, such as
         ``["secateurs", "prune", "forest.skops", "rows.csv", "--target", "churn"]``.
     source : str, optional
-        Where the ensemble comes from, for the title: the name of a file.
+        Name of the file that holds the ensemble, for the title.
 
     Returns
     -------
     dict
-        Input of `secateurs.report.render`; `secateurs.report.write_run` writes it as JSON and
+        Input of `secateurs.report.render`. `secateurs.report.write_run` writes it as JSON, and
         `secateurs.report.load_run` reads it.
 
     See Also
     --------
-    render : Make the page from the data.
+    render : Render the page from the data.
 
     Examples
     --------
@@ -116,29 +117,30 @@ def report_data(
     >>> data["chosen"]["members"]
     [0, 1]
     """
-    subject = ReportContext(
+    context = ReportContext(
         result.featured(X_test, y_test, X=X, sample_weight=sample_weight), command
     )
+    # Warnings become notes on the page, and are raised again for the caller, each once.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        data = _header_data(subject, source)
+        data = _header_data(context, source)
         for section in sections_for(data["ensemble"]["predicts"]):
-            data |= section.collect_data(subject)
+            data |= section.collect_data(context)
     warned = {str(warning.message): warning.message for warning in caught}
     for message in warned.values():
         warnings.warn(message, stacklevel=2)
-    evaluation = subject.evaluation
+    evaluation = context.evaluation
     data["notes"] = list(
-        dict.fromkeys([*evaluation.notes_on_figures, *subject.curve.selection.notes, *warned])
+        dict.fromkeys([*evaluation.notes_on_figures, *context.curve.selection.notes, *warned])
     )
-    data["method_notes"] = evaluation.notes_on_methods(subject.method_name)
+    data["method_notes"] = evaluation.notes_on_methods(context.method_name)
     return to_json_value(data)
 
 
-def _header_data(subject: ReportContext, source: str | None) -> JsonObject:
-    """Return what the top of the page shows, and what several sections need."""
-    problem, ensemble = subject.problem, subject.problem.ensemble
-    tested = problem.test_predictions if problem.has_test_set else None
+def _header_data(context: ReportContext, source: str | None) -> JsonObject:
+    """Return the data for the top of the page, and the data that several sections use."""
+    problem, ensemble = context.problem, context.problem.ensemble
+    test = problem.test_predictions if problem.has_test_set else None
     predicts = "numbers" if problem.is_regression else "labels"
     vote = "probabilities" if ensemble.is_soft and predicts == "labels" else predicts
     return {
@@ -150,7 +152,7 @@ def _header_data(subject: ReportContext, source: str | None) -> JsonObject:
             "predicts": predicts,
             "n_members": ensemble.n_members,
             "names": [str(name) for name in ensemble.member_names],
-            "classes": [str(label) for label in subject.classes],
+            "classes": [str(label) for label in context.classes],
             "vote": vote if ensemble.weights is None else f"weighted {vote}",
         },
         "score": {
@@ -161,24 +163,24 @@ def _header_data(subject: ReportContext, source: str | None) -> JsonObject:
         "rows": {
             "choosing": problem.predictions.n_samples,
             "choosing_sha256": _prediction_digest(problem.predictions),
-            "testing": tested and tested.n_samples,
-            "testing_sha256": tested and _prediction_digest(tested),
-            "n_folds": subject.evaluation_plan.n_selections - 1,
+            "testing": test and test.n_samples,
+            "testing_sha256": test and _prediction_digest(test),
+            "n_folds": context.evaluation_plan.n_selections - 1,
             "out_of_bag": problem.oob,
-            "counts_labels": subject.evaluation_plan.scored_samples.counts_labels,
+            "counts_labels": context.evaluation_plan.scored_samples.counts_labels,
         },
         "chosen": {
-            "course": list(subject.evaluation.curves).index(subject.method_name),
-            "label": subject.method_name,
-            "keep": subject.keep,
-            "members": subject.kept_members,
-            "parameters": plain_parameters(subject.pruner),
+            "course": list(context.evaluation.curves).index(context.method_name),
+            "label": context.method_name,
+            "keep": context.keep,
+            "members": context.kept_members,
+            "parameters": plain_parameters(context.pruner),
         },
     }
 
 
 def _ensemble_title(ensemble: Ensemble) -> str:
-    """Return what was pruned, in words: the class of a model, or how many models or tables."""
+    """Return a title for an ensemble: its class, or the number of its models or predictions."""
     if isinstance(ensemble, PredictionTable):
         return f"Predictions of {format_count(ensemble.n_members, 'member')}"
     if isinstance(ensemble.model, (Mapping, list, tuple)):
@@ -187,7 +189,7 @@ def _ensemble_title(ensemble: Ensemble) -> str:
 
 
 def report_title(data: JsonObject) -> str:
-    """Return what was pruned, in words: the file, and what kind of model it has."""
+    """Return the title of a report: the ensemble, and the file it comes from if known."""
     name, source = data["ensemble"]["name"], data["ensemble"]["source"]
     if source is None:
         return str(name)
@@ -196,6 +198,7 @@ def report_title(data: JsonObject) -> str:
 
 
 def _run_environment() -> JsonObject:
+    """Return the time, the versions of the main packages and the machine."""
     packages = ("numpy", "scipy", "scikit-learn")
     versions = {"secateurs": __version__, "python": platform.python_version()}
     return {
@@ -205,9 +208,12 @@ def _run_environment() -> JsonObject:
     }
 
 
-def _prediction_digest(votes: Votes | Predictions) -> str:
-    """Return a hash of votes or numbers and the truth, by which rows are recognised."""
-    values = votes.cells if isinstance(votes, Predictions) else votes.packed.decode()
-    found = hashlib.sha256(np.ascontiguousarray(values).tobytes())
-    found.update(np.ascontiguousarray(votes.truth).tobytes())
-    return found.hexdigest()
+def _prediction_digest(predictions: Votes | Predictions) -> str:
+    """Return a hash of predictions and true values, to recognise the same samples in two runs."""
+    if isinstance(predictions, Predictions):
+        values = predictions.cells
+    else:
+        values = predictions.packed.decode()
+    digest = hashlib.sha256(np.ascontiguousarray(values).tobytes())
+    digest.update(np.ascontiguousarray(predictions.truth).tobytes())
+    return digest.hexdigest()

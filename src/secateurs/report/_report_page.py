@@ -1,4 +1,4 @@
-"""The page of a report: its sections put together, from the data alone."""
+"""Render the page of a report from its data."""
 
 import json
 
@@ -7,11 +7,11 @@ from markupsafe import Markup
 from secateurs.report._report_data import report_title
 from secateurs.report.html_templates import notes_list, read_resource, render_document
 from secateurs.report.sections import SECTIONS, sections_for
-from secateurs.report.sections._section import JsonObject
+from secateurs.typing import JsonObject
 
 
 def render(data: JsonObject) -> str:
-    """Return the page: one HTML file that needs nothing else.
+    """Return the page of a report as one self-contained HTML file.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def render(data: JsonObject) -> str:
     >>> page.startswith("<!doctype html>")
     True
     """
-    drawn = [
+    rendered = [
         (section, section.render_html(data))
         for section in sections_for(data["ensemble"]["predicts"])
     ]
@@ -45,7 +45,7 @@ def render(data: JsonObject) -> str:
         heading=report_title(data),
         sections=[
             (section.name, section.format_heading(data), content)
-            for section, content in drawn
+            for section, content in rendered
             if content
         ],
         json=json_for_script(data),
@@ -53,12 +53,13 @@ def render(data: JsonObject) -> str:
 
 
 def script_names() -> list[str]:
-    """Return the names of the page's scripts, in the order they run."""
+    """Return the names of the page's scripts, in the order in which they run."""
     drawings = [f"sections/{section.file_stem}.js" for section in SECTIONS if section.is_drawn]
     return ["choose.js", "plots.js", "reading.js", "costs.js", "sorting.js", *drawings, "page.js"]
 
 
 def json_for_script(data: JsonObject) -> Markup:
-    """Return data as JSON that cannot end the script element it stands in."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))  # all ASCII
+    """Return data as JSON that cannot close the script element around it."""
+    # Only ASCII: U+2028 and U+2029 would end a line in older JavaScript.
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))

@@ -1,29 +1,30 @@
-"""Reports and their data as files."""
+"""Write reports and their data to files, and read the data back."""
 
 from __future__ import annotations
 
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 from secateurs.exceptions import InputError, describe_error, reading_file
 from secateurs.persistence.atomic_files import check_writable, write_file
 from secateurs.report._report_data import HEADER, SCHEMA, SHAPES
 from secateurs.report._report_page import render
 from secateurs.report._schema import check_shape
-from secateurs.report.sections._section import JsonObject
+from secateurs.typing import JsonObject
 
+# 256 MB, more than any run has: the votes and distances in it are limited by `MOST_LABELS` and
+# `MOST_LIVE`. The limit keeps other files from filling the memory.
 _MOST_BYTES = 1 << 28
 
 
 def write_report(data: JsonObject, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Write the page of a report.
+    """Write the page of a report as an HTML file.
 
     Parameters
     ----------
     data : dict
-        From `report_data` or `load_run`.
+        The result of `report_data` or `load_run`.
     path : str or path-like
         The file to write.
     force : bool, default=False
@@ -54,7 +55,7 @@ def write_run(data: JsonObject, path: str | os.PathLike[str], *, force: bool = F
 
 
 def load_run(path: str | os.PathLike[str]) -> JsonObject:
-    """Read the data of a report.
+    """Read the data of a report from a JSON file, and check it.
 
     Parameters
     ----------
@@ -64,22 +65,24 @@ def load_run(path: str | os.PathLike[str]) -> JsonObject:
     Returns
     -------
     dict
-        The data, checked: `render` can draw it.
+        Data that `render` accepts.
 
     Examples
     --------
     >>> from secateurs.report import load_run
     >>> load_run("run.json")
     Traceback (most recent call last):
-    secateurs.exceptions.InputError: run.json does not exist. Give the JSON file of a run.
+    secateurs.exceptions.InputError: run.json does not exist. Pass the JSON file of a run.
     """
     target = Path(path)
     if not target.is_file():
-        what = "is not a file" if target.exists() else "does not exist"
-        raise InputError(f"{target} {what}. Give the JSON file of a run.")
+        reason = "is not a file" if target.exists() else "does not exist"
+        raise InputError(f"{target} {reason}. Pass the JSON file of a run.")
     with reading_file(target):
         if target.stat().st_size > _MOST_BYTES:
-            raise InputError(f"is larger than {_MOST_BYTES:,} bytes, which no run is.")
+            raise InputError(
+                f"is larger than {_MOST_BYTES:,} bytes, which is more than any run has."
+            )
         data = _parse_json(target.read_bytes())
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise InputError(
@@ -87,20 +90,20 @@ def load_run(path: str | os.PathLike[str]) -> JsonObject:
             )
         check_shape(data, HEADER)
         check_shape(data, SHAPES.get(data["ensemble"]["predicts"], SHAPES["labels"]))
-        render(data)
+        render(data)  # also finds values that have the right type but do not fit together
     return data
 
 
-def _parse_json(content: bytes) -> Any:
+def _parse_json(content: bytes) -> object:
     try:
-        return json.loads(content, parse_constant=_refuse_constant)
+        return json.loads(content, parse_constant=_reject_constant)
     except RecursionError:
-        raise InputError("is not valid JSON of a run: it is nested too deeply.") from None
+        raise InputError("is not valid JSON of a run, because it is nested too deeply.") from None
     except ValueError as error:
         raise InputError(f"is not valid JSON: {describe_error(error)}.") from None
 
 
-def _refuse_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number of JSON")
 
 

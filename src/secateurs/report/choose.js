@@ -1,10 +1,10 @@
 "use strict";
-// Unpack votes and distances, choose as COMEP does, and count votes.
+// Unpack votes and distances, select members as COMEP does, and count votes.
 
-const ALIKE = -1; // marks pairs that vote alike everywhere
-const TIE = 1e-12;
+const ALIKE = -1; // distance of pairs with equal votes on all samples, which COMEP skips
+const TIE = 1e-12; // relative tolerance of ties, as in Python, so that rounding does not decide
 
-/** Return the numbers that Python packed. */
+/** Return the array that `pack_array` in _schema.py packed. */
 async function unpack(packed) {
   let bytes = Uint8Array.from(atob(packed.base64), (letter) => letter.charCodeAt(0));
   if (packed.deflated) {
@@ -29,19 +29,19 @@ function unpackBits(bytes, bits, length) {
   return values;
 }
 
-/** Spread a triangle of pairs i < j over a whole matrix, `diagonal` on its diagonal. */
+/** Return a symmetric matrix from its triangle of pairs i < j. */
 function fromTriangle(triangle, n, diagonal) {
   const matrix = new Float64Array(n * n).fill(diagonal);
-  let place = 0;
+  let next = 0;
   for (let i = 0; i < n; i++) {
     for (let j = i + 1; j < n; j++) {
-      matrix[i * n + j] = matrix[j * n + i] = triangle[place++];
+      matrix[i * n + j] = matrix[j * n + i] = triangle[next++];
     }
   }
   return matrix;
 }
 
-/** Order all members as COMEP does: from a start, the largest sum of distances next. */
+/** Order all members as COMEP does: after the start, always add the largest sum of distances. */
 function comepOrder(apart, relevance, weight, start) {
   const n = relevance.length;
   const sums = new Float64Array(n);
@@ -55,14 +55,14 @@ function comepOrder(apart, relevance, weight, start) {
     for (let other = 0; other < n; other++) {
       const distance = apart[member * n + other];
       if (distance === ALIKE) continue;
-      const both = (relevance[member] + relevance[other]) / 2;
-      sums[other] += weight * distance + (1 - weight) * both;
+      const meanRelevance = (relevance[member] + relevance[other]) / 2;
+      sums[other] += weight * distance + (1 - weight) * meanRelevance;
     }
     member = bestMember(sums, free);
   }
 }
 
-/** Return the free member with the largest score; of those that tie, the first. */
+/** Return the free member with the largest score; the first of several in a tie. */
 function bestMember(scores, free) {
   let best = -Infinity;
   for (let i = 0; i < scores.length; i++) if (free[i] && scores[i] > best) best = scores[i];
@@ -71,17 +71,17 @@ function bestMember(scores, free) {
   return -1;
 }
 
-/** Unpack votes on rows that are sorted by their true class. */
-async function readVotes(facts) {
-  const truth = new Uint16Array(facts.n_rows);
+/** Unpack votes; samples are sorted by true class, so `packed.truth` has only their counts. */
+async function readVotes(packed) {
+  const truth = new Uint16Array(packed.n_rows);
   let row = 0;
-  facts.truth.forEach((count, label) => {
+  packed.truth.forEach((count, label) => {
     truth.fill(label, row, (row += count));
   });
-  return { votes: await unpack(facts.votes), truth, nClasses: facts.truth.length };
+  return { votes: await unpack(packed.votes), truth, nClasses: packed.truth.length };
 }
 
-/** Count rows that the vote gets right after each member has joined; ties go to the lowest class. */
+/** Count samples that the vote classifies correctly with 1, 2, … members; the lowest class wins ties. */
 function rightBySize(table, members) {
   const { votes, truth, nClasses } = table;
   const nRows = truth.length;
@@ -93,7 +93,7 @@ function rightBySize(table, members) {
   return members.map((member) => {
     for (let row = 0; row < nRows; row++) {
       const code = votes[member * nRows + row];
-      if (code >= nClasses) continue; // no vote
+      if (code >= nClasses) continue; // missing prediction
       const count = ++tally[row * nClasses + code];
       if (count < most[row] || (count === most[row] && code > winner[row])) continue;
       most[row] = count;
@@ -105,7 +105,7 @@ function rightBySize(table, members) {
   });
 }
 
-/** Count rows that the vote gets right if members have weights; near ties go to the lowest class. */
+/** Count samples that a weighted vote classifies correctly; the lowest class wins near ties. */
 function rightByWeights(table, members, weights) {
   const { votes, truth, nClasses } = table;
   const nRows = truth.length;
@@ -122,7 +122,7 @@ function rightByWeights(table, members, weights) {
   return right;
 }
 
-/** Return the points [cost, accuracy] that no other one beats, the cheapest first. */
+/** Return the Pareto-optimal points [cost, accuracy], the cheapest first. */
 function paretoFront(points) {
   const sorted = [...points].sort(([a, x], [b, y]) => a - b || y - x);
   let best = -Infinity;

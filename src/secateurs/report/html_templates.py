@@ -1,4 +1,4 @@
-"""Pages and tables from templates that escape by default."""
+"""Render pages and tables from Jinja templates that escape all values by default."""
 
 import base64
 import hashlib
@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,7 +18,7 @@ _FOLDERS = [("secateurs.report", "templates"), ("secateurs.report", "sections")]
 
 @cache
 def template_environment(package: str = "secateurs.report") -> Environment:
-    """Return the templates of a package; those of this one are behind them, to be extended.
+    """Return the templates of a package; they can extend the templates of this package.
 
     Examples
     --------
@@ -29,20 +28,20 @@ def template_environment(package: str = "secateurs.report") -> Environment:
     '&lt;b&gt;: +1.00'
     """
     folders = dict.fromkeys([(package, "templates"), *_FOLDERS])
-    made = Environment(
+    environment = Environment(
         loader=ChoiceLoader([PackageLoader(*folder) for folder in folders]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "shown": format_cell,
         "signed": format_signed,
         "counted": format_count,
         "titled": capitalise_first,
     }
-    return made
+    return environment
 
 
 def render_document(
@@ -52,13 +51,13 @@ def render_document(
     package: str = "secateurs.report",
     script: str = "",
     style: str = "",
-    **values: Any,
+    **values: object,
 ) -> str:
-    """Render a template that extends ``document.html``: a page that needs nothing but itself.
+    """Render a template that extends ``document.html`` to a self-contained page.
 
-    The template stands in the folder ``templates`` of the package and fills the block ``body``.
-    Script and style come after those of all pages; the page's content security policy allows these
-    scripts and no others. Values are escaped unless they are `Markup` or an `HtmlTable`.
+    The template is in the folder ``templates`` of the package and fills the block ``body``. Script
+    and style are added to those that all pages share; the content security policy of the page
+    allows only these scripts. Values are escaped unless they are `Markup` or an `HtmlTable`.
 
     Examples
     --------
@@ -69,7 +68,9 @@ def render_document(
     """
     scripts = [text for text in (read_resource("theme.js"), script) if text]
     if any("</script" in text for text in scripts):
-        raise ValueError("A script of a page holds </script, which would end it. Write <\\/script.")
+        raise ValueError(
+            "A script of a page contains </script, which would end it. Write <\\/script."
+        )
     values |= {
         "title": title,
         "style": Markup(read_resource("shared.css") + style),
@@ -81,25 +82,7 @@ def render_document(
 
 @dataclass(frozen=True)
 class HtmlTable:
-    """A table; in a template, ``{{ table }}`` draws it.
-
-    Parameters
-    ----------
-    headings : sequence of str
-        What stands above the columns.
-    rows : sequence of sequences
-        Text as it is to be shown, escaped unless it is `Markup`, or numbers: see `format_cell`. The first
-        cell of a row is its heading.
-    caption : str, optional
-        What the table is about.
-    numeric : collection of int, optional
-        Columns to align as numbers. By default, those without text.
-    keys : sequence of sequences, optional
-        Values of all cells by which readers can sort the rows. By default, they cannot.
-    sorted_by : tuple of (int, str), optional
-        The column that rows are sorted by, "ascending" or "descending".
-    marked : collection of int, optional
-        Rows to stand out.
+    """A table that is rendered by ``{{ table }}`` in a template.
 
     Examples
     --------
@@ -109,19 +92,21 @@ class HtmlTable:
     """
 
     headings: Sequence[str]
-    rows: Sequence[Sequence[Any]]
+    # Numbers (see `format_cell`), or text, which is escaped unless it is `Markup`. The first cell
+    # of a row is its heading.
+    rows: Sequence[Sequence[object]]
     caption: str | None = None
-    numeric: Collection[int] | None = None
-    keys: Sequence[Sequence[Any]] | None = None
-    sorted_by: tuple[int, str] | None = None
-    marked: Collection[int] = ()
+    numeric: Collection[int] | None = None  # right-aligned columns; default: columns without text
+    keys: Sequence[Sequence[object]] | None = None  # sort keys of all cells; None: not sortable
+    sorted_by: tuple[int, str] | None = None  # column, "ascending" or "descending"
+    marked: Collection[int] = ()  # highlighted rows
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.headings) for row in self.rows):
             raise ValueError(f"The rows of a table need {len(self.headings)} cells each.")
 
     def __html__(self) -> Markup:
-        """Return the HTML, as markupsafe and Jinja ask for it."""
+        """Return the table as HTML; markupsafe and Jinja call this method."""
         numeric = self.numeric
         if numeric is None:
             texts = {n for row in self.rows for n, cell in enumerate(row) if isinstance(cell, str)}
@@ -130,8 +115,8 @@ class HtmlTable:
         return Markup(template.render(vars(self) | {"numeric": numeric}))
 
 
-def format_cell(value: Any) -> str:
-    """Return a cell's value as text: thousands apart, four decimals, a dash for nothing."""
+def format_cell(value: object) -> str:
+    """Return a cell as text: thousands separators, four decimals, a dash for missing values."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return NOTHING
     if isinstance(value, str):
@@ -142,35 +127,35 @@ def format_cell(value: Any) -> str:
 
 
 def format_decimals(value: float | None, places: int) -> str:
-    """Return a number with this many decimals, or a dash."""
+    """Return a number with the given number of decimals; a dash for None."""
     return NOTHING if value is None else f"{value:,.{places}f}"
 
 
 def capitalise_first(text: str) -> str:
-    """Return text with a capital letter at its start."""
+    """Return text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
 def format_with_error(value: float, error: float | None) -> str:
-    """Return a number, and after it how far off it may be."""
+    """Return a number followed by ± its error, if there is an error."""
     return f"{value:.4f}" if error is None else f"{value:.4f} ± {error:.4f}"
 
 
 def format_interval(low: float | None, high: float | None) -> str:
-    """Return an interval as text; empty without one, or without width."""
+    """Return an interval as text; empty if it is unknown, or zero at both ends."""
     if low is None or high is None or low == high == 0:
         return ""
     return f"{format_signed(low)} to {format_signed(high)}"
 
 
 def notes_list(notes: Sequence[str]) -> Markup:
-    """Return notes as a list."""
+    """Return notes as an HTML list."""
     return Markup(template_environment().get_template("notes.html").render(notes=notes))
 
 
 @cache
 def read_resource(name: str) -> str:
-    """Read a file of this package."""
+    """Return the content of a file of this package."""
     return resources.files("secateurs.report").joinpath(name).read_text("utf-8")
 
 

@@ -1,9 +1,9 @@
 "use strict";
-// The page: unpack the data, draw the sections, start "What if?".
+// Entry point: unpack the data, draw the sections and start "What if?".
 
 const plotWidth = () => Math.max(260, Math.min(1120, document.querySelector("main").clientWidth));
 
-/** Unpack the votes, and return what the sections of labels need of them. */
+/** Unpack votes and distances; return the values that the sections for classifiers use. */
 async function readAll(data) {
   const { weights, distances } = data;
   const [triangle, relevance, choosing, testing] = await Promise.all([
@@ -16,9 +16,9 @@ async function readAll(data) {
   return { matrix, courses: new Courses(data, { distances: matrix, relevance, choosing, testing }) };
 }
 
-/** Return the methods that are not drawn at first. */
+/** Return the methods that are hidden at first. */
 function hiddenAtFirst({ score_size: { curves, shown } }) {
-  return new Set(curves.map((_, place) => place).filter((place) => !shown.includes(place)));
+  return new Set(curves.map((_, index) => index).filter((index) => !shown.includes(index)));
 }
 
 async function main() {
@@ -32,7 +32,7 @@ async function main() {
   };
   const drawAll = () => draw(...Object.keys(drawings));
   for (const figure of document.querySelectorAll("figure.drawn")) figure.hidden = false;
-  document.querySelectorAll("#reproduce pre").forEach((one) => showCommand(one, one.textContent));
+  document.querySelectorAll("#reproduce pre").forEach((block) => showCommand(block, block.textContent));
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   byId("legend").replaceChildren(...drawLegend(page, () => draw("plot-score")));
   drawAll();

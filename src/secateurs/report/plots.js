@@ -1,7 +1,7 @@
 "use strict";
-// Drawing: axes, lines and points. Text is inserted as text, never as HTML.
+// Draw axes, lines and points as SVG. Text is inserted as text, never as HTML.
 
-const drawings = {}; // by id of their place: what sections draw, given the page
+const drawings = {}; // element id → function(page) that returns the elements to insert there
 const byId = (id) => document.getElementById(id);
 const MARGIN = { left: 52, right: 14, top: 26, bottom: 42 };
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "14 4", "5 2 1 2"];
@@ -20,13 +20,13 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** Show a command in lines that end between its words: browsers break them after any hyphen. */
-function showCommand(place, text) {
+/** Show a command that breaks only between words; browsers would also break after hyphens. */
+function showCommand(element, text) {
   const words = text.split(" ").map((word) => html("span", {}, word));
-  place.replaceChildren(...words.flatMap((word, i) => (i ? [" ", word] : [word])));
+  element.replaceChildren(...words.flatMap((word, i) => (i ? [" ", word] : [word])));
 }
 
-/** Draw axes: returns the drawing, the scales x and y, and a layer that is cut at the edges. */
+/** Draw axes; return the SVG element, the scales x and y, and a layer clipped to the axes. */
 function frame({ width, height, x, y, label }) {
   const right = width - MARGIN.right;
   const bottom = height - MARGIN.bottom;
@@ -60,7 +60,7 @@ function frame({ width, height, x, y, label }) {
     top: MARGIN.top, bottom };
 }
 
-/** Return a format with as many decimals as ticks need to differ. */
+/** Return a number format with enough decimals to distinguish the ticks. */
 function tickFormat(ticks) {
   const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : 0.01;
   const places = Math.min(8, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
@@ -104,9 +104,9 @@ function line(plot, points, style, dash = "") {
   plot.layer.append(shape);
 }
 
-/** Draw many points as one shape: dots are round ends of lines without length. */
-function points(plot, places, style) {
-  const d = places.map(([x, y]) => `M${plot.x(x).toFixed(1)} ${plot.y(y).toFixed(1)}h0`).join("");
+/** Draw many points as one path, which is fast: dots are the round ends of lines of length 0. */
+function points(plot, positions, style) {
+  const d = positions.map(([x, y]) => `M${plot.x(x).toFixed(1)} ${plot.y(y).toFixed(1)}h0`).join("");
   plot.layer.append(svg("path", { class: `points ${style}`, d }));
 }
 
@@ -131,7 +131,7 @@ function upright(plot, x, style) {
   plot.layer.append(svg("line", { class: style, x1: at, x2: at, y1: plot.top, y2: plot.bottom }));
 }
 
-/** Return a range a little wider than the values. */
+/** Return a range slightly wider than the values. */
 function around(values, part = 0.06) {
   const low = Math.min(...values);
   const high = Math.max(...values);

@@ -1,9 +1,9 @@
 "use strict";
-// Tables that readers can sort by any column.
+// Make tables sortable by any column.
 
 const missing = (key) => key === "";
 
-/** Order two keys: numbers by value, all else as text; what is missing comes last. */
+/** Compare two keys: numbers by value, other keys as text; missing keys come last. */
 function orderKeys(first, second, sign) {
   if (missing(first) || missing(second)) return missing(first) - missing(second);
   const [a, b] = [Number(first), Number(second)];
@@ -21,7 +21,7 @@ function sortTable(table, column, direction) {
   body.append(...[...body.rows].sort((a, b) => orderKeys(key(a), key(b), sign)));
 }
 
-/** Turn the headings of a table into buttons: numbers come largest first, text from A to Z. */
+/** Turn headings into buttons that sort: numbers largest first, text from A to Z. */
 function makeSortable(table) {
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = html("button", { type: "button" }, ...head.childNodes);

@@ -1,8 +1,8 @@
-"""Tests of which methods are better, over folds and over data sets.
+"""Statistical tests that compare methods over folds and over data sets.
 
 Scores are a table, data sets × methods, in which higher is better: a `pandas.DataFrame` with
-methods as columns, or an array. Tests are two-sided unless they say otherwise. Scores that differ
-by less than 1e-12 count as equal.
+methods as columns, or an array. Tests are two-sided unless stated otherwise. Scores are rounded to
+12 decimals, so that rounding errors do not count as differences.
 """
 
 from secateurs.statistics._description import describe, format_p

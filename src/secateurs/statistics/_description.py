@@ -1,35 +1,38 @@
-"""The results of the tests as a paragraph to paste into a text."""
+"""Describe the results of the tests in a paragraph that can be pasted into a text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
+
+import pandas as pd
+from numpy.typing import ArrayLike
 
 from secateurs.statistics._pairwise_tests import Pairwise, nemenyi, smallest_p_value, wilcoxon_holm
 from secateurs.statistics._ranks import Friedman, as_score_frame, average_ranks, friedman
 from secateurs.text_format import format_count, format_list
 
 
-def describe(scores: Any, control: Any = None, alpha: float = 0.05) -> str:
-    """Return a paragraph on which methods differ, and by which tests.
+def describe(scores: ArrayLike, control: Hashable = None, alpha: float = 0.05) -> str:
+    """Return a paragraph that describes which methods differ, and by which tests.
 
-    Friedman's test comes first. Pairs are compared by Nemenyi's test only if it finds that the
-    methods differ. A control is always compared with each other method, by Wilcoxon's test, since
-    that comparison was planned beforehand.
+    Friedman's test comes first. Pairs are compared by Nemenyi's test only if Friedman's test finds
+    that the methods differ. A control is always compared with each other method by Wilcoxon's test,
+    because that comparison was planned beforehand.
 
     Parameters
     ----------
     scores : DataFrame or array of shape (n_sets, n_methods)
         Higher is better.
     control : hashable, optional
-        Method to compare all others with.
+        Method to compare with all other methods.
     alpha : float, default=0.05
         Significance level of all tests.
 
     Returns
     -------
     str
-        Tests, significance level, number of data sets, and which methods differ.
+        The tests, the significance level, the number of data sets, and which methods differ.
 
     Examples
     --------
@@ -53,23 +56,23 @@ def describe(scores: Any, control: Any = None, alpha: float = 0.05) -> str:
         if test.f_p_value < alpha:
             sentences.append(_describe_nemenyi(nemenyi(table, alpha)))
     if control is not None or n_methods == 2:
-        chosen = table.columns[0] if control is None else control
-        sentences.append(_describe_control(wilcoxon_holm(table, chosen, alpha), chosen))
+        reference = table.columns[0] if control is None else control
+        sentences.append(_describe_control(wilcoxon_holm(table, reference, alpha), reference))
     return " ".join(sentences)
 
 
 def format_p(p_value: float) -> str:
-    """Return a p-value to three digits, and a very small one as a bound.
+    """Format a p-value with three significant digits, and a very small one as a bound.
 
     Parameters
     ----------
     p_value : float
-        P-value of any test.
+        P-value of a test.
 
     Returns
     -------
     str
-        Such as ``p = 0.0313``.
+        The text, such as ``p = 0.0313``.
 
     Examples
     --------
@@ -94,17 +97,17 @@ def _describe_friedman(test: Friedman, alpha: float) -> str:
     )
 
 
-def _describe_ranks(table: Any) -> str:
+def _describe_ranks(table: pd.DataFrame) -> str:
     ranks = average_ranks(table).sort_values(kind="stable")
-    named = format_list(f"{name} {rank:.2f}" for name, rank in ranks.items())
-    return f"Average ranks, best first: {named}."
+    names_and_ranks = format_list(f"{name} {rank:.2f}" for name, rank in ranks.items())
+    return f"Average ranks, best first: {names_and_ranks}."
 
 
 def _describe_nemenyi(pairs: Pairwise) -> str:
-    found = ((method, pairs.worse_than(method)) for method in pairs.order)
+    worse_methods = ((method, pairs.worse_than(method)) for method in pairs.order)
     differing = [
         f"{method} ranks before {format_list(worse, last=' and ')}"
-        for method, worse in found
+        for method, worse in worse_methods
         if worse
     ]
     start = (
@@ -131,8 +134,9 @@ def _describe_control(pairs: Pairwise, control: Any) -> str:
         with_p = (f"{name} ({format_p(pairs.p_values.loc[control, name])})" for name in methods)
         return format_list(with_p, last=" and ")
 
-    rest = len(others) - len(better) - len(worse)
+    n_similar = len(others) - len(better) - len(worse)
     return (
-        f"{start} better than {list_with_p_values(better)}, worse than {list_with_p_values(worse)}; "
-        f"{format_count(rest, 'method')} not significantly different."
+        f"{start} better than {list_with_p_values(better)}, worse than "
+        f"{list_with_p_values(worse)}; "
+        f"{format_count(n_similar, 'method')} not significantly different."
     )

@@ -1,9 +1,10 @@
-"""Compare two methods on the folds of a data set, and count wins over several data sets."""
+"""Paired t-test of two methods on the folds of a data set, and counts of wins over data sets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,20 +25,20 @@ class PairedTest:
     statistic, p_value : float
         Statistic and p-value of the paired t-test.
     verdict : {"win", "tie", "loss"}
-        Verdict on the first method; a tie unless the difference is significant.
+        Result for the first method; a tie unless the difference is significant.
     """
 
     difference: float
     statistic: float
     p_value: float
-    verdict: str
+    verdict: Literal["win", "tie", "loss"]
 
 
 def paired_t_test(first: ArrayLike, second: ArrayLike, alpha: float = 0.05) -> PairedTest:
-    """Compare two methods by their scores on the same folds.
+    """Compare two methods by a paired t-test of their scores on the same folds.
 
-    Folds of a cross-validation share training rows, so this test finds differences somewhat more
-    often than its significance level.
+    The folds of a cross-validation share training samples, so this test finds differences somewhat
+    more often than its significance level allows.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def paired_t_test(first: ArrayLike, second: ArrayLike, alpha: float = 0.05) -> P
     Returns
     -------
     PairedTest
-        Methods with equal scores on every fold tie.
+        The result. Methods with equal scores on every fold tie.
 
     Examples
     --------
@@ -62,20 +63,21 @@ def paired_t_test(first: ArrayLike, second: ArrayLike, alpha: float = 0.05) -> P
     n_folds = len(pair[0])
     if len(pair[1]) != n_folds or n_folds < 2:
         raise InputError(
-            f"The methods have {n_folds} and {len(pair[1])} scores. Give scores of both on the "
-            "same two or more folds."
+            f"The methods have {n_folds} and {len(pair[1])} scores. Pass the scores of both on the "
+            "same folds, at least two."
         )
     differences = np.round(pair[0] - pair[1], DECIMALS)
     if np.isnan(differences).any():
         raise InputError("Scores are missing (NaN) on some folds. Leave those folds out.")
-    mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    if np.ptp(differences) == 0:
+    mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
+    if np.ptp(differences) == 0:  # the t statistic would be 0/0 or a division by 0
         statistic = 0.0 if mean == 0 else float(np.copysign(np.inf, mean))
     else:
-        statistic = mean / (spread / float(np.sqrt(n_folds)))
+        statistic = mean / (deviation / float(np.sqrt(n_folds)))
     p_value = float(2 * stats.t.sf(abs(statistic), n_folds - 1))
-    verdict = "tie" if p_value >= alpha else "win" if mean > 0 else "loss"
-    return PairedTest(mean, statistic, p_value, verdict)
+    if p_value >= alpha:
+        return PairedTest(mean, statistic, p_value, "tie")
+    return PairedTest(mean, statistic, p_value, "win" if mean > 0 else "loss")
 
 
 @dataclass(frozen=True)
@@ -91,12 +93,12 @@ class WinTieLoss:
 
 
 def win_tie_loss(tests: Iterable[PairedTest]) -> WinTieLoss:
-    """Count the verdicts of tests, one per data set.
+    """Count wins, ties and losses over tests, one per data set.
 
     Parameters
     ----------
     tests : iterable of PairedTest
-        The same two methods on several data sets.
+        Tests of the same two methods on several data sets.
 
     Returns
     -------

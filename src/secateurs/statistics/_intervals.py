@@ -1,9 +1,10 @@
-"""Statistics of verdicts: counts against chance, differences and correlations with intervals."""
+"""Confidence intervals and tests of shares, differences and correlations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,21 +13,23 @@ from scipy import stats
 from secateurs.exceptions import InputError
 from secateurs.statistics._ranks import DECIMALS
 
+_LARGEST_R = 1 - 1e-15  # Fisher's z of a correlation of ±1 would be infinite
+
 
 @dataclass(frozen=True)
 class Share:
-    """A share of cases, compared with one that chance alone would give.
+    """A share of cases, compared with the share expected by chance.
 
     Attributes
     ----------
     count, total : int
-        Cases that count, and all cases.
+        Number of positive cases, and of all cases.
     chance : float
-        The share that chance would give.
+        The share expected by chance.
     low, high : float
         Clopper and Pearson's interval of the true share.
     more, fewer : float
-        P-values, each one-sided: of as many cases or more, and of as many or fewer, by chance.
+        One-sided p-values: the probability by chance of at least, and of at most, this count.
     """
 
     count: int
@@ -39,19 +42,20 @@ class Share:
 
     @property
     def share(self) -> float:
-        """The share seen."""
+        """The observed share."""
         return self.count / self.total
 
 
 def binomial_test(count: int, total: int, chance: float = 0.5, level: float = 0.95) -> Share:
-    """Compare a share of independent cases with what chance would give.
+    """Compare a share of independent cases with the share expected by chance.
 
     Parameters
     ----------
     count, total : int
-        Cases that count, and all cases.
+        Number of positive cases, and of all cases.
     chance : float, default=0.5
-        The share that chance would give. A two-sided test at 5 % finds a loss in 2.5 %.
+        The share expected by chance. For example, two-sided tests at 5 % of equal methods find a
+        loss in 2.5 % of the cases.
     level : float, default=0.95
         Confidence level of the interval.
 
@@ -67,7 +71,9 @@ def binomial_test(count: int, total: int, chance: float = 0.5, level: float = 0.
     (0.0547, 0.025, 0.556)
     """
     if not 0 <= count <= total or total < 1:
-        raise InputError(f"{count} of {total} is not a share. Give one case or more.")
+        raise InputError(
+            f"{count} of {total} is not a share. Pass a total of 1 or more, and a count up to it."
+        )
     tail = (1 - level) / 2
     low = float(stats.beta.ppf(tail, count, total - count + 1)) if count else 0.0
     high = float(stats.beta.ppf(1 - tail, count + 1, total - count)) if count < total else 1.0
@@ -77,16 +83,16 @@ def binomial_test(count: int, total: int, chance: float = 0.5, level: float = 0.
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference of paired scores, with its uncertainty.
+    """A mean difference of paired scores, with its standard error.
 
     Attributes
     ----------
     mean : float
-        Mean of the first scores minus the second's.
+        Mean of the first scores minus the mean of the second scores.
     error : float
         Standard error of the mean.
     freedom : float
-        Degrees of freedom of Student's t; infinite where the mean is known exactly.
+        Degrees of freedom of Student's t; infinite if the mean is known exactly.
     """
 
     mean: float
@@ -94,21 +100,21 @@ class Difference:
     freedom: float
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the interval in which the true difference lies at a confidence level."""
+        """Return the confidence interval of the true difference."""
         half = float(stats.t.ppf((1 + level) / 2, self.freedom)) * self.error if self.error else 0.0
         return self.mean - half, self.mean + half
 
     def p_above(self, value: float = 0.0) -> float:
-        """Return the one-sided p-value of a true difference that is not above a value."""
+        """Return the one-sided p-value of a true difference of at most a value."""
         return self._tail_probability(self.mean - value)
 
     def p_below(self, value: float = 0.0) -> float:
-        """Return the one-sided p-value of a true difference that is not below a value."""
+        """Return the one-sided p-value of a true difference of at least a value."""
         return self._tail_probability(value - self.mean)
 
     @property
     def p_value(self) -> float:
-        """Two-sided p-value of no difference."""
+        """Two-sided p-value of the hypothesis that there is no difference."""
         return min(1.0, 2 * min(self.p_above(), self.p_below()))
 
     def _tail_probability(self, distance: float) -> float:
@@ -125,9 +131,9 @@ def paired_difference(first: ArrayLike, second: ArrayLike, overlap: float = 0.0)
     first, second : array-like of shape (n_pairs,)
         Scores on the same folds, in the same order.
     overlap : float, default=0
-        Test rows divided by training rows, if the scores come from repeated splits of the same
-        rows: they are then not independent, and the error is enlarged as Nadeau and Bengio [1]_
-        have it. 0 for independent pairs.
+        Number of test samples divided by the number of training samples, if the scores come from
+        repeated splits of the same data. Such scores are not independent, so the standard error is
+        enlarged by the correction of Nadeau and Bengio [1]_. 0 for independent pairs.
 
     Returns
     -------
@@ -140,35 +146,34 @@ def paired_difference(first: ArrayLike, second: ArrayLike, overlap: float = 0.0)
     Examples
     --------
     >>> from secateurs.statistics import paired_difference
-    >>> found = paired_difference([0.90, 0.92, 0.91], [0.80, 0.81, 0.83])
-    >>> [round(end, 4) for end in found.interval()]
+    >>> difference = paired_difference([0.90, 0.92, 0.91], [0.80, 0.81, 0.83])
+    >>> [round(end, 4) for end in difference.interval()]
     [0.0587, 0.1346]
     """
     pair = [np.asarray(scores, dtype=float).ravel() for scores in (first, second)]
     if len(pair[0]) != len(pair[1]) or len(pair[0]) < 2:
         raise InputError(
-            f"There are {len(pair[0])} and {len(pair[1])} scores. Give two or more pairs."
+            f"There are {len(pair[0])} and {len(pair[1])} scores. Pass two or more pairs."
         )
     values: NDArray[np.float64] = np.round(pair[0] - pair[1], DECIMALS)
     if np.isnan(values).any():
         raise InputError("Scores are missing (NaN) in some pairs. Leave those pairs out.")
     n_pairs = len(values)
-    spread = float(values.std(ddof=1)) if np.ptp(values) else 0.0
-    return Difference(
-        float(values.mean()), spread * float(np.sqrt(1 / n_pairs + overlap)), n_pairs - 1
-    )
+    deviation = float(values.std(ddof=1)) if np.ptp(values) else 0.0
+    error = deviation * float(np.sqrt(1 / n_pairs + overlap))
+    return Difference(float(values.mean()), error, n_pairs - 1)
 
 
 def mean_difference(differences: Sequence[Difference]) -> Difference:
     """Return the mean of independent differences, each with the same weight.
 
-    The degrees of freedom are Satterthwaite's. What is found holds for the data sets that
-    the differences are of; others are not drawn from them.
+    The degrees of freedom are Satterthwaite's. The result holds for the data sets of these
+    differences and does not generalise to other data sets.
 
     Parameters
     ----------
     differences : sequence of Difference
-        Such as one per data set.
+        For example one per data set.
 
     Returns
     -------
@@ -177,20 +182,20 @@ def mean_difference(differences: Sequence[Difference]) -> Difference:
     Examples
     --------
     >>> from secateurs.statistics import mean_difference, paired_difference
-    >>> one = paired_difference([3, 5, 4], [1, 2, 3])
-    >>> mean_difference([one, one]).mean
+    >>> difference = paired_difference([3, 5, 4], [1, 2, 3])
+    >>> mean_difference([difference, difference]).mean
     2.0
     """
     if not differences:
-        raise InputError("There are no differences. Give one or more.")
+        raise InputError("There are no differences. Pass one or more.")
     count = len(differences)
-    variances = np.array([found.error**2 for found in differences])
-    mean = float(np.mean([found.mean for found in differences]))
+    variances = np.array([difference.error**2 for difference in differences])
+    mean = float(np.mean([difference.mean for difference in differences]))
     total = float(variances.sum())
     if not total:
         return Difference(mean, 0.0, float("inf"))
-    parts = sum(v**2 / f.freedom for v, f in zip(variances, differences, strict=True) if v)
-    return Difference(mean, float(np.sqrt(total)) / count, float(total**2 / parts))
+    terms = (v**2 / d.freedom for v, d in zip(variances, differences, strict=True) if v)
+    return Difference(mean, float(np.sqrt(total)) / count, float(total**2 / sum(terms)))
 
 
 @dataclass(frozen=True)
@@ -200,16 +205,16 @@ class Equivalence:
     Attributes
     ----------
     difference : Difference
-        First scores minus second.
+        Difference of the first and second scores.
     margin : float
-        Largest difference that does not matter.
+        Largest irrelevant difference.
     low, high : float
-        Interval of the difference at level 1 − 2α: it lies within ± the margin if and only if the
+        Interval of the difference at level 1 − 2α. It lies within ± the margin if and only if the
         test finds equivalence.
     p_value : float
         The larger of the two one-sided p-values.
     verdict : {"equivalent", "worse", "better", "neither"}
-        "worse" and "better" if the whole interval lies beyond the margin.
+        "worse" and "better" if the interval lies entirely beyond the margin.
     """
 
     difference: Difference
@@ -217,11 +222,11 @@ class Equivalence:
     low: float
     high: float
     p_value: float
-    verdict: str
+    verdict: Literal["equivalent", "worse", "better", "neither"]
 
     @property
     def is_no_worse(self) -> bool:
-        """Whether the first is not worse by the margin: the lower of the two tests."""
+        """Whether the first scores are not worse by the margin, by the lower of the two tests."""
         return self.low > -self.margin
 
 
@@ -233,7 +238,7 @@ def equivalence_test(difference: Difference, margin: float, alpha: float = 0.05)
     difference : Difference
         From `paired_difference` or `mean_difference`.
     margin : float
-        Largest difference that does not matter, chosen before looking.
+        Largest irrelevant difference, chosen before the scores are known.
     alpha : float, default=0.05
         Significance level of each test.
 
@@ -250,15 +255,15 @@ def equivalence_test(difference: Difference, margin: float, alpha: float = 0.05)
     Examples
     --------
     >>> from secateurs.statistics import equivalence_test, paired_difference
-    >>> found = paired_difference([80.1, 79.9, 80.2, 80.0], [80.0, 80.1, 80.1, 79.9])
-    >>> equivalence_test(found, margin=1.0).verdict
+    >>> difference = paired_difference([80.1, 79.9, 80.2, 80.0], [80.0, 80.1, 80.1, 79.9])
+    >>> equivalence_test(difference, margin=1.0).verdict
     'equivalent'
     """
     if not margin > 0:
-        raise InputError("{margin} is not a valid margin. Give a number above 0.", margin=margin)
+        raise InputError("{margin} is not a valid margin. Pass a number above 0.", margin=margin)
     low, high = difference.interval(1 - 2 * alpha)
     p_value = max(difference.p_above(-margin), difference.p_below(margin))
-    verdict = "neither"
+    verdict: Literal["equivalent", "worse", "better", "neither"] = "neither"
     if -margin < low and high < margin:
         verdict = "equivalent"
     elif high < -margin:
@@ -269,12 +274,12 @@ def equivalence_test(difference: Difference, margin: float, alpha: float = 0.05)
 
 
 def correlation_interval(r: float, n_points: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the interval of Pearson's correlation of independent points, by Fisher's z.
+    """Return the confidence interval of Pearson's correlation of independent points, by Fisher's z.
 
     Parameters
     ----------
     r : float
-        Correlation seen.
+        Observed correlation.
     n_points : int
         Number of points, four or more.
     level : float, default=0.95
@@ -291,29 +296,29 @@ def correlation_interval(r: float, n_points: int, level: float = 0.95) -> tuple[
     [0.156, 0.736]
     """
     if n_points < 4 or not -1 <= r <= 1:
-        raise InputError(f"r = {r} of {n_points} points has no interval. Give four or more points.")
+        raise InputError(f"r = {r} of {n_points} points has no interval. Pass four or more points.")
     half = float(stats.norm.ppf((1 + level) / 2)) / float(np.sqrt(n_points - 3))
-    centre = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15))
+    centre = np.arctanh(np.clip(r, -_LARGEST_R, _LARGEST_R))
     return float(np.tanh(centre - half)), float(np.tanh(centre + half))
 
 
 def mean_correlation(values: ArrayLike, level: float = 0.95) -> tuple[float, float, float]:
-    """Return the mean of correlations that were found apart, with its interval.
+    """Return the mean of correlations of several folds, with its confidence interval.
 
-    Points of one fold are often not independent; correlations of different folds nearly are. They
-    are averaged as Fisher's z, and the interval is Student's over folds.
+    The points of one fold are often not independent, but the correlations of different folds nearly
+    are. They are averaged as Fisher's z, with Student's interval over folds.
 
     Parameters
     ----------
     values : array-like of shape (n_folds,)
-        Correlations; NaN where there is none.
+        Correlations; NaN for folds without one.
     level : float, default=0.95
         Confidence level.
 
     Returns
     -------
     r, low, high : float
-        All NaN without any correlation; ends are NaN for a single one.
+        All NaN without any correlation; low and high are NaN for a single correlation.
 
     Examples
     --------
@@ -321,8 +326,9 @@ def mean_correlation(values: ArrayLike, level: float = 0.95) -> tuple[float, flo
     >>> [round(value, 3) for value in mean_correlation([0.4, 0.5, 0.6])]
     [0.505, 0.217, 0.712]
     """
-    found = np.asarray(values, dtype=float).ravel()
-    z = np.arctanh(np.clip(found[~np.isnan(found)], -1 + 1e-15, 1 - 1e-15))
+    correlations = np.asarray(values, dtype=float).ravel()
+    defined = correlations[~np.isnan(correlations)]
+    z = np.arctanh(np.clip(defined, -_LARGEST_R, _LARGEST_R))
     if not len(z):
         return float("nan"), float("nan"), float("nan")
     mean = float(z.mean())

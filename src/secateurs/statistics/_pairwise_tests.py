@@ -1,8 +1,8 @@
-"""Tests of which pairs of methods differ over data sets."""
+"""Tests of which pairs of methods differ over data sets: Nemenyi and Wilcoxon–Holm."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -20,6 +20,7 @@ from secateurs.statistics._ranks import (
     critical_difference,
     rank_standard_error,
 )
+from secateurs.typing import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +34,10 @@ class Pairwise:
     ranks : Series
         Average rank of each method.
     p_values : DataFrame of shape (n_methods, n_methods)
-        P-values, corrected for the number of comparisons; 1 on the diagonal, NaN for pairs that
-        were not compared.
+        P-values, corrected for the number of comparisons; 1 on the diagonal, and NaN for pairs
+        that were not compared.
     leads : DataFrame of shape (n_methods, n_methods)
-        Positive where the method of the row is ahead of that of the column, significantly or not.
+        Positive if the row's method is ahead of the column's method, significantly or not.
     alpha : float
         Significance level.
     n_sets : int
@@ -53,38 +54,39 @@ class Pairwise:
     n_sets: int
     critical_difference: float | None = None
 
+    # Methods are column labels of any hashable type, which the stubs of pandas call Any.
     @property
     def order(self) -> list[Any]:
         """The methods, best average rank first."""
         return list(self.ranks.sort_values(kind="stable").index)
 
     def worse_than(self, method: Any) -> list[Any]:
-        """Return the methods that are significantly worse than this one, best first."""
-        behind = (self.p_values.loc[method] < self.alpha) & (self.leads.loc[method] > 0)
-        return [other for other in self.order if behind[other]]
+        """Return the methods that are significantly worse than a method, best first."""
+        is_worse = (self.p_values.loc[method] < self.alpha) & (self.leads.loc[method] > 0)
+        return [other for other in self.order if is_worse[other]]
 
     def better_than(self, method: Any) -> list[Any]:
-        """Return the methods that are significantly better than this one, best first."""
+        """Return the methods that are significantly better than a method, best first."""
         return [other for other in self.order if method in self.worse_than(other)]
 
     def alike(self) -> list[list[Any]]:
-        """Return the maximal runs of two or more methods, in rank order, without a difference."""
+        """Return the maximal runs of two or more methods, in rank order, that do not differ."""
         order = self.order
         differ = (self.p_values.loc[order, order] < self.alpha).to_numpy()
-        runs: list[list[Any]] = []
-        longest = 0
+        runs = []
+        covered = 0  # methods before this index are in a run already
         for start in range(len(order)):
             stop = start + 1
             while stop < len(order) and not differ[start : stop + 1, start : stop + 1].any():
                 stop += 1
-            if stop > max(longest, start + 1):
+            if stop > max(covered, start + 1):
                 runs.append(order[start:stop])
-            longest = max(longest, stop)
+            covered = max(covered, stop)
         return runs
 
 
-def nemenyi(scores: Any, alpha: float = 0.05) -> Pairwise:
-    """Compare all pairs of methods by the distance of their average ranks [1]_.
+def nemenyi(scores: ArrayLike, alpha: float = 0.05) -> Pairwise:
+    """Compare all pairs of methods by Nemenyi's test of their average ranks [1]_.
 
     Parameters
     ----------
@@ -125,27 +127,27 @@ def nemenyi(scores: Any, alpha: float = 0.05) -> Pairwise:
     return Pairwise("Nemenyi", ranks, p_values, leads, alpha, n_sets, critical)
 
 
-def wilcoxon_holm(scores: Any, control: Any = None, alpha: float = 0.05) -> Pairwise:
-    """Compare pairs of methods by Wilcoxon's signed ranks, corrected by Holm's procedure.
+def wilcoxon_holm(scores: ArrayLike, control: Hashable = None, alpha: float = 0.05) -> Pairwise:
+    """Compare pairs of methods by Wilcoxon's signed-rank test, corrected by Holm's procedure.
 
     Parameters
     ----------
     scores : DataFrame or array of shape (n_sets, n_methods)
         Higher is better.
     control : hashable, optional
-        Method to compare with each of the others. Without it, all pairs are compared.
+        Method to compare with each other method. By default, all pairs are compared.
     alpha : float, default=0.05
         Significance level, for all comparisons together.
 
     Returns
     -------
     Pairwise
-        The result. P-values are exact, also where differences are equal or zero; the ranks of
-        zero differences are split evenly between both methods.
+        The result. P-values are exact, even if differences are equal or zero. The ranks of zero
+        differences are split evenly between both methods.
 
     See Also
     --------
-    nemenyi : Compare average ranks; gives a critical difference to draw.
+    nemenyi : Compare average ranks, with a critical difference that can be drawn.
 
     Examples
     --------
@@ -158,16 +160,17 @@ def wilcoxon_holm(scores: Any, control: Any = None, alpha: float = 0.05) -> Pair
     names = list(table.columns)
     if control is not None and control not in names:
         raise InputError(
-            f"{{control}} is not one of the methods. Give one of: {names}.", control=control
+            f"{{control}} is not one of the methods. Pass one of: {names}.", control=control
         )
     pairs = [
-        (place, other)
-        for place, other in combinations(range(len(names)), 2)
-        if control is None or control in (names[place], names[other])
+        (first, second)
+        for first, second in combinations(range(len(names)), 2)
+        if control is None or control in (names[first], names[second])
     ]
     p_values, leads = np.full((len(names),) * 2, np.nan), np.zeros((len(names),) * 2)
     np.fill_diagonal(p_values, 1.0)
-    tests = [_signed_rank_test(table.iloc[:, one] - table.iloc[:, other]) for one, other in pairs]
+    columns = [table.iloc[:, index] for index in range(len(names))]
+    tests = [_signed_rank_test(columns[first] - columns[second]) for first, second in pairs]
     corrected = _holm_correction([p_value for _, p_value in tests])
     for pair, (lead, _), p_value in zip(pairs, tests, corrected, strict=True):
         p_values[pair] = p_values[pair[::-1]] = p_value
@@ -178,9 +181,9 @@ def wilcoxon_holm(scores: Any, control: Any = None, alpha: float = 0.05) -> Pair
 
 
 def smallest_p_value(n_sets: int, n_comparisons: int = 1) -> float:
-    """Return the smallest p-value that Wilcoxon's test with Holm's correction can give.
+    """Return the smallest possible p-value of Wilcoxon's test with Holm's correction.
 
-    Unless it is below the significance level, there are too few data sets to find a difference.
+    If it is not below the significance level, there are too few data sets to find a difference.
 
     Parameters
     ----------
@@ -192,7 +195,7 @@ def smallest_p_value(n_sets: int, n_comparisons: int = 1) -> float:
     Returns
     -------
     float
-        The p-value when one method is better on every data set.
+        The p-value if one method is better on every data set.
 
     Examples
     --------
@@ -204,24 +207,25 @@ def smallest_p_value(n_sets: int, n_comparisons: int = 1) -> float:
 
 
 def _signed_rank_test(differences: ArrayLike) -> tuple[float, float]:
-    """Return the sum of signed ranks and its exact p-value, ties and zeros included.
+    """Return the sum of signed ranks and its exact p-value, with ties and zeros.
 
-    Ranks are doubled, so that shared ones are whole. Every sign of every difference is equally
-    likely; ``ways`` is, sign by sign, the probability of each sum of positive ranks. SciPy's exact
-    test assumes differences without ties and zeros; accuracies have both.
+    SciPy's exact test assumes differences without ties and zeros, but accuracies have both.
     """
     values = np.round(np.asarray(differences, dtype=float), DECIMALS)
+    # Ranks are doubled, so that shared ranks are integers.
     doubled = np.round(2 * stats.rankdata(np.abs(values))).astype(int)[values != 0]
     signs = np.sign(values[values != 0])
     total = int(doubled.sum())
-    ways = np.zeros(total + 1)
-    ways[0] = 1.0
+    # Both signs of each difference are equally likely. Adding one difference after the other gives
+    # the probability of each sum of positive ranks.
+    probabilities = np.zeros(total + 1)
+    probabilities[0] = 1.0
     for rank in doubled:
-        ways[rank:] = (ways[rank:] + ways[: total + 1 - rank]) / 2
-        ways[:rank] /= 2
+        probabilities[rank:] = (probabilities[rank:] + probabilities[: total + 1 - rank]) / 2
+        probabilities[:rank] /= 2
     lead = float(signs @ doubled) / 2
-    rarer = int(doubled[signs < 0].sum()) if lead > 0 else int(doubled[signs > 0].sum())
-    return lead, min(1.0, 2 * float(ways[: rarer + 1].sum()))
+    smaller_sum = int(doubled[signs < 0].sum()) if lead > 0 else int(doubled[signs > 0].sum())
+    return lead, min(1.0, 2 * float(probabilities[: smaller_sum + 1].sum()))
 
 
 def _holm_correction(p_values: Sequence[float]) -> NDArray[np.float64]:
@@ -234,5 +238,5 @@ def _holm_correction(p_values: Sequence[float]) -> NDArray[np.float64]:
     return corrected
 
 
-def _as_square_frame(values: NDArray[Any], index: pd.Index[Any]) -> pd.DataFrame:
+def _as_square_frame(values: Array, index: pd.Index[Any]) -> pd.DataFrame:
     return pd.DataFrame(values, index=index, columns=index)

@@ -1,22 +1,22 @@
-"""Ranks of methods over data sets, and tests of whether they differ."""
+"""Average ranks of methods over data sets, Friedman's test and the critical difference."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from secateurs.exceptions import InputError
 from secateurs.text_format import format_count
 
-DECIMALS = 12  # finer differences are rounding errors
+DECIMALS = 12  # to which scores are rounded: smaller differences are rounding errors
 
 
-def average_ranks(scores: Any) -> pd.Series:
-    """Rank the methods on each data set, and average over data sets.
+def average_ranks(scores: ArrayLike) -> pd.Series:
+    """Return the average rank of each method over data sets.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ def average_ranks(scores: Any) -> pd.Series:
     return _rank_methods(as_score_frame(scores)).mean()
 
 
-def aggregated_ranks(scores: Any) -> pd.Series:
-    """Rank the methods on each data set, and sum the ranks.
+def aggregated_ranks(scores: ArrayLike) -> pd.Series:
+    """Return the sum of the ranks of each method over data sets; smaller is better.
 
-    Qian et al. (2015) draw these sums as bars; smaller is better.
+    Qian et al. [1]_ draw these sums as bars.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ class Friedman:
         return self.n_methods - 1, (self.n_methods - 1) * (self.n_sets - 1)
 
 
-def friedman(scores: Any) -> Friedman:
-    """Test whether all methods rank alike [1]_, [2]_.
+def friedman(scores: ArrayLike) -> Friedman:
+    """Test by Friedman's test whether all methods rank alike [1]_, [2]_.
 
     Parameters
     ----------
@@ -122,23 +122,25 @@ def friedman(scores: Any) -> Friedman:
     n_sets, n_methods = table.shape
     if n_sets < 2 or n_methods < 3:
         raise InputError(
-            f"Friedman's test needs two or more data sets and three or more methods; these are "
+            f"Friedman's test needs two or more data sets and three or more methods. scores has "
             f"{format_count(n_sets, 'data set')} and {format_count(n_methods, 'method')}."
         )
     ranks = _rank_methods(table)
-    all_share = (ranks.nunique(axis=1) == 1).all()
-    statistic = 0.0 if all_share else float(stats.friedmanchisquare(*ranks.to_numpy().T)[0])
+    all_tie = (ranks.nunique(axis=1) == 1).all()  # SciPy would divide by 0
+    statistic = 0.0 if all_tie else float(stats.friedmanchisquare(*ranks.to_numpy().T)[0])
     largest = n_sets * (n_methods - 1)
     degrees = n_methods - 1, (n_methods - 1) * (n_sets - 1)
-    apart = statistic >= largest * (1 - 1e-12)  # the same order on every data set
-    f_statistic = np.inf if apart else (n_sets - 1) * statistic / (largest - statistic)
+    # The largest statistic means the same order on every data set, for which F is infinite. It is
+    # compared with a tolerance, because SciPy's statistic has rounding errors.
+    is_same_order = statistic >= largest * (1 - 1e-12)
+    f_statistic = np.inf if is_same_order else (n_sets - 1) * statistic / (largest - statistic)
     p_value, f_p_value = stats.chi2.sf(statistic, degrees[0]), stats.f.sf(f_statistic, *degrees)
     tests = statistic, float(p_value), float(f_statistic), float(f_p_value)
     return Friedman(n_sets, n_methods, *tests)
 
 
 def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> float:
-    """Return the distance at which average ranks differ by Nemenyi's test.
+    """Return the critical difference of average ranks in Nemenyi's test.
 
     Parameters
     ----------
@@ -150,7 +152,7 @@ def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> flo
     Returns
     -------
     float
-        The critical difference.
+        Average ranks that are further apart differ significantly.
 
     Examples
     --------
@@ -160,7 +162,7 @@ def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> flo
     """
     if n_methods < 2 or n_sets < 1:
         raise InputError(
-            f"n_methods={n_methods} and n_sets={n_sets} leave nothing to compare. Give two or more "
+            f"n_methods={n_methods} and n_sets={n_sets} leave nothing to compare. Pass two or more "
             "methods and one or more data sets."
         )
     quantile = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf))
@@ -172,20 +174,20 @@ def rank_standard_error(n_methods: int, n_sets: int) -> float:
     return float(np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
 
 
-def as_score_frame(scores: Any) -> pd.DataFrame:
-    """Return scores as a frame of finite numbers, data sets × methods."""
+def as_score_frame(scores: ArrayLike) -> pd.DataFrame:
+    """Return scores as a frame of finite floats, data sets × methods."""
     table = scores if isinstance(scores, pd.DataFrame) else pd.DataFrame(np.asarray(scores))
     if table.empty or not table.columns.is_unique:
         raise InputError(
-            f"scores has shape {table.shape} and columns {list(table.columns)}. Give a row per "
-            "data set and a column per method, all of different names."
+            f"scores has shape {table.shape} and columns {list(table.columns)}. Pass one row per "
+            "data set and one column per method, all of different names."
         )
     table = table.astype(float)
     gaps = list(table[~np.isfinite(table.to_numpy()).all(axis=1)].index)
     if gaps:
         raise InputError(
-            f"scores has no finite number for some methods on {gaps}. Leave out those data sets or "
-            "methods."
+            f"scores has missing or infinite values for some methods on {gaps}. Leave out these "
+            "data sets or methods."
         )
     return table
 

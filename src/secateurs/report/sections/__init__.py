@@ -1,4 +1,4 @@
-"""The sections of the page, each with its numbers, its table, its words and its drawing."""
+"""The sections of the report page: each collects its data and renders tables, text and plots."""
 
 from importlib import import_module
 
@@ -15,6 +15,6 @@ SECTIONS: tuple[ReportSection, ...] = tuple(
 
 
 def sections_for(predicts: str) -> list[ReportSection]:
-    """Return the sections for members that predict "numbers", or else labels."""
+    """Return the sections for regression ("numbers"), or else for classification."""
     kind = "numbers" if predicts == "numbers" else "labels"
     return [section for section in SECTIONS if section.predicts in (None, kind)]

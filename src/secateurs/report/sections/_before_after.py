@@ -1,7 +1,6 @@
-"""Before and after: figures of all members and of the kept ones."""
+"""Section "Before and after": figures of the full and of the pruned ensemble."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -10,13 +9,14 @@ from scipy.stats import binomtest
 from secateurs.evaluation.before_after import BeforeAfter
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable, format_decimals, format_interval
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.text_format import NOTHING, format_count, format_signed
-from secateurs.typing import Array
+from secateurs.typing import Array, JsonObject
 
-_LABELS = {"megabytes": "MB as pickle"}  # short ones, for small screens
+_LABELS = {"megabytes": "MB as pickle"}  # short, so that the table fits on small screens
 _LABELS |= {f"megabytes as {suffix}": f"MB as {suffix}" for suffix in (".skops", ".onnx")}
-_TOLERANCE = 0.005  # half a point of accuracy
+# Half a point of accuracy, which is also the initial tolerance of "What if?" (`what_if.js`).
+_TOLERANCE = 0.005
 
 _TIMINGS = {"low": float, "high": float, "all": [float]}
 _LINE = dict.fromkeys(("before", "after", "change", "low", "high"), Nullable(float))
@@ -26,21 +26,22 @@ _SHAPE["before_after"] = [
 ]
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return the figures, what they say in one sentence, and how sure that is."""
-    lines = [_figure_line(name, figure) for name, figure in subject.before_after_figures.items()]
-    problem, place = subject.problem, subject.curve.selection.size_index(subject.keep)
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return the figures, a verdict in words, and how certain the change of the score is."""
+    lines = [_figure_line(name, figure) for name, figure in context.before_after_figures.items()]
+    problem, index = context.problem, context.curve.selection.size_index(context.keep)
     scoring = problem.scoring
-    told = safety_text(lines, scoring.label, scoring.larger_is_better)
+    safety = safety_text(lines, scoring.label, scoring.larger_is_better)
     if scoring.label == "accuracy":
-        own = subject.curve.by_own_vote
-        told += (
-            " McNemar's exact test of rows lost against rows won: "
-            f"p = {mcnemar_p_value(int(own.n_lost[place]), int(own.n_won[place])):.2g}."
+        counts = context.curve.by_own_vote
+        p_value = mcnemar_p_value(int(counts.n_lost[index]), int(counts.n_won[index]))
+        safety += (
+            " McNemar's exact test of newly wrong against newly right predictions: "
+            f"p = {p_value:.2g}."
         )
     return {
         "verdict": verdict_text(lines, problem.has_test_set, scoring.label),
-        "safety": told,
+        "safety": safety,
         "before_after": lines,
     }
 
@@ -55,79 +56,80 @@ def _figure_line(name: str, figure: BeforeAfter) -> JsonObject:
 
 
 def _timing_range(times: Array) -> JsonObject:
-    """Return single timings, and the range of the middle nine tenths of them."""
+    """Return all timings with their 5th and 95th percentiles, so that outliers do not count."""
     low, high = np.percentile(times, [5, 95])
     return {"low": float(low), "high": float(high), "all": times.round(6).tolist()}
 
 
 def mcnemar_p_value(lost: int, won: int) -> float:
-    """Return the p-value of McNemar's exact test: whether as many rows are lost as won."""
+    """Return the p-value of McNemar's exact test that as many samples are lost as won."""
     return 1.0 if lost + won == 0 else float(binomtest(won, lost + won).pvalue)
 
 
 def verdict_text(lines: Sequence[JsonObject], tested: bool, score: str) -> str:
-    """Return in a sentence or two what was gained and lost, by the score that matters."""
+    """Return a sentence or two with the score, speed and size of the pruned ensemble."""
     by_name = {line["figure"]: line for line in lines}
-    members, scored = by_name["members"], by_name[score]
-    told = (
+    members, scores = by_name["members"], by_name[score]
+    text = (
         f"{members['after']:,.0f} of {members['before']:,.0f} members: {score} "
-        f"{scored['after']:.3f} on {'test' if tested else 'held-out'} rows, against "
-        f"{scored['before']:.3f} with all"
+        f"{scores['after']:.3f} on {'the test set' if tested else 'held-out samples'}, against "
+        f"{scores['before']:.3f} for the full ensemble"
     )
     gains = []
     if "ms for 1 row" in by_name:
         faster = by_name["ms for 1 row"]["before"] / by_name["ms for 1 row"]["after"]
+        # Timings of a busy machine vary by a few per cent: less is not called faster.
         gains.append(f"{faster:.1f}× faster" if faster >= 1.05 else "no faster")
     if "megabytes" in by_name:
-        part = by_name["megabytes"]["after"] / by_name["megabytes"]["before"]
-        gains.append(f"{100 * (1 - part):.0f} % smaller")
-    told = f"{told}; {', '.join(gains)}." if gains else f"{told}."
-    return " ".join([told, *_other_score_changes(by_name, score)])
+        share = by_name["megabytes"]["after"] / by_name["megabytes"]["before"]
+        gains.append(f"{100 * (1 - share):.0f} % smaller")
+    text = f"{text}; {', '.join(gains)}." if gains else f"{text}."
+    return " ".join([text, *_other_score_changes(by_name, score)])
 
 
 def _other_score_changes(by_name: Mapping[str, JsonObject], score: str) -> list[str]:
-    """Return a sentence for log loss and for AUC where they move by more than accuracy does."""
+    """Return a sentence each for log loss and AUC if they change by more than accuracy does."""
     if "accuracy" not in by_name:
         return []
-    moved = []
+    sentences = []
     accuracy = abs(by_name["accuracy"]["change"])
     for name, line in by_name.items():
         before, after, change = line["before"], line["after"], line["change"]
         if name == score or change is None or not name.startswith(("log loss", "ROC AUC")):
             continue
-        # A log loss has no upper end: its change counts as a part of what it was.
+        # A log loss has no upper limit, so its change is taken relative to its value before.
         size = abs(change) / before if name == "log loss" and before else abs(change)
         if size > accuracy and round(before, 3) != round(after, 3):
-            goes = "rises" if change > 0 else "falls"
-            text = f"{name} {goes} from {before:.3f} to {after:.3f}."
-            moved.append(text[0].upper() + text[1:])
-    return moved
+            verb = "rises" if change > 0 else "falls"
+            text = f"{name} {verb} from {before:.3f} to {after:.3f}."
+            sentences.append(text[0].upper() + text[1:])
+    return sentences
 
 
 def safety_text(lines: Sequence[JsonObject], score: str, larger_is_better: bool) -> str:
-    """Return what can be said about the change of the score that matters."""
+    """Return the change of the score with its interval, and what it means, as text."""
     line = next(line for line in lines if line["figure"] == score)
     change, low, high = line["change"], line["low"], line["high"]
-    told = f"Change in {score} {format_signed(change)}"
+    text = f"Change in {score} {format_signed(change)}"
     if low is None or high is None or not np.isfinite([low, high]).all():
-        return f"{told}; these rows are too few for an interval."
-    told += f", 95 % interval {format_signed(low)} to {format_signed(high)}"
+        return f"{text}; there are too few samples for an interval."
+    text += f", 95 % interval {format_signed(low)} to {format_signed(high)}"
     if score == "accuracy":
         if low >= -_TOLERANCE:
-            return f"{told}: no more than half a point of accuracy is lost."
+            return f"{text}: no more than half a point of accuracy is lost."
         if high < -_TOLERANCE:
-            return f"{told}: more than half a point of accuracy is lost."
-        few = "these rows are too few to tell whether more than half a point is lost"
-        return f"{told}: {few}."
+            return f"{text}: more than half a point of accuracy is lost."
+        few = "there are too few samples to decide whether more than half a point is lost"
+        return f"{text}: {few}."
     worse = high < 0 if larger_is_better else low > 0
     better = low > 0 if larger_is_better else high < 0
     if worse or better:
-        return f"{told}: it is {'worse' if worse else 'better'} than with all members."
-    return f"{told}: no clear difference on these rows."
+        return f"{text}: it is {'worse' if worse else 'better'} than for the full ensemble."
+    return f"{text}: no clear difference on these samples."
 
 
 def template_values(data: JsonObject) -> JsonObject:
-    """Return the table, and which notes belong below it."""
+    """Return the table, and which notes to show below it."""
     lines = data["before_after"]
     sizes = [line["before"] for line in lines if line["figure"].startswith("megabytes")]
     return {
@@ -138,7 +140,7 @@ def template_values(data: JsonObject) -> JsonObject:
 
 
 def _figures_table(lines: Sequence[JsonObject]) -> HtmlTable:
-    rows: list[list[Any]] = []
+    rows: list[list[str]] = []
     for line in lines:
         name: str = line["figure"]
         figures = [_format_figure(name, line[column]) for column in ("before", "after")]
@@ -147,14 +149,14 @@ def _figures_table(lines: Sequence[JsonObject]) -> HtmlTable:
         if line["timings"] is not None:
             rows.append(_timing_range_row(line["timings"]))
     change = Markup('change<span class="beside">95 % interval</span>')
-    headings = ["", "all members", "kept", change]
+    headings = ["", "full ensemble", "pruned", change]
     return HtmlTable(headings, rows, numeric=range(1, 4))
 
 
 def _with_interval(change: str, line: JsonObject) -> Markup:
-    """Return a change with its interval beside it; below it on a small screen."""
-    beside = format_interval(line["low"], line["high"])
-    return Markup('{}<span class="beside">{}</span>').format(change, beside)
+    """Return a change followed by its interval, which small screens show below it."""
+    interval = format_interval(line["low"], line["high"])
+    return Markup('{}<span class="beside">{}</span>').format(change, interval)
 
 
 def _format_figure(name: str, value: float | None) -> str:
@@ -178,12 +180,13 @@ def _format_change(line: JsonObject) -> str:
 
 
 def _timing_range_row(timings: JsonObject) -> list[str]:
-    spread = []
+    """Return the row with the 5th to 95th percentile of the timings, with about three digits."""
+    ranges = []
     for column in ("before", "after"):
         low, high = timings[column]["low"], timings[column]["high"]
         places = 3 if high < 1 else 2 if high < 100 else 1
-        spread.append(f"{format_decimals(low, places)}–{format_decimals(high, places)}")
-    return [f"5–95 % of {format_count(len(timings['before']['all']), 'timing')}", *spread, ""]
+        ranges.append(f"{format_decimals(low, places)}–{format_decimals(high, places)}")
+    return [f"5–95 % of {format_count(len(timings['before']['all']), 'timing')}", *ranges, ""]
 
 
 SECTION = ReportSection(

@@ -1,17 +1,17 @@
-"""Confusion: which classes are taken for which, by all members and by the kept ones."""
+"""Section "Confusion": confusion matrices of the full and of the pruned ensemble."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.text_format import format_signed
-from secateurs.typing import Array
+from secateurs.typing import Array, JsonObject
 
 Counts = Sequence[Sequence[int]]
 
-_MOST_CLASSES = 15  # in a matrix
+_MOST_CLASSES = 15  # in a matrix; more columns would not be readable on one screen
 _SHAPE: JsonObject = {"classes": [int], "n_classes": int, "rows": [int], "labels": [str]}
 _SHAPE |= {"whole": [[int]], "kept": [[int]]}
 
@@ -22,72 +22,73 @@ class _MatrixCell(NamedTuple):
     shade: str
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return the matrices, and the names of the classes."""
-    judged = subject.evaluation_predictions
-    found = confusion_matrices(judged.truth, *subject.predicted_codes, judged.n_classes)
-    return {"confusion": found | {"labels": [str(label) for label in judged.classes]}}
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return the matrices and the names of the classes."""
+    scored = context.evaluation_predictions
+    matrices = confusion_matrices(scored.truth, *context.predicted_codes, scored.n_classes)
+    return {"confusion": matrices | {"labels": [str(label) for label in scored.classes]}}
 
 
 def confusion_matrices(truth: Array, before: Array, after: Array, n_classes: int) -> JsonObject:
-    """Return the matrices of all and of the kept members, of the classes that change the most."""
-    whole, kept = (confusion_counts(truth, codes, n_classes) for codes in (before, after))
-    change = np.abs(whole - kept)
+    """Return the matrices of both ensembles for the classes whose counts change the most."""
+    full, kept = (confusion_counts(truth, codes, n_classes) for codes in (before, after))
+    change = np.abs(full - kept)
     shown = np.argsort(-change.sum(axis=1) - change.sum(axis=0), kind="stable")[:_MOST_CLASSES]
     grid = np.ix_(shown, shown)
     return {
         "classes": shown.tolist(),
         "n_classes": n_classes,
-        "whole": whole[grid].tolist(),
+        "whole": full[grid].tolist(),
         "kept": kept[grid].tolist(),
-        "rows": whole[shown].sum(axis=1).tolist(),
+        "rows": full[shown].sum(axis=1).tolist(),
     }
 
 
 def confusion_counts(truth: Array, predicted: Array, n_classes: int) -> Array:
-    """Return the number of rows by true and predicted code."""
+    """Return the number of samples by true and predicted code."""
     cells = truth.astype(np.int64) * n_classes + predicted
     return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
 
 
 def template_values(data: JsonObject) -> JsonObject:
-    """Return the matrices of all members, of the kept ones, and of the change."""
-    own = data["confusion"]
-    whole, kept = own["whole"], own["kept"]
-    change, n_rows = np.subtract(kept, whole).tolist(), own["rows"]
+    """Return the matrices of the full ensemble, of the pruned one, and of the change."""
+    confusion = data["confusion"]
+    full, kept = confusion["whole"], confusion["kept"]
+    change, n_samples = np.subtract(kept, full).tolist(), confusion["rows"]
     return {
-        "labels": [own["labels"][place] for place in own["classes"]],
+        "labels": [confusion["labels"][code] for code in confusion["classes"]],
         "matrices": {
-            "All members": _matrix_cells(whole, n_rows),
-            "Kept": _matrix_cells(kept, n_rows),
-            "Change": _matrix_cells(change, n_rows, is_change=True),
+            "Full ensemble": _matrix_cells(full, n_samples),
+            "Pruned ensemble": _matrix_cells(kept, n_samples),
+            "Change": _matrix_cells(change, n_samples, is_change=True),
         },
     }
 
 
 def _matrix_cells(
-    counts: Counts, n_rows: Sequence[int], is_change: bool = False
+    counts: Counts, n_samples: Sequence[int], is_change: bool = False
 ) -> list[list[_MatrixCell]]:
     return [
-        [
-            _matrix_cell(count, total, place == column, is_change)
-            for column, count in enumerate(line)
-        ]
-        for place, (line, total) in enumerate(zip(counts, n_rows, strict=True))
+        [_matrix_cell(count, total, row == column, is_change) for column, count in enumerate(line)]
+        for row, (line, total) in enumerate(zip(counts, n_samples, strict=True))
     ]
 
 
-def _matrix_cell(count: int, n_rows: int, diagonal: bool, is_change: bool) -> _MatrixCell:
-    part = count / n_rows if n_rows else 0.0
+def _matrix_cell(count: int, n_samples: int, diagonal: bool, is_change: bool) -> _MatrixCell:
+    """Return a cell; errors and changes are few, so their colour grows faster with their share.
+
+    The strength stays at 60 % or below, so that the text on the colour remains readable.
+    """
+    share = count / n_samples if n_samples else 0.0
     if is_change:
         shade = _background_style(
-            "good" if (part > 0) == diagonal else "bad", min(60.0, 700 * abs(part))
+            "good" if (share > 0) == diagonal else "bad", min(60.0, 700 * abs(share))
         )
-        texts = format_signed(count, 0), f"{format_signed(100 * part, 1)} %"
+        texts = format_signed(count, 0), f"{format_signed(100 * share, 1)} %"
     else:
-        strength = 55 * part if diagonal else min(55.0, 250 * part)
+        strength = 55 * share if diagonal else min(55.0, 250 * share)
         shade = _background_style("accent" if diagonal else "bad", strength)
-        texts = f"{count:,}", f"{100 * part:.1f} %"
+        texts = f"{count:,}", f"{100 * share:.1f} %"
     return _MatrixCell(*(texts if count else ("·", "·")), shade)
 
 

@@ -1,29 +1,29 @@
-"""Correlation of errors, of numbers: how alike pairs of members err, and how much."""
+"""Section "Correlation of errors" (regression): correlation and size of the errors of pairs."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.evaluation.member_diagnostics import error_correlations
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.report.sections._section import ReportContext, ReportSection
+from secateurs.typing import IndexArray, JsonObject
 
-_MOST_PAIRS = 3000  # points of other pairs in the figure
+_MOST_PAIRS = 3000  # points of each colour: enough to see the cloud, and few to draw and store
 _SHAPE: JsonObject = {"n_pairs": int, "kept": [[float]], "others": [[float]]}
 _SHAPE |= {"mean": Nullable([float]), "mean_kept": Nullable([float])}
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return correlation and size of errors of pairs: all of the kept, a sample of the others."""
-    pairs = error_correlations(subject.predictions, subject.kept_members)
-    among = np.isin(pairs.first, subject.kept_members) & np.isin(pairs.second, subject.kept_members)
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return correlation and size of errors for pairs of kept members, and a sample of others."""
+    pairs = error_correlations(context.predictions, context.kept_members)
+    among = np.isin(pairs.first, context.kept_members) & np.isin(pairs.second, context.kept_members)
     points = np.stack([pairs.correlation, pairs.error], axis=1)
     kept, others = np.flatnonzero(among), np.flatnonzero(~among)
     if len(others) > _MOST_PAIRS:
         others = np.sort(np.random.RandomState(0).choice(others, _MOST_PAIRS, replace=False))
 
-    def mean_point(places: NDArray[np.intp]) -> list[float] | None:
-        return points[places].mean(axis=0).tolist() if len(places) else None
+    def mean_point(pair_indices: IndexArray) -> list[float] | None:
+        return points[pair_indices].mean(axis=0).tolist() if len(pair_indices) else None
 
     return {
         "error_correlation": {
@@ -37,14 +37,14 @@ def collect_data(subject: ReportContext) -> JsonObject:
 
 
 def template_values(data: JsonObject) -> HtmlTable | None:
-    """Return the means; None without pairs."""
-    own = data["error_correlation"]
-    if own["n_pairs"] == 0:
+    """Return a table of the means over pairs; None if there are no pairs."""
+    pairs = data["error_correlation"]
+    if pairs["n_pairs"] == 0:
         return None
-    means = (("all", own["mean"]), ("kept", own["mean_kept"]))
+    means = (("all pairs", pairs["mean"]), ("kept members", pairs["mean_kept"]))
     rows = [[label, *mean] for label, mean in means if mean is not None]
     headings = ["pairs of members", "correlation of their errors", "root mean squared error"]
-    return HtmlTable(headings, rows, "Means over pairs, on the rows chosen on.", numeric=(1, 2))
+    return HtmlTable(headings, rows, "Means over pairs, on the validation set.", numeric=(1, 2))
 
 
 SECTION = ReportSection(

@@ -1,24 +1,24 @@
-"""Agreement and error: κ against the mean error of pairs of members."""
+"""Section "Agreement and error": κ against the mean error of pairs of members."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.evaluation.member_diagnostics import kappa_error
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.report.sections._section import ReportContext, ReportSection
+from secateurs.typing import IndexArray, JsonObject
 
-_MOST_PAIRS = 3000  # points of other pairs in the figure
-_MOST_FRONT = 40  # pairs in the table
+_MOST_PAIRS = 3000  # points of each colour: enough to see the cloud, and few to draw and store
+_MOST_FRONT = 40  # pairs in the table, about a screen
 
 _SHAPE: JsonObject = {"n_pairs": int, "kept": [[float]], "others": [[float]], "front": [[float]]}
 _SHAPE |= {"front_pairs": [[int]], "mean": Nullable([float]), "mean_kept": Nullable([float])}
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return κ and mean error of pairs: all of the kept members, a sample of the others."""
-    pairs = kappa_error(subject.predictions)
-    among = pairs.pairs_among(subject.kept_members)
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return κ and mean error for pairs of kept members, and for a sample of other pairs."""
+    pairs = kappa_error(context.predictions)
+    among = pairs.pairs_among(context.kept_members)
     others = np.flatnonzero(~among)
     if len(others) > _MOST_PAIRS:
         others = np.sort(np.random.RandomState(0).choice(others, _MOST_PAIRS, replace=False))
@@ -27,9 +27,9 @@ def collect_data(subject: ReportContext) -> JsonObject:
 
     points = np.stack([pairs.kappa, pairs.error], axis=1).round(5)
 
-    def mean_point(places: NDArray[np.intp]) -> list[float] | None:
-        values = pairs.kappa[places], pairs.error[places]
-        return [float(one.mean()) for one in values] if len(places) else None
+    def mean_point(pair_indices: IndexArray) -> list[float] | None:
+        values = pairs.kappa[pair_indices], pairs.error[pair_indices]
+        return [float(column.mean()) for column in values] if len(pair_indices) else None
 
     everything, kept = np.arange(len(among)), np.flatnonzero(among)
     return {
@@ -46,16 +46,19 @@ def collect_data(subject: ReportContext) -> JsonObject:
 
 
 def template_values(data: JsonObject) -> HtmlTable | None:
-    """Return the means, and the pairs that no other pair beats; None without pairs."""
-    own, names = data["kappa_error"], data["ensemble"]["names"]
-    if own["n_pairs"] == 0:
+    """Return a table of the means and of the Pareto-optimal pairs; None if there are no pairs."""
+    diagram, names = data["kappa_error"], data["ensemble"]["names"]
+    if diagram["n_pairs"] == 0:
         return None
-    means = (("mean of all pairs", own["mean"]), ("kept", own["mean_kept"]))
+    means = (
+        ("mean of all pairs", diagram["mean"]),
+        ("mean of kept members", diagram["mean_kept"]),
+    )
     rows = [[label, *mean] for label, mean in means if mean is not None]
-    pairs = list(zip(own["front_pairs"], own["front"], strict=True))[:_MOST_FRONT]
+    pairs = list(zip(diagram["front_pairs"], diagram["front"], strict=True))[:_MOST_FRONT]
     for (first, second), (kappa, error) in pairs:
         rows.append([f"{names[first]} and {names[second]}", kappa, error])
-    caption = "Means, and the pairs for which no other is both less alike and more accurate."
+    caption = "Means, and the Pareto-optimal pairs: no other pair has both lower κ and lower error."
     return HtmlTable(["pair", "κ", "mean error"], rows, caption, numeric=(1, 2))
 
 

@@ -1,8 +1,7 @@
-"""Rows lost and won: by class, and by the share of the members that are right."""
+"""Section "Changed predictions": newly wrong and newly right samples, by class and difficulty."""
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,41 +9,42 @@ from numpy.typing import NDArray
 from secateurs.measures.pair_measure import safe_divide
 from secateurs.outputs.votes import Votes
 from secateurs.report.html_templates import HtmlTable
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.text_format import format_signed
-from secateurs.typing import Array
+from secateurs.typing import Array, JsonObject
 
-# Shares of the members that are right, by which rows are easy or hard.
+# Bin edges of the share of members that are right; below one half they are a minority.
 SHARES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 _COUNTS = {"rows": [int], "lost": [int], "won": [int]}
 _SHAPE = {"by_class": _COUNTS, "by_share": _COUNTS, "shares": [float], "labels": [str]}
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return the rows lost and won, by class and by share."""
-    judged = subject.evaluation_predictions
-    right, still = (codes == judged.truth for codes in subject.predicted_codes)
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return the samples lost and won, by class and by the share of members that are right."""
+    scored = context.evaluation_predictions
+    before, after = (codes == scored.truth for codes in context.predicted_codes)
     return {
         "losses": {
-            "by_class": count_by_group(judged.truth, judged.n_classes, right, still),
-            "by_share": count_by_group(right_share_bins(judged), len(SHARES) - 1, right, still),
+            "by_class": count_by_group(scored.truth, scored.n_classes, before, after),
+            "by_share": count_by_group(right_share_bins(scored), len(SHARES) - 1, before, after),
             "shares": list(SHARES),
-            "labels": [str(label) for label in judged.classes],
+            "labels": [str(label) for label in scored.classes],
         }
     }
 
 
 def count_by_group(groups: Array, n_groups: int, before: Array, after: Array) -> JsonObject:
-    """Count rows lost and won by group; before and after say which rows are right."""
-    moved: dict[str, Any] = {"rows": slice(None), "lost": before & ~after, "won": after & ~before}
+    """Count all, lost and won samples by group; two masks mark the correct predictions."""
+    masks: dict[str, Array | slice] = {"rows": slice(None)}
+    masks |= {"lost": before & ~after, "won": after & ~before}
     return {
-        name: np.bincount(groups[rows], minlength=n_groups).tolist() for name, rows in moved.items()
+        name: np.bincount(groups[mask], minlength=n_groups).tolist() for name, mask in masks.items()
     }
 
 
 def right_share_bins(votes: Votes) -> NDArray[np.intp]:
-    """Return for each row the place in `SHARES` of the share of members that are right there."""
+    """Return the bin of `SHARES` for each sample, by the share of members that are right."""
     tally = votes.tally()
     n_right = tally[np.arange(len(tally)), votes.truth]
     share = safe_divide(n_right, tally.sum(axis=1), 0.0)
@@ -52,18 +52,18 @@ def right_share_bins(votes: Votes) -> NDArray[np.intp]:
 
 
 def template_values(data: JsonObject) -> JsonObject:
-    """Return the totals and the tables."""
-    own = data["losses"]
-    by_class, by_share = own["by_class"], own["by_share"]
-    names = [f"{100 * low:.0f} % to {100 * high:.0f} %" for low, high in pairwise(own["shares"])]
+    """Return the totals and the tables by class and by difficulty."""
+    losses = data["losses"]
+    by_class, by_share = losses["by_class"], losses["by_share"]
+    names = [f"{100 * low:.0f} % to {100 * high:.0f} %" for low, high in pairwise(losses["shares"])]
     shares = _group_lines(names, by_share)
-    classes = sorted(_group_lines(own["labels"], by_class), key=lambda line: (-line[2], line[3]))
+    classes = sorted(_group_lines(losses["labels"], by_class), key=lambda line: (-line[2], line[3]))
     return {
         "lost": sum(by_class["lost"]),
         "won": sum(by_class["won"]),
         "tables": [
-            _losses_table("true class", classes, "By class, most lost first"),
-            _losses_table("members right", shares, "By the share of all members that are right"),
+            _losses_table("true class", classes, "By class, most newly wrong samples first"),
+            _losses_table("correct members", shares, "By share of all members that are correct"),
         ],
     }
 
@@ -74,9 +74,10 @@ def _group_lines(names: Sequence[str], counts: JsonObject) -> list[tuple[str, in
 
 def _losses_table(name: str, lines: Sequence[tuple[str, int, int, int]], caption: str) -> HtmlTable:
     rows = [[*line, format_signed(line[3] - line[2], 0)] for line in lines]
-    return HtmlTable([name, "rows", "lost", "won", "balance"], rows, caption, numeric=(1, 2, 3, 4))
+    headings = [name, "samples", "newly wrong", "newly right", "balance"]
+    return HtmlTable(headings, rows, caption, numeric=(1, 2, 3, 4))
 
 
 SECTION = ReportSection(
-    "losses", "Rows lost and won", {"losses": _SHAPE}, collect_data, template_values
+    "losses", "Changed predictions", {"losses": _SHAPE}, collect_data, template_values
 )

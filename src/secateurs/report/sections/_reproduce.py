@@ -1,4 +1,4 @@
-"""Reproduce: the commands, parameters and versions that make the same choice again."""
+"""Section "Reproduce": commands, parameters and versions that repeat the pruning."""
 
 import shlex
 
@@ -10,34 +10,35 @@ from secateurs.report._command_text import (
 )
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.report.sections._section import ReportContext, ReportSection
+from secateurs.typing import JsonObject
 
 _SHAPE = {"command": Nullable(str), "shell": Nullable(str), "python": str, "seed": None}
 _SHAPE |= {"call": str, "arguments": str}
-_BY_COST = ("--cost", "--max-cost")  # instead of a number of members
+_BY_COST = ("--cost", "--max-cost")  # replace the number of members
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return the commands that make the same choice: of a shell, if there are any, and of Python.
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return the shell command, if the command line can express the pruning, and Python code.
 
-    ``command`` is the beginning that the page completes for other choices, ``call`` and
-    ``arguments`` are beginning and end of that of Python.
+    For other selections the page completes ``command``, and inserts the pruner between ``call``
+    and ``arguments``.
     """
-    pruner, usual = subject.pruner, ("secateurs", "prune", "MODEL", "DATA", "--target", "COLUMN")
-    given = list(subject.command or usual)
-    options = problem_options(subject.problem, "--sample-weight" in given)
+    pruner = context.pruner
+    words = list(context.command or ("secateurs", "prune", "MODEL", "DATA", "--target", "COLUMN"))
+    options = problem_options(context.problem, "--sample-weight" in words)
     by_cost = []
-    for name in (name for name in _BY_COST if name in given):
-        place = given.index(name)
-        by_cost += given[place : place + 2]
-        del given[place : place + 2]
-    command = None if options is None else [*given, *options]
+    for name in (name for name in _BY_COST if name in words):
+        index = words.index(name)
+        by_cost += words[index : index + 2]
+        del words[index : index + 2]
+    command = None if options is None else [*words, *options]
     shell, method = None, cli_method(pruner)
     if method is not None and command is not None:
-        size = by_cost or ["--keep", str(len(subject.kept_members))]
+        size = by_cost or ["--keep", str(len(context.kept_members))]
         shell = shlex.join([*command, "--pruner", method.name, *size, *method.options])
-    rows = "predictions, None" if subject.problem.has_only_predictions else "ensemble, X"
-    call, arguments = f"secateurs.prune({rows}, y, ", problem_arguments(subject.problem)
+    inputs = "predictions, None" if context.problem.has_only_predictions else "ensemble, X"
+    call, arguments = f"secateurs.prune({inputs}, y, ", problem_arguments(context.problem)
     return {
         "reproduce": {
             "command": command and shlex.join(command),
@@ -45,13 +46,13 @@ def collect_data(subject: ReportContext) -> JsonObject:
             "python": f"{call}{constructor_call(pruner)}{arguments})",
             "call": call,
             "arguments": arguments,
-            "seed": pruner._drawn_seed,  # drawn where none was given, and not shown
+            "seed": pruner._drawn_seed,  # drawn if the user passed none; not shown in the page
         }
     }
 
 
 def template_values(data: JsonObject) -> HtmlTable:
-    """Return the parameters and versions."""
+    """Return a table of the parameters and versions."""
     rows = [[name, str(value)] for name, value in data["chosen"]["parameters"].items()]
     versions = data["made"]["versions"].items()
     rows += [[f"version of {name}", number] for name, number in versions]

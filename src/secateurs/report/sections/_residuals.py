@@ -1,56 +1,58 @@
-"""Residuals, of numbers: what all members and the kept ones predict, against the truth."""
+"""Section "Predicted against true" (regression): predictions of both ensembles and their errors."""
 
 import numpy as np
 
 from secateurs.evaluation.before_after import truth_and_predictions
 from secateurs.report.html_templates import HtmlTable
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
-from secateurs.typing import Array
+from secateurs.report.sections._section import ReportContext, ReportSection
+from secateurs.typing import Array, JsonObject
 
-_MOST_ROWS = 1500  # points in the figure
+_MOST_SAMPLES = 1500  # in the plot: enough to see the cloud, and few to draw and store
 _QUANTILES = (0.5, 0.9, 0.99)
 
 _ERRORS: JsonObject = {"bias": float, "quantiles": [float], "largest": float}
 _SHAPE: JsonObject = {"n_rows": int, "points": [[float]], "whole": _ERRORS, "kept": _ERRORS}
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return true and predicted numbers of some held-out rows, and how errors are distributed."""
-    truth, *both = truth_and_predictions(
-        subject.problem, subject.pruner, subject.curve, subject.keep
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return true and predicted values of a sample, and the distribution of errors."""
+    true_values, *predictions = truth_and_predictions(
+        context.problem, context.pruner, context.curve, context.keep
     )
-    known = np.isfinite(both).all(axis=0)
-    truth, whole, kept = (values[known] for values in (truth, *both))
-    rows = np.arange(len(truth))
-    if len(rows) > _MOST_ROWS:
-        rows = np.sort(np.random.RandomState(0).choice(rows, _MOST_ROWS, replace=False))
+    is_known = np.isfinite(predictions).all(axis=0)  # out of bag, some samples have no prediction
+    true_values, full, kept = (values[is_known] for values in (true_values, *predictions))
+    shown = np.arange(len(true_values))
+    if len(shown) > _MOST_SAMPLES:
+        shown = np.sort(np.random.RandomState(0).choice(shown, _MOST_SAMPLES, replace=False))
     return {
         "residuals": {
-            "n_rows": len(truth),
-            "points": np.stack([truth, whole, kept], axis=1)[rows],
-            "whole": _error_summary(whole - truth),
-            "kept": _error_summary(kept - truth),
+            "n_rows": len(true_values),
+            "points": np.stack([true_values, full, kept], axis=1)[shown],
+            "whole": _error_summary(full - true_values),
+            "kept": _error_summary(kept - true_values),
         }
     }
 
 
-def _error_summary(off: Array) -> JsonObject:
-    sizes = np.abs(off)
+def _error_summary(errors: Array) -> JsonObject:
+    sizes = np.abs(errors)
     quantiles = np.quantile(sizes, _QUANTILES)
-    return {"bias": off.mean(), "quantiles": quantiles.tolist(), "largest": sizes.max()}
+    return {"bias": errors.mean(), "quantiles": quantiles.tolist(), "largest": sizes.max()}
 
 
 def template_values(data: JsonObject) -> JsonObject:
-    """Return the errors of all members and of the kept ones."""
-    own = data["residuals"]
+    """Return a table of the errors of both ensembles, and the numbers of samples."""
+    residuals = data["residuals"]
     names = ["mean error (bias)", *(f"{100 * q:g} % of errors are below" for q in _QUANTILES)]
-    columns = [
-        [own[who]["bias"], *own[who]["quantiles"], own[who]["largest"]] for who in ("whole", "kept")
-    ]
+    summaries = (residuals["whole"], residuals["kept"])
+    columns = [[errors["bias"], *errors["quantiles"], errors["largest"]] for errors in summaries]
     rows = list(zip([*names, "largest error"], *columns, strict=True))
-    caption = f"Errors on {own['n_rows']:,} held-out rows, without their sign but for the first."
-    table = HtmlTable(["", "all members", "kept"], rows, caption, numeric=(1, 2))
-    return {"table": table, "n_shown": len(own["points"]), "n_rows": own["n_rows"]}
+    n_samples = residuals["n_rows"]
+    caption = (
+        f"Errors on {n_samples:,} held-out samples. All rows but the first are absolute errors."
+    )
+    table = HtmlTable(["", "full ensemble", "pruned"], rows, caption, numeric=(1, 2))
+    return {"table": table, "n_shown": len(residuals["points"]), "n_samples": n_samples}
 
 
 SECTION = ReportSection(

@@ -1,8 +1,7 @@
-"""Score against size: every method at every size, on held-out rows."""
+"""Section "Score against size": scores of all methods by number of members."""
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,11 +10,11 @@ from secateurs.evaluation.score_curve import score_curve
 from secateurs.evaluation.size_curves import SizeCurve, count_correct
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable, capitalise_first, format_decimals
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
-from secateurs.typing import Array
+from secateurs.report.sections._section import ReportContext, ReportSection
+from secateurs.typing import Array, JsonObject
 
-_MOST_SIZES = 24  # rows of the table
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 680, 320, 56, 12, 12, 44  # of the drawing
+_MOST_SIZES = 24  # rows of the table, about a screen
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 680, 320, 56, 12, 12, 44  # plot and its margins
 
 _CURVE: JsonObject = {
     "label": str,
@@ -28,12 +27,12 @@ _SHAPE: JsonObject = {"whole": float, "curves": [_CURVE | {"is_nested": bool}], 
 _SHAPE |= {"choosing": Nullable(_CHOOSING)}
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return the score of all members, and of every method at every size, as people know it."""
-    scoring, curves = subject.problem.scoring, subject.evaluation.curves
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return the score of the full ensemble, and of every method at every size."""
+    scoring, curves = context.problem.scoring, context.evaluation.curves
     return {
         "score_size": {
-            "whole": scoring.display_score(subject.curve.main_score.full_value),
+            "whole": scoring.display_score(context.curve.main_score.full_value),
             "curves": [
                 {
                     "label": label,
@@ -46,9 +45,9 @@ def collect_data(subject: ReportContext) -> JsonObject:
                 }
                 for label, curve in curves.items()
             ],
-            "choosing": _validation_scores(subject),
+            "choosing": _validation_scores(context),
             "shown": _initial_curves(
-                list(curves.values()), list(curves).index(subject.method_name), subject.keep
+                list(curves.values()), list(curves).index(context.method_name), context.keep
             ),
         }
     }
@@ -59,79 +58,79 @@ def _finite_or_none(values: Array) -> list[float | None]:
 
 
 def _initial_curves(curves: Sequence[SizeCurve], chosen: int, keep: int) -> list[int]:
-    """Return the lines to draw at first: the choice, its closest rival, and random members."""
+    """Return the curves to show at first: the reported method, its best rival, and random."""
 
-    def method_name(place: int) -> str | None:
-        return short_name(curves[place].selection.largest_pruner)
+    def method_name(index: int) -> str | None:
+        return short_name(curves[index].selection.largest_pruner)
 
-    def score_at_keep(place: int) -> float:
-        return float(curves[place].main_score.values[curves[place].selection.size_index(keep)])
+    def score_at_keep(index: int) -> float:
+        return float(curves[index].main_score.values[curves[index].selection.size_index(keep)])
 
     others = [
-        place
-        for place, curve in enumerate(curves)
-        if place != chosen and curve.selection.order is not None and keep in curve.selection.sizes
+        index
+        for index, curve in enumerate(curves)
+        if index != chosen and curve.selection.order is not None and keep in curve.selection.sizes
     ]
-    rivals = [place for place in others if method_name(place) not in baseline_methods()]
-    random = [place for place in others if method_name(place) == "random"]
+    rivals = [index for index in others if method_name(index) not in baseline_methods()]
+    random = [index for index in others if method_name(index) == "random"]
     return [chosen, *sorted(rivals, key=score_at_keep)[-1:], *random[:1]]
 
 
-def _validation_scores(subject: ReportContext) -> JsonObject | None:
-    """Return the chosen method's score on the rows chosen on, by the same vote where it is known.
+def _validation_scores(context: ReportContext) -> JsonObject | None:
+    """Return the scores of the reported method on the validation set; None if unknown.
 
-    Where only labels are known of them, labels are counted; another score is not known then.
+    If only labels of the validation set are known, accuracy counts labels, and other scores are
+    unknown.
     """
-    problem, selection = subject.problem, subject.curve.selection
-    groups, inside = selection.member_groups, selection.group_weights
+    problem, selection = context.problem, context.curve.selection
+    groups, group_weights = selection.member_groups, selection.group_weights
     if problem.is_plain_accuracy and not problem.is_regression:
-        rows, right = (
-            subject.evaluation_plan.validation_samples,
-            np.zeros(len(groups), dtype=np.int64),
-        )
-        for ballots in rows.vote_blocks():
-            right += count_correct(ballots, groups, True, weights=inside)[0].n_right
-        differs = rows.counts_labels and not subject.evaluation_plan.scored_samples.counts_labels
-        return {"values": right / problem.predictions.n_samples, "counts_labels": differs}
+        plan = context.evaluation_plan
+        samples, n_right = plan.validation_samples, np.zeros(len(groups), dtype=np.int64)
+        for ballots in samples.vote_blocks():
+            n_right += count_correct(ballots, groups, True, weights=group_weights)[0].n_right
+        differs = samples.counts_labels and not plan.scored_samples.counts_labels
+        return {"values": n_right / problem.predictions.n_samples, "counts_labels": differs}
     if problem.is_soft and not problem.has_soft_predictions:
         return None
     weights = problem.ensemble.weights, problem.sample_weight
-    outputs, scoring = problem.scored_predictions(), problem.scoring
-    found = score_curve(outputs, groups, scoring, *weights, group_weights=inside)
-    values = [scoring.display_score(value) for value in found.values.tolist()]
+    predictions, scoring = problem.scored_predictions(), problem.scoring
+    scores = score_curve(predictions, groups, scoring, *weights, group_weights=group_weights)
+    values = [scoring.display_score(value) for value in scores.values.tolist()]
     return {"values": values, "counts_labels": False}
 
 
 def template_values(data: JsonObject) -> JsonObject:
-    """Return the table, the curve for browsers that run no scripts, and words."""
-    own, label, vote = data["score_size"], data["score"]["label"], data["ensemble"]["vote"]
+    """Return the table, the curve for browsers without scripts, and words for the text."""
+    scores, label, vote = data["score_size"], data["score"]["label"], data["ensemble"]["vote"]
     by_labels = data["rows"]["counts_labels"] or data["ensemble"]["predicts"] == "numbers"
     return {
         "table": _scores_table(data),
         "curve": curve_drawing(data),
         "score": label,
         "better": data["score"]["larger_is_better"],
-        "is_barred": None in own["curves"][data["chosen"]["course"]]["half_width"],
-        "vote": "" if by_labels else f", adding up {vote}",
+        "is_barred": None in scores["curves"][data["chosen"]["course"]]["half_width"],
+        "vote": "" if by_labels else f", using the sum of the members' {vote}",
         "notes": data["method_notes"] if data["leaderboard"] is None else [],
     }
 
 
 def _scores_table(data: JsonObject) -> HtmlTable:
-    own, label = data["score_size"], data["score"]["label"]
-    curves, choosing = own["curves"], own["choosing"]
+    scores, label = data["score_size"], data["score"]["label"]
+    curves, validation = scores["curves"], scores["choosing"]
     chosen = curves[data["chosen"]["course"]]
     columns = [(curve["label"], curve["sizes"], curve["values"]) for curve in curves]
-    if choosing is not None:
-        name = f"{chosen['label']}, rows chosen on{', by labels' * choosing['counts_labels']}"
-        columns.append((name, chosen["sizes"], choosing["values"]))
-    rows: list[list[Any]] = [
+    if validation is not None:
+        by_labels = ", counting labels" * validation["counts_labels"]
+        name = f"{chosen['label']}, validation set{by_labels}"
+        columns.append((name, chosen["sizes"], validation["values"]))
+    rows: list[list[object]] = [
         [size, *(_score_at_size(sizes, values, size) for _, sizes, values in columns)]
         for size in table_sizes(curves, data["chosen"]["keep"])
     ]
     headings = ["members", *(name for name, _, _ in columns)]
-    whole = f"{own['whole']:.4f}"
-    caption = f"{capitalise_first(label)} on held-out rows; with all members {whole}."
+    full = f"{scores['whole']:.4f}"
+    caption = f"{capitalise_first(label)} on held-out samples. The full ensemble has {full}."
     return HtmlTable(headings, rows, caption, numeric=range(len(headings)))
 
 
@@ -140,27 +139,30 @@ def _score_at_size(sizes: Sequence[int], values: Sequence[float], size: int) -> 
 
 
 def table_sizes(curves: Sequence[JsonObject], keep: int) -> list[int]:
-    """Return sizes for the table: those of all methods, thinned out evenly on a log scale."""
+    """Return the sizes in the table: those of all methods, thinned evenly on a log scale."""
     sizes = sorted({size for curve in curves for size in curve["sizes"]})
     if len(sizes) <= _MOST_SIZES:
         return sizes
     ratio = (len(sizes) - 1) ** (1 / (_MOST_SIZES - 1))
-    places = {min(len(sizes) - 1, round(ratio**step) - 1) for step in range(_MOST_SIZES)}
-    return sorted({sizes[place] for place in places} | {keep, sizes[-1]})
+    indices = {min(len(sizes) - 1, round(ratio**step) - 1) for step in range(_MOST_SIZES)}
+    return sorted({sizes[index] for index in indices} | {keep, sizes[-1]})
 
 
 def curve_drawing(data: JsonObject) -> JsonObject:
-    """Return where to draw the method that pruned: held-out rows, and rows chosen on.
+    """Return the coordinates of the reported method's curve: held-out samples, validation set.
 
-    Sizes below a third of the one kept are left out: their low scores would flatten the rest.
+    Sizes below a third of the reported size are left out, because their low scores would flatten
+    the rest of the curve.
     """
-    own, keep = data["score_size"], data["chosen"]["keep"]
-    main, whole = own["curves"][data["chosen"]["course"]], own["whole"]
-    drawn = [place for place, size in enumerate(main["sizes"]) if size >= keep / 3] or [0]
-    sizes = [main["sizes"][place] for place in drawn]
-    held_out = [main["values"][place] for place in drawn]
-    choosing = [] if own["choosing"] is None else [own["choosing"]["values"][p] for p in drawn]
-    low, high = min(*held_out, *choosing, whole), max(*held_out, *choosing, whole)
+    scores, keep = data["score_size"], data["chosen"]["keep"]
+    main, full = scores["curves"][data["chosen"]["course"]], scores["whole"]
+    shown = [index for index, size in enumerate(main["sizes"]) if size >= keep / 3] or [0]
+    sizes = [main["sizes"][index] for index in shown]
+    held_out = [main["values"][index] for index in shown]
+    validation = []
+    if scores["choosing"] is not None:
+        validation = [scores["choosing"]["values"][index] for index in shown]
+    low, high = min(*held_out, *validation, full), max(*held_out, *validation, full)
     ends = math.log(max(1, sizes[0])), math.log(max(2, *sizes))
     x = _linear_scale(*ends, _LEFT, _WIDTH - _RIGHT)
     y = _linear_scale(low, high, _HEIGHT - _BOTTOM, _TOP)
@@ -170,17 +172,17 @@ def curve_drawing(data: JsonObject) -> JsonObject:
         return " ".join(f"{x(math.log(size)):.1f},{y(value):.1f}" for size, value in pairs)
 
     ticks = [n * 10**power for power in range(7) for n in (1, 2, 5)]
-    levels = [low + (high - low) * part / 4 for part in range(5)]
-    at_keep = dict(zip(sizes, held_out, strict=True)).get(keep, whole)
+    levels = [low + (high - low) * quarter / 4 for quarter in range(5)]
+    at_keep = dict(zip(sizes, held_out, strict=True)).get(keep, full)
     return {
         "width": _WIDTH,
         "height": _HEIGHT,
         "left": _LEFT,
         "right": _WIDTH - _RIGHT,
         "bottom": _HEIGHT - _BOTTOM,
-        "label": f"{data['score']['label']} by members kept, {main['label']}",
-        "whole": y(whole),
-        "choosing": svg_points(choosing),
+        "label": f"{data['score']['label']} by number of members, {main['label']}",
+        "full": y(full),
+        "validation": svg_points(validation),
         "held_out": svg_points(held_out),
         "dot": (x(math.log(keep)), y(at_keep)),
         "x_ticks": [(x(math.log(n)), f"{n:,}") for n in ticks if sizes[0] <= n <= max(sizes)],

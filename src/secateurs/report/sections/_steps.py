@@ -1,15 +1,16 @@
-"""Order of choice: the members one after the other, and the vote after each."""
+"""Section "Order of selection": the kept members in order, and the vote after each step."""
 
 from secateurs.evaluation.member_diagnostics import selection_steps
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.report.sections._section import ReportContext, ReportSection
+from secateurs.typing import JsonObject
 
 _COLUMNS = {
     "score": "score of the method",
-    "accuracy": "accuracy of the vote after it",
-    "alone": "accuracy alone",
-    "distance": "mean distance to those before",
+    "accuracy": "accuracy of the vote so far",
+    "alone": "accuracy of the member alone",
+    "distance": "mean distance to earlier members",
     "weight": "weight",
 }
 
@@ -17,20 +18,20 @@ _STEP: JsonObject = {"member": int, "accuracy": float, "alone": float}
 _STEP |= {"score": Nullable(float), "distance": Nullable(float), "weight": Nullable(float)}
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return the choice step by step."""
-    weights = subject.problem.member_weights
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return the steps of the selection."""
+    weights = context.problem.member_weights
     steps = selection_steps(
-        subject.predictions,
-        subject.kept_members,
-        subject.pruner.scores_.tolist(),
-        None if weights is None else weights[subject.kept_members],
+        context.predictions,
+        context.kept_members,
+        context.pruner.scores_.tolist(),
+        None if weights is None else weights[context.kept_members],
     )
     return {"steps": [step._asdict() for step in steps]}
 
 
 def template_values(data: JsonObject) -> HtmlTable:
-    """Return the choice step by step."""
+    """Return a table of the steps of the selection."""
     names, columns = data["ensemble"]["names"], dict(_COLUMNS)
     if all(step["weight"] is None for step in data["steps"]):
         del columns["weight"]
@@ -38,11 +39,11 @@ def template_values(data: JsonObject) -> HtmlTable:
         [number, names[step["member"]], *(step[column] for column in columns)]
         for number, step in enumerate(data["steps"], 1)
     ]
-    caption = "On the rows chosen on, counting labels."
+    caption = "On the validation set, counting labels."
     numeric = (0, *range(2, 2 + len(columns)))
     return HtmlTable(["step", "member", *columns.values()], rows, caption, numeric=numeric)
 
 
 SECTION = ReportSection(
-    "steps", "Order of choice", {"steps": [_STEP]}, collect_data, template_values, is_drawn=True
+    "steps", "Order of selection", {"steps": [_STEP]}, collect_data, template_values, is_drawn=True
 )

@@ -1,15 +1,13 @@
-"""What if?: another method, size or weight, worked out in the page.
+"""Section "What if?": explore other methods, sizes and weights in the page.
 
-The page has what every method chooses at every size, and counts votes again.
+The page contains the members that every method selects at every size, and counts votes itself.
 """
 
 import pickle
 import shlex
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateurs.evaluation.alternatives import (
     can_select_in_browser,
@@ -22,16 +20,17 @@ from secateurs.evaluation.size_curves import SizeCurve
 from secateurs.outputs.stratified_folds import shuffled_by_class
 from secateurs.outputs.votes import Votes
 from secateurs.pruners import COMEP, BasePruner
-from secateurs.report import _base64
 from secateurs.report._command_text import cli_method, constructor_call, numeric_diversity_weight
-from secateurs.report._schema import Nullable
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
-from secateurs.typing import Array
+from secateurs.report._schema import PACKED_ARRAY_SHAPE, Nullable, pack_array
+from secateurs.report.sections._section import ReportContext, ReportSection
+from secateurs.typing import Array, IndexArray, JsonObject
 
-MOST_LABELS = 1_000_000  # votes that go into a page, on rows chosen on and tested on together
+# Votes in a page, of the validation and test set together: one byte or less each, so that pages
+# stay small and the browser counts them while a slider moves.
+MOST_LABELS = 1_000_000
 
 _COSTS = {"bytes": Nullable({"base": float, "each": [float]}), "ms": Nullable([[float]])}
-_VOTES = {"n_rows": int, "n_all": int, "truth": [int], "votes": _base64.PACKED_ARRAY_SHAPE}
+_VOTES = {"n_rows": int, "n_all": int, "truth": [int], "votes": PACKED_ARRAY_SHAPE}
 _WHOLE = dict.fromkeys(("choosing", "held_out", "held_out_labels", "n_rows"), int)
 _COURSE: JsonObject = {
     "label": str,
@@ -46,80 +45,86 @@ _SHAPE = {"costs": _COSTS, "choosing": _VOTES, "testing": Nullable(_VOTES)}
 _SHAPE |= {"whole": _WHOLE, "courses": [_COURSE]}
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return what members cost, their votes, and every method at every size."""
-    problem, classes = subject.problem, subject.classes
-    own, labels = subject.curve.by_own_vote, subject.curve.by_labels
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return the costs and votes of members, and the selections of every method at every size."""
+    problem, classes = context.problem, context.classes
+    by_own_vote, by_labels = context.curve.by_own_vote, context.curve.by_labels
     most = MOST_LABELS // (2 if problem.has_test_set else 1)
-    tested = packed_votes(problem.test_predictions, classes, most) if problem.has_test_set else None
+    test = packed_votes(problem.test_predictions, classes, most) if problem.has_test_set else None
     return {
-        "costs": _member_costs(subject),
+        "costs": _member_costs(context),
         "choosing": packed_votes(problem.predictions, classes, most),
-        "testing": tested,
+        "testing": test,
         "whole": {
-            "choosing": int(subject.predictions.is_right().sum()),
-            "held_out": own.n_right_full,
-            "held_out_labels": labels.n_right_full,
-            "n_rows": own.n_samples,
+            "choosing": int(context.predictions.is_right().sum()),
+            "held_out": by_own_vote.n_right_full,
+            "held_out_labels": by_labels.n_right_full,
+            "n_rows": by_own_vote.n_samples,
         },
         "courses": [
-            _method_course(label, one, subject.predictions, subject.live_comep)
-            for label, one in subject.evaluation.curves.items()
+            _method_course(label, curve, context.predictions, context.live_comep)
+            for label, curve in context.evaluation.curves.items()
         ],
     }
 
 
-def _method_course(label: str, curve: SizeCurve, choosing: Votes, live: COMEP | None) -> JsonObject:
-    """Return what a method chooses at each size, and how that does."""
-    chosen, pruner, own = curve.selection, curve.selection.largest_pruner, curve.by_own_vote
-    weights, groups, method = chosen.group_weights, chosen.member_groups, cli_method(pruner)
+def _method_course(
+    label: str, curve: SizeCurve, validation: Votes, live: COMEP | None
+) -> JsonObject:
+    """Return the members that a method selects at each size, and their numbers of correct votes."""
+    selection, pruner, counts = curve.selection, curve.selection.largest_pruner, curve.by_own_vote
+    weights, groups, method = selection.group_weights, selection.member_groups, cli_method(pruner)
+    held_out = {"right": counts.n_right, "lost": counts.n_lost, "won": counts.n_won}
     return {
         "label": label,
         "method": method and method.name,
         "options": "" if method is None else shlex.join(method.options),
         "call": None if method and method.is_plain else constructor_call(pruner, "{keep}"),
         "weight": numeric_diversity_weight(pruner),
-        "sizes": chosen.sizes.tolist(),
-        "order": chosen.order,
-        "sets": None if chosen.order is not None else groups,
-        "weights": [weights.get(place) for place in range(len(groups))] if weights else None,
-        "choosing": n_right_by_group(choosing, groups, weights).tolist(),
-        "held_out": {name: getattr(own, name).tolist() for name in ("right", "lost", "won")},
+        "sizes": selection.sizes.tolist(),
+        "order": selection.order,
+        "sets": None if selection.order is not None else groups,
+        "weights": [weights.get(index) for index in range(len(groups))] if weights else None,
+        "choosing": n_right_by_group(validation, groups, weights).tolist(),
+        "held_out": {name: numbers.tolist() for name, numbers in held_out.items()},
         "held_out_labels": curve.by_labels.n_right.tolist(),
         "live": live is not None and _is_run_in_page(pruner, live),
     }
 
 
 def _is_run_in_page(pruner: BasePruner, live: COMEP) -> bool:
-    """Return whether a method is the COMEP that the page runs, up to a weight of the grid."""
+    """Return whether a method is the COMEP that the page runs, with a weight of its grid."""
     if not (
         isinstance(pruner, COMEP) and can_select_in_browser(pruner) and pruner.start == live.start
     ):
         return False
-    chance = pruner.random_state == live.random_state or live.start != "random"
-    return chance and diversity_weight_of(pruner) in diversity_weight_grid(
+    same_start = pruner.random_state == live.random_state or live.start != "random"
+    return same_start and diversity_weight_of(pruner) in diversity_weight_grid(
         diversity_weight_of(live)
     )
 
 
-def _member_costs(subject: ReportContext) -> JsonObject:
-    """Return bytes of each member, and milliseconds for one row by the number of members."""
-    if subject.problem.has_only_predictions:
+def _member_costs(context: ReportContext) -> JsonObject:
+    """Return the bytes of each member, and milliseconds per sample by number of members."""
+    if context.problem.has_only_predictions:
         return {"bytes": None, "ms": None}
-    ensemble, latency = subject.problem.ensemble, subject.row_latency
+    ensemble, latency = context.problem.ensemble, context.row_latency
     each = _pickled_bytes(ensemble.members)
-    whole = pickle_bytes(ensemble, range(ensemble.n_members))
+    full = pickle_bytes(ensemble, range(ensemble.n_members))
     return {
-        "bytes": {"base": max(0, whole - sum(each)), "each": each},
+        "bytes": {"base": max(0, full - sum(each)), "each": each},
         "ms": latency
         and [[size, 1e3 * latency.seconds_for(size)] for size in latency.sizes.tolist()],
     }
 
 
-def _pickled_bytes(members: Sequence[Any]) -> list[int]:
-    """Return what each member adds to a pickle that holds another one already."""
+def _pickled_bytes(members: Sequence[object]) -> list[int]:
+    """Return the bytes that each member adds to a pickle.
 
-    def added_bytes(member: Any, other: Any) -> int:
+    The pickle already has another member, because parts that members share are stored once.
+    """
+
+    def added_bytes(member: object, other: object) -> int:
         return len(pickle.dumps([other, member])) - len(pickle.dumps([other]))
 
     first, *rest = members
@@ -127,7 +132,7 @@ def _pickled_bytes(members: Sequence[Any]) -> list[int]:
 
 
 def packed_votes(votes: Votes, classes: Array, most: int) -> JsonObject:
-    """Return packed votes and the true labels; of a sample where there are very many rows."""
+    """Return packed votes and true labels; of a random selection if there are many samples."""
     shown = sample_by_class(votes.truth, max(1, most // votes.n_members))
     codes = np.append(np.searchsorted(classes, votes.classes), len(classes))
     truth = codes[votes.truth[shown]]
@@ -137,12 +142,12 @@ def packed_votes(votes: Votes, classes: Array, most: int) -> JsonObject:
         "n_rows": len(shown),
         "n_all": votes.n_samples,
         "truth": np.bincount(truth, minlength=len(classes)).tolist(),
-        "votes": _base64.pack_array(labels, len(classes) + votes.has_missing),
+        "votes": pack_array(labels, len(classes) + votes.has_missing),
     }
 
 
-def sample_by_class(truth: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
-    """Return at most this many rows, classes in proportion, sorted by class."""
+def sample_by_class(truth: Array, most: int, seed: int = 0) -> IndexArray:
+    """Return the indices of at most ``most`` samples, stratified and sorted by class."""
     order = shuffled_by_class(truth, np.random.RandomState(seed))
     if len(order) <= most:
         return order
@@ -150,13 +155,13 @@ def sample_by_class(truth: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
 
 
 def template_values(data: JsonObject) -> JsonObject:
-    """Return words: the score, and whether votes are counted on a sample of the rows."""
-    some = [own for own in (data["choosing"], data["testing"]) if own is not None]
+    """Return the score, and whether the page has the votes of all samples."""
+    votes = [part for part in (data["choosing"], data["testing"]) if part is not None]
     return {
         "score": data["score"]["label"],
         "by_labels": data["rows"]["counts_labels"],
-        "is_sampled": any(own["n_rows"] != own["n_all"] for own in some),
-        "sample": " and ".join(f"{own['n_rows']:,} of {own['n_all']:,}" for own in some),
+        "is_sampled": any(part["n_rows"] != part["n_all"] for part in votes),
+        "sample": " and ".join(f"{part['n_rows']:,} of {part['n_all']:,}" for part in votes),
     }
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// Distances between members: a heatmap by clusters.
+// Distances between members: a heatmap ordered by cluster.
 
 const CIVIDIS = ["#00204d", "#00336f", "#39486b", "#575c6d", "#707173", "#8a8779", "#a69d75",
   "#c4b56c", "#e4cf5b", "#ffea46"].map((text) => parseInt(text.slice(1), 16));
@@ -10,9 +10,9 @@ function drawDistances({ data, matrix }) {
   const kept = new Set(data.chosen.members);
   const canvas = heatmap(matrix, n, order, low, high);
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", "Distances of all pairs of members, by clusters");
+  canvas.setAttribute("aria-label", "Distances of all pairs of members, ordered by cluster");
   const ticks = (across) => {
-    const marks = order.flatMap((place, at) => kept.has(members[place])
+    const marks = order.flatMap((index, at) => kept.has(members[index])
       ? [svg("rect", across ? { x: at, y: 0, width: 1, height: 1 }
         : { x: 0, y: at, width: 1, height: 1 })] : []);
     const box = across ? `0 0 ${n} 1` : `0 0 1 ${n}`;
@@ -28,7 +28,7 @@ function drawDistances({ data, matrix }) {
     [down, across].forEach((at, i) => { cell[i] = Math.min(n - 1, Math.max(0, at)); });
     const [row, column] = cell.map((at) => order[at]);
     const value = Math.max(0, matrix[row * n + column]);
-    const names = [row, column].map((place) => data.ensemble.names[members[place]]);
+    const names = [row, column].map((index) => data.ensemble.names[members[index]]);
     reading.textContent = row === column ? names[0] : `${names.join(" and ")}: ${value.toFixed(4)}`;
   };
   canvas.addEventListener("pointermove", (event) => {
@@ -48,18 +48,18 @@ function drawDistances({ data, matrix }) {
     html("div", { class: "scale" }, `≤ ${low.toFixed(2)}`, bar, `≥ ${high.toFixed(2)}`, reading)];
 }
 
-/** Return the colour of a value between 0 and 1. */
+/** Return the colour of a value between 0 and 1; cividis suits all kinds of colour vision. */
 function cividis(value) {
-  const place = Math.min(1, Math.max(0, value)) * (CIVIDIS.length - 1);
-  const low = Math.min(CIVIDIS.length - 2, Math.floor(place));
-  const mix = place - low;
+  const position = Math.min(1, Math.max(0, value)) * (CIVIDIS.length - 1);
+  const low = Math.min(CIVIDIS.length - 2, Math.floor(position));
+  const mix = position - low;
   return [16, 8, 0].map((shift) => {
     const [from, to] = [CIVIDIS[low], CIVIDIS[low + 1]].map((colour) => (colour >> shift) & 255);
     return Math.round(from + (to - from) * mix);
   });
 }
 
-/** Paint a matrix with its rows in this order, one pixel per cell; the diagonal stays empty. */
+/** Paint a matrix with rows and columns in an order, one pixel per cell; the diagonal is empty. */
 function heatmap(matrix, n, order, low, high) {
   const canvas = html("canvas", { width: n, height: n });
   const context = canvas.getContext("2d");
@@ -75,5 +75,5 @@ function heatmap(matrix, n, order, low, high) {
   return canvas;
 }
 
-let heat; // follows the width by itself
+let heat; // drawn once: CSS adapts it to the width
 drawings["plot-distances"] = (page) => (heat ??= drawDistances(page));

@@ -9,7 +9,7 @@ drawings["plot-correlation"] = ({ data, width }) => {
       format: (v) => v.toFixed(2) },
     y: { domain: around(all.map(([, e]) => e)), label: "root mean squared error",
       format: plainNumber },
-    label: "Correlation and size of errors of pairs of members" });
+    label: "Correlation and size of errors for pairs of members" });
   points(plot, others, "grey");
   points(plot, kept, "c0");
   return [plot.root, readPoints(plot, [

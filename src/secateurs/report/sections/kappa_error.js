@@ -8,7 +8,7 @@ drawings["plot-kappa"] = ({ data, width }) => {
     x: { domain: around(all.map(([k]) => k)), label: "κ: agreement beyond chance",
       format: (v) => v.toFixed(2) },
     y: { domain: around(all.map(([, e]) => e)), label: "mean error", format: (v) => v.toFixed(2) },
-    label: "Agreement and mean error of pairs of members" });
+    label: "Agreement and mean error for pairs of members" });
   points(plot, others, "grey");
   points(plot, kept, "c0");
   line(plot, front, "front");

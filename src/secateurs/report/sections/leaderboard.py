@@ -1,7 +1,6 @@
-"""Leaderboard: every method and size that was compared, the most accurate first."""
+"""Section "Leaderboard": all compared methods and sizes, best score first."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from secateurs.measures.scoring import Scoring
 from secateurs.report._schema import Nullable
@@ -11,8 +10,9 @@ from secateurs.report.html_templates import (
     format_interval,
     format_with_error,
 )
-from secateurs.report.sections._section import JsonObject, ReportContext, ReportSection
+from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.text_format import format_signed
+from secateurs.typing import JsonObject
 
 _LINE: JsonObject = {"method": str, "keep": int, "members": int, "pareto": bool}
 _LINE |= dict.fromkeys(("score", "change", "seconds"), float)
@@ -20,9 +20,9 @@ _LINE |= dict.fromkeys(("standard_error", "low", "high", "accuracy"), Nullable(f
 _LINE |= {"bytes": Nullable(float), "ms": Nullable(float)}
 
 
-def collect_data(subject: ReportContext) -> JsonObject:
-    """Return the lines of the comparison, if there was one."""
-    lines, scoring = subject.leaderboard, subject.problem.scoring
+def collect_data(context: ReportContext) -> JsonObject:
+    """Return the lines of the leaderboard; None if methods were not compared."""
+    lines, scoring = context.leaderboard, context.problem.scoring
     return {
         "leaderboard": None
         if lines is None
@@ -31,7 +31,7 @@ def collect_data(subject: ReportContext) -> JsonObject:
 
 
 def leaderboard_line(line: JsonObject, scoring: Scoring) -> JsonObject:
-    """Return a line with its score as people know it, by the name that all scores have here."""
+    """Return a line with the field "score", losses as positive numbers, and changes to match."""
     kept = {name: value for name, value in line.items() if name not in (scoring.name, "accuracy")}
     kept |= {"score": scoring.display_score(line[scoring.name]), "accuracy": line.get("accuracy")}
     if scoring.larger_is_better:
@@ -41,22 +41,22 @@ def leaderboard_line(line: JsonObject, scoring: Scoring) -> JsonObject:
 
 
 def template_values(data: JsonObject) -> JsonObject | None:
-    """Return the table and what to know of methods, if methods were compared."""
+    """Return the table and the notes on methods; None if methods were not compared."""
     lines, chosen, score = data["leaderboard"], data["chosen"], data["score"]
     if lines is None:
         return None
-    own = chosen["label"], chosen["keep"]
-    marked = [place for place, one in enumerate(lines) if (one["method"], one["keep"]) == own]
-    drawn = leaderboard_table(lines, score["label"], score["larger_is_better"], marked)
-    return {"table": drawn, "notes": data["method_notes"]}
+    shown = chosen["label"], chosen["keep"]
+    marked = [index for index, line in enumerate(lines) if (line["method"], line["keep"]) == shown]
+    table = leaderboard_table(lines, score["label"], score["larger_is_better"], marked)
+    return {"table": table, "notes": data["method_notes"]}
 
 
 def leaderboard_table(
     lines: Sequence[JsonObject], score: str, larger_is_better: bool, marked: Sequence[int] = ()
 ) -> HtmlTable:
-    """Return the leaderboard of a comparison by a score."""
+    """Return the leaderboard as a table that readers can sort."""
     headings = ["method", "members", score, "change", "95 % interval"]
-    headings += ["megabytes", "ms per row", "seconds to choose", "Pareto"]
+    headings += ["megabytes", "ms per row", "seconds to select", "Pareto"]
     columns = ("method", "members", "score", "change", "low", "bytes", "ms", "seconds", "pareto")
     keys = [[_sort_key(line[column]) for column in columns] for line in lines]
     rows = [
@@ -73,12 +73,13 @@ def leaderboard_table(
         ]
         for line in lines
     ]
-    caption = f"Best {score} first. ● nothing else is at least as good and cheaper."
+    caption = f"Best {score} first. ● marks lines for which no other line is as good and cheaper."
     order = 2, "descending" if larger_is_better else "ascending"
     return HtmlTable(headings, rows, caption, range(1, 8), keys, order, marked)
 
 
-def _sort_key(value: Any) -> Any:
+def _sort_key(value: object) -> object:
+    """Return a value that `sorting.js` can sort: 0 or 1 instead of false or true."""
     return int(value) if isinstance(value, bool) else value
 
 

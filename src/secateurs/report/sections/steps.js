@@ -1,5 +1,5 @@
 "use strict";
-// Order of choice: the vote after each step, and each member alone.
+// Order of selection: accuracy of the vote after each step, and of each member alone.
 
 drawings["plot-steps"] = ({ data, width }) => {
   const after = data.steps.map((step, i) => [i + 1, step.accuracy]);
@@ -14,7 +14,7 @@ drawings["plot-steps"] = ({ data, width }) => {
   else dot(plot, ...after[0], "c0");
   const names = data.steps.map((step) => data.ensemble.names[step.member]);
   return [plot.root, readLines(plot, [
-    { label: "vote after it", points: after, style: "c0" },
-    { label: "alone", points: alone, style: "c1" },
+    { label: "vote so far", points: after, style: "c0" },
+    { label: "member alone", points: alone, style: "c1" },
   ], { title: (step) => `${step}. ${names[step - 1]}`, text: scoreText, start: 1 })];
 };
