@@ -589,7 +589,8 @@ REFUSED = {
     "a calibrated forest for each fold": (
         lambda: fitted_on_rows(CalibratedClassifierCV(forest(2), cv=2)),
         UnsupportedEnsembleError,
-        "holds 2 models, one per fold. Prune a model that was fitted to all samples, then",
+        "holds 2 models, one per fold. Prune a model that was fitted to all samples, "
+        "then calibrate",
     ),
     "an unfitted calibration": (
         lambda: CalibratedClassifierCV(forest(2)),

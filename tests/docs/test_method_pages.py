@@ -18,7 +18,8 @@ def test_the_page_of_methods_lists_them_all():
     text = (FOLDER / "index.md").read_text("utf-8")
     table = text.split("| name | class | keeps | looks at |\n|---|---|---|---|\n")[1]
     assert table.split("\n\n")[0].splitlines() == [
-        f"| [`{name}`]({name}.md) | `{method.class_name}` | {method.size_description} | {method.criterion} |"
+        f"| [`{name}`]({name}.md) | `{method.class_name}` "
+        f"| {method.size_description} | {method.criterion} |"
         for name, method in METHODS.items()
     ]
 

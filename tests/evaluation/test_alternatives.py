@@ -1,4 +1,4 @@
-"""Alternatives to a choice: COMEP at other weights of diversity."""
+"""Alternatives to a pruning: COMEP at other diversity weights."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Figures of the whole ensemble and of the pruned one."""
+"""Figures of the full ensemble and of the pruned ensemble."""
 
 import math
 import pickle
@@ -95,7 +95,7 @@ def test_the_interval_is_that_of_a_paired_bootstrap(forest):
     assert table.loc["accuracy", "high"] == pytest.approx(high, abs=0.006)
 
 
-def test_rows_chosen_on_are_not_taken_for_held_out_ones(forest):
+def test_validation_samples_in_the_test_set_lead_to_a_warning(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=3)
     told = "200 of 200 test samples are also in the validation set"
     with pytest.warns(SecateursWarning, match=told):

@@ -28,13 +28,13 @@ def test_max_bytes_is_kept_and_used_up(forest, pruner):
     assert len(pickle.dumps(larger.estimator)) > limit
 
 
-def test_a_generous_latency_keeps_everybody(forest):
+def test_a_generous_latency_keeps_all_members(forest):
     assert len(prune(forest, X[CHOOSE], Y[CHOOSE], max_latency=60).member_indices) == 25
 
 
 @pytest.mark.parametrize("vote", ["auto", "labels"])
 @pytest.mark.parametrize("oob", [False, True])
-def test_tolerance_gives_the_smallest_set_within_it_on_rows_held_out(forest, vote, oob):
+def test_tolerance_keeps_the_smallest_set_within_it_by_cross_validation(forest, vote, oob):
     given = FIT if oob else CHOOSE
     parameters = {"tolerance": 0.02, "vote": vote, "oob": oob, "random_state": 0}
     pruning = prune(forest, X[given], Y[given], "best", **parameters)
@@ -63,7 +63,7 @@ def test_tolerance_gives_the_smallest_set_within_it_on_rows_held_out(forest, vot
     assert len(pruning.member_indices) == enough[0]
 
 
-def test_tolerance_works_for_methods_that_search_anew_for_each_size(forest):
+def test_tolerance_works_for_methods_that_search_for_each_size(forest):
     given = make_pruner("sep", n_iterations=20, random_state=0)
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], given, tolerance=0.05, random_state=0)
     assert 1 <= len(pruning.member_indices) <= 25
@@ -101,7 +101,7 @@ def test_budgets_that_cannot_be_met_are_refused(forest, budget, error, message):
         prune(forest, X[CHOOSE], Y[CHOOSE], random_state=0, **budget)
 
 
-def test_a_first_member_that_is_too_large_is_told_from_a_smaller_one():
+def test_the_error_names_the_first_and_the_smallest_member():
     rng = np.random.default_rng(0)
     rows, y = rng.normal(size=(60, 3)), np.arange(60) % 2
     rows[:, 0] += y
@@ -185,7 +185,7 @@ def test_equal_calls_keep_nearly_equal_numbers_within_a_latency(wide, timed):
     assert max(sizes) - min(sizes) <= 3
 
 
-def test_latency_is_measured_with_the_jobs_of_the_model_and_told_from_a_single_one(wide, timed):
+def test_latency_uses_n_jobs_of_the_model_and_warns_if_one_job_is_faster(wide, timed):
     model = copy.copy(wide)
     model.n_jobs = 2
     message = (
@@ -201,7 +201,7 @@ def test_latency_is_measured_with_the_jobs_of_the_model_and_told_from_a_single_o
         prune(model, X[CHOOSE], Y[CHOOSE], "best", max_latency=7e-3)
 
 
-def test_preprocessing_is_told_from_members(wide, timed):
+def test_the_error_reports_the_time_of_preprocessing(wide, timed):
     def slowly(rows):
         timed[0] += 0.0167
         return rows
@@ -215,7 +215,7 @@ def test_preprocessing_is_told_from_members(wide, timed):
 
 
 @pytest.mark.filterwarnings("ignore:keep=1")
-def test_a_latency_that_leaves_a_single_member_is_told(wide, timed):
+def test_a_latency_that_allows_a_single_member_leads_to_a_warning(wide, timed):
     message = r"max_latency=0.0022 allows a single member only: one takes 2\.\d+ ms, and each ad"
     with pytest.warns(SecateursWarning, match=message):
         pruning = prune(wide, X[CHOOSE], Y[CHOOSE], "best", max_latency=2.2e-3)

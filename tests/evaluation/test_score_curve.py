@@ -1,4 +1,4 @@
-"""Any score by size, on rows held out."""
+"""Score curves: any score by size on held-out samples."""
 
 import numpy as np
 import pytest

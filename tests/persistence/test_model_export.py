@@ -369,7 +369,10 @@ def test_columns_that_onnx_does_not_support_are_reported(tmp_path):
     rows, y = mixed_rows()
     rows.loc[4, "city"] = None
     model = mixed_pipeline(TABLES["one hot"]).fit(rows, y)
-    told = r"X_check has None among the text of column 'city', row 5; ONNX does not support missing"
+    told = (
+        r"X_check has None among the text of column 'city', row 5; ONNX does not support "
+        "missing text"
+    )
     with pytest.raises(InputError, match=told):
         export(model, tmp_path / "model.onnx", rows)
     assert export(model, tmp_path / "model.onnx", rows.drop(index=4)).is_file()

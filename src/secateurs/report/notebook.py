@@ -59,7 +59,7 @@ def pruning_html(
     points = [f"{x:.1f},{y_position(y):.1f}" for x, y in zip(across, curve, strict=True)]
     remarks, table = [_NOT_CROSS_VALIDATED], None
     if cross_validated is not None:
-        source = f"Scores are from {cross_validated.source_description}."
+        source = f"Scores are from the {cross_validated.source_description}."
         remarks = [source, *cross_validated.remarks]
         table = _figures_table(cross_validated, problem)
     ends = f"{curve[-1]:.4f} for the pruned ensemble, {full:.4f} for the full ensemble (dashed)"

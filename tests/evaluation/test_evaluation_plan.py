@@ -1,4 +1,4 @@
-"""How groups of members vote on rows."""
+"""Votes of groups of members on blocks of samples."""
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def test_contributions_are_added_up():
     assert counted == [[0, 0]]
 
 
-def test_what_rounds_to_a_tie_in_a_model_does_so_here():
+def test_near_ties_round_as_in_the_model():
     sums = ((value, np.nextafter(value, 2)) for value in np.linspace(1.75, 1.99, 100))
     less, more = next((less, more) for less, more in sums if less / 7 == more / 7)
     assert less < more

@@ -1,4 +1,4 @@
-"""Which method is taken: what was learned before, noise, kinds of ensembles, and guards."""
+"""The method of `pruner="auto"`: benchmark prior, noise, kinds of ensembles, and baselines."""
 
 import warnings
 
@@ -41,7 +41,7 @@ def trial_of(values, error):
     return MethodScores(np.array(values), np.where(np.eye(n, dtype=bool), 0.0, error))
 
 
-def test_what_did_best_before_is_taken_unless_another_is_ahead_beyond_noise():
+def test_the_best_method_of_the_benchmark_is_used_unless_another_is_significantly_better():
     before = {"a": 0.3, "b": 0.1, "c": 0.2}
     names = list("abc")
     assert decide_method(names, trial_of([0.80, 0.82, 0.81], 0.01), before)[0] == 0
@@ -54,7 +54,7 @@ def test_what_did_best_before_is_taken_unless_another_is_ahead_beyond_noise():
     assert "0.0400 better than that of a" in why
 
 
-def test_what_was_learned_covers_every_kind_and_candidate():
+def test_the_prior_covers_every_kind_and_candidate():
     for kind, scores in benchmark_prior().items():
         for score, points in scores.items():
             assert all(np.isfinite(value) for value in points.values()), (kind, score)
@@ -76,7 +76,7 @@ def members_right(chances, seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_kinds_are_told_by_what_members_are_like(seed):
+def test_the_kind_depends_on_the_spread_of_error_rates(seed):
     votes, y = members_right([0.8] * 60, seed)
     assert ensemble_kind(Problem.from_input(votes, y=y)) == "alike"
     votes, y = members_right([0.9, 0.8, 0.6, 0.55] * 5, seed)
@@ -91,7 +91,7 @@ def test_weighted_votes_and_numbers_are_kinds_of_their_own():
 
 
 @pytest.mark.parametrize("oob", [False, True])
-def test_a_trial_scores_what_was_chosen_without_the_rows(forest, oob):
+def test_candidates_are_scored_on_samples_they_were_not_selected_on(forest, oob):
     rows = (X[FIT], Y[FIT]) if oob else (X[CHOOSE], Y[CHOOSE])
     problem = Problem.from_input(forest, *rows, oob=oob)
     methods = [make_pruner("re", keep=5), make_pruner("best", keep=5), make_pruner("es", keep=5)]
@@ -121,8 +121,8 @@ def test_a_library_with_useless_models_keeps_none_of_them():
     assert "better and worse members" in pruning.reason
 
 
-def test_what_needs_no_method_and_does_better_is_told():
-    """The first members are right everywhere; the others flatter on the rows chosen on."""
+def test_a_better_baseline_leads_to_a_warning():
+    """The first member is always right; the other members are little better than chance."""
     rng = np.random.RandomState(0)
     y = rng.randint(2, size=300)
     wrong = np.where(rng.rand(300, 9) < 0.45, 1 - y[:, None], y[:, None])
@@ -135,7 +135,7 @@ def test_what_needs_no_method_and_does_better_is_told():
         advise_method(problem, 9, np.random.RandomState(0))
 
 
-def test_many_rows_are_sampled(forest, monkeypatch):
+def test_many_samples_are_subsampled(forest, monkeypatch):
     from secateurs.evaluation import auto_method
 
     monkeypatch.setattr(auto_method, "_MIN_SAMPLES", 50)

@@ -1,4 +1,4 @@
-"""Votes on rows held out, and what is counted of them."""
+"""Accuracy counts and size curves on held-out samples."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_scores_add_up_and_have_the_interval_of_paired_rows():
     assert both.half_width == pytest.approx([1.959964 * differences.std() / 10])
 
 
-def test_rows_are_taken_a_few_at_a_time_with_the_same_result(monkeypatch):
+def test_blocks_of_samples_give_the_same_result(monkeypatch):
     X, y = make_classification(400, 6, n_informative=4, n_classes=3, random_state=0)
     forest = RandomForestClassifier(8, min_samples_leaf=5, random_state=0).fit(X[:150], y[:150])
     given = {"methods": ["re"], "keep": [2, 5], "random_state": 0}

@@ -1,4 +1,4 @@
-"""The numbers behind the figures, against their formulas said again."""
+"""Member diagnostics, compared with a second implementation of their formulas."""
 
 from itertools import combinations
 

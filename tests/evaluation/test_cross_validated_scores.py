@@ -1,4 +1,4 @@
-"""Prunings judged without test rows: chosen on four fifths, judged on the fifth, in turn."""
+"""Cross-validated scores of prunings without a test set."""
 
 import math
 import pickle
@@ -21,7 +21,7 @@ TURNS = "Cross-validated: selected on four fifths, scored on the remaining fifth
 
 
 def parts(truth):
-    """The rows chosen on and those held out, as the package draws them."""
+    """Return samples to select on and held-out samples, as the package draws them."""
     return list(stratified_fold_indices(np.asarray(truth), np.random.RandomState(0)))
 
 
@@ -31,7 +31,7 @@ def majority(votes, members):
     return [max(labels, key=[row[m] for m in members].count) for row in votes]
 
 
-def test_labels_are_judged_where_they_were_not_chosen_on():
+def test_labels_are_scored_on_held_out_samples():
     votes, y = cases.plain(9, 60, 3)
     votes, y = np.asarray(votes), np.asarray(y)
     after = np.empty_like(y)
@@ -91,7 +91,7 @@ def test_a_forest_is_judged_by_its_own_vote(forest, shares, known, weighted):
     assert table.attrs["remarks"] == [TURNS] + [blind] * weighted
 
 
-def test_labels_are_counted_where_probabilities_are_not_known_and_that_is_said(forest):
+def test_labels_are_counted_with_a_remark_if_probabilities_are_unknown(forest):
     table = prune(forest, X[CHOOSE], Y[CHOOSE], "comep", 4).summary()
     labels = np.stack([tree.predict(X[CHOOSE]) for tree in forest.estimators_], axis=1)
     right = np.mean(np.array(majority(labels.tolist(), range(25))) == CODES[CHOOSE])
@@ -143,7 +143,7 @@ def test_boosted_models_are_judged_on_all_rows():
     assert "The first rounds are kept" in pruning._repr_html_()
 
 
-def test_figures_of_refitted_trees_say_what_they_are_of(forest):
+def test_scores_of_refitted_trees_have_a_remark(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", 4, refit=True, synthetic_ratio=1)
     table = pruning.summary()
     assert any("before they were refitted" in remark for remark in table.attrs["remarks"])
@@ -181,7 +181,7 @@ def test_a_notebook_does_not_wait_for_slow_methods(forest):
 
 
 @pytest.mark.filterwarnings("ignore:y has one class")
-def test_where_there_are_too_few_rows_the_notebook_shows_the_rest():
+def test_with_too_few_samples_the_notebook_shows_the_rest():
     pruning = prune([[0, 1, 1]], None, [1], "re", 2)
     assert "2 of 3 members" in pruning._repr_html_()
     with pytest.raises(InputError, match="at least 2 samples"):

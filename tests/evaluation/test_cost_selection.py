@@ -1,4 +1,4 @@
-"""Members for a total cost: never over it, never worse than what is easy to find."""
+"""Members within a total cost: never above it, and never worse than simple selections."""
 
 import json
 import pickle
@@ -159,7 +159,7 @@ def test_the_result_is_a_pruning_like_any_other(forest):
     assert kept.summary(X[TEST], Y[TEST]).loc["members"].iloc[1] == len(members)
 
 
-def test_figures_on_rows_held_out_choose_by_cost_there_too(forest):
+def test_cross_validated_scores_select_by_cost_in_each_fold(forest):
     cost = np.random.default_rng(1).uniform(1, 3, size=25)
     kept = prune(forest, X[CHOOSE], Y[CHOOSE], cost=cost, max_cost=9, random_state=0)
     featured = kept.featured(X=X[CHOOSE], beside=False)
