@@ -14,7 +14,8 @@ import fitted_regressors as regressors
 from fitted_models import CHOOSE, FIT, TEST, X, Y
 from secateurs import collect_votes, compare, prune
 from secateurs.exceptions import InputError, SecateursWarning
-from secateurs.problem import Problem, row_hashes
+from secateurs.outputs.training_samples import row_hashes
+from secateurs.problem import Problem
 
 
 def test_rows_of_whole_numbers_are_told_apart():

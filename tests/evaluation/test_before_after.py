@@ -75,7 +75,7 @@ class Slow(GaussianNB):
 
 def test_more_members_take_longer(monkeypatch):
     monkeypatch.setattr(
-        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: Slow.clock)
+        "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: Slow.clock)
     )
     models = [Slow().fit(X[rows], Y[rows]) for rows in (slice(0, 60), slice(60, 150), FIT)]
     table = prune(models, X[CHOOSE], Y[CHOOSE], "best", keep=1).summary(X[TEST], Y[TEST])

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitted_models import CHOOSE, CODES, FIT, X, Y
 from secateurs import COMEP, collect_votes, make_pruner, prune
-from secateurs.evaluation.latency import Latency, time_predictions
+from secateurs.problem.latency import Latency, time_predictions
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
 from secateurs.outputs.stratified_folds import stratified_fold_indices
 from secateurs.units import format_bytes
@@ -131,7 +131,7 @@ def test_models_are_timed_in_turns_for_as_long_as_allowed(monkeypatch, whole, ke
     """
     clock = [0.0]
     monkeypatch.setattr(
-        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
+        "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
     turns = []
 
@@ -164,7 +164,7 @@ def timed(monkeypatch):
 
     monkeypatch.setattr(RandomForestClassifier, "predict", slow)
     monkeypatch.setattr(
-        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
+        "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
     return clock
 
@@ -237,7 +237,7 @@ def test_members_of_several_kinds_are_timed_as_they_are():
 def test_a_model_alone_runs_once_before_it_is_timed(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(
-        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
+        "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
 
     def predict(rows):

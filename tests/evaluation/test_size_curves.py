@@ -9,7 +9,7 @@ import cases
 from secateurs import Votes, compare
 from secateurs.evaluation import evaluation_plan
 from secateurs.evaluation.evaluation_plan import VotedSamples
-from secateurs.evaluation.size_curves import AccuracyCounts, count_correct
+from secateurs.evaluation.score_table import AccuracyCounts, count_correct
 
 
 def ballots_of(case):

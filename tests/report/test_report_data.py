@@ -124,7 +124,7 @@ def test_milliseconds_are_medians_with_the_spread_of_their_timings(monkeypatch, 
     steps = np.random.default_rng(0).uniform(0.001, 0.02, size=4000)
     ticks = iter(np.cumsum(steps).tolist())  # a clock that moves on whenever it is read
     monkeypatch.setattr(
-        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: next(ticks))
+        "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: next(ticks))
     )
     given = {"X": X[CHOOSE]} if rows == "chosen on" else {"X_test": X[TEST], "y_test": Y[TEST]}
     data = report_data(pruning, **given)
@@ -492,7 +492,7 @@ def test_out_of_bag_and_weighted_votes_are_fine():
 def test_very_many_members_go_without_all_weights(monkeypatch):
     monkeypatch.setattr("secateurs.report.sections._section.MOST_LIVE", 20)
     monkeypatch.setattr("secateurs.evaluation.selections._MAX_ORDER", 20)
-    monkeypatch.setattr("secateurs.evaluation.member_diagnostics.MOST_IN_HEATMAP", 20)
+    monkeypatch.setattr("secateurs.report.member_diagnostics.MOST_IN_HEATMAP", 20)
     votes, y = cases.plain(100, 60)
     data = report_data(prune(votes, y=y, pruner="comep", keep=5))
     check_all(data)

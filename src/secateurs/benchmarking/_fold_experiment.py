@@ -24,8 +24,8 @@ from secateurs.benchmarking.splits_and_seeds import seed_sequence, small_seed, s
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation.alternatives import SINGLE_BEST
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
+from secateurs.evaluation.score_table import SizeCurve, cross_validate_selections
 from secateurs.evaluation.selections import MemberSelector, Selection, select_for_sizes
-from secateurs.evaluation.size_curves import SizeCurve, evaluate_methods
 from secateurs.exceptions import InputError, SecateursError, describe_error
 from secateurs.outputs.collect import collect_votes
 from secateurs.outputs.compiling import start_stopwatch
@@ -116,7 +116,7 @@ class FoldExperiment:
         # At these sizes probabilities are added in the order of the members, as a sliced ensemble
         # adds them, so that near ties are rounded in the same way.
         exact = range(1, problem.n_members + 1) if problem.is_plain_accuracy else ()
-        curves = evaluate_methods(EvaluationPlan(problem), selectors, exact)
+        curves = cross_validate_selections(EvaluationPlan(problem), selectors, exact)
         any_curve = next(iter(curves.values()), None) or self._full_ensemble_curve(problem)
         for cell in cells:
             entrant = self.entrants[cell.method]
@@ -208,7 +208,8 @@ class FoldExperiment:
         """Return a curve with the score of the full ensemble, if no method is measured."""
         members = list(range(problem.n_members))
         selection = Selection(np.array([len(members)]), members)
-        return evaluate_methods(EvaluationPlan(problem), {"": lambda _: selection}, [])[""]
+        selectors = {"": lambda _: selection}
+        return cross_validate_selections(EvaluationPlan(problem), selectors, [])[""]
 
 
 def _select_naming_errors(name: str, selector: MemberSelector, problem: Problem) -> Selection:

@@ -110,7 +110,7 @@ def compare(
         write_all_files(contents, targets.force)
     for note in comparison.notes:
         out.print_note(note)
-    from secateurs.evaluation.leaderboard_table import leaderboard_rows
+    from secateurs.report.leaderboard_table import leaderboard_rows
 
     lines = leaderboard_rows(board)
     wrote = [str(path) for path in targets.output_paths]

@@ -22,6 +22,7 @@ from secateurs.outputs.fixed_point import (
     missing_cell_value,
 )
 from secateurs.outputs.predictions import Predictions, true_values
+from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, BoolArray, IndexArray
 
@@ -78,6 +79,11 @@ class MeanScore(ABC):
         )
         self._y = true_values(outputs)
         self._value = -math.inf
+        self._selected: list[int] = []  # with repetitions
+        self._samples: SampleRows | None = None
+        if scoring.reads_samples:
+            given = outputs.samples
+            self._samples = SampleRows.of_table(outputs) if given is None else given
         self.perfect_value: float | None = None
         if scoring.name in FAST_SCORES:
             self.perfect_value = 0.0 if scoring.needs == "probabilities" else 1.0
@@ -114,6 +120,7 @@ class MeanScore(ABC):
     def add(self, member: int) -> None:
         """Add a member."""
         self._value = float(self._block_gains(range(member, member + 1))[0])
+        self._selected.append(member)
         self._include_member(member)
 
     def prefix_scores(self, members: Sequence[int], weights: Array) -> list[float]:
@@ -129,10 +136,11 @@ class MeanScore(ABC):
             total = total + weight * values
             present += weight * has_value
             predictions: Array = mean_from_sums(total, present)
-            if self.scoring.needs == "labels":
+            if self.scoring.uses_labels(self._outputs):
                 predictions = self._outputs.classes[argmax_with_ties(predictions)]
+            group = list(members[:n_members]), weights[:n_members]
             try:
-                scores.append(self._score_predictions(predictions, present > 0))
+                scores.append(self._score_predictions(predictions, present > 0, *group))
             except InputError:
                 if n_members == len(members):
                     raise
@@ -143,11 +151,18 @@ class MeanScore(ABC):
         """Convert a value of this objective to the score."""
         return value
 
-    def _score_predictions(self, predictions: Array, samples: BoolArray) -> float:
-        if samples.all():
-            return self.scoring(predictions, self._y, self._sample_weight)
-        weight = None if self._sample_weight is None else self._sample_weight[samples]
-        return self.scoring(predictions[samples], self._y[samples], weight)
+    def _score_predictions(
+        self, predictions: Array, present: BoolArray, members: Sequence[int], weights: Array
+    ) -> float:
+        """Return the score on the samples that have a prediction of these members."""
+        y, weight, rows = self._y, self._sample_weight, self._samples
+        if not present.all():
+            predictions, y = predictions[present], y[present]
+            weight = None if weight is None else weight[present]
+            rows = None if rows is None else rows.take(present)
+        if rows is not None:
+            rows = rows.predicted_by(members, weights)
+        return self.scoring(predictions, y, weight, rows)
 
     def _block_gains(self, members: range) -> Floats:
         """Return the value after adding each member of a block."""
@@ -164,8 +179,12 @@ class MeanScore(ABC):
             totals, weights = np.empty(len(members)), np.empty(len(members))
             self._fill_losses(block, totals, weights)
             return _divide_by_weights(totals, weights)
-        candidates = map(self._predictions_with, members)
-        return np.array([self._score_predictions(*candidate) for candidate in candidates])
+        scores = []
+        for member in members:
+            group = [*self._selected, member]
+            candidate = self._predictions_with(member)
+            scores.append(self._score_predictions(*candidate, group, np.ones(len(group))))
+        return np.array(scores)
 
     @abstractmethod
     def _fill_hits(self, block: slice, hits: Floats, seen: Floats) -> None:
