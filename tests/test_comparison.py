@@ -15,10 +15,10 @@ from secateurs import COMEP, DREP, PEP, ReducedErrorPruner, all_pruners, compare
 from secateurs._methods import baseline_methods
 from secateurs.comparison import FULL_ENSEMBLE, SINGLE_BEST, Comparison
 from secateurs.evaluation.auto_method import advised_method
-from secateurs.evaluation.leaderboard_table import pareto_mask
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import stratified_fold_indices
 from secateurs.pruners.pruner_label import pruner_label
+from secateurs.report.leaderboard_table import pareto_mask
 
 X, CODES = make_classification(
     900, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, flip_y=0.2, random_state=2

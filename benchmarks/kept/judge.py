@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-
 from secateurs.evaluation._method_scores import MethodScores
+
 from secateurs.evaluation.auto_method import (
     N_CANDIDATES,
     decide_method,

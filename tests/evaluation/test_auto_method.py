@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from secateurs.evaluation._method_scores import MethodScores, cross_validate_methods
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
@@ -12,7 +13,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from secateurs import make_pruner, prune
 from secateurs._methods import METHODS
-from secateurs.evaluation._method_scores import MethodScores, cross_validate_methods
 from secateurs.evaluation.auto_method import (
     CANDIDATES,
     advise_method,

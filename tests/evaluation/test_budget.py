@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitted_models import CHOOSE, CODES, FIT, X, Y
 from secateurs import COMEP, collect_votes, make_pruner, prune
-from secateurs.problem.latency import Latency, time_predictions
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
 from secateurs.outputs.stratified_folds import stratified_fold_indices
+from secateurs.problem.latency import Latency, time_predictions
 from secateurs.units import format_bytes
 
 

@@ -91,7 +91,7 @@ def compare(
     check_input_files(files)
     limits.check_options()
     targets.check_paths((".csv",))
-    inputs = read_inputs(files, trust, out, method.scoring)
+    inputs = read_inputs(files, trust, out, method.main_scoring)
     for size in keep:
         check_keep_option(size, inputs.ensemble.n_members, out)
     limits = limits.with_costs(inputs.ensemble.member_names)

@@ -16,10 +16,10 @@ from secateurs._methods import AUTO, DEFAULT_TOLERANCE
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation.alternatives import is_applicable, pruner_for
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.score_curve import NORMAL_97_5
 from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
 from secateurs.evaluation.selections import select_for_sizes
 from secateurs.exceptions import InputError, SecateursWarning
+from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner

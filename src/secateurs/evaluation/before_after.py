@@ -31,7 +31,7 @@ from secateurs.measures.group_predictions import ConstantPrediction
 from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import AccuracyCounts
 from secateurs.outputs.prediction_table import PredictionTable
-from secateurs.outputs.predictions import true_values
+from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.problem import Problem
 from secateurs.problem.latency import combined_prediction
@@ -225,13 +225,12 @@ def _test_baselines(problem: Problem, predicted: _Predicted) -> dict[str, float]
     Scores that are not defined are left out.
     """
     scoring, baselines = problem.scoring, dict[str, float]()
-    if scoring.reads_samples or (
-        len(scoring.classes) and not np.isin(predicted.truth, scoring.classes).all()
-    ):
+    if len(scoring.classes) and not np.isin(predicted.truth, scoring.classes).all():
         return baselines
+    rows = predicted.samples[0]
     constant = _constant_prediction(problem, scoring, len(predicted.truth))
     with suppress(InputError):
-        value = scoring(constant, predicted.truth, predicted.weight)
+        value = scoring(constant, predicted.truth, predicted.weight, rows)
         baselines[constant_name(scoring)] = scoring.display_score(value)
     if problem.ensemble.is_sequential:
         return baselines
@@ -242,15 +241,16 @@ def _test_baselines(problem: Problem, predicted: _Predicted) -> dict[str, float]
             outputs = problem.scored_predictions(test=True)
             single = (
                 outputs.average([best])
-                if scoring.needs in ("probabilities", "numbers")
+                if isinstance(outputs, Predictions) and scoring.needs != "labels"
                 else combined_prediction(problem.X_test, None, [best])
             )
         else:
             model = problem.ensemble.as_predictor([best])
-            is_soft = scoring.needs == "probabilities"
+            is_soft = predicted.probabilities is not None and scoring.needs != "labels"
             method = model.predict_proba if is_soft else model.predict
             single = np.asarray(method(problem.X_test))
-        value = scoring(single, predicted.truth, predicted.weight)
+        rows = None if rows is None else rows.predicted_by([best])
+        value = scoring(single, predicted.truth, predicted.weight, rows)
         baselines["best single member"] = scoring.display_score(value)
     return baselines
 

@@ -387,8 +387,8 @@ def _first_tolerated(
     scores: FloatArray, full_score: float, problem: Problem, budget: Budget
 ) -> int:
     """Return the index of the first score within the tolerance; raise an error without any."""
-    assert budget.tolerance is not None
-    tolerated = np.flatnonzero(scores >= full_score - budget.tolerance - TIE)
+    tolerance = budget.tolerances(problem).get(problem.scoring.key, np.inf)
+    tolerated = np.flatnonzero(scores >= full_score - tolerance - TIE)
     if len(tolerated):
         return int(tolerated[0])
     scoring = problem.scoring

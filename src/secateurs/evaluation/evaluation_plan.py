@@ -193,13 +193,11 @@ class Fold:
                 subgroups=problem.sensitive_features_test,
                 own_weights=own_weights,
             )
-        given = (
-            problem.sample_weight,
-            problem.cross_validation.groups,
-            problem.sensitive_features,
+        given = problem.sample_weight, problem.cross_validation.groups, problem.sensitive_features
+        weight, clusters, subgroups = (
+            None if values is None else values[held_out] for values in given
         )
-        parts = [None if values is None else values[held_out] for values in given]
-        return ScoredSamples(outputs.rows(held_out), *parts, own_weights=own_weights)
+        return ScoredSamples(outputs.rows(held_out), weight, clusters, subgroups, own_weights)
 
     def score_groups(
         self,

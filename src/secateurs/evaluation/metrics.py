@@ -57,20 +57,24 @@ class Metric:
         return format_signed(after - before, self.places)
 
 
-_MEGABYTES = {"unit": "MB", "kind": "size", "direction": "smaller", "places": 3}
-_MILLISECONDS = {"unit": "ms", "kind": "time", "direction": "smaller", "places": 3}
+def _size(key: str, label: str, description: str) -> Metric:
+    return Metric(key, label, "MB", "size", "smaller", 3, description)
+
+
+def _time(key: str, description: str) -> Metric:
+    return Metric(key, "", "ms", "time", "smaller", 3, description)
+
+
 METRICS = {
     metric.key: metric
     for metric in (
         Metric("members", kind="count", direction="smaller", places=0),
-        Metric("megabytes", "MB as pickle", description="file (pickle)", **_MEGABYTES),
-        *(
-            Metric(f"megabytes as {suffix}", f"MB as {suffix}", **_MEGABYTES)
-            for suffix in (".skops", ".onnx")
-        ),
-        Metric("ms for 1 row", description="predict 1 row", **_MILLISECONDS),
-        Metric("ms for 1000 rows", description="predict 1,000 rows", **_MILLISECONDS),
-        Metric("cost", kind="cost", direction="smaller", places=4),
+        _size("megabytes", "MB as pickle", "file (pickle)"),
+        _size("megabytes as .skops", "MB as .skops", "file (.skops)"),
+        _size("megabytes as .onnx", "MB as .onnx", "file (.onnx)"),
+        _time("ms for 1 row", "predict 1 row"),
+        _time("ms for 1000 rows", "predict 1,000 rows"),
+        Metric("cost", kind="cost", direction="smaller"),
     )
 }
 

@@ -248,8 +248,8 @@ def cross_validate_selections(
         if problem.cross_validation.groups is not None:
             curve.scores = {key: c.with_fold_variances() for key, c in curve.scores.items()}
         if counts_votes:
-            has_scores = accuracy is not None
-            curve.accuracy = curve.scores[accuracy.key, None] if has_scores else curve.by_own_vote
+            scores = None if accuracy is None else curve.scores[accuracy.key, None]
+            curve.accuracy = curve.by_own_vote if scores is None else scores
         main = curve.scores.get((requested[0].key, None))
         curve.main_score = curve.by_own_vote if main is None else main
     return curves

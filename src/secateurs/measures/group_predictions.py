@@ -17,7 +17,7 @@ from secateurs.outputs.input_checks import effective_members
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
-from secateurs.typing import Array, BoolArray, FloatArray
+from secateurs.typing import Array, BoolArray, FloatArray, MemberIndices
 
 GroupWeights: TypeAlias = Mapping[int, FloatArray]  # of a group's members, by the group's index
 EQUAL_WEIGHTS: GroupWeights = MappingProxyType({})  # in all groups
@@ -39,7 +39,7 @@ class GroupPrediction:
     """The combined prediction of a group of members, from sums over its members."""
 
     outputs: Votes | Predictions
-    members: Sequence[int]
+    members: MemberIndices
     weights: FloatArray | None  # of the members, if the group has weights
     total: FloatArray
     present: FloatArray  # total weight of the members that predict a sample

@@ -235,7 +235,7 @@ class Scoring:
 def resolve_scorings(scoring: object, classes: ArrayLike | None) -> tuple[Scoring, ...]:
     """Return the scores of the parameter ``scoring``: one, a list, or a dict of several."""
     if isinstance(scoring, Mapping):
-        pairs = [(str(key), scorer) for key, scorer in scoring.items()]
+        pairs: list[tuple[str | None, object]] = [(str(k), scorer) for k, scorer in scoring.items()]
     elif isinstance(scoring, (list, tuple, set)):
         pairs = [(None, scorer) for scorer in scoring]
     else:

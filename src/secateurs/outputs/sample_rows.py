@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from secateurs.exceptions import InputError
-from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, Samples
+from secateurs.typing import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    MemberIndices,
+    Samples,
+)
 
 if TYPE_CHECKING:
     from secateurs.ensembles import Ensemble
@@ -50,9 +57,8 @@ class SampleRows:
 
     def take(self, samples: IndexArray | slice | BoolArray) -> SampleRows:
         """Return some of the samples; frames, sparse matrices and arrays keep their type."""
-        if not isinstance(samples, slice):
-            samples = np.asarray(samples)
-            samples = np.flatnonzero(samples) if samples.dtype == bool else samples
+        if isinstance(samples, np.ndarray) and samples.dtype == bool:
+            samples = np.flatnonzero(samples)
         return replace(self, X=_safe_indexing(self.X, samples))
 
     def for_columns(self, columns: IndexArray) -> SampleRows:
@@ -60,7 +66,7 @@ class SampleRows:
         return replace(self, columns=columns if self.columns is None else self.columns[columns])
 
     def predicted_by(
-        self, members: Sequence[int], weights: Sequence[float] | FloatArray | None = None
+        self, members: MemberIndices, weights: Sequence[float] | FloatArray | None = None
     ) -> SampleRows:
         """Return the samples with the members whose predictions are scored."""
         given = None if weights is None else tuple(float(weight) for weight in weights)
@@ -105,14 +111,15 @@ def _hash_rows(X: Samples) -> NDArray[np.uint64]:
     return row_hashes(X)
 
 
-def prediction_columns(outputs: Votes | Predictions) -> Array:
+def prediction_columns(outputs: Any) -> Array:
     """Return decoded predictions: (samples, members) or (samples, members, classes).
 
     Missing predictions are masked.
     """
-    if hasattr(outputs, "cells"):
-        values = np.stack([outputs.values(m) for m in range(outputs.n_members)], axis=1)
-        missing = np.stack([outputs.is_missing(m) for m in range(outputs.n_members)], axis=1)
+    if not hasattr(outputs, "codes"):
+        members = range(outputs.n_members)
+        values = np.stack([outputs.values(member) for member in members], axis=1)
+        missing = np.stack([outputs.is_missing(member) for member in members], axis=1)
         if values.ndim == 3:
             missing = np.broadcast_to(missing[:, :, None], values.shape)
     else:

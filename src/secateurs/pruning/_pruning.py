@@ -236,6 +236,7 @@ class Pruning:
         *,
         X: Samples = None,
         sample_weight: ArrayLike | None = None,
+        sensitive_features: ArrayLike | str | None = None,
         force: bool = False,
     ) -> Path:
         """Write an HTML report that compares the pruned ensemble with the full ensemble.
@@ -253,6 +254,8 @@ class Pruning:
             The validation samples, so that cross-validated scores use the ensemble's own vote.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the test samples.
+        sensitive_features : array-like of shape (n_samples,) or str, optional
+            The subgroup of each test sample, or the name of a column of X_test.
         force : bool, default=False
             Whether to overwrite an existing file.
 
@@ -265,7 +268,14 @@ class Pruning:
         from secateurs.report import report_data, write_report
 
         check_writable([Path(path)], force)  # raise errors before the long computation
-        data = report_data(self, X_test, y_test, X=X, sample_weight=sample_weight)
+        data = report_data(
+            self,
+            X_test,
+            y_test,
+            X=X,
+            sample_weight=sample_weight,
+            sensitive_features=sensitive_features,
+        )
         return write_report(data, path, force=force)
 
     def featured(
@@ -275,6 +285,7 @@ class Pruning:
         *,
         X: Samples = None,
         sample_weight: ArrayLike | None = None,
+        sensitive_features: ArrayLike | str | None = None,
         beside: bool = True,
     ) -> ReportSubject:
         """Evaluate the pruning at all sizes, with other methods beside it; used by reports."""
@@ -284,7 +295,9 @@ class Pruning:
                 "model do not. Use summary, or on the command line leave out {report}.",
                 report=...,
             )
-        problem = self.problem.with_validation_set(X).with_test_set(X_test, y_test, sample_weight)
+        problem = self.problem.with_validation_set(X).with_test_set(
+            X_test, y_test, sample_weight, sensitive_features
+        )
         evaluation = evaluate_with_alternatives(problem, self.pruner, beside, self.by_cost)
         return ReportSubject(
             evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0]
