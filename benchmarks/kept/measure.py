@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from secateurs.evaluation._method_scores import MethodScores, cross_validate_methods
 
 from benchmarks.kept import data
 from benchmarks.kept.situations import SITUATIONS, Situation
 from secateurs import make_pruner
 from secateurs._methods import METHODS
 from secateurs.evaluation.alternatives import is_applicable
-from secateurs.evaluation.score_curve import group_predictions
+from secateurs.evaluation.auto_method import MethodScores, cross_validate_methods
+from secateurs.measures.group_predictions import group_predictions
 from secateurs.measures.scoring import Scoring
 from secateurs.outputs.predictions import true_values
 from secateurs.problem import Problem

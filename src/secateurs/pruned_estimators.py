@@ -300,9 +300,11 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
     """
 
     def _check_targets(self, y: Array) -> None:
+        """Raise an error if the targets of a `PrunedClassifier` are continuous."""
         check_classification_targets(y)
 
     def _check_kind(self) -> None:
+        """Raise an error if a `PrunedClassifier` got a regressor."""
         if self.pruning_.problem.is_regression:
             raise InputError(
                 f"{type(self.estimator).__name__} is a regressor. Pass it to PrunedRegressor."
@@ -316,6 +318,7 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
         return self.estimator_.predict_proba(X)
 
     def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[IndexArray, BoolArray]:
+        """Return the order of the samples, and which of them are held out, stratified by class."""
         by_class = shuffled_by_class(y, rng)
         first_of_class = np.concatenate([[True], y[by_class][1:] != y[by_class][:-1]])
         # Every n-th sample, ordered by class, but never the first sample of a class, so that the
@@ -388,15 +391,18 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
     """
 
     def _check_targets(self, y: Array) -> None:
+        """Raise an error if the targets of a `PrunedRegressor` are not numbers."""
         if y.dtype.kind not in "biufO":
             raise InputError(f"y has values of type {y.dtype}. Pass numeric target values.")
 
     def _check_kind(self) -> None:
+        """Raise an error if a `PrunedRegressor` got a classifier."""
         if not self.pruning_.problem.is_regression:
             raise InputError(
                 f"{type(self.estimator).__name__} is a classifier. Pass it to PrunedClassifier."
             )
 
     def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[IndexArray, BoolArray]:
+        """Return a random order of the samples, and which of them are held out."""
         n_held_out = int(self.validation * len(y))
         return rng.permutation(len(y)), np.arange(len(y)) < n_held_out

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from secateurs.evaluation._method_scores import MethodScores, cross_validate_methods
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
@@ -15,8 +14,10 @@ from secateurs import make_pruner, prune
 from secateurs._methods import METHODS
 from secateurs.evaluation.auto_method import (
     CANDIDATES,
+    MethodScores,
     advise_method,
     benchmark_prior,
+    cross_validate_methods,
     decide_method,
     ensemble_kind,
     rank_candidates,

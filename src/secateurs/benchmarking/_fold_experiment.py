@@ -100,6 +100,7 @@ class FoldExperiment:
         return f"{self.data.name}, {self.model.name}, fold {self.fold}"
 
     def _measure_cells(self, cells: Sequence[BenchmarkCell]) -> Iterator[Result]:
+        """Train the ensemble of a fold and yield the results of its cells."""
         problem, training_fields = self._train_ensemble()
         sizes = {cell.keep: resolve_keep(cell.keep, problem.n_members) or 1 for cell in cells}
         names = dict.fromkeys(cell.method for cell in cells)
@@ -175,6 +176,7 @@ class FoldExperiment:
     def _make_problem(
         self, model: object, X: Samples, y: Array, X_test: Samples, y_test: Array
     ) -> Problem:
+        """Return the problem of a fold, as votes or with the model itself."""
         if self.voting == "labels":
             model, X, X_test = collect_votes(model, X), None, collect_votes(model, X_test)
         return Problem.from_input(model, X, y, X_test=X_test, y_test=y_test, scoring=self.scoring)
@@ -182,6 +184,7 @@ class FoldExperiment:
     def _make_selector(
         self, entrant: Entrant, sizes: list[int], problem: Problem
     ) -> MemberSelector:
+        """Return a function that selects members with a method of the benchmark."""
         assert entrant.pruner is not None
         pruner = self._seeded_pruner(entrant, problem)
         if entrant.decides_size:

@@ -205,7 +205,7 @@ class TrustOptions:
 
     @property
     def as_arguments(self) -> list[str]:
-        """The options as words of a command, without those that have their default."""
+        """The options as words of a command, without options that have their default value."""
         words = ["--trust-pickle"] if self.trust == "pickle" else []
         for name in self.trust_types:
             words += ["--trust-type", name]

@@ -224,14 +224,17 @@ class _VoteMeanScore(MeanScore):
         selection_kernels.vote_hits(*state, self._weight_per_sample, hits, seen)
 
     def _predictions_with(self, member: int) -> tuple[Array, BoolArray]:
+        """Return the vote after adding a member, and which samples have a vote."""
         winner = self._winner_of(self._tally_with(member))
         return self._outputs.classes[winner], winner >= 0
 
     def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
+        """Return a member's votes as probabilities of 0 and 1, and which samples have a vote."""
         codes, n_classes = self._codes[member], self._outputs.n_classes
         return one_hot(codes, n_classes), codes < n_classes
 
     def _include_member(self, member: int) -> None:
+        """Add a member to the tally of votes."""
         self._tally = self._tally_with(member)
         self._winner = self._winner_of(self._tally)
 
@@ -320,6 +323,7 @@ class _PredictionMeanScore(MeanScore):
             weights[:] = self._outputs.n_samples
 
     def _predictions_with(self, member: int) -> tuple[Array, BoolArray]:
+        """Return the mean prediction after adding a member, and which samples have one."""
         sums, counts = self._sums_with(member)
         divisors = np.maximum(counts, 1)
         if self._outputs.is_numbers:
@@ -329,9 +333,11 @@ class _PredictionMeanScore(MeanScore):
         return (sums / (divisors * _ONE)).T, counts > 0
 
     def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
+        """Return a member's probabilities or values, and which samples have a prediction."""
         return self._outputs.values(member), ~self._outputs.is_missing(member)
 
     def _include_member(self, member: int) -> None:
+        """Add a member to the sums of predictions."""
         self._sums, self._counts = self._sums_with(member)
 
     def _sums_with(self, member: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -390,6 +390,7 @@ class Votes(BaseVotes):
         return tables[..., : self.n_classes, : self.n_classes]
 
     def _with_classes(self, classes: Array, has_missing: bool) -> Votes:
+        """Return the votes encoded with a set of classes that contains the present classes."""
         if len(classes) == self.n_classes and has_missing == self.has_missing:
             return replace(self, classes=classes)
         new_codes = np.append(np.searchsorted(classes, self.classes), len(classes))
