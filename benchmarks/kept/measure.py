@@ -148,8 +148,8 @@ def scores(problem: Problem, fitted: BasePruner) -> dict[str, float]:
     for name in scores_of(problem):
         scoring = Scoring.from_scorer(name, outputs.classes)
         own = problem.ensemble.weights
-        (predictions,) = group_predictions(outputs, [members], scoring.needs, own, inside)
-        found[name] = scoring(predictions, truth, None)
+        (prediction,) = group_predictions(outputs, [members], own, inside)
+        found[name] = scoring(prediction.for_score(scoring), truth, None)
     return found
 
 
