@@ -24,7 +24,9 @@ from secateurs.pruners.member_weights import check_weights_option
 from secateurs.pruners.parameters import check_option
 from secateurs.pruners.selector import fit_pruner
 from secateurs.pruning._pruning import Pruning
-from secateurs.refitting.refit import SYNTHETIC_RATIO, RefitSamples, refit_ensemble
+from secateurs.outputs.predictions import true_values
+from secateurs.refitting._teacher import LabelledSamples
+from secateurs.refitting.refit import LeafRefit, refit_ensemble
 from secateurs.typing import ExecutorLike, RandomStateLike, Samples
 
 VOTE_OPTIONS = ("auto", "labels")
@@ -50,7 +52,7 @@ def prune(
     names: Sequence[str] | None = None,
     weights: bool | None = None,
     refit: bool = False,
-    synthetic_ratio: float = SYNTHETIC_RATIO,
+    synthetic_ratio: float = 10,
     X_unlabelled: Samples = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -230,10 +232,12 @@ def prune(
             fit(method, problem.predictions_for(method))
         if refit:
             kept = np.sort(method.member_indices_).tolist()
-            samples = RefitSamples(
-                problem.X, problem.predictions, problem.oob, X_unlabelled, synthetic_ratio
+            samples = LabelledSamples(
+                problem.X, true_values(problem.predictions), problem.oob, problem.sample_weight
             )
-            refitted = refit_ensemble(problem.ensemble, kept, samples, rng, problem.n_jobs)
+            refitted = refit_ensemble(
+                problem.ensemble, kept, samples, X_unlabelled, LeafRefit(synthetic_ratio), rng
+            ).ensemble
             problem = replace(problem, refitted=refitted)
         return Pruning.of(
             problem,
