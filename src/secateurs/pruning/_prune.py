@@ -26,7 +26,7 @@ from secateurs.pruners.selector import fit_pruner
 from secateurs.pruning._pruning import Pruning
 from secateurs.outputs.predictions import true_values
 from secateurs.refitting._teacher import LabelledSamples
-from secateurs.refitting.refit import LeafRefit, refit_ensemble
+from secateurs.refitting.refit import LeafRefit, RefitTask
 from secateurs.typing import ExecutorLike, RandomStateLike, Samples
 
 VOTE_OPTIONS = ("auto", "labels")
@@ -235,9 +235,9 @@ def prune(
             samples = LabelledSamples(
                 problem.X, true_values(problem.predictions), problem.oob, problem.sample_weight
             )
-            refitted = refit_ensemble(
+            refitted = RefitTask.from_input(
                 problem.ensemble, kept, samples, X_unlabelled, LeafRefit(synthetic_ratio), rng
-            ).ensemble
+            ).refitted_ensemble()
             problem = replace(problem, refitted=refitted)
         return Pruning.of(
             problem,

@@ -6,13 +6,15 @@ also taken without the sample itself; the mean of these leave-one-out values ove
 is a prediction that has not seen the sample's label. Steps end when its loss does not fall.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.refitting.refit_kernels import correction_step, honest_sums
-from secateurs.typing import BoolArray, FloatArray
+from secateurs.typing import BoolArray, FloatArray, IndexArray
 
 # Steps must reduce the loss by more than this share of the squared target to count as progress.
 _LEAST_GAIN = 1e-6
@@ -27,6 +29,16 @@ class LabelledLeaves:
     targets: FloatArray  # one-hot labels or values: (n_samples, n_outputs)
     sample_weight: FloatArray  # (n_samples,), with a mean of 1
     tree_weights: FloatArray  # (n_trees,), weights of the trees in the average
+
+    def on_samples(self, samples: IndexArray | BoolArray) -> LabelledLeaves:
+        """Return the leaves of some of the samples."""
+        return replace(
+            self,
+            leaves=np.ascontiguousarray(self.leaves[:, samples]),
+            honest=np.ascontiguousarray(self.honest[:, samples]),
+            targets=self.targets[samples],
+            sample_weight=self.sample_weight[samples],
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,10 @@ _MOST_REFERENCES, _MOST_SPARSE_REFERENCES = 20_000, 5_000
 
 def synthetic_samples(
     X: Samples, numeric: Samples, n_synthetic: int, rng: np.random.RandomState
-) -> Samples:
+) -> tuple[Samples, IndexArray]:
     """Return samples that take each column, with probability ½, from a near neighbour [1]_.
+
+    The second result is the sample that each synthetic sample comes from.
 
     ``numeric`` holds the same samples as floats, to find neighbours. Values are exchanged
     unchanged, so that categories and missing values stay valid.
@@ -32,28 +34,28 @@ def synthetic_samples(
     n_samples = _num_samples(X)
     first = rng.randint(n_samples, size=n_synthetic)
     if n_samples == 1:
-        return _safe_indexing(X, first)
+        return _safe_indexing(X, first), first
     neighbours = _nearest_neighbours(numeric, rng)
     second = neighbours[first, rng.randint(neighbours.shape[1], size=n_synthetic)]
     samples, neighbour_samples = _safe_indexing(X, first), _safe_indexing(X, second)
     if issparse(samples):
-        return _exchange_sparse(samples, neighbour_samples, rng)
+        return _exchange_sparse(samples, neighbour_samples, rng), first
     if hasattr(samples, "iloc"):
         synthetic = samples.reset_index(drop=True)
         neighbour_samples = neighbour_samples.reset_index(drop=True)
         for index, name in enumerate(synthetic.columns):
             exchanged = rng.randint(2, size=n_synthetic).astype(bool)
             synthetic.isetitem(index, synthetic[name].where(~exchanged, neighbour_samples[name]))
-        return synthetic
+        return synthetic, first
     if hasattr(samples, "with_columns"):  # polars
         for name in samples.columns:
             column = samples[name]
             kept = type(column)(rng.randint(2, size=n_synthetic).astype(bool))
             samples = samples.with_columns(column.zip_with(kept, neighbour_samples[name]))
-        return samples
+        return samples, first
     samples, neighbour_samples = np.asarray(samples), np.asarray(neighbour_samples)
     exchanged = rng.randint(2, size=samples.shape).astype(bool)
-    return np.where(exchanged, neighbour_samples, samples)
+    return np.where(exchanged, neighbour_samples, samples), first
 
 
 def _exchange_sparse(

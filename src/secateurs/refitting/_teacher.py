@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, compute_sample_weight
-from sklearn.utils.validation import _num_samples
 
 from secateurs.ensembles import Ensemble
+from secateurs.exceptions import InputError
 from secateurs.labels import one_hot
 from secateurs.outputs.tree_walk import TreeWalk, leaf_predictions
 from secateurs.progress import current_stage
 from secateurs.refitting._correction import Correction, LabelledLeaves, correct_leaves
-from secateurs.typing import Array, BoolArray, FloatArray, Samples
+from secateurs.refitting.refit_kernels import subtract_values
+from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, Samples
 
 _MOST_CELLS = 1 << 27  # trees × labelled samples: 640 MB of leaves and honesty
-_BLOCK_TREES = 64  # trees walked at a time by several threads: bounds the leaves in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,33 @@ class LabelledSamples:
     y: Array  # labels or target values
     oob: bool = False  # whether X contains the training samples, in their order
     sample_weight: FloatArray | None = None
+    known: IndexArray | None = None  # the samples that these are among all passed samples
+
+    @property
+    def indices(self) -> IndexArray:
+        """Indices of these samples among all passed samples."""
+        return np.arange(len(self.y)) if self.known is None else self.known
+
+    def restrict(self, ensemble: Ensemble, rng: np.random.RandomState) -> LabelledSamples:
+        """Return the samples whose label the ensemble knows; at most as many as memory allows."""
+        known = np.arange(len(self.y))
+        if not ensemble.is_regression:
+            known = np.flatnonzero(np.isin(self.y, ensemble.classes))
+        if len(known) == 0:
+            raise InputError(
+                "No label in {y} is a class of the ensemble. Pass labels such as "
+                f"{ensemble.classes[0]!r}.",
+                y=...,
+            )
+        most = max(1, _MOST_CELLS // ensemble.n_members)
+        if len(known) > most:
+            known = np.sort(rng.choice(known, most, replace=False))
+        if len(known) == len(self.y):
+            return self
+        weight = None if self.sample_weight is None else self.sample_weight[known]
+        return LabelledSamples(
+            _safe_indexing(self.X, known), self.y[known], self.oob, weight, known
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,99 +68,74 @@ class Teacher:
     labelled: LabelledLeaves
     tree_values: list[FloatArray]  # values of all nodes before the correction
 
-    def predict(
-        self, walks: Sequence[TreeWalk], kept: Sequence[int], n_jobs: int | None
-    ) -> tuple[FloatArray, FloatArray, NDArray[np.int32]]:
-        """Return predictions after and before the correction, and the leaves in the kept trees."""
-        n_samples = sum(walk.n_samples for walk in walks)
-        corrected, original = np.zeros((2, n_samples, self.labelled.targets.shape[1]))
-        leaves = np.empty((len(kept), n_samples), dtype=np.int32)
-        rows = {member: row for row, member in enumerate(kept)}
-        weights = self.labelled.tree_weights
-        for member, tree_leaves in enumerate(all_leaves(self.ensemble, walks, n_jobs)):
-            corrected += weights[member] * self.correction.values[member][tree_leaves]
-            if self.correction.n_steps:
-                original += weights[member] * self.tree_values[member][tree_leaves]
-            if member in rows:
-                leaves[rows[member]] = tree_leaves
-            current_stage().step()
-        corrected /= weights.sum()
-        original = original / weights.sum() if self.correction.n_steps else corrected
-        return corrected, original, leaves
+    def predict(self, leaves: NDArray[np.int32]) -> FloatArray:
+        """Return the teacher's predictions for samples with these leaves: (n_trees, n_samples)."""
+        return self._average(self.correction.values, leaves)
+
+    def predict_uncorrected(self, leaves: NDArray[np.int32]) -> FloatArray:
+        """Return the full ensemble's own predictions for samples with these leaves."""
+        return self._average(self.tree_values, leaves)
+
+    def _average(self, values: list[FloatArray], leaves: NDArray[np.int32]) -> FloatArray:
+        total = np.zeros((leaves.shape[1], values[0].shape[1]))
+        weights = self.labelled.tree_weights / self.labelled.tree_weights.sum()
+        for weight, tree_values, tree_leaves in zip(weights, values, leaves, strict=True):
+            subtract_values(tree_leaves, -weight * tree_values, total)
+        return total
 
 
 def make_teacher(
-    ensemble: Ensemble,
-    samples: LabelledSamples,
-    rng: np.random.RandomState,
-    shrinkage: float,
-    max_steps: int,
-    n_jobs: int | None = None,
+    ensemble: Ensemble, labelled: LabelledLeaves, shrinkage: float, max_steps: int
 ) -> Teacher:
     """Return the full ensemble, corrected by its honest residuals on labelled samples."""
     values = [node_values(ensemble, member) for member in range(ensemble.n_members)]
-    labelled = _labelled_leaves(ensemble, samples, rng, n_jobs)
     return Teacher(
         ensemble, correct_leaves(values, labelled, shrinkage, max_steps), labelled, values
     )
 
 
-def all_leaves(
-    ensemble: Ensemble, walks: Sequence[TreeWalk], n_jobs: int | None
-) -> Iterator[NDArray[np.int32]]:
-    """Yield the leaves of all samples in each tree, in the order of the trees."""
+def walk_all_trees(
+    ensemble: Ensemble, inputs: Sequence[Samples], n_jobs: int | None
+) -> NDArray[np.int32]:
+    """Return the leaves of prepared samples in all trees: (n_trees, n_samples)."""
+    walks = [TreeWalk(ensemble, X) for X in inputs]
 
-    def tree_leaves(member: int) -> NDArray[np.int32]:
-        return np.concatenate([walk.leaf_indices(member) for walk in walks]).astype(np.int32)
+    def fill(member: int) -> None:
+        first = 0
+        for walk in walks:
+            leaves[member, first : first + walk.n_samples] = walk.leaf_indices(member)
+            first += walk.n_samples
+        current_stage().step()
 
-    for first in range(0, ensemble.n_members, _BLOCK_TREES):
-        members = range(first, min(first + _BLOCK_TREES, ensemble.n_members))
-        yield from Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")(
-            delayed(tree_leaves)(member) for member in members
-        )
+    leaves = np.empty((ensemble.n_members, sum(walk.n_samples for walk in walks)), dtype=np.int32)
+    Parallel(n_jobs=n_jobs, require="sharedmem")(
+        delayed(fill)(member) for member in range(ensemble.n_members)
+    )
+    return leaves
 
 
-def _labelled_leaves(
-    ensemble: Ensemble,
-    samples: LabelledSamples,
-    rng: np.random.RandomState,
-    n_jobs: int | None,
+def labelled_leaves(
+    ensemble: Ensemble, samples: LabelledSamples, prepared: Samples, n_jobs: int | None
 ) -> LabelledLeaves:
-    """Return the leaves of the samples whose labels the ensemble knows."""
-    n_samples, y = _num_samples(samples.X), samples.y
-    known = np.arange(n_samples) if ensemble.is_regression else known_labels(y, ensemble.classes)
-    most = max(1, _MOST_CELLS // ensemble.n_members)
-    if len(known) > most:  # honest residuals of a random part bound the memory
-        known = np.sort(rng.choice(known, most, replace=False))
-    X = samples.X if len(known) == n_samples else _safe_indexing(samples.X, known)
-    leaves = np.empty((ensemble.n_members, len(known)), dtype=np.int32)
-    if len(known):
-        walk = TreeWalk(ensemble, ensemble.prepare_input(X))
-        for row, tree_leaves in zip(leaves, all_leaves(ensemble, [walk], n_jobs), strict=True):
-            row[:] = tree_leaves
-    weight = label_weights(ensemble, y[known], samples.sample_weight, known)
+    """Return the leaves of labelled samples, which are prepared, in all trees."""
+    leaves = walk_all_trees(ensemble, [prepared], n_jobs)
+    honest = np.ones(leaves.shape, dtype=bool)
+    if samples.oob:
+        mark_in_bag(ensemble, samples.indices, honest)
     tree_weights = np.ones(ensemble.n_members) if ensemble.weights is None else ensemble.weights
-    honest = _honest_cells(ensemble, n_samples)[:, known] if samples.oob else None
     return LabelledLeaves(
         leaves,
-        np.ones(leaves.shape, dtype=bool) if honest is None else honest,
-        encode_targets(ensemble, y[known]),
-        weight,
+        honest,
+        encode_targets(ensemble, samples.y),
+        label_weights(ensemble, samples.y, samples.sample_weight),
         np.asarray(tree_weights, dtype=float),
     )
 
 
-def _honest_cells(ensemble: Ensemble, n_samples: int) -> BoolArray:
-    """Return, for each tree and training sample, whether the tree was not trained on it."""
-    honest = np.ones((ensemble.n_members, n_samples), dtype=bool)
+def mark_in_bag(ensemble: Ensemble, indices: IndexArray, honest: BoolArray) -> None:
+    """Mark as not honest, for each tree, the samples that the tree was trained on."""
     for row, in_bag in zip(honest, ensemble.in_bag_samples(), strict=True):
-        row[in_bag] = False
-    return honest
-
-
-def known_labels(y: Array, classes: Array) -> NDArray[np.intp]:
-    """Return the samples whose label is a class of the ensemble."""
-    return np.flatnonzero(np.isin(y, classes))
+        row[np.isin(indices, in_bag)] = False
 
 
 def encode_targets(ensemble: Ensemble, y: Array) -> FloatArray:
@@ -144,14 +146,14 @@ def encode_targets(ensemble: Ensemble, y: Array) -> FloatArray:
 
 
 def label_weights(
-    ensemble: Ensemble, y: Array, sample_weight: FloatArray | None, known: NDArray[np.intp]
+    ensemble: Ensemble, y: Array, sample_weight: FloatArray | None
 ) -> FloatArray:
     """Return weights of labels with a mean of 1, including the class weights of the ensemble.
 
     An ensemble that was trained with class weights predicts shares of weighted samples. Without the
     class weights, the correction would undo them.
     """
-    weights = np.ones(len(y)) if sample_weight is None else sample_weight[known]
+    weights = np.ones(len(y)) if sample_weight is None else sample_weight
     models = (ensemble.model, getattr(ensemble.model, "estimator_", None))
     class_weight = next(filter(None, (getattr(m, "class_weight", None) for m in models)), None)
     if class_weight is not None and not ensemble.is_regression and len(y):

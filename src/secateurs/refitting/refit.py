@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,11 +16,25 @@ from secateurs.ensembles import Bagging, Ensemble, Forest
 from secateurs.ensembles.decision_trees import DecisionTree, is_tree, with_node_values
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 from secateurs.progress import open_stage
-from secateurs.refitting._correction import LabelledLeaves, correct_leaves
-from secateurs.refitting._imitation import Imitation, make_imitation
+from secateurs.refitting._imitation import (
+    ImitatedSamples,
+    Imitation,
+    collect_samples,
+    make_imitation,
+)
 from secateurs.refitting._leaf_fit import LeafFit, fit_leaves
-from secateurs.refitting._teacher import LabelledSamples, make_teacher
-from secateurs.typing import FloatArray, RandomStateLike, Samples
+from secateurs.refitting._teacher import LabelledSamples, Teacher, make_teacher
+from secateurs.refitting.refit_kernels import subtract_values
+from secateurs.typing import Array, FloatArray, IndexArray, RandomStateLike, Samples
+
+# Weight of the initial leaf values: 1 to 20 made little difference (docs/decisions/0022). Validation
+# samples are fewer than training samples, so that most leaves contain synthetic samples of one or
+# two of them only and should stay close to their initial values.
+_PRIOR = 5.0
+# Returns the members that are selected on some of the labelled samples.
+SelectMembers: TypeAlias = Callable[[IndexArray], Sequence[int]]
+
+_N_FOLDS = 3  # of the estimated gain; more would take longer than refitting itself
 
 
 @dataclass(frozen=True)
@@ -40,8 +56,9 @@ class LeafRefit:
         the targets.
     shrinkage : float, default=1
         Number of samples without residual that are added to each leaf in a correction step.
-    prior : float, default=1
-        Weight of a leaf's initial value, in samples.
+    prior : float or None, default=None
+        Weight of a leaf's initial value, in samples. None uses 5; if there are only held-out
+        samples, 5 for each synthetic sample of a sample.
     n_sweeps : int, default=8
         Maximum number of sweeps over the kept trees.
 
@@ -65,13 +82,15 @@ class LeafRefit:
     synthetic_ratio: float = 10.0
     n_steps: int = 8
     shrinkage: float = 1.0
-    prior: float = 1.0
+    prior: float | None = None
     n_sweeps: int = 8
 
     def check(self) -> None:
         """Raise an error for a parameter that is not valid."""
         for field in fields(self):
             name, value = field.name, getattr(self, field.name)
+            if name == "prior" and value is None:
+                continue
             is_count = name in {"n_steps", "n_sweeps"}
             is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
             least = 1 if name == "n_sweeps" else 0
@@ -87,18 +106,18 @@ class LeafRefit:
 
 
 @dataclass(frozen=True, eq=False)
-class Refitted:
-    """A refitted ensemble, with honest estimates of the loss of the kept trees.
+class RefitGain:
+    """Honest estimate of the loss of the kept trees, before and after refitting.
 
-    The loss is the Brier score or the squared error. It is estimated as the leave-one-out loss of
-    the imitated ensemble plus the mean squared distance of the kept trees to it, on synthetic
-    samples that were not fitted.
+    The loss is the Brier score of a classifier or the squared error of a regressor. With held-out
+    samples, it is cross-validated, including the selection of the members. Training samples do not
+    allow that, because the trees have seen them: the loss is then the leave-one-out loss of the
+    imitated ensemble, plus the mean squared distance of the kept trees to it on synthetic samples
+    that were not fitted.
     """
 
-    ensemble: Ensemble  # in which the kept trees are refitted
     loss_before: float
     loss_after: float
-    n_steps: int  # correction steps of the full ensemble
 
     @property
     def helps(self) -> bool:
@@ -106,70 +125,154 @@ class Refitted:
         return self.loss_after < self.loss_before
 
 
-def refit_ensemble(
-    ensemble: Ensemble,
-    members: Sequence[int],
-    samples: LabelledSamples,
-    X_unlabelled: Samples = None,
-    refit: LeafRefit = LeafRefit(),  # noqa: B008 (it is immutable)
-    random_state: RandomStateLike = None,
-    n_jobs: int | None = None,
-) -> Refitted:
-    """Return the ensemble with refitted leaves of these members, and the estimated gain."""
-    imitation = imitate(ensemble, members, samples, X_unlabelled, refit, random_state, n_jobs)
-    return refit_by_imitation(ensemble, members, imitation, refit)
+@dataclass(frozen=True, eq=False)
+class RefitTask:
+    """The kept trees, the samples to refit them on, and the label-corrected full ensemble."""
 
+    ensemble: Ensemble
+    members: Sequence[int]
+    refit: LeafRefit
+    samples: ImitatedSamples
+    teacher: Teacher
 
-def imitate(
-    ensemble: Ensemble,
-    members: Sequence[int],
-    samples: LabelledSamples,
-    X_unlabelled: Samples,
-    refit: LeafRefit,
-    random_state: RandomStateLike,
-    n_jobs: int | None = None,
-) -> Imitation:
-    """Return the task of imitating the label-corrected full ensemble."""
-    check_refittable(ensemble)
-    refit.check()
-    if samples.oob and refit.synthetic_ratio == 0 and X_unlabelled is None:
-        raise InputError(
-            "{synthetic_ratio} leaves no samples to refit on: training samples themselves cannot "
-            "be used. Pass more than 0, or {X_unlabelled}.",
-            synthetic_ratio=refit.synthetic_ratio,
-            X_unlabelled=...,
+    @classmethod
+    def from_input(
+        cls,
+        ensemble: Ensemble,
+        members: Sequence[int],
+        samples: LabelledSamples,
+        X_unlabelled: Samples = None,
+        refit: LeafRefit | None = None,
+        random_state: RandomStateLike = None,
+        n_jobs: int | None = None,
+    ) -> RefitTask:
+        """Check the input, generate synthetic samples and correct the full ensemble."""
+        check_refittable(ensemble)
+        refit = LeafRefit() if refit is None else refit
+        refit.check()
+        if samples.oob and refit.synthetic_ratio == 0 and X_unlabelled is None:
+            raise InputError(
+                "{synthetic_ratio} leaves no samples to refit on: training samples themselves "
+                "cannot be used. Pass more than 0, or {X_unlabelled}.",
+                synthetic_ratio=refit.synthetic_ratio,
+                X_unlabelled=...,
+            )
+        rng = check_random_state(random_state)
+        with open_stage("predicting with all members", 2 * ensemble.n_members):
+            collected = collect_samples(
+                ensemble,
+                samples.restrict(ensemble, rng),
+                X_unlabelled,
+                refit.synthetic_ratio,
+                rng,
+                n_jobs,
+            )
+        teacher = make_teacher(ensemble, collected.labelled, refit.shrinkage, int(refit.n_steps))
+        return cls(ensemble, list(members), refit, collected, teacher)
+
+    @property
+    def prior(self) -> float:
+        """The weight of a leaf's initial value, in samples."""
+        if self.refit.prior is not None:
+            return self.refit.prior
+        return _PRIOR if self.samples.has_training_samples else _held_out_prior(self.refit)
+
+    @cached_property
+    def imitation(self) -> Imitation:
+        """The task of imitating the teacher on all samples."""
+        return make_imitation(self.teacher, self.members, self.samples)
+
+    @cached_property
+    def values(self) -> list[FloatArray]:
+        """The refitted values of the nodes of the kept trees."""
+        with open_stage("refitting", int(self.refit.n_sweeps)):
+            return self._fit(self.imitation)
+
+    def _fit(self, imitation: Imitation) -> list[FloatArray]:
+        start = [values.copy() for values in imitation.start]
+        fit = LeafFit(
+            list(imitation.leaves),
+            start,
+            imitation.target,
+            imitation.weights,
+            self.prior,
+            imitation.limits,
         )
-    rng = check_random_state(random_state)
-    with open_stage("correcting the full ensemble", ensemble.n_members):
-        teacher = make_teacher(ensemble, samples, rng, refit.shrinkage, refit.n_steps, n_jobs)
-    return make_imitation(
-        teacher, members, samples, X_unlabelled, refit.synthetic_ratio, rng, n_jobs
-    )
+        fit_leaves(fit, int(self.refit.n_sweeps))
+        return fit.values
+
+    def refitted_ensemble(self) -> Ensemble:
+        """Return a copy of the ensemble in which the kept trees are refitted."""
+        return with_leaf_values(self.ensemble, self.members, self.values)
+
+    def estimate_gain(self, select: SelectMembers | None = None) -> RefitGain:
+        """Return an honest estimate of the loss before and after refitting.
+
+        ``select`` returns the members that would be selected on some of the labelled samples;
+        without it, members are taken as selected without these labels.
+        """
+        return self._leave_one_out_gain() if self.oob else self._cross_validated_gain(select)
+
+    @property
+    def oob(self) -> bool:
+        """Whether the labelled samples are training samples."""
+        return self.samples.oob
+
+    def _leave_one_out_gain(self) -> RefitGain:
+        losses = self.teacher.correction.losses
+        leaves = self.samples.leaves[:, self.samples.is_checked]
+        full, target = self.teacher.predict_uncorrected(leaves), self.teacher.predict(leaves)
+        kept_leaves = leaves[self.members]
+        return RefitGain(
+            losses[0] + mean_loss(self._original_values(self.members), kept_leaves, full),
+            losses[-1] + mean_loss(self.values, kept_leaves, target),
+        )
+
+    def _cross_validated_gain(self, select: SelectMembers | None) -> RefitGain:
+        """Select and refit without a fold, and score on the fold, for each fold."""
+        labelled, sources = self.samples.labelled, self.samples.sources
+        n_labelled = len(labelled.targets)
+        folds = np.random.RandomState(0).permutation(n_labelled) % min(_N_FOLDS, n_labelled)
+        before = after = 0.0
+        for fold in range(folds.max() + 1):
+            others = folds != fold
+            members = self.members if select is None else list(select(np.flatnonzero(others)))
+            teacher = make_teacher(
+                self.ensemble,
+                labelled.on_samples(others),
+                self.refit.shrinkage,
+                int(self.refit.n_steps),
+            )
+            used = (sources < 0) | others[sources]
+            values = self._fit(make_imitation(teacher, members, self.samples, used))
+            scored = labelled.on_samples(~others)
+            weight = scored.sample_weight / labelled.sample_weight.sum()
+            leaves, original = scored.leaves[members], self._original_values(members)
+            before += total_loss(original, leaves, scored.targets, weight)
+            after += total_loss(values, leaves, scored.targets, weight)
+        return RefitGain(before, after)
+
+    def _original_values(self, members: Sequence[int]) -> list[FloatArray]:
+        return [self.teacher.tree_values[member] for member in members]
 
 
-def refit_by_imitation(
-    ensemble: Ensemble, members: Sequence[int], imitation: Imitation, refit: LeafRefit
-) -> Refitted:
-    """Return the ensemble whose kept trees imitate the teacher."""
-    fit = LeafFit(
-        imitation.leaves,
-        [values.copy() for values in imitation.start],
-        imitation.target,
-        imitation.weights,
-        refit.prior,
-        imitation.limits,
-    )
-    with open_stage("refitting", refit.n_sweeps):
-        fit_leaves(fit, refit.n_sweeps)
-    teacher = imitation.teacher
-    original = [teacher.tree_values[member] for member in members]
-    losses = teacher.correction.losses
-    return Refitted(
-        with_leaf_values(ensemble, members, fit.values),
-        losses[0] + imitation.distance(original, imitation.checked_original),
-        losses[-1] + imitation.distance(fit.values),
-        teacher.correction.n_steps,
-    )
+def total_loss(
+    values: Sequence[FloatArray], leaves: Array, target: FloatArray, weight: FloatArray
+) -> float:
+    """Return the weighted sum of the squared distance of the trees' average to a target."""
+    residuals = len(values) * target
+    for tree_leaves, tree_values in zip(leaves, values, strict=True):
+        subtract_values(tree_leaves, tree_values, residuals)
+    return float(weight @ np.square(residuals / len(values)).sum(axis=1))
+
+
+def mean_loss(values: Sequence[FloatArray], leaves: Array, target: FloatArray) -> float:
+    """Return the mean squared distance of the trees' average to a target; 0 without samples."""
+    return total_loss(values, leaves, target, np.full(len(target), 1 / max(1, len(target))))
+
+
+def _held_out_prior(refit: LeafRefit) -> float:
+    return _PRIOR * max(1.0, refit.synthetic_ratio)
 
 
 def check_refittable(ensemble: Ensemble) -> None:
