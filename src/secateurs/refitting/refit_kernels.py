@@ -74,3 +74,36 @@ def add_children(left, right, counts, sums):
             counts[node] = counts[left[node]] + counts[right[node]]
             for output in range(sums.shape[1]):
                 sums[node, output] = sums[left[node], output] + sums[right[node], output]
+
+
+@kernel
+def best_splits(left, right, leaf_costs, prices, is_split, node_costs):
+    """Mark the splits of the cheapest pruning of a tree, and fill in the cost of each subtree.
+
+    A node is a leaf with its own cost, or a split with its price and the costs of its children,
+    whichever is cheaper; on a tie, a leaf. Children follow their parents.
+    """
+    for node in range(left.size - 1, -1, -1):
+        node_costs[node] = leaf_costs[node]
+        is_split[node] = False
+        if left[node] >= 0:
+            split_cost = node_costs[left[node]] + node_costs[right[node]] + prices[node]
+            if split_cost < node_costs[node]:
+                node_costs[node] = split_cost
+                is_split[node] = True
+
+
+@kernel
+def pruned_leaves(left, right, is_split, leaf_of):
+    """Fill in the leaf of the pruned tree above each node; inner nodes are their own; return n."""
+    n_nodes = 0
+    leaf_of[0] = 0
+    for node in range(left.size):
+        above = leaf_of[node]
+        if above == node:
+            n_nodes += 1
+        if left[node] >= 0:
+            keeps = above == node and is_split[node]
+            leaf_of[left[node]] = left[node] if keeps else above
+            leaf_of[right[node]] = right[node] if keeps else above
+    return n_nodes
