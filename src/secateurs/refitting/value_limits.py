@@ -9,6 +9,7 @@ from sklearn.tree._tree import Tree
 
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
+from secateurs.persistence.slim_models import is_slim
 from secateurs.typing import Array, BoolArray, FloatArray
 
 _NO_LIMIT = (-np.inf, np.inf)
@@ -69,7 +70,7 @@ def node_limits(ensemble: Ensemble, member: int) -> ValueLimits:
     low, high = np.empty((2, nodes.node_count, 1))
     low[:], high[:] = (0.0, np.inf) if is_nonnegative else _NO_LIMIT
     if signs is not None and nodes.node_count > 1:
-        if not nodes.weighted_n_node_samples.any():
+        if is_slim(nodes):
             raise InputError(
                 "A slim tree with monotonic constraints has lost the values of its inner nodes. "
                 "Use the model from before it was made slim."
