@@ -39,7 +39,9 @@ def with_scaled_values(tree: DecisionTree, factor: float) -> DecisionTree:
     return with_node_values(tree, factor * tree.tree_.value[:, 0, :])
 
 
-def with_pruned_branches(tree: DecisionTree, is_split: BoolArray, values: ArrayLike) -> DecisionTree:
+def with_pruned_branches(
+    tree: DecisionTree, is_split: BoolArray, values: ArrayLike
+) -> DecisionTree:
     """Return a copy of a tree in which only some nodes are split, with these values in its nodes.
 
     ``is_split`` and ``values`` have an entry for each node of the original tree; nodes below a node
@@ -76,4 +78,3 @@ def _reachable_nodes(tree: Tree, is_split: BoolArray) -> tuple[IndexArray, int]:
         levels.append(level)
         depth += 1
     return np.sort(np.concatenate(levels)), depth
-

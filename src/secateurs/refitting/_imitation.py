@@ -15,13 +15,13 @@ from secateurs.exceptions import InputError
 from secateurs.outputs.tree_walk import TreeWalk
 from secateurs.refitting._correction import LabelledLeaves
 from secateurs.refitting._synthetic_samples import synthetic_samples
-from secateurs.refitting._teacher import (
+from secateurs.refitting.refit_kernels import add_children
+from secateurs.refitting.teacher import (
     LabelledSamples,
     Teacher,
     labelled_leaves,
     walk_all_trees,
 )
-from secateurs.refitting.refit_kernels import add_children
 from secateurs.refitting.value_limits import ValueLimits, node_limits, project_to_simplex
 from secateurs.typing import BoolArray, FloatArray, IndexArray, Samples
 
@@ -57,7 +57,7 @@ class Imitation:
     limits: list[ValueLimits]  # for each kept tree, the values its nodes may have
 
 
-def collect_samples(
+def collect_samples(  # noqa: PLR0917
     ensemble: Ensemble,
     samples: LabelledSamples,
     X_unlabelled: Samples,
@@ -108,7 +108,7 @@ def _synthetic_input(
     # Columns of the original samples are exchanged, not of the prepared ones: a category may become
     # several columns, which belong together. A list of texts has no columns to exchange.
     n_axes = len(X.shape) if hasattr(X, "shape") else np.ndim(X)
-    if n_axes != 2:  # noqa: PLR2004
+    if n_axes != 2:
         return synthetic_samples(prepared, prepared, n_synthetic, rng)
     source = X if hasattr(X, "columns") or issparse(X) else np.asarray(X)
     made, first = synthetic_samples(source, prepared, n_synthetic, rng)

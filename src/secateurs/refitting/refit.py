@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from secateurs.ensembles import Bagging, Ensemble, Forest
@@ -18,18 +19,17 @@ from secateurs.exceptions import InputError, UnsupportedEnsembleError
 from secateurs.progress import open_stage
 from secateurs.refitting._imitation import (
     ImitatedSamples,
-    Imitation,
     collect_samples,
     make_imitation,
 )
 from secateurs.refitting._leaf_fit import LeafFit, fit_leaves
-from secateurs.refitting._teacher import LabelledSamples, Teacher, make_teacher
 from secateurs.refitting.refit_kernels import subtract_values
-from secateurs.typing import Array, FloatArray, IndexArray, RandomStateLike, Samples
+from secateurs.refitting.teacher import LabelledSamples, Teacher, make_teacher
+from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, RandomStateLike, Samples
 
-# Weight of the initial leaf values: 1 to 20 made little difference (docs/decisions/0022). Validation
-# samples are fewer than training samples, so that most leaves contain synthetic samples of one or
-# two of them only and should stay close to their initial values.
+# Weight of the initial leaf values: 1 to 20 made little difference (docs/decisions/0022).
+# Validation samples are fewer than training samples, so that most leaves contain synthetic samples
+# of one or two of them only and should stay close to their initial values.
 _PRIOR = 5.0
 # Returns the members that are selected on some of the labelled samples.
 SelectMembers: TypeAlias = Callable[[IndexArray], Sequence[int]]
@@ -134,9 +134,10 @@ class RefitTask:
     refit: LeafRefit
     samples: ImitatedSamples
     teacher: Teacher
+    indices: IndexArray  # the labelled samples, among those passed: their labels are known
 
     @classmethod
-    def from_input(
+    def from_input(  # noqa: PLR0917
         cls,
         ensemble: Ensemble,
         members: Sequence[int],
@@ -158,17 +159,18 @@ class RefitTask:
                 X_unlabelled=...,
             )
         rng = check_random_state(random_state)
+        samples = samples.restrict(ensemble, rng)
         with open_stage("predicting with all members", 2 * ensemble.n_members):
             collected = collect_samples(
                 ensemble,
-                samples.restrict(ensemble, rng),
+                samples,
                 X_unlabelled,
                 refit.synthetic_ratio,
                 rng,
                 n_jobs,
             )
         teacher = make_teacher(ensemble, collected.labelled, refit.shrinkage, int(refit.n_steps))
-        return cls(ensemble, list(members), refit, collected, teacher)
+        return cls(ensemble, list(members), refit, collected, teacher, samples.indices)
 
     @property
     def prior(self) -> float:
@@ -178,17 +180,22 @@ class RefitTask:
         return _PRIOR if self.samples.has_training_samples else _held_out_prior(self.refit)
 
     @cached_property
-    def imitation(self) -> Imitation:
-        """The task of imitating the teacher on all samples."""
-        return make_imitation(self.teacher, self.members, self.samples)
-
-    @cached_property
     def values(self) -> list[FloatArray]:
         """The refitted values of the nodes of the kept trees."""
         with open_stage("refitting", int(self.refit.n_sweeps)):
-            return self._fit(self.imitation)
+            return self._fit(self.teacher, self.members)
 
-    def _fit(self, imitation: Imitation) -> list[FloatArray]:
+    def _fit(
+        self, teacher: Teacher, members: Sequence[int], used: BoolArray | None = None
+    ) -> list[FloatArray]:
+        """Return the values of members that imitate a teacher, on all or some samples."""
+        if len(members) == self.ensemble.n_members and teacher.correction.n_steps == 0:
+            return self._original_values(members)  # the full ensemble imitates itself best
+        imitation = make_imitation(teacher, members, self.samples, used)
+        if len(members) == self.ensemble.n_members and all(
+            limits.are_free for limits in imitation.limits
+        ):
+            return [teacher.correction.values[member] for member in members]
         start = [values.copy() for values in imitation.start]
         fit = LeafFit(
             list(imitation.leaves),
@@ -218,15 +225,27 @@ class RefitTask:
         """Whether the labelled samples are training samples."""
         return self.samples.oob
 
+    def distance(self, members: Sequence[int], values: Sequence[FloatArray]) -> float:
+        """Return the mean squared distance of trees to the teacher on samples not fitted."""
+        leaves = self._checked_leaves
+        return mean_loss(values, leaves[list(members)], self._checked_target)
+
+    @cached_property
+    def _checked_leaves(self) -> NDArray[np.int32]:
+        """Leaves of samples that are not fitted; of all samples if none are synthetic."""
+        is_checked = self.samples.is_checked
+        return self.samples.leaves[:, is_checked] if is_checked.any() else self.samples.leaves
+
+    @cached_property
+    def _checked_target(self) -> FloatArray:
+        return self.teacher.predict(self._checked_leaves)
+
     def _leave_one_out_gain(self) -> RefitGain:
-        losses = self.teacher.correction.losses
-        leaves = self.samples.leaves[:, self.samples.is_checked]
-        full, target = self.teacher.predict_uncorrected(leaves), self.teacher.predict(leaves)
-        kept_leaves = leaves[self.members]
-        return RefitGain(
-            losses[0] + mean_loss(self._original_values(self.members), kept_leaves, full),
-            losses[-1] + mean_loss(self.values, kept_leaves, target),
-        )
+        losses, leaves = self.teacher.correction.losses, self._checked_leaves
+        full = self.teacher.predict_uncorrected(leaves)
+        before = mean_loss(self._original_values(self.members), leaves[self.members], full)
+        after = self.distance(self.members, self.values)
+        return RefitGain(losses[0] + before, losses[-1] + after)
 
     def _cross_validated_gain(self, select: SelectMembers | None) -> RefitGain:
         """Select and refit without a fold, and score on the fold, for each fold."""
@@ -236,7 +255,7 @@ class RefitTask:
         before = after = 0.0
         for fold in range(folds.max() + 1):
             others = folds != fold
-            members = self.members if select is None else list(select(np.flatnonzero(others)))
+            members = self.members if select is None else list(select(self.indices[others]))
             teacher = make_teacher(
                 self.ensemble,
                 labelled.on_samples(others),
@@ -244,7 +263,7 @@ class RefitTask:
                 int(self.refit.n_steps),
             )
             used = (sources < 0) | others[sources]
-            values = self._fit(make_imitation(teacher, members, self.samples, used))
+            values = self._fit(teacher, members, used)
             scored = labelled.on_samples(~others)
             weight = scored.sample_weight / labelled.sample_weight.sum()
             leaves, original = scored.leaves[members], self._original_values(members)

@@ -77,7 +77,7 @@ def add_children(left, right, counts, sums):
 
 
 @kernel
-def best_splits(left, right, leaf_costs, prices, is_split, node_costs):
+def best_splits(left, right, leaf_costs, prices, is_split, node_costs):  # noqa: PLR0917
     """Mark the splits of the cheapest pruning of a tree, and fill in the cost of each subtree.
 
     A node is a leaf with its own cost, or a split with its price and the costs of its children,

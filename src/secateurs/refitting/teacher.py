@@ -145,9 +145,7 @@ def encode_targets(ensemble: Ensemble, y: Array) -> FloatArray:
     return one_hot(np.searchsorted(ensemble.classes, y), len(ensemble.classes))
 
 
-def label_weights(
-    ensemble: Ensemble, y: Array, sample_weight: FloatArray | None
-) -> FloatArray:
+def label_weights(ensemble: Ensemble, y: Array, sample_weight: FloatArray | None) -> FloatArray:
     """Return weights of labels with a mean of 1, including the class weights of the ensemble.
 
     An ensemble that was trained with class weights predicts shares of weighted samples. Without the
