@@ -35,7 +35,7 @@ from secateurs.outputs.stratified_folds import shuffled_by_class
 from secateurs.pruners import BasePruner
 from secateurs.pruners.base import DOC_PAGE
 from secateurs.pruners.parameters import is_number
-from secateurs.pruning import prune
+from secateurs.pruning import RefitLike, prune
 from secateurs.text_format import format_count
 from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, RandomStateLike, Samples
 
@@ -54,7 +54,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         scoring: str | Callable[..., float] | None = None,
-        refit: bool = False,
+        refit: RefitLike = None,
         weights: bool | None = None,
     ) -> None:
         self.estimator = estimator
@@ -190,7 +190,7 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
     scoring : str or callable, default=None
         The score to optimise, as for `prune`. It is used for ``pruner="auto"``, for methods whose
         own ``scoring`` is not set, and in summaries of ``pruning_``. Accuracy by default.
-    refit : bool, default=False
+    refit : {"auto", True, False}, LeafRefit or None, default=None
         Whether to refit the leaves of the kept trees so that they approximate the full ensemble,
         as for `prune`.
     weights : bool or None, default=None
@@ -276,7 +276,7 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
     scoring : str or callable, default=None
         The score to optimise, as for `prune`. It is used for ``pruner="auto"``, for methods whose
         own ``scoring`` is not set, and in summaries of ``pruning_``. R² by default.
-    refit : bool, default=False
+    refit : {"auto", True, False}, LeafRefit or None, default=None
         Whether to refit the leaves of the kept trees so that they approximate the full ensemble,
         as for `prune`.
     weights : bool or None, default=None

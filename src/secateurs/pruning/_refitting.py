@@ -157,7 +157,13 @@ def refit_members(
     task = _refit_task(problem, pruner, options, rng)
     if options.refit == "auto" and not task.estimate_gain(_selector(problem, pruner)).helps:
         return problem
-    return replace(problem, refitted=task.refitted_ensemble())
+    return with_refitted(problem, task.refitted_ensemble())
+
+
+def with_refitted(problem: Problem, refitted: Ensemble) -> Problem:
+    """Return the problem with refitted members; probabilities that were collected are kept."""
+    soft = problem.__dict__.get("soft_predictions", problem.known_soft_predictions)
+    return replace(problem, refitted=refitted, known_soft_predictions=soft)
 
 
 def _refit_task(
@@ -224,11 +230,11 @@ def prune_to_size(  # noqa: PLR0917
     if may_be_whole and (
         pruned is None or task.distance(task.members, task.values) <= pruned.distance
     ):
-        return replace(problem, refitted=task.refitted_ensemble()), whole_pruner
+        return with_refitted(problem, task.refitted_ensemble()), whole_pruner
     if pruned is None:
         raise _too_small_error("one tree with a split", options, budget)
     refitted = pruned.apply_to(problem.ensemble)
-    return replace(problem, refitted=refitted), restrict_members(pruner, pruned.members)
+    return with_refitted(problem, refitted), restrict_members(pruner, pruned.members)
 
 
 def _n_whole_trees(
