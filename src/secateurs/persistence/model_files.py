@@ -81,8 +81,7 @@ def save(
         Further files to write, such as a report. Either all files appear, or none.
     slim : bool, default=False
         Whether to store only the numbers of trees that prediction reads. Predictions stay equal to
-        the last bit, and files become two to three times smaller; see `secateurs.persistence.slim`
-        for what is lost.
+        the last bit, and compressed files become smaller; see `secateurs.persistence.slim`.
 
     Returns
     -------
