@@ -41,7 +41,7 @@ from secateurs.problem.cross_validation import CrossValidation
 from secateurs.pruners import BasePruner
 from secateurs.pruners.base import DOC_PAGE
 from secateurs.pruners.parameters import is_number
-from secateurs.pruning import prune
+from secateurs.pruning import RefitLike, prune
 from secateurs.text_format import format_count
 from secateurs.typing import (
     Array,
@@ -71,7 +71,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         scoring: ScoringOption = None,
-        refit: bool = False,
+        refit: RefitLike = None,
         weights: bool | None = None,
         cv: Any = None,
     ) -> None:
@@ -259,7 +259,7 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
     scoring : str, callable, list or dict, default=None
         The score to optimise, as for `prune`. It is used for ``pruner="auto"``, for methods whose
         own ``scoring`` is not set, and in summaries of ``pruning_``. Accuracy by default.
-    refit : bool, default=False
+    refit : {"auto", True, False}, LeafRefit or None, default=None
         Whether to refit the leaves of the kept trees so that they approximate the full ensemble,
         as for `prune`.
     weights : bool or None, default=None
@@ -352,7 +352,7 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
     scoring : str, callable, list or dict, default=None
         The score to optimise, as for `prune`. It is used for ``pruner="auto"``, for methods whose
         own ``scoring`` is not set, and in summaries of ``pruning_``. R² by default.
-    refit : bool, default=False
+    refit : {"auto", True, False}, LeafRefit or None, default=None
         Whether to refit the leaves of the kept trees so that they approximate the full ensemble,
         as for `prune`.
     weights : bool or None, default=None

@@ -12,7 +12,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss, r2_score
 import cases
 import naive
 from fitted_models import CHOOSE, CODES, FIT, X, Y
-from secateurs import EnsembleSelection, Predictions, compare, prune
+from secateurs import EnsembleSelection, LeafRefit, Predictions, compare, prune
 from secateurs.evaluation import before_after
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import stratified_fold_indices
@@ -144,7 +144,7 @@ def test_boosted_models_are_judged_on_all_rows():
 
 
 def test_scores_of_refitted_trees_have_a_remark(forest):
-    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", 4, refit=True, synthetic_ratio=1)
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", 4, refit=LeafRefit(1))
     table = pruning.summary()
     assert any("before they were refitted" in remark for remark in table.attrs["remarks"])
     assert table.loc["megabytes", "after"] == len(pickle.dumps(pruning.estimator)) / 1e6

@@ -27,7 +27,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from secateurs import EnsembleSelection, PrunedClassifier, PrunedRegressor, compare, prune
+from secateurs import (
+    EnsembleSelection,
+    LeafRefit,
+    PrunedClassifier,
+    PrunedRegressor,
+    compare,
+    prune,
+)
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.measures.scoring import Scoring
@@ -326,7 +333,7 @@ def test_senseless_weights_are_refused():
 
 def test_refitted_leaves_take_the_place_of_weights():
     forest = RandomForestClassifier(12, max_depth=3, random_state=0).fit(X[FIT], Y[FIT])
-    given = {"pruner": "caruana", "keep": 4, "refit": True, "synthetic_ratio": 2, "random_state": 0}
+    given = {"pruner": "caruana", "keep": 4, "refit": LeafRefit(2), "random_state": 0}
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], **given)
     assert pruning.weights is None
     shares = pruning.estimator.predict_proba(X[TEST])

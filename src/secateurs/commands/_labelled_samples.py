@@ -49,6 +49,17 @@ def read_samples(
     return X, y
 
 
+def read_features(
+    path: Path, ensemble: Ensemble, types: ColumnTypes, optional: Sequence[str]
+) -> pd.DataFrame | Array:
+    """Read samples with the features of a model; optional columns are dropped if present."""
+    frame = read_table(path, types_of=types)
+    frame = frame.drop(columns=[name for name in optional if name in frame.columns])
+    X = _match_features(path, frame, ensemble, types.given_types)
+    _try_predicting(path, X, ensemble)
+    return X
+
+
 def check_sample_counts(path: Path, y: Array, classes: Array | None, out: Output) -> None:
     """Raise if there are too few validation samples, and warn about classes with few samples."""
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,7 @@ from secateurs.commands._pruning_options import (
     check_keep_option,
     dask_client,
 )
+from secateurs.commands._refit_options import REFIT_OPTIONS, RefitCommandOptions
 from secateurs.commands.console_output import Output, to_json
 from secateurs.commands.shared_options import (
     DRY_RUN,
@@ -56,11 +57,7 @@ _CROSS_FITTED = ", cross-fitted"  # after the name of a score, in JSON output to
 )
 @SIZE_OPTIONS
 @METHOD_OPTIONS
-@option(
-    "--refit",
-    is_flag=True,
-    help="Refit the leaves of the kept trees so that they imitate the full ensemble.",
-)
+@REFIT_OPTIONS
 @option(
     "--weights/--no-weights",
     default=None,
@@ -80,7 +77,7 @@ def prune(
     pruner: str | None,
     size: SizeOptions,
     method: MethodOptions,
-    refit: bool,
+    refitting: RefitCommandOptions,
     weights: bool | None,
     targets: OutputFiles,
     trust: TrustOptions,
@@ -104,11 +101,13 @@ def prune(
     pruner = pruner or method.default_pruner
     method.check_options(pruner)
     size.check_options()
+    refitting.check_options(files, size.keep is not None, "max_bytes" in size.given_limits)
     check_input_files(files)
     targets = targets.with_default_output(None if files.predictions else files.model)
     targets.check_paths(MODELS if files.predictions is None else (".json",))
     inputs = read_inputs(files, trust, out, method.main_scoring)
-    check_keep_option(size.keep, inputs.ensemble.n_members, out)
+    if not refitting.refit:  # all members may be kept and corrected
+        check_keep_option(size.keep, inputs.ensemble.n_members, out)
     words = [*files.prune_command, *trust.as_arguments, *size.cost_arguments]
     size = size.with_costs(inputs.ensemble.member_names)
     out.print_note(inputs.summary_line)
@@ -119,13 +118,22 @@ def prune(
         return
     with out.show_progress("collecting predictions"):
         problem = inputs.to_problem(method)
-    pruning = _select_members(problem, pruner, size, method, refit, weights, out)
+    budgets = size.given_limits if refitting.max_nodes is not None else size.budget_parameters
+    parameters = budgets | refitting.prune_parameters(inputs.ensemble, files)
+    pruning = _select_members(
+        problem, pruner, method, {"keep": size.keep, "weights": weights, **parameters}, out
+    )
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
-    size.check_result(n_kept, problem.n_members, score, pruning.least_tolerance)
+    is_refitted = pruning.problem.refitted is not None
+    if not is_refitted:
+        size.check_result(n_kept, problem.n_members, score, pruning.least_tolerance)
     by_score = size.describe_reason(score, pruning.decided_by)
     reason = f": {pruning.by_cost.remark}" if pruning.by_cost else by_score
-    extras = ", and refitted them" if refit else ", with weights" * (pruning.weights is not None)
+    reason = f": at most {refitting.max_nodes} nodes" if refitting.max_nodes else reason
+    extras = (
+        ", and refitted them" if is_refitted else ", with weights" * (pruning.weights is not None)
+    )
     if pruning.reason:
         out.print_note(f"method: {pruning.reason}")
     kept = format_count(n_kept, "member")
@@ -138,7 +146,7 @@ def prune(
         )
         measured = _measure_figures(problem, pruning, method.random_state)
     with out.show_progress("writing"):
-        _write_outputs(pruning, inputs, files, targets, words)
+        _write_outputs(pruning, inputs, files, targets, words, slim=refitting.slim)
     _print_remarks(problem, pruning, measured, out)
     data = _result_data(pruning, measured, targets)
     out.print_result(data, _result_text(pruning, measured))
@@ -147,13 +155,11 @@ def prune(
     _suggest_export(out, files, targets, inputs)
 
 
-def _select_members(  # noqa: PLR0917
+def _select_members(
     problem: Problem,
     pruner: str,
-    size: SizeOptions,
     method: MethodOptions,
-    refit: bool,
-    weights: bool | None,
+    parameters: Mapping[str, Any],
     out: Output,
 ) -> Pruning:
     """Prune, on the cluster of ``--scheduler`` if it is set."""
@@ -166,10 +172,7 @@ def _select_members(  # noqa: PLR0917
         return prune_ensemble(
             problem,
             pruner=method.build_pruner(pruner),
-            keep=size.keep,
-            **size.budget_parameters,
-            refit=refit,
-            weights=weights,
+            **parameters,
             random_state=method.random_state,
             executor=client,
         )
@@ -219,6 +222,8 @@ def _write_outputs(
     files: InputFiles,
     targets: OutputFiles,
     command: list[str],
+    *,
+    slim: bool,
 ) -> None:
     """Write the pruned model, or the selection, and the reports: all files or none."""
     from secateurs.persistence import save
@@ -237,6 +242,7 @@ def _write_outputs(
             provenance=provenance,
             force=targets.force,
             beside=contents,
+            slim=slim,
         )
         return
     write_all_files(contents, targets.force)

@@ -429,5 +429,11 @@ RANDOM_STATE = option(
     aliases=["--seed"],
     help="Random seed.",
 )
+SLIM = option(
+    "--slim",
+    is_flag=True,
+    help="Store only the numbers of trees that prediction reads: predictions stay equal to the "
+    "last bit, feature importances are lost.",
+)
 FORCE = option("--force", is_flag=True, help="Overwrite existing files.")
 DRY_RUN = option("--dry-run", is_flag=True, help="Check all input, then stop.")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
@@ -24,7 +22,14 @@ from secateurs.pruners.member_weights import check_weights_option
 from secateurs.pruners.parameters import check_option
 from secateurs.pruners.selector import fit_pruner
 from secateurs.pruning._pruning import Pruning
-from secateurs.refitting.refit import SYNTHETIC_RATIO, RefitSamples, refit_ensemble
+from secateurs.pruning._refitting import (
+    BranchesLike,
+    RefitLike,
+    RefitOptions,
+    prune_to_size,
+    refit_members,
+    take_synthetic_ratio,
+)
 from secateurs.typing import ExecutorLike, RandomStateLike, Samples, ScoringOption
 
 VOTE_OPTIONS = ("auto", "labels")
@@ -54,9 +59,10 @@ def prune(
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     weights: bool | None = None,
-    refit: bool = False,
-    synthetic_ratio: float = SYNTHETIC_RATIO,
+    refit: RefitLike = None,
     X_unlabelled: Samples = None,
+    branches: BranchesLike = "auto",
+    max_nodes: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     executor: ExecutorLike | None = None,
@@ -154,19 +160,24 @@ def prune(
         have them ("caruana"), False uses none. True optimises weights for the members of any
         method: each member counts once, and members that improve the score (the Brier score
         instead of accuracy) count several times.
-    refit : bool, default=False
+    refit : {"auto", True, False}, LeafRefit or None, default=None
         Whether to refit the values in the leaves of the kept trees, so that their average
-        approximates the full ensemble's average. For forests and bagged trees, classifiers and
-        regressors. Splits do not change, nor does the original ensemble. Cannot be combined with
-        weights.
-    synthetic_ratio : float, default=20
-        Number of synthetic samples for ``refit``, as a multiple of the samples of X. Each of them
-        takes each feature from a sample or from a near neighbour of it, with probability ½. The
-        full ensemble predicts their targets.
+        approximates the full ensemble, corrected by the labels. For forests and bagged trees,
+        classifiers and regressors. Splits do not change, nor does the original ensemble. "auto"
+        refits if that reduces the Brier score or squared error by an honest estimate. None is
+        "auto" with ``pruner="auto"``, and False with a method that you name. `LeafRefit` holds
+        parameters. Cannot be combined with weights. With ``keep=1.0``, all trees are kept and
+        corrected.
     X_unlabelled : array-like, optional
         Further samples for ``refit``, without labels. If X is a held-out validation set, pass the
         training samples: there are more of them, and synthetic samples based on them give the best
         results.
+    branches : {"auto", True, False}, default="auto"
+        Whether to prune branches of trees to meet ``max_bytes`` or ``max_nodes``, if the trees are
+        refitted: more trees with fewer nodes each often predict better than few whole trees.
+        "auto" does so if it imitates the full ensemble better.
+    max_nodes : int, optional
+        Instead of ``keep``: the maximum number of nodes of all trees together.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -207,14 +218,10 @@ def prune(
     RandomForestClassifier(n_estimators=5, random_state=0)
     """
     check_option("vote", vote, VOTE_OPTIONS)
-    if "n_made" in parameters:
-        warnings.warn(
-            "n_made was renamed to synthetic_ratio and will be removed in the next release. "
-            "Pass synthetic_ratio.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        synthetic_ratio = parameters.pop("n_made")
+    refit = take_synthetic_ratio(refit, parameters)
+    options = RefitOptions.from_parameters(
+        refit, X_unlabelled, branches, max_nodes, pruner, bool(weights)
+    )
     with watch_progress(callback):
         problem = Problem.from_input(
             ensemble,
@@ -231,18 +238,20 @@ def prune(
             names=names,
         )
         problem = problem.with_weighing(
-            check_weights_option(weights, refit, problem.ensemble.is_sequential)
+            check_weights_option(weights, options.is_forced, problem.ensemble.is_sequential)
         )
         rng = check_random_state(random_state)
         budget = Budget.from_parameters(
             tolerance, max_bytes, max_latency, cost, max_cost, max_group_loss, relative_to
         )
         problem = problem.with_tolerance_scores(budget.tolerance)
-        if budget.is_set and keep is not None:
+        is_sized = options.is_sized(budget)
+        has_budget = budget.is_set or is_sized
+        if has_budget and keep is not None:
             raise InputError(
                 "{keep} cannot be combined with a budget. Leave out one or the other.", keep=keep
             )
-        if keep is None and not budget.is_set and (pruner is None or isinstance(pruner, str)):
+        if keep is None and not has_budget and (pruner is None or isinstance(pruner, str)):
             budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
         if budget.max_group_loss is not None and budget.tolerance is None:
             budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
@@ -260,6 +269,9 @@ def prune(
         if budget.max_cost is not None:
             by_cost = select_by_cost(problem, method, budget, rng, vote, fit)
             method = by_cost.pruner
+            problem = refit_members(problem, method, options, rng)
+        elif is_sized and options.limits_trees(problem.ensemble):
+            problem, method = prune_to_size(problem, method, options, budget, fit, rng)
         else:
             if budget.is_set:
                 found = SizeSearch(problem, method, rng).find_size(budget, vote)
@@ -267,13 +279,7 @@ def prune(
             if keep is not None:
                 method = method.with_keep(keep)
             fit(method, problem.predictions_for(method))
-        if refit:
-            kept = np.sort(method.member_indices_).tolist()
-            samples = RefitSamples(
-                problem.X, problem.predictions, problem.oob, X_unlabelled, synthetic_ratio
-            )
-            refitted = refit_ensemble(problem.ensemble, kept, samples, rng, problem.n_jobs)
-            problem = replace(problem, refitted=refitted)
+            problem = refit_members(problem, method, options, rng)
         return Pruning.of(
             problem,
             method,

@@ -303,7 +303,22 @@ class Pruning:
             evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0]
         )
 
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
+    def slim(self) -> Any:
+        """Return the pruned ensemble without the numbers that prediction does not read.
+
+        Predictions stay equal to the last bit. Files become smaller; ``feature_importances_`` and
+        the numbers in plots of trees are lost. See `secateurs.persistence.slim`.
+
+        Returns
+        -------
+        object
+            A copy of ``estimator``.
+        """
+        from secateurs.persistence.slim_models import slim
+
+        return slim(self.estimator)
+
+    def save(self, path: str | Path, *, force: bool = False, slim: bool = False) -> Path:
         """Save the pruned ensemble, with its provenance in a second file.
 
         Parameters
@@ -312,6 +327,8 @@ class Pruning:
             The file to write: .skops, .joblib or .pkl.
         force : bool, default=False
             Whether to overwrite an existing file.
+        slim : bool, default=False
+            Whether to store only the numbers that prediction reads, see `slim`.
 
         Returns
         -------
@@ -320,7 +337,7 @@ class Pruning:
         """
         from secateurs.persistence.model_files import save
 
-        return save(self.estimator, path, provenance=self.provenance(), force=force)
+        return save(self.estimator, path, provenance=self.provenance(), force=force, slim=slim)
 
     def provenance(self) -> JsonObject:
         """Return how the members were selected, as JSON values."""
