@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from secateurs.commands._column_types import ColumnTypes
-from secateurs.commands._labelled_samples import read_features
+from secateurs.commands._labelled_samples import known_features, read_features
 from secateurs.commands._table_files import require_file
 from secateurs.commands.shared_options import (
     SLIM,
@@ -68,7 +68,8 @@ class RefitCommandOptions:
         if self.unlabelled is None:
             return None
         types = ColumnTypes.from_ensemble(ensemble, files.model, files.dtype)
-        optional = [name for name in (files.target, *files.excluded_columns) if name is not None]
+        excluded = files.excluded_columns(known_features(ensemble)[0])
+        optional = [name for name in (files.target, *excluded) if name is not None]
         return read_features(
             self.unlabelled, ensemble, replace(types, excluded_columns=optional), optional
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
