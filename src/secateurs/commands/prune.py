@@ -200,7 +200,7 @@ def _print_remarks(
     from secateurs.evaluation.metrics import describe_baselines, describe_tolerances
 
     out.print_note(f"measured on: {_measured_on(measured)}")
-    for baseline in describe_baselines(problem, measured.baselines):
+    for baseline in describe_baselines(problem.scoring.label, measured.baselines):
         out.print_note(baseline[0].lower() + baseline[1:].rstrip("."))
     if problem.has_test_set:
         for verdict in describe_tolerances(problem, measured.figures, pruning.tolerance):
