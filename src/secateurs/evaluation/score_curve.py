@@ -353,7 +353,12 @@ class JackknifeBlocks:
                 rows = rows.take(self._block_indices != left_out)
             self._rows[left_out] = rows
         taken = self._rows[left_out]
-        return replace(taken, members=samples.members, member_weights=samples.member_weights)
+        return replace(
+            taken,
+            members=samples.members,
+            member_weights=samples.member_weights,
+            given_model=samples.given_model,
+        )
 
     def left_out_scores(self, prediction: ScoredPrediction) -> FloatArray:
         """Return the scores with each block left out; NaN where a score is undefined."""
