@@ -104,6 +104,8 @@ def prune(
     pruner = pruner or method.default_pruner
     method.check_options(pruner)
     size.check_options()
+    if size.max_group_loss is not None and files.sensitive_features is None:
+        raise click.UsageError("--max-group-loss needs --sensitive-features COL.")
     check_input_files(files)
     targets = targets.with_default_output(None if files.predictions else files.model)
     targets.check_paths(MODELS if files.predictions is None else (".json",))
