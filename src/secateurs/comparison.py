@@ -23,6 +23,7 @@ from secateurs.evaluation.alternatives import (
 )
 from secateurs.evaluation.auto_method import best_method_size, describe_advice
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
+from secateurs.evaluation.metrics import constant_name
 from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
 from secateurs.evaluation.selections import (
     Selection,
@@ -210,7 +211,10 @@ class Comparison(Evaluation):
         Returns
         -------
         pandas.DataFrame
-            The best row comes first. Columns:
+            The best row comes first. Besides the methods, there are rows for the full ensemble
+            ("all members"), for the best single member ("single best"), and for always predicting
+            the most frequent class ("majority class"; the class frequencies for scores of
+            probabilities), or the mean of the target. Columns:
 
             - ``method``; ``keep``, the size asked for; ``members``, the number of kept members.
             - The held-out score, under its name (``accuracy``, or that of ``scoring``, with the
@@ -297,6 +301,8 @@ class Comparison(Evaluation):
         """Return the members of a row of the leaderboard, in the order of selection."""
         if method == FULL_ENSEMBLE:
             return list(range(self.problem.n_members))
+        if method == constant_name(self.problem.scoring):
+            return []
         return list(self.curves[self._full_label(method)].selection.members_at(keep))
 
     def _full_label(self, method: str) -> str:

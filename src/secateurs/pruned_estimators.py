@@ -37,7 +37,7 @@ from sklearn.utils.validation import (
 from secateurs._methods import AUTO
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import shuffled_by_class
-from secateurs.problem.cross_validation import CrossValidation
+from secateurs.problem.cross_validation import CrossValidation, is_splitter
 from secateurs.pruners import BasePruner
 from secateurs.pruners.base import DOC_PAGE
 from secateurs.pruners.parameters import is_number
@@ -161,7 +161,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         router = MetadataRouter(owner=self).add_self_request(self)
         mapping = MethodMapping().add(caller="fit", callee="fit")
         router.add(estimator=self.estimator, method_mapping=mapping)
-        if hasattr(self.validation, "split"):
+        if is_splitter(self.validation):
             mapping = MethodMapping().add(caller="fit", callee="split")
             router.add(splitter=self.validation, method_mapping=mapping)
         return router
@@ -198,8 +198,8 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         all_samples, groups = np.arange(_num_samples(y)), split_params.get("groups")
         if isinstance(self.estimator, FrozenEstimator) or self._is_out_of_bag:
             return all_samples, all_samples
-        is_splitter = hasattr(self.validation, "split") or hasattr(self.validation, "__iter__")
-        if is_splitter and not isinstance(self.validation, str):
+        is_iterable = hasattr(self.validation, "__iter__") and not isinstance(self.validation, str)
+        if is_iterable or is_splitter(self.validation):
             # The last split: with a time series it has the most training samples.
             folds = CrossValidation.from_parameters(self.validation, groups, len(y))
             return list(folds.split(y, X, rng))[-1]

@@ -37,6 +37,7 @@ def test_a_generous_latency_keeps_all_members(forest):
 def test_tolerance_keeps_the_smallest_set_within_it_by_cross_validation(forest, vote, oob):
     given = FIT if oob else CHOOSE
     parameters = {"tolerance": 0.02, "vote": vote, "oob": oob, "random_state": 0}
+    parameters |= {"relative_to": "full"}
     pruning = prune(forest, X[given], Y[given], "best", **parameters)
     rng = np.random.RandomState(0)
     right = np.zeros(25)
@@ -65,7 +66,9 @@ def test_tolerance_keeps_the_smallest_set_within_it_by_cross_validation(forest, 
 
 def test_tolerance_works_for_methods_that_search_for_each_size(forest):
     given = make_pruner("sep", n_iterations=20, random_state=0)
-    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], given, tolerance=0.05, random_state=0)
+    pruning = prune(
+        forest, X[CHOOSE], Y[CHOOSE], given, tolerance=0.05, relative_to="full", random_state=0
+    )
     assert 1 <= len(pruning.member_indices) <= 25
 
 

@@ -434,7 +434,7 @@ def test_a_comparison_shows_its_best_line_and_all_others(tables):
     label, keep = found.best
     assert data["courses"][data["chosen"]["course"]]["label"] == label
     assert data["chosen"]["keep"] == keep
-    assert len(data["leaderboard"]) == 2 + 2 * 5
+    assert len(data["leaderboard"]) == 3 + 2 * 5  # with the full ensemble and two baselines
     assert data["leaderboard"][0]["score"] == found.leaderboard()["accuracy"].iloc[0]
     assert {course["label"] for course in data["courses"]} == set(found.curves)
     with pytest.raises(InputError, match="A comparison has its own test set"):

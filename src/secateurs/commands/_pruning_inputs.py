@@ -19,6 +19,7 @@ from secateurs.commands._pruning_options import MethodOptions
 from secateurs.commands._sample_columns import (
     read_sample_labels,
     read_sample_weights,
+    read_time_order,
     time_order_folds,
 )
 from secateurs.commands._table_files import require_file
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from secateurs.ensembles import Ensemble
     from secateurs.outputs.prediction_table import PredictionTable
     from secateurs.problem import Problem
-    from secateurs.typing import Array, FloatArray
+    from secateurs.typing import Array, FloatArray, IndexArray
 
 
 class PruningInputs(NamedTuple):
@@ -48,7 +49,7 @@ class PruningInputs(NamedTuple):
     sample_weight: FloatArray | None = None
     sample_weight_test: FloatArray | None = None
     groups: list[str] | None = None
-    times: list[str] | None = None
+    time_order: IndexArray | None = None
     sensitive_features: list[str] | None = None
     sensitive_features_test: list[str] | None = None
 
@@ -85,9 +86,9 @@ class PruningInputs(NamedTuple):
 
     def _folds(self, n_folds: int | None) -> Any:
         """Return ``--cv``, or folds in the order of ``--time``."""
-        if self.times is None:
+        if self.time_order is None:
             return n_folds
-        return time_order_folds(self.times, "--time", 5 if n_folds is None else n_folds)
+        return time_order_folds(self.time_order, 5 if n_folds is None else n_folds)
 
 
 def read_inputs(
@@ -104,7 +105,7 @@ def read_inputs(
             sample_weight=read_sample_weights(validation, files.sample_weight, limit),
             sample_weight_test=read_sample_weights(files.test, files.sample_weight, limit),
             groups=read_sample_labels(validation, files.groups, limit),
-            times=read_sample_labels(validation, files.time, limit),
+            time_order=read_time_order(validation, files.time, limit),
             sensitive_features=read_sample_labels(validation, files.sensitive_features, limit),
             sensitive_features_test=read_sample_labels(files.test, files.sensitive_features, limit),
         )
@@ -120,9 +121,8 @@ def check_input_files(files: InputFiles) -> None:
         raise click.UsageError("--groups and --time exclude each other. Pass one of them.")
     for name in ("groups", "time", "sensitive_features"):
         if (column := getattr(files, name)) is not None and column == files.target:
-            raise click.UsageError(
-                f"Column {column!r} is the target: it cannot be used for {name}."
-            )
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"Column {column!r} is the target: {option} needs another.")
     if files.predictions is None:
         _check_model_usage(files)
     elif files.model is not None:

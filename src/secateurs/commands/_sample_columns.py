@@ -11,7 +11,7 @@ from secateurs.commands._table_files import file_format, format_names, read_tabl
 from secateurs.commands.command_errors import Refusal
 
 if TYPE_CHECKING:
-    from secateurs.typing import Array, FloatArray
+    from secateurs.typing import Array, FloatArray, IndexArray
 
 
 def read_sample_weights(
@@ -48,15 +48,15 @@ def read_sample_labels(
     return [str(cell) for cell in cells]
 
 
-def time_order_folds(cells: list[str], where: str, n_folds: int) -> list[tuple[Array, Array]]:
-    """Return folds in the order of a time column: each holds out later samples than it selects on.
-
-    The column holds numbers or dates.
-    """
+def read_time_order(
+    path: Path | None, column: str | None, max_unpacked: float
+) -> IndexArray | None:
+    """Return the samples in the order of a column with numbers or dates; None without a column."""
     import numpy as np
     import pandas as pd
-    from sklearn.model_selection import TimeSeriesSplit
 
+    if (cells := read_sample_labels(path, column, max_unpacked)) is None:
+        return None
     series = pd.Series(cells, dtype=object)
     times = pd.to_numeric(series, errors="coerce")
     if times.isna().any():
@@ -65,13 +65,19 @@ def time_order_folds(cells: list[str], where: str, n_folds: int) -> list[tuple[A
         row = int(times.isna().to_numpy().argmax())
         raise Refusal(
             "no_time",
-            f"{where}, row {row + 1}: {cells[row][:40]!r} is neither a number nor a date. Pass a "
-            "column of either.",
+            f"{path}, column {column!r}, row {row + 1}: {cells[row][:40]!r} is neither a number "
+            "nor a date. Pass a column of either.",
         )
-    order = np.argsort(times.to_numpy(), kind="stable")
+    return np.argsort(times.to_numpy(), kind="stable")
+
+
+def time_order_folds(order: IndexArray, n_folds: int) -> list[tuple[Array, Array]]:
+    """Return folds that each hold out later samples than those that members are selected on."""
+    from sklearn.model_selection import TimeSeriesSplit
+
     if len(order) <= n_folds:
         raise Refusal(
-            "few_rows", f"{where} has {len(order)} rows, too few for {n_folds} folds in time."
+            "few_rows", f"{len(order)} rows are too few for {n_folds} folds in time. Pass more."
         )
     splits = TimeSeriesSplit(n_folds).split(order)
     return [(order[training], order[held_out]) for training, held_out in splits]

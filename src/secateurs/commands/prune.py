@@ -103,6 +103,8 @@ def prune(
     method.check_options(pruner)
     size.check_options()
     refitting.check_options(files, size.keep is not None, "max_bytes" in size.given_limits)
+    if size.max_group_loss is not None and files.sensitive_features is None:
+        raise click.UsageError("--max-group-loss needs --sensitive-features COL.")
     check_input_files(files)
     targets = targets.with_default_output(None if files.predictions else files.model)
     targets.check_paths(MODELS if files.predictions is None else (".json",))
@@ -204,7 +206,7 @@ def _print_remarks(
     from secateurs.evaluation.metrics import describe_baselines, describe_tolerances
 
     out.print_note(f"measured on: {_measured_on(measured)}")
-    for baseline in describe_baselines(problem, measured.baselines):
+    for baseline in describe_baselines(problem.scoring.label, measured.baselines):
         out.print_note(baseline[0].lower() + baseline[1:].rstrip("."))
     if problem.has_test_set:
         for verdict in describe_tolerances(problem, measured.figures, pruning.tolerance):

@@ -299,7 +299,9 @@ def diversity_weight_curve(
     own_weight = pruner.diversity_weight
     grid = diversity_weight_grid(*([float(own_weight)] if is_number(own_weight) else []))
     selectors = diversity_weight_selectors(pruner, grid, plan.problem.n_members, [keep])
-    curves = list(cross_validate_selections(plan, selectors, [keep]).values())
+    problem = replace(plan.problem, other_scorings=(), sensitive_features=None)
+    main_only = EvaluationPlan(problem, plan.seed)
+    curves = list(cross_validate_selections(main_only, selectors, [keep]).values())
     sets = [set(curve.selection.members_at(keep)) for curve in curves]
     index = curves[0].selection.size_index(keep)
     return DiversityWeightCurve(

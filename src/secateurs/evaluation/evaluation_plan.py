@@ -205,15 +205,18 @@ class Fold:
         scorings: Sequence[Scoring],
         wanted: Container[int] = (),
         group_weights: GroupWeights = EQUAL_WEIGHTS,
+        *,
         by_labels: bool = False,
+        everywhere: Container[str] | None = None,
     ) -> dict[CurveKey, ScoreCurve]:
         """Return the scores of groups of members on the samples to score on.
 
-        With ``by_labels``, members vote by their labels instead of probabilities.
+        With ``by_labels``, members vote by their labels instead of probabilities. ``everywhere``
+        has the keys of the scores to compute for all groups, see `ScoredSamples.score_groups`.
         """
         samples = self._labelled_samples if by_labels else self._scored_samples
         requested = [self._foldwise(scoring) for scoring in scorings]
-        curves = samples.score_groups(groups, requested, wanted, group_weights)
+        curves = samples.score_groups(groups, requested, wanted, group_weights, everywhere)
         return self._in_original_units(curves, scorings)
 
     def score_constant(self, scorings: Sequence[Scoring]) -> dict[CurveKey, ScoreCurve]:

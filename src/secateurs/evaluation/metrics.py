@@ -109,7 +109,7 @@ class PruningFigures(NamedTuple):
         tolerance: float | Mapping[str, float] | None,
     ) -> Summary:
         """Return the figures as a table with remarks, and whether the tolerances are met."""
-        all_remarks = [*remarks, *describe_baselines(problem, self.baselines)]
+        all_remarks = list(remarks)
         for result in describe_tolerances(problem, self.figures, tolerance):
             all_remarks.append(f"On these samples {result}.")
         figures = self.figures.values()
@@ -118,7 +118,7 @@ class PruningFigures(NamedTuple):
         index = pd.Index(self.figures, name=self.data_description)
         table = Summary(values, columns=columns, index=index, dtype=float)
         table.attrs["remarks"] = all_remarks
-        table.attrs["baselines"] = dict(self.baselines)
+        table.attrs["score"], table.attrs["baselines"] = problem.scoring.label, dict(self.baselines)
         return table
 
 
@@ -126,11 +126,16 @@ class Summary(pd.DataFrame):
     """Figures before and after pruning, displayed with all rows and the remarks in ``attrs``."""
 
     def __repr__(self) -> str:
-        return "\n".join([self.to_string(na_rep=""), *self.attrs.get("remarks", ())])
+        return "\n".join([self.to_string(na_rep=""), *self._lines_below])
 
     def _repr_html_(self) -> str:
-        remarks = (f"<p>{escape(remark)}</p>" for remark in self.attrs.get("remarks", ()))
-        return "\n".join([self.to_html(na_rep=""), *remarks])
+        lines = (f"<p>{escape(line)}</p>" for line in self._lines_below)
+        return "\n".join([self.to_html(na_rep=""), *lines])
+
+    @property
+    def _lines_below(self) -> list[str]:
+        score, baselines = self.attrs.get("score", ""), self.attrs.get("baselines", {})
+        return [*describe_baselines(score, baselines), *self.attrs.get("remarks", ())]
 
 
 def describe_tolerances(
@@ -156,16 +161,17 @@ def describe_tolerances(
     return described
 
 
-def describe_baselines(problem: Problem, baselines: Mapping[str, float]) -> list[str]:
+def describe_baselines(score: str, baselines: Mapping[str, float]) -> list[str]:
     """Return the scores of simple predictions in a sentence, if they are known."""
     if not baselines:
         return []
     known = [f"{name} {value:.4f}" for name, value in baselines.items()]
-    return [f"For comparison, {problem.scoring.label}: {format_list(known, ' and ')}."]
+    return [f"For comparison, {score}: {format_list(known, ' and ')}."]
 
 
 def constant_name(scoring: Scoring) -> str:
-    """Return the name of the constant prediction that a score is compared with."""
-    if scoring.is_regression_score:
-        return "mean of the target"
-    return "class frequencies" if scoring.needs == "probabilities" else "majority class"
+    """Return the name of the constant prediction that a score is compared with.
+
+    For scores of probabilities, the majority class predicts the frequencies of all classes.
+    """
+    return "mean of the target" if scoring.is_regression_score else "majority class"

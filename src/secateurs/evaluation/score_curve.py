@@ -158,10 +158,15 @@ class ScoredSamples:
         scorings: Sequence[Scoring],
         wanted: Container[int] = (),
         group_weights: GroupWeights = EQUAL_WEIGHTS,
+        everywhere: Container[str] | None = None,
     ) -> dict[CurveKey, ScoreCurve]:
-        """Return the scores of groups of members, with variances of the wanted groups."""
+        """Return the scores of groups of members, with variances of the wanted groups.
+
+        Subgroups, and scores whose key is not in ``everywhere``, are scored for the wanted groups
+        only; without ``everywhere``, everything is scored for all groups.
+        """
         predictions = group_predictions(self.outputs, groups, self.own_weights, group_weights)
-        return self.score_predictions(predictions, len(groups), scorings, wanted)
+        return self.score_predictions(predictions, len(groups), scorings, wanted, everywhere)
 
     def score_predictions(
         self,
@@ -169,6 +174,7 @@ class ScoredSamples:
         n_predictions: int,
         scorings: Sequence[Scoring],
         wanted: Container[int] = (),
+        everywhere: Container[str] | None = None,
     ) -> dict[CurveKey, ScoreCurve]:
         """Return the scores of predictions and of the full ensemble, by score and subgroup."""
         members = [range(self.outputs.n_members)]
@@ -186,8 +192,10 @@ class ScoredSamples:
             for name, part in parts.items()
         }
         for index, prediction in enumerate(predictions):
-            for builder in curves.values():
-                builder.add(index, prediction, index in wanted)
+            for (key, name), builder in curves.items():
+                is_wanted = index in wanted
+                if is_wanted or everywhere is None or (name is None and key in everywhere):
+                    builder.add(index, prediction, is_wanted)
         return {key: builder.finish() for key, builder in curves.items()}
 
     def _jackknife_blocks(self, scoring: Scoring, part: IndexArray | None) -> JackknifeBlocks:
@@ -218,7 +226,7 @@ class _CurveBuilder:
         self._full_left_out = (
             blocks.left_out_scores(full) if has_wanted else np.full(n_blocks, np.nan)
         )
-        self._values = np.empty(n_predictions)
+        self._values = np.full(n_predictions, np.nan)
         self._left_out = np.full((n_predictions, n_blocks), np.nan)
 
     def _score(self, prediction: ScoredPrediction) -> float:
@@ -353,7 +361,12 @@ class JackknifeBlocks:
                 rows = rows.take(self._block_indices != left_out)
             self._rows[left_out] = rows
         taken = self._rows[left_out]
-        return replace(taken, members=samples.members, member_weights=samples.member_weights)
+        return replace(
+            taken,
+            members=samples.members,
+            member_weights=samples.member_weights,
+            given_model=samples.given_model,
+        )
 
     def left_out_scores(self, prediction: ScoredPrediction) -> FloatArray:
         """Return the scores with each block left out; NaN where a score is undefined."""

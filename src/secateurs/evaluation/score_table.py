@@ -188,7 +188,8 @@ def cross_validate_selections(
     selectors : dict of str to callable
         Functions that return the `Selection` for a problem, by name.
     sizes : sequence of int
-        Sizes for which standard errors and predicted codes are computed.
+        Sizes for which standard errors, predicted codes, further scores and scores of subgroups
+        are computed; the first score is computed for all sizes.
     selections : dict of str to Selection, optional
         Selections on all validation samples that are known already.
     title : str
@@ -200,7 +201,7 @@ def cross_validate_selections(
         Whether scores are computed from the members' labels rather than from the ensemble's own
         vote. If it is set, no exact counts are made.
     scorings : sequence of Scoring, optional
-        The scores to compute; by default, those of the problem.
+        The scores to compute, for all sizes and subgroups; by default, those of the problem.
 
     Returns
     -------
@@ -216,6 +217,9 @@ def cross_validate_selections(
         # The weighted accuracy is shown beside the score.
         accuracy = Scoring.from_scorer("accuracy", problem.predictions.classes)
         scored.append(accuracy)
+    everywhere = None
+    if scorings is None:
+        everywhere = {requested[0].key, "" if accuracy is None else accuracy.key}
     n_known = len(selectors) if only_folds else len(known)
     total = len(selectors) * plan.n_selections - n_known
 
@@ -243,7 +247,19 @@ def cross_validate_selections(
                 for name, curve in curves.items():
                     _add_vote_block(curve, selected[name], block, fold, sizes)
             for name, curve in curves.items() if scored else ():
-                _add_scores(curve, selected[name], fold, scored, sizes, bool(by_labels))
+                selection = selected[name]
+                indices = [selection.size_index(s) for s in sizes if s in selection.sizes]
+                added = fold.score_groups(
+                    selection.member_groups,
+                    scored,
+                    indices,
+                    selection.group_weights,
+                    by_labels=bool(by_labels),
+                    everywhere=everywhere,
+                )
+                for key, curve_part in added.items():
+                    previous = curve.scores.get(key)
+                    curve.scores[key] = curve_part if previous is None else previous + curve_part
     for curve in curves.values():
         if problem.cross_validation.groups is not None:
             curve.scores = {key: c.with_fold_variances() for key, c in curve.scores.items()}
@@ -265,24 +281,6 @@ def constant_scores(
         for key, curve in fold.score_constant(requested).items():
             scores[key] = scores[key] + curve if key in scores else curve
     return scores
-
-
-def _add_scores(  # noqa: PLR0917
-    curve: SizeCurve,
-    selection: Selection,
-    fold: Fold,
-    scorings: Sequence[Scoring],
-    sizes: Sequence[int],
-    by_labels: bool,
-) -> None:
-    """Add the scores on the samples of a fold to a curve."""
-    wanted = [selection.size_index(size) for size in sizes if size in selection.sizes]
-    added = fold.score_groups(
-        selection.member_groups, scorings, wanted, selection.group_weights, by_labels
-    )
-    for key, scored in added.items():
-        previous = curve.scores.get(key)
-        curve.scores[key] = scored if previous is None else previous + scored
 
 
 def describe_sample_weights(pruners: Mapping[str, BasePruner]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 import numpy as np
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from secateurs.labels import argmax_with_ties
 from secateurs.measures.scoring import Scoring
@@ -75,18 +76,29 @@ class ConstantPrediction:
 
     def for_score(self, scoring: Scoring) -> Array:
         """Return the most frequent label, the class frequencies, or the mean, for all samples."""
-        n_samples, classes = self.outputs.n_samples, self.outputs.classes
+        model = self._fitted_dummy(scoring.uses_labels(self.outputs))
+        has_labels = scoring.uses_labels(self.outputs) or not len(self.outputs.classes)
+        predict = model.predict if has_labels else model.predict_proba
+        return np.asarray(predict(np.zeros((self.outputs.n_samples, 1))))
+
+    def _fitted_dummy(self, is_hard: bool) -> DummyClassifier | DummyRegressor:
+        no_features, classes = np.zeros((len(self.training_truth), 1)), self.outputs.classes
         if not len(classes):
-            return np.full(n_samples, self.training_truth.mean())
-        counts = np.bincount(self.training_truth.astype(np.intp), minlength=len(classes))
-        if scoring.uses_labels(self.outputs) or scoring.needs == "labels":
-            return np.full(n_samples, classes[counts.argmax()])
-        return np.tile(counts / counts.sum(), (n_samples, 1))
+            return DummyRegressor().fit(no_features, self.training_truth)
+        strategy = "most_frequent" if is_hard else "prior"
+        dummy = DummyClassifier(strategy=strategy).fit(no_features, self.training_truth)
+        frequencies = np.zeros(len(classes))
+        frequencies[dummy.classes_] = dummy.class_prior_
+        dummy.classes_, dummy.class_prior_ = classes, frequencies
+        dummy.n_classes_ = len(classes)
+        return dummy
 
     @property
     def samples(self) -> SampleRows | None:
-        """The samples; there is no model that predicts others."""
-        return self.outputs.samples
+        """The samples, with the constant prediction for other samples."""
+        rows = self.outputs.samples
+        model = self._fitted_dummy(isinstance(self.outputs, Votes))
+        return None if rows is None else replace(rows, given_model=model)
 
 
 def group_predictions(

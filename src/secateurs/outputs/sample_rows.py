@@ -49,6 +49,7 @@ class SampleRows:
     columns: IndexArray | None = None
     members: tuple[int, ...] = ()  # of the scored sub-ensemble, as columns of the predictions
     member_weights: tuple[float, ...] | None = None
+    given_model: Any = None  # predicts other samples in place of the members
 
     @classmethod
     def of_table(cls, outputs: Votes | Predictions) -> SampleRows:
@@ -89,6 +90,8 @@ class SampleRows:
     @cached_property
     def model(self) -> Any:
         """The sliced model of the members, which predicts other samples."""
+        if self.given_model is not None:
+            return self.given_model
         if self.ensemble is None or not self.members:
             raise InputError(
                 "The scorer predicts samples that have no stored predictions, and there is no "

@@ -85,7 +85,7 @@ class Problem:
     member_weights: FloatArray | None = None
     known_soft_predictions: Predictions | None = field(default=None, repr=False)  # collected before
     other_scorings: tuple[Scoring, ...] = ()  # reported besides ``scoring``
-    cross_validation: CrossValidation = field(default_factory=CrossValidation)
+    cross_validation: CrossValidation = CrossValidation()  # noqa: RUF009  # it is immutable
     sensitive_features: Array | None = None  # subgroups of the validation samples
     sensitive_features_test: Array | None = None
     # The problem that this one is a part of, and the samples of that part: see `on_samples`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,7 +41,7 @@ class CrossValidation:
     def from_parameters(cls, cv: Any, groups: ArrayLike | None, n_samples: int) -> CrossValidation:
         """Return the folds for the parameters ``cv`` and ``groups``, checked."""
         labels = None if groups is None else _check_groups(groups, n_samples)
-        if cv is None or hasattr(cv, "split"):
+        if cv is None or is_splitter(cv):
             return cls(cv, labels)
         if is_integer(cv):
             if cv < 2:
@@ -83,7 +84,7 @@ class CrossValidation:
         """Return the number of folds."""
         if self.has_fixed_indices:
             return len(self.cv)
-        if hasattr(self.cv, "split"):
+        if is_splitter(self.cv):
             return int(self.cv.get_n_splits(_splitter_input(X, y), y, self.groups))
         n_units = len(y) if self.group_indices is None else int(self.group_indices.max()) + 1
         return min(N_FOLDS if self.cv is None else self.cv, n_units)
@@ -98,9 +99,12 @@ class CrossValidation:
         """
         if self.has_fixed_indices:
             yield from self.cv
-        elif hasattr(self.cv, "split"):
+        elif is_splitter(self.cv):
             try:
-                pairs = list(self.cv.split(_splitter_input(X, y), y, self.groups))
+                with warnings.catch_warnings():
+                    # Splitters that do not use groups warn about them.
+                    warnings.filterwarnings("ignore", "The groups parameter is ignored")
+                    pairs = list(self.cv.split(_splitter_input(X, y), y, self.groups))
             except Exception as error:
                 raise InputError(
                     f"{{cv}} cannot split these samples: {describe_error(error)}. Pass other "
@@ -121,13 +125,18 @@ class CrossValidation:
             return "selected on four fifths, scored on the remaining fifth, five times"
         if self.has_fixed_indices:
             name = f"{format_count(len(self.cv), 'fold')} given as indices"
-        elif hasattr(self.cv, "split"):
+        elif is_splitter(self.cv):
             name = f"the folds of {type(self.cv).__name__}"
         else:
             name = format_count(N_FOLDS if self.cv is None else self.cv, "fold")
         grouped = "" if self.groups is None else ", with whole groups held out"
         how = "selected on the training samples and scored on the held-out samples of"
         return f"{how} {name}{grouped}"
+
+
+def is_splitter(cv: object) -> bool:
+    """Return whether an object is a splitter of scikit-learn; text has a ``split`` of its own."""
+    return hasattr(cv, "split") and not isinstance(cv, str)
 
 
 def _splitter_input(X: Samples, y: Array) -> Samples:
@@ -158,12 +167,7 @@ def _check_index_pairs(pairs: Sequence[Any], n_samples: int) -> list[FoldIndices
     checked = []
     for number, pair in enumerate(pairs, 1):
         try:
-            training, held_out = (np.asarray(part) for part in pair)
-            parts = [
-                np.flatnonzero(part) if part.dtype == bool else part
-                for part in (training, held_out)
-            ]
-            training, held_out = (part.astype(np.intp, casting="same_kind") for part in parts)
+            training, held_out = (_as_indices(np.asarray(part)) for part in pair)
         except (TypeError, ValueError):
             raise InputError(
                 f"{{cv}} has no pair of index arrays for fold {number}. Pass pairs of training and "
@@ -191,3 +195,9 @@ def _check_index_pairs(pairs: Sequence[Any], n_samples: int) -> list[FoldIndices
     if not checked:
         raise InputError("{cv} has no folds. Pass at least one.", cv=...)
     return checked
+
+
+def _as_indices(part: Array) -> IndexArray:
+    if part.dtype == bool:
+        return np.flatnonzero(part)
+    return part.astype(np.intp, casting="same_kind" if len(part) else "unsafe")

@@ -190,7 +190,8 @@ class Pruning:
             of the index describes the samples. ``attrs["remarks"]``, displayed below the table,
             states whether the scores meet the tolerance that determined the size, and further
             notes. ``attrs["baselines"]`` has the score of always predicting the most frequent
-            class (or the class frequencies, or the mean) and of the best single member.
+            class (the class frequencies for scores of probabilities) or the mean of the target,
+            and of the best single member.
         """
         measured = self._measure(X_test, y_test, sample_weight, sensitive_features, X, random_state)
         folds, remarks = measured.fold_description, [*measured.remarks]
