@@ -49,7 +49,7 @@ _STEP_PRICE = 50.0
 # the average too timid: on eight data sets, 40 trees were best with 10 % of the nodes of 200 trees,
 # 20 with 5 %, and 10 with 2.5 % and 1 % (docs/decisions/0022).
 N_TREES = (5, 10, 20, 40)
-_LEAST_NODES = 3  # of a tree with a split
+LEAST_NODES = 3  # of a tree with a split
 
 
 @dataclass
@@ -231,7 +231,7 @@ def prune_branches(
     tree with a split fits.
     """
     counts = sorted({min(n_trees, len(order)) for n_trees in (1, *N_TREES)})
-    allowed = [k for k in counts if node_budget(k) >= _LEAST_NODES * k]
+    allowed = [k for k in counts if node_budget(k) >= LEAST_NODES * k]
     candidates = []
     with open_stage("pruning branches", len(allowed)) as stage:
         for n_trees in allowed:
