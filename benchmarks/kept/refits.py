@@ -202,9 +202,10 @@ _HEAD = """# Benchmark of refitting and pruned branches
 
 Changes against the full ensemble of 200 trees on the test set, in hundredths (points), mean over
 data sets ± standard error. Higher is better for accuracy, AUC and R², lower for Brier score and log
-loss (probabilities clipped at 0.001). {n_sets} data sets, {n_splits} random split(s) each, up to
-1,500 training samples, 1,500 validation samples and 4,000 test samples, at least 1,000 in all. Members are selected by
-`joint`. The data sets that decided about parameters are not among them. Created by
+loss (probabilities clipped at 0.001). {n_sets} data sets of at least 1,000 samples, {n_splits}
+random split(s) each, up to 1,500 training samples, 1,500 validation samples and 4,000 test samples.
+Members are selected by `joint`. The data sets that decided about parameters are not among them.
+Created by
 
 ```
 python -m benchmarks.kept --refits docs/kept-refitting.md --data DIR

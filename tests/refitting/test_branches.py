@@ -245,7 +245,7 @@ def test_monotonic_constraints_hold_after_refitting_and_pruning_branches():
         (
             {"branches": True, "refit": False, "max_nodes": 9},
             InputError,
-            "cannot be combined with refit=False",
+            "with refit=False",
         ),
         ({"max_nodes": 0}, InputError, "max_nodes=0 is not a valid budget"),
         (
