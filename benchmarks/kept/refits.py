@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator
@@ -195,7 +196,7 @@ def page(out: Path) -> str:
         text = "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows)
         n_sets = part["data"].nunique()
         parts.append(f"## {situation[0].upper()}{situation[1:]} ({n_sets} data sets)\n\n{text}\n")
-    return "\n".join(parts).replace("-0.00 ", "0.00 ").replace("| -", "| −")
+    return re.sub(r"\| -(?=\d)", "| −", "\n".join(parts))
 
 
 _HEAD = """# Benchmark of refitting and pruned branches

@@ -143,7 +143,7 @@ class BranchPruner:
         self.trees[index] = PrunedTree(is_split, leaf_of, expanded, n_nodes)
 
     def fit_budget(self, max_nodes: int) -> None:
-        """Raise the price of splits until the trees have at most so many nodes."""
+        """Raise the price of splits until the trees have at most this number of nodes."""
         n_splits = sum(int((tree.n_nodes - 1) / 2) for tree in self.trees)
         spread = self._imitation.target - self._imitation.target.mean(axis=0)
         constant_loss = float(
