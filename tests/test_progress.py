@@ -91,7 +91,7 @@ def test_prune_reports_each_stage(forest):
     trials = 7 * 5  # four methods and three guards, on four fifths each
     expected = [n_members, n_members, trials, 5]  # votes, scores, trials, the size on each fifth
     assert told.stages[:4] == [(total, list(range(1, total + 1))) for total in expected]
-    assert told.stages[-1][0] == 15  # sweeps of refitting
+    assert told.stages[-1][0] == 8  # sweeps of refitting
 
 
 def test_boosted_models_report_their_rounds():

@@ -242,12 +242,24 @@ def test_monotonic_constraints_hold_after_refitting_and_pruning_branches():
     [
         ({"branches": "always", "max_nodes": 50}, InputError, "branches='always' is not valid"),
         ({"branches": True}, InputError, "branches=True needs a budget"),
-        ({"branches": True, "refit": False, "max_nodes": 9}, InputError, "needs refit=False"),
+        (
+            {"branches": True, "refit": False, "max_nodes": 9},
+            InputError,
+            "with refit=False",
+        ),
         ({"max_nodes": 0}, InputError, "max_nodes=0 is not a valid budget"),
-        ({"max_nodes": 2}, BudgetError, "Not even one tree with a split meets max_nodes=2"),
+        (
+            {"max_nodes": 2},
+            BudgetError,
+            "max_nodes=2: the smallest has 3 nodes",
+        ),
         ({"max_nodes": 9, "tolerance": 0.1}, InputError, "cannot be combined with a tolerance"),
         ({"max_nodes": 9, "keep": 3}, InputError, "keep=3 cannot be combined with a budget"),
-        ({"max_bytes": 2, "branches": True}, BudgetError, "meets max_bytes=2"),
+        (
+            {"max_bytes": 2, "branches": True},
+            BudgetError,
+            "max_bytes=2: the smallest takes",
+        ),
     ],
 )
 def test_bad_budgets_are_refused_in_one_line(classified, given, error, told):

@@ -269,7 +269,7 @@ def test_a_report_speaks_of_the_score_asked_for(tmp_path):
         assert run["score_size"]["whole"] == pytest.approx(line["before"])
         assert len(run["weights"]["values"]) == len(run["weights"]["grid"])
     assert "--scoring neg_log_loss" in data["reproduce"]["command"]
-    assert data["reproduce"]["python"].endswith("scoring='neg_log_loss')")
+    assert data["reproduce"]["python"].endswith("scoring='neg_log_loss', refit=True)")
 
 
 def test_mcnemar_is_exact(data):

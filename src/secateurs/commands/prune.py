@@ -131,16 +131,10 @@ def prune(
     is_refitted = pruning.problem.refitted is not None
     if not is_refitted:
         size.check_result(n_kept, problem.n_members, score, pruning.least_tolerance)
-    by_score = size.describe_reason(score, pruning.decided_by)
-    reason = f": {pruning.by_cost.remark}" if pruning.by_cost else by_score
-    reason = f": at most {refitting.max_nodes} nodes" if refitting.max_nodes else reason
-    extras = (
-        ", and refitted them" if is_refitted else ", with weights" * (pruning.weights is not None)
-    )
     if pruning.reason:
         out.print_note(f"method: {pruning.reason}")
-    kept = format_count(n_kept, "member")
-    out.print_note(f"{_method_label(pruning)} kept {kept}{reason}{extras}")
+    kept, reason = format_count(n_kept, "member"), _size_reason(pruning, size, refitting, score)
+    out.print_note(f"{_method_label(pruning)} kept {kept}{reason}")
     out.print_detail(f"in the order of selection: {', '.join(_names_with_weights(pruning))}")
     with out.show_progress("measuring"):
         pruned = pruning.problem  # has the refitted members and weights, but not the samples
@@ -156,6 +150,21 @@ def prune(
     if targets.output_paths:
         out.print_note(f"wrote {', '.join(map(str, targets.output_paths))}")
     _suggest_export(out, files, targets, inputs)
+
+
+def _size_reason(
+    pruning: Pruning, size: SizeOptions, refitting: RefitCommandOptions, score: str
+) -> str:
+    """Return the reason for the number of kept members, and whether they have new values."""
+    if pruning.by_cost:
+        reason = f": {pruning.by_cost.remark}"
+    elif refitting.max_nodes is not None:
+        reason = f": at most {format_count(refitting.max_nodes, 'node')}"
+    else:
+        reason = size.describe_reason(score, pruning.decided_by)
+    if pruning.problem.refitted is not None:
+        return f"{reason}, and refitted them"
+    return f"{reason}, with weights" if pruning.weights is not None else reason
 
 
 def _select_members(

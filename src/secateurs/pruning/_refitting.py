@@ -20,7 +20,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners.parameters import is_number
 from secateurs.pruners.selector import fit_pruner
-from secateurs.refitting.branches import N_TREES, Price, PrunedBranches, prune_branches
+from secateurs.refitting.branches import LEAST_NODES, N_TREES, Price, PrunedBranches, prune_branches
 from secateurs.refitting.refit import (
     LeafRefit,
     RefitTask,
@@ -29,6 +29,7 @@ from secateurs.refitting.refit import (
 )
 from secateurs.refitting.teacher import LabelledSamples
 from secateurs.typing import IndexArray, Samples
+from secateurs.units import format_bytes
 
 RefitLike: TypeAlias = bool | Literal["auto"] | LeafRefit | None
 BranchesLike: TypeAlias = bool | Literal["auto"]
@@ -58,7 +59,9 @@ class RefitOptions:
         has_weights: bool,
     ) -> RefitOptions:
         """Check the parameters; ``refit`` is "auto" by default if the method is "auto"."""
-        if refit is None:
+        if refit is None and branches is True:
+            refit = True  # pruned branches need refitted leaves
+        elif refit is None:
             refit = "auto" if pruner in (None, AUTO) and not has_weights else False
         if not (isinstance(refit, (bool, LeafRefit)) or refit == "auto"):
             raise InputError(
@@ -70,8 +73,8 @@ class RefitOptions:
             )
         if branches is True and refit is False:
             raise InputError(
-                "{branches} needs {refit}: leaf values are fitted to the pruned branches. Pass "
-                "refit=True or 'auto', or leave out branches.",
+                "{branches} cannot be combined with {refit}: leaf values are fitted to the pruned "
+                "branches. Leave out one of the two.",
                 branches=True,
                 refit=False,
             )
@@ -209,7 +212,8 @@ def prune_to_size(  # noqa: PLR0917
     with_branches = options.uses_branches(problem.ensemble)
     if not with_branches:
         if n_whole == 0:
-            raise _too_small_error("one tree", options, budget)
+            n_nodes = min(tree.tree_.node_count for tree in problem.ensemble.members)
+            raise _too_small_error(problem, options, budget, n_nodes)
         pruner = method.with_keep(n_whole)
         fit(pruner, problem.predictions_for(pruner))
         return refit_members(problem, pruner, options, rng), pruner
@@ -232,7 +236,7 @@ def prune_to_size(  # noqa: PLR0917
     ):
         return with_refitted(problem, task.refitted_ensemble()), whole_pruner
     if pruned is None:
-        raise _too_small_error("one tree with a split", options, budget)
+        raise _too_small_error(problem, options, budget, LEAST_NODES)
     refitted = pruned.apply_to(problem.ensemble)
     return with_refitted(problem, refitted), restrict_members(pruner, pruned.members)
 
@@ -261,11 +265,18 @@ def _n_whole_trees(
     return min(sizes)
 
 
-def _too_small_error(unit: str, options: RefitOptions, budget: Budget) -> BudgetError:
-    name, limit = "max_nodes", options.max_nodes
-    if options.max_nodes is None:
-        name, limit = "max_bytes", budget.max_bytes
-    return BudgetError(f"Not even {unit} meets {{{name}}}. Pass a larger limit.", **{name: limit})
+def _too_small_error(
+    problem: Problem, options: RefitOptions, budget: Budget, n_nodes: int
+) -> BudgetError:
+    """Return the error for a limit that not even the smallest tree, of ``n_nodes``, meets."""
+    text = "Not even one tree meets {%s}: the smallest %s. Pass a larger limit."
+    if options.max_nodes is not None:
+        return BudgetError(
+            text % ("max_nodes", f"has {n_nodes} nodes"), max_nodes=options.max_nodes
+        )
+    size = _PickleSize.of(problem.ensemble)
+    needed = format_bytes(size.model + size.tree + n_nodes * size.node)
+    return BudgetError(text % ("max_bytes", f"takes {needed}"), max_bytes=budget.max_bytes)
 
 
 def _branches_within(  # noqa: PLR0917
@@ -289,25 +300,40 @@ def _branches_within(  # noqa: PLR0917
         max_nodes = int(_SHRINK * pruned.n_nodes)
 
 
+@dataclass(frozen=True)
+class _PickleSize:
+    """The bytes of a pickled ensemble of trees: of the model, of each tree and of each node."""
+
+    model: float
+    tree: float
+    node: float
+
+    @classmethod
+    def of(cls, ensemble: Ensemble) -> _PickleSize:
+        tree = ensemble.members[0].tree_
+        node = tree.__getstate__()["nodes"].itemsize + tree.value[0].nbytes
+        counts = [member.tree_.node_count for member in ensemble.members[:2]]
+        sizes = [
+            len(pickle.dumps(ensemble.as_predictor([*range(n_trees)])))
+            for n_trees in range(1, len(counts) + 1)
+        ]
+        own = max(0, sizes[-1] - sizes[0] - counts[-1] * node) if len(sizes) > 1 else 0
+        return cls(sizes[0] - counts[0] * node - own, own, node)
+
+    def n_nodes_within(self, max_bytes: float, n_trees: int) -> float:
+        """Return the number of nodes that a number of trees may have."""
+        return (max_bytes - self.model - n_trees * self.tree) / self.node
+
+
 def _node_budget(
     ensemble: Ensemble, max_nodes: float, max_bytes: float | None
 ) -> Callable[[int], int]:
     """Return a function from the number of trees to the number of nodes that they may have."""
-    most = sum(tree.tree_.node_count for tree in ensemble.members)
+    most = min(max_nodes, sum(tree.tree_.node_count for tree in ensemble.members))
     if max_bytes is None:
-        return lambda n_trees: int(min(max_nodes, most))
-    tree = ensemble.members[0].tree_
-    node_bytes = tree.__getstate__()["nodes"].itemsize + tree.value[0].nbytes
-    one, two = (len(pickle.dumps(ensemble.as_predictor([*range(n)]))) for n in (1, 2))
-    sizes = [member.tree_.node_count * node_bytes for member in ensemble.members[:2]]
-    tree_bytes = max(0, two - one - sizes[1])
-    model_bytes = one - sizes[0] - tree_bytes
-
-    def budget(n_trees: int) -> int:
-        nodes = (max_bytes - model_bytes - n_trees * tree_bytes) / node_bytes
-        return int(max(0, min(nodes, max_nodes, most)))
-
-    return budget
+        return lambda n_trees: int(most)
+    size = _PickleSize.of(ensemble)
+    return lambda n_trees: int(max(0, min(most, size.n_nodes_within(max_bytes, n_trees))))
 
 
 def restrict_members(pruner: BasePruner, members: list[int]) -> BasePruner:

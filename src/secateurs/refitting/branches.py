@@ -49,7 +49,7 @@ _STEP_PRICE = 50.0
 # the average too timid: on eight data sets, 40 trees were best with 10 % of the nodes of 200 trees,
 # 20 with 5 %, and 10 with 2.5 % and 1 % (docs/decisions/0022).
 N_TREES = (5, 10, 20, 40)
-_LEAST_NODES = 3  # of a tree with a split
+LEAST_NODES = 3  # of a tree with a split
 
 
 @dataclass
@@ -143,7 +143,7 @@ class BranchPruner:
         self.trees[index] = PrunedTree(is_split, leaf_of, expanded, n_nodes)
 
     def fit_budget(self, max_nodes: int) -> None:
-        """Raise the price of splits until the trees have at most so many nodes."""
+        """Raise the price of splits until the trees have at most this number of nodes."""
         n_splits = sum(int((tree.n_nodes - 1) / 2) for tree in self.trees)
         spread = self._imitation.target - self._imitation.target.mean(axis=0)
         constant_loss = float(
@@ -231,7 +231,7 @@ def prune_branches(
     tree with a split fits.
     """
     counts = sorted({min(n_trees, len(order)) for n_trees in (1, *N_TREES)})
-    allowed = [k for k in counts if node_budget(k) >= _LEAST_NODES * k]
+    allowed = [k for k in counts if node_budget(k) >= LEAST_NODES * k]
     candidates = []
     with open_stage("pruning branches", len(allowed)) as stage:
         for n_trees in allowed:
