@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -106,17 +104,36 @@ def _cloudpickle() -> Any:
 
 
 def upload_plan_modules(client: Client) -> None:
-    """Send the modules next to the plan to all workers of a Dask cluster."""
+    """Send the modules next to the plan to all workers of a Dask cluster, also to later ones."""
+    from distributed.diagnostics.plugin import WorkerPlugin
+
+    files: dict[str, dict[str, bytes]] = {}
     for name, module in list(sys.modules.items()):
         spec = getattr(module, "__spec__", None)
-        if "." in name or not isinstance(getattr(spec, "loader", None), _PlanModuleLoader):
+        if "." not in name and isinstance(getattr(spec, "loader", None), _PlanModuleLoader):
+            path = Path(spec.origin)
+            paths = path.parent.rglob("*.py") if path.name == "__init__.py" else [path]
+            top = path.parents[1] if path.name == "__init__.py" else path.parent
+            files[name] = {str(p.relative_to(top)): p.read_bytes() for p in paths}
+
+    # Dask's own upload would load a module again in workers that are threads of this process.
+    class PlanModules(WorkerPlugin):  # type: ignore[misc]
+        def setup(self, worker: Any) -> None:
+            _install_modules(files, Path(worker.local_directory))
+
+    if files:
+        client.register_plugin(PlanModules(), name="secateurs-plan-modules")
+
+
+def _install_modules(files: dict[str, dict[str, bytes]], folder: Path) -> None:
+    """Write the files of modules to a worker's folder, and load the modules from there."""
+    for name, contents in files.items():
+        if name in sys.modules:
             continue
-        path = Path(spec.origin)
-        if path.name != "__init__.py":
-            client.upload_file(str(path))
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            archive = shutil.make_archive(
-                f"{folder}/{name}", "zip", path.parent.parent, path.parent.name
-            )
-            client.upload_file(archive)
+        for relative, content in contents.items():
+            path = folder / "plan" / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        path = _module_file(folder / "plan", name)
+        assert path is not None
+        _load_module(name, path)
