@@ -312,10 +312,14 @@ class Votes(BaseVotes):
         return tally
 
     def is_right(self, members: MemberIndices | None = None) -> BoolArray:
-        """Return the mask of the samples on which the vote of some members is correct."""
+        """Return the mask of the samples on which the vote of some members is correct.
+
+        A sample without any vote is not correct, whatever its true label.
+        """
         is_full = members is None and not self.is_sequential
         packed = self.packed if is_full else self._select_packed(effective_members(self, members))
-        return packed.is_vote_correct(self._packed_truth, self.n_classes)
+        is_correct = packed.is_vote_correct(self._packed_truth, self.n_classes)
+        return is_correct & packed.has_any_vote() if self.has_missing else is_correct
 
     def accuracy(self, members: MemberIndices | None = None) -> float:
         """Return the fraction of samples on which the vote of some members is correct."""
