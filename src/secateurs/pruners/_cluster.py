@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from secateurs.measures import disagreement, double_fault, nvi, oracle_disagreement
+from secateurs.measures import disagreement, nvi, oracle_disagreement
 from secateurs.measures.pair_measure import Floats, safe_divide
 from secateurs.objectives import VoteError
 from secateurs.outputs.predictions import Predictions
@@ -21,7 +21,7 @@ _MOST_CELLS = 1 << 20  # bounds the memory of one block of cells to 8 MB of floa
 
 # Euclidean distances lack a factor of √(2d) or √d for d samples, which does not affect clusters.
 _DISTANCES: dict[str, Callable[[Votes], Floats]] = {
-    "double_fault": lambda votes: 1 - double_fault.matrix(votes),
+    "double_fault": lambda votes: _double_fault_distances(votes),
     "disagreement": disagreement.matrix,
     "nvi": nvi.matrix,
     "onehot": lambda votes: np.sqrt(disagreement.matrix(votes)),
@@ -177,6 +177,23 @@ default="double_fault"
         else:
             scores = -own_sums[members] / len(members)
         return int(members[best_member(scores)])
+
+
+def _double_fault_distances(votes: Votes) -> Floats:
+    """Return 1 − double fault of all pairs, a product of matrices of wrong votes."""
+    # Sums of zeros and ones are exact in 32 bits up to 2**24 samples, in any order; the product
+    # takes a third of the time of the tables of counts.
+    dtype = np.float32 if votes.n_samples <= 1 << 24 else np.float64
+    codes = votes.oracle.packed.decode()
+    wrong = (codes == 1).astype(dtype)
+    distances = (wrong @ wrong.T).astype(float)
+    if votes.has_missing:
+        present = (codes < 2).astype(dtype)
+        distances = safe_divide(distances, (present @ present.T).astype(float), 0.0)
+    else:
+        distances /= votes.n_samples
+    np.subtract(1.0, distances, out=distances)
+    return distances
 
 
 def _probability_distances(predictions: Predictions) -> Floats:
