@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -115,7 +115,15 @@ class Votes(BaseVotes):
            [0, 1]])
     """
 
-    __setstate__ = restore_renamed(staged="is_sequential")
+    def __getstate__(self) -> dict[str, object]:
+        # Without cached counts: pickle does not keep the memory layout of `truth_counts`, on which
+        # sums depend in their last bit, and the counts may be larger than the votes.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        known = {field.name for field in fields(self)} | {"staged"}
+        restored = {name: value for name, value in state.items() if name in known}
+        restore_renamed(staged="is_sequential")(self, restored)
 
     packed: PackedVotes
     classes: Array
