@@ -295,7 +295,9 @@ def test_tables_that_would_not_fit_are_refused_with_their_size():
     votes, _, y = table(65_534, False, n_samples=65_534, n_members=2)
     voted = Votes.encode(votes, y)
     for count in (lambda: voted.truth_counts, lambda: measures.nvi.matrix(voted)):
-        with pytest.raises(InputError, match=r"pairs of 65,534 classes need \d+(\.\d)? GB") as caught:
+        with pytest.raises(
+            InputError, match=r"pairs of 65,534 classes need \d+(\.\d)? GB"
+        ) as caught:
             count()
         assert "\n" not in str(caught.value)
     with ThreadPoolExecutor(1) as pool, pytest.raises(InputError, match="cannot be distributed"):

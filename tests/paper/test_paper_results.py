@@ -104,9 +104,7 @@ def test_every_kind_of_row_is_read_whole_and_not_with_a_value_of_another_type(tm
             path.write_bytes(signed(whole | {name: other}))
             assert read_results(path) == [], (name, other)
         path.write_bytes(signed({one: whole[one] for one in whole if one != name}))
-        assert len(read_results(path)) == (
-            name == "path_seconds"
-        )  # which some rows lack
+        assert len(read_results(path)) == (name == "path_seconds")  # which some rows lack
 
 
 @pytest.mark.parametrize("text", ["NaN", "1e999", "[" * 100_000, "9" * 5000], ids=len)

@@ -33,7 +33,9 @@ def test_a_small_file_with_many_rows_is_refused_before_it_is_read(bomb):
     tracemalloc.start()
     try:
         for read in (read_table, lambda path: read_table(path, as_text=None)):
-            with pytest.raises(UntrustedFileError, match=r"csv\.gz needs .* rows or more") as caught:
+            with pytest.raises(
+                UntrustedFileError, match=r"csv\.gz needs .* rows or more"
+            ) as caught:
                 read(bomb)
             assert "\n" not in str(caught.value)
         assert tracemalloc.get_traced_memory()[1] < 50_000_000

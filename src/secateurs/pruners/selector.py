@@ -231,7 +231,5 @@ def fit_pruner(
             "work, or leave out the executor."
         )
     # Also for classes of users whose own ``fit`` replaces that of `BasePruner`.
-    fitted.member_indices_ = check_selected_members(
-        fitted.member_indices_, outputs.n_members, name
-    )
+    fitted.member_indices_ = check_selected_members(fitted.member_indices_, outputs.n_members, name)
     return fitted
