@@ -89,7 +89,9 @@ class MeanScore(ABC):
         """Return the objective for votes or predictions."""
         if isinstance(outputs, Votes):
             return _VoteMeanScore(outputs, scoring, sample_weight)
-        return _PredictionMeanScore(outputs, scoring, sample_weight)
+        is_margins = outputs.margin_scale is not None
+        kind = _MarginMeanScore if is_margins else _PredictionMeanScore
+        return kind(outputs, scoring, sample_weight)
 
     def for_members(self, members: IndexArray) -> MeanScore:
         """Return the objective for some members, or itself for all; none may be selected yet."""
@@ -128,7 +130,7 @@ class MeanScore(ABC):
             values, has_value = self._member_predictions(member)
             total = total + weight * values
             present += weight * has_value
-            predictions: Array = mean_from_sums(total, present)
+            predictions: Array = self._link_mean(mean_from_sums(total, present))
             if self.scoring.needs == "labels":
                 predictions = self._outputs.classes[argmax_with_ties(predictions)]
             try:
@@ -142,6 +144,10 @@ class MeanScore(ABC):
     def as_score(self, value: float) -> float:
         """Convert a value of this objective to the score."""
         return value
+
+    def _link_mean(self, mean: Floats) -> Floats:
+        """Return the prediction that a mean stands for."""
+        return mean
 
     def _score_predictions(self, predictions: Array, samples: BoolArray) -> float:
         if samples.all():
@@ -235,7 +241,7 @@ class _PredictionMeanScore(MeanScore):
     ) -> None:
         super().__init__(predictions, scoring, sample_weight)
         self._cells, self._missing_code = predictions.cells, missing_cell_value(predictions.cells)
-        if scoring.name == "neg_log_loss":
+        if scoring.name == "neg_log_loss" and predictions.margin_scale is None:
             self._cells = _true_class_cells(predictions)[:, None]
         self._sums = np.zeros(self._cells.shape[1:], dtype=np.int64)
         self._counts = np.zeros(predictions.n_samples, dtype=np.int64)
@@ -307,7 +313,7 @@ class _PredictionMeanScore(MeanScore):
             return np.ldexp(sums[0].astype(float), -self._outputs.exponent) / divisors, counts > 0
         if self._outputs.n_classes == 2:  # only the second class is stored
             sums = np.concatenate([counts * _ONE - sums, sums])
-        return (sums / (divisors * _ONE)).T, counts > 0
+        return self._link_mean((sums / (divisors * _ONE)).T), counts > 0
 
     def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
         return self._outputs.values(member), ~self._outputs.is_missing(member)
@@ -318,6 +324,36 @@ class _PredictionMeanScore(MeanScore):
     def _sums_with(self, member: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         present = ~self._outputs.is_missing(member)
         return self._sums + np.where(present, self._cells[member], 0), self._counts + present
+
+
+class _MarginMeanScore(_PredictionMeanScore):
+    """Score of the probabilities that the mean of members' margins stands for.
+
+    The link function follows the mean, so that the value is that of the model that averages the
+    selected members' margins, and not that of the mean of their probabilities.
+    """
+
+    def _link_mean(self, mean: Floats) -> Floats:
+        return self._outputs.linked(mean)
+
+    def _fill_losses(self, block: slice, totals: Floats, weights: Floats) -> None:
+        truth = self._outputs.truth
+        # A label without a probability has the largest loss, as in `_true_class_cells`.
+        is_true = truth[:, None] == np.arange(self._outputs.n_classes)
+        factor = 0.5 if self._outputs.n_classes < 3 else 1.0  # as scikit-learn's Brier score
+        for index, member in enumerate(range(*block.indices(self.n_members))):
+            probabilities, has_value = self._predictions_with(member)
+            if self.scoring.name == "neg_log_loss":
+                of_true_class = np.where(is_true, probabilities, 0.0).sum(axis=1)
+                clipped = np.clip(
+                    of_true_class, selection_kernels.EPSILON, 1 - selection_kernels.EPSILON
+                )
+                losses = np.log(clipped)
+            else:
+                losses = -factor * ((probabilities - is_true) ** 2).sum(axis=1)
+            sample_weights = np.where(has_value, self._weight_per_sample, 0.0)
+            totals[index] = (sample_weights * losses).sum()
+            weights[index] = sample_weights.sum()
 
 
 def _true_class_cells(predictions: Predictions) -> Array:

@@ -220,7 +220,7 @@ class Predictions:
         truth = self.truth if self.is_numbers else np.eye(self.n_classes)[self.truth]
         for member in range(self.n_members):
             present = ~self.is_missing(member)
-            differences = (self.values(member) - truth)[present]
+            differences = (self.linked(self.values(member)) - truth)[present]
             errors[member] = (differences**2).sum() / max(1, np.count_nonzero(present))
         return errors
 
