@@ -321,6 +321,26 @@ def test_weights_are_optimised_for_the_score_of_the_returned_model(name, task):
     assert objective.value == pytest.approx(expected, abs=WITHIN)
 
 
+@pytest.mark.parametrize("task", CLASS_TASKS)
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
+def test_gains_are_the_scores_of_the_linked_means(name, task, scoring):
+    model, _, X, y = fitted_forest(name, task)
+    encoded = collect_encoded_predictions(as_ensemble(model), X[CHOOSE], y[CHOOSE])
+    weights = np.random.default_rng(0).random(encoded.n_samples)
+    scored = Scoring.from_scorer(scoring, encoded.classes)
+    objective = MeanScore.for_predictions(encoded, scored, weights)
+    for selected in ([], [3], [3, 7]):
+        gains = objective.gains()
+        for member in range(N_TREES):
+            mean = encoded.average([*selected, member])
+            expected = scored(mean, y[CHOOSE], weights)
+            assert gains[member] == pytest.approx(expected, abs=1e-4)  # shares sum to about 1
+        by_sample = np.empty((2, N_TREES))
+        objective._fill_losses_by_sample(slice(None), *by_sample)
+        np.testing.assert_allclose(gains, by_sample[0] / by_sample[1], rtol=1e-12)
+        objective.add([3, 7, 1][len(selected)])
+
+
 def test_shrinking_pairs_is_refused():
     model, _, X, y = fitted_forest("lightgbm", CLASS_TASKS[0])
     with pytest.raises(InputError, match=r"shrink=0.5 changes sums over pairs"):

@@ -14,7 +14,7 @@ from secateurs.labels import argmax_with_ties, one_hot
 from secateurs.measures.fast_scores import FAST_SCORES
 from secateurs.measures.pair_measure import Floats
 from secateurs.measures.scoring import Scoring
-from secateurs.outputs import selection_kernels, vote_kernels
+from secateurs.outputs import margin_kernels, selection_kernels, vote_kernels
 from secateurs.outputs.fixed_point import (
     NUMBER_BITS,
     PROBABILITY_BITS,
@@ -26,6 +26,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, BoolArray, IndexArray
 
 _ONE = 1 << PROBABILITY_BITS  # the cell of probability 1
+_LARGEST_EXPONENT = 300.0  # exp of twice this is still finite
 
 
 class MeanScore(ABC):
@@ -337,8 +338,28 @@ class _MarginMeanScore(_PredictionMeanScore):
         return self._outputs.linked(mean)
 
     def _fill_losses(self, block: slice, totals: Floats, weights: Floats) -> None:
+        scale, n_classes = self._outputs.margin_scale, self._outputs.n_classes
+        assert scale is not None
+        if self._outputs.has_missing or scale > _LARGEST_EXPONENT:
+            self._fill_losses_by_sample(block, totals, weights)
+            return
+        # The exponential of a mean is a product: that of the selected members is computed once,
+        # that of a candidate is looked up by its cell. Centred exponents keep both within range.
+        n_means = int(self._counts[0]) + 1
+        is_binary = self._cells.shape[1] == 1
+        slope, centre = (-2.0, 0.5) if is_binary else (1.0, 1.0 / n_classes)
+        slope *= scale / n_means
+        factors = np.exp(slope * (np.arange(_ONE + 1) / _ONE - centre))
+        powers = np.exp(slope * (self._sums / _ONE - centre * (n_means - 1)))
+        margin_kernels.margin_losses(
+            *(self._cells[block], factors, powers, self._outputs.truth, self._weight_per_sample),
+            *(self.scoring.name == "neg_log_loss", totals),
+        )
+        weights[:] = self._weight_per_sample.sum()
+
+    def _fill_losses_by_sample(self, block: slice, totals: Floats, weights: Floats) -> None:
+        """Fill in losses where samples have means of different numbers of members."""
         truth = self._outputs.truth
-        # A label without a probability has the largest loss, as in `_true_class_cells`.
         is_true = truth[:, None] == np.arange(self._outputs.n_classes)
         factor = 0.5 if self._outputs.n_classes < 3 else 1.0  # as scikit-learn's Brier score
         for index, member in enumerate(range(*block.indices(self.n_members))):
