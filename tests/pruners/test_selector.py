@@ -158,7 +158,7 @@ WRONG_MEMBERS = [[1.7, 1.7], [1.0, 2.0], [3, 3], [-1, 2], [0, 12], [], [True, Fa
 @pytest.mark.parametrize("members", WRONG_MEMBERS, ids=str)
 def test_a_pruner_of_a_user_that_returns_wrong_members_is_named(members):
     votes, y = plain(12, 60)
-    with pytest.raises(InputError, match="^Own has member_indices_=.* members of the 12"):
+    with pytest.raises(InputError, match=r"^Own has member_indices_=.* members of the 12"):
         Own(members).fit(votes, y)
     for pruner, name in ((Own(members), "Own"), (OwnFit(members), "OwnFit")):
         with pytest.raises(InputError, match=f"{name} has member_indices_=.*") as caught:
@@ -167,7 +167,7 @@ def test_a_pruner_of_a_user_that_returns_wrong_members_is_named(members):
     X, labels = np.arange(60.0)[:, None], np.arange(60) % 2
     for method in (Own(members), OwnFit(members), lambda votes, y, keep: members):
         name = getattr(method, "__name__", type(method).__name__)
-        with pytest.raises(InputError, match="method mine: .*has member_indices_=") as caught:
+        with pytest.raises(InputError, match=r"method mine: .*has member_indices_=") as caught:
             benchmark({"d": (X, labels)}, RandomForestClassifier(12), {"mine": method}, 2, folds=3)
         assert f"{name} has" in str(caught.value)
 
@@ -181,7 +181,7 @@ def test_a_mask_of_another_length_or_type_is_refused():
             return [3, 5]
 
     votes, y = plain(9, 30)
-    with pytest.raises(InputError, match="Support has get_support.. of type int64 and shape"):
+    with pytest.raises(InputError, match=r"Support has get_support\(\) of type int64 and shape"):
         SelectorPruner(Support()).fit(votes, y)
     with pytest.raises(InputError, match="not distinct members"):
         pruner_from_method(lambda votes, y, keep: [True, True]).with_keep(2).fit(votes, y)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secateurs.commands._plan_modules import import_class
-
 from secateurs.exceptions import (
     InputError,
     SecateursError,

@@ -26,7 +26,7 @@ _FEW_PER_CLASS = 5  # below, some of the five folds have no sample of the class
 _MIN_REGRESSION_SAMPLES = 10  # two samples in each of the five folds
 
 
-def read_samples(
+def read_samples(  # noqa: PLR0917
     path: Path,
     ensemble: Ensemble,
     target: str,

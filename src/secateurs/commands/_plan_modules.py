@@ -111,13 +111,13 @@ def upload_plan_modules(client: Client) -> None:
     for name, module in list(sys.modules.items()):
         spec = getattr(module, "__spec__", None)
         if "." not in name and isinstance(getattr(spec, "loader", None), _PlanModuleLoader):
-            path = Path(spec.origin)
+            path = Path(str(spec and spec.origin))
             paths = path.parent.rglob("*.py") if path.name == "__init__.py" else [path]
             top = path.parents[1] if path.name == "__init__.py" else path.parent
             files[name] = {str(p.relative_to(top)): p.read_bytes() for p in paths}
 
     # Dask's own upload would load a module again in workers that are threads of this process.
-    class PlanModules(WorkerPlugin):  # type: ignore[misc]
+    class PlanModules(WorkerPlugin):
         def setup(self, worker: Any) -> None:
             _install_modules(files, Path(worker.local_directory))
 
@@ -134,6 +134,6 @@ def _install_modules(files: dict[str, dict[str, bytes]], folder: Path) -> None:
             path = folder / "plan" / relative
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        path = _module_file(folder / "plan", name)
-        assert path is not None
-        _load_module(name, path)
+        module_file = _module_file(folder / "plan", name)
+        assert module_file is not None
+        _load_module(name, module_file)

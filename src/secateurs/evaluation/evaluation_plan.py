@@ -68,8 +68,9 @@ class VoteBlock:
                 for start in range(0, len(added), _DECODED_AT_ONCE):
                     codes = self.votes.codes(added[start : start + _DECODED_AT_ONCE])
                     vote_kernels.tally_votes(codes, 1, tally)
-            for member in added if contributions is not None else ():
-                tally += contributions[member]
+            else:
+                for member in added:
+                    tally += contributions[member]
             counted = list(group)
             if contributions is None:
                 winner = np.empty(len(tally), dtype=np.intp)

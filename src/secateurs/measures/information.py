@@ -86,8 +86,10 @@ class PairEntropies(NamedTuple):
         code_kernels.sum_of_pair_cells(
             codes, orders, others, n_classes, values, sums, agreed, common
         )
-        entropies = (_entropy_from_sums(np.maximum(common, 1), sums[..., i]) for i in range(3))
-        return cls(*entropies, agreed, common)
+        joint, first, second = (
+            _entropy_from_sums(np.maximum(common, 1), sums[..., i]) for i in range(3)
+        )
+        return cls(joint, first, second, agreed, common)
 
 
 def relevance_to_truth(votes: Votes) -> Floats:

@@ -153,7 +153,7 @@ def same_fault(labels: Counts, oracle: Counts) -> Floats:
 
 
 def kappa_from_counts(n_samples: Counts, agreed: Counts, by_chance: Counts) -> Floats:
-    """Return Cohen's κ from the number of samples, of equal labels, and of pairs equal by chance."""
+    """Return Cohen's κ from counts of samples, of equal labels, and of labels equal by chance."""
     # Numerator and denominator are exact integers, so that equal values are equal floats.
     return safe_divide(n_samples * agreed - by_chance, n_samples**2 - by_chance, 1.0)
 

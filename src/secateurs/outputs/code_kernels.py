@@ -36,7 +36,9 @@ def _sort_in_place(labels):
 
 
 @kernel
-def sum_of_pair_cells(codes, orders, others, n_classes, values, sums, agreed, common):
+def sum_of_pair_cells(  # noqa: PLR0917
+    codes, orders, others, n_classes, values, sums, agreed, common
+):
     """Add ``values[count]`` over the cells of each pair's table of labels, without the table.
 
     ``orders[i]`` sorts the samples by the labels of member i. ``sums[i, j]`` are the sums over the

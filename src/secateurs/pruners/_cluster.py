@@ -9,9 +9,9 @@ import numpy as np
 from secateurs.measures import disagreement, nvi, oracle_disagreement
 from secateurs.measures.pair_measure import Floats, safe_divide
 from secateurs.objectives import VoteError
+from secateurs.outputs import cluster_kernels
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
-from secateurs.pruners import _merge_kernels
 from secateurs.pruners.base import BasePruner
 from secateurs.pruners.parameters import check_option
 from secateurs.search import TIE, Choice, best_member, best_prefix, raise_if_stopped
@@ -21,14 +21,14 @@ _MOST_CELLS = 1 << 20  # bounds the memory of one block of cells to 8 MB of floa
 
 # Euclidean distances lack a factor of √(2d) or √d for d samples, which does not affect clusters.
 _DISTANCES: dict[str, Callable[[Votes], Floats]] = {
-    "double_fault": lambda votes: _double_fault_distances(votes),
+    "double_fault": lambda votes: _double_fault_distances(votes),  # noqa: PLW0108 (defined below)
     "disagreement": disagreement.matrix,
     "nvi": nvi.matrix,
     "onehot": lambda votes: np.sqrt(disagreement.matrix(votes)),
     "oracle": lambda votes: np.sqrt(oracle_disagreement.matrix(votes)),
     "proba": lambda votes: np.sqrt(disagreement.matrix(votes)),  # for labels, the same as "onehot"
 }
-_LINKAGES = ("average", "single", "complete")  # in the order of `_merge_kernels.merge_rows`
+_LINKAGES = ("average", "single", "complete")  # in the order of `cluster_kernels.merge_rows`
 
 
 class ClusterPruner(BasePruner):
@@ -183,17 +183,23 @@ def _double_fault_distances(votes: Votes) -> Floats:
     """Return 1 − double fault of all pairs, a product of matrices of wrong votes."""
     # Sums of zeros and ones are exact in 32 bits up to 2**24 samples, in any order; the product
     # takes a third of the time of the tables of counts.
-    dtype = np.float32 if votes.n_samples <= 1 << 24 else np.float64
     codes = votes.oracle.packed.decode()
-    wrong = (codes == 1).astype(dtype)
-    distances = (wrong @ wrong.T).astype(float)
+    distances = _inner_products(codes == 1)
     if votes.has_missing:
-        present = (codes < 2).astype(dtype)
-        distances = safe_divide(distances, (present @ present.T).astype(float), 0.0)
+        distances = safe_divide(distances, _inner_products(codes < 2), 0.0)
     else:
         distances /= votes.n_samples
     np.subtract(1.0, distances, out=distances)
     return distances
+
+
+def _inner_products(rows: BoolArray) -> Floats:
+    """Return the number of samples at which each pair of rows is true."""
+    if rows.shape[1] > 1 << 24:
+        wide = rows.astype(np.float64)
+        return wide @ wide.T
+    narrow = rows.astype(np.float32)
+    return (narrow @ narrow.T).astype(np.float64)
 
 
 def _probability_distances(predictions: Predictions) -> Floats:
@@ -230,11 +236,11 @@ def _merge_clusters(distances: Floats, linkage: str, n_clusters: int) -> list[tu
     merges = []
     for _ in range(len(between) - n_clusters):
         raise_if_stopped()
-        first, second = _merge_kernels.closest_pair(between, nearest, is_bound, TIE)
+        first, second = cluster_kernels.closest_pair(between, nearest, is_bound, TIE)
         merges.append((first, second))
         merged_size = sizes[first] + sizes[second]
         share = sizes[first] / merged_size
         sizes[first] = merged_size
         pair = first, second, _LINKAGES.index(linkage), share
-        _merge_kernels.merge_rows(between, nearest, is_bound, *pair)
+        cluster_kernels.merge_rows(between, nearest, is_bound, *pair)
     return merges

@@ -45,7 +45,7 @@ def closest_pair(between, nearest, is_bound, tie):
 
 
 @kernel
-def merge_rows(between, nearest, is_bound, first, second, linkage, share):
+def merge_rows(between, nearest, is_bound, first, second, linkage, share):  # noqa: PLR0917
     """Replace two clusters by one, in the row and column of the first.
 
     The distance of a merged cluster is never below the smaller one of its parts, so that a smallest
