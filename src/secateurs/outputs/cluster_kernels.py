@@ -7,7 +7,7 @@ from secateurs.outputs.compiling import kernel
 
 @kernel
 def nearest_in_row(between, row):
-    """Return the smallest distance of a cluster to another one."""
+    """Return the smallest distance of a cluster to any other cluster."""
     smallest = np.inf
     for column in range(between.shape[1]):
         smallest = min(smallest, between[row, column])

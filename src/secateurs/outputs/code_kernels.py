@@ -1,4 +1,4 @@
-"""Compiled functions on pairs of columns of codes, for so many classes that tables are large."""
+"""Compiled functions on pairs of columns of codes, without tables of classes × classes."""
 
 import numpy as np
 

@@ -89,7 +89,7 @@ class JointErrorPruner(DistributedPruner):
     Two members without a sample in common have G = 0.
 
     Forests of XGBoost and LightGBM average margins, and turn the mean into probabilities. The
-    squared error of these probabilities is no sum over pairs. It is computed for each candidate, in
+    squared error of these probabilities is not a sum over pairs. It is computed for each candidate, in
     this process, ``lower_bound_`` is 0, and ``shrink`` is not available.
 
     References
@@ -190,7 +190,7 @@ def _averages_margins(predictions: EncodedPredictions) -> bool:
 def _select_by_margins(predictions: Predictions, n_keep: int, refine: bool) -> Choice:
     """Select members of a forest that averages margins by the squared error of its probabilities.
 
-    The error of the average is no sum over pairs there, because the link function follows the
+    The error of the average is not a sum over pairs there, because the link function follows the
     average. It is computed for each candidate.
     """
     scoring = Scoring.from_scorer("neg_brier_score", predictions.classes)
