@@ -89,8 +89,8 @@ class JointErrorPruner(DistributedPruner):
     Two members without a sample in common have G = 0.
 
     Forests of XGBoost and LightGBM average margins, and turn the mean into probabilities. The
-    squared error of these probabilities is not a sum over pairs. It is computed for each candidate, in
-    this process, ``lower_bound_`` is 0, and ``shrink`` is not available.
+    squared error of these probabilities is not a sum over pairs. It is computed for each candidate,
+    in this process, ``lower_bound_`` is 0, and ``shrink`` is not available.
 
     References
     ----------
