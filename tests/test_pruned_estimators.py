@@ -64,7 +64,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_rows_are_held_out_of_every_class_in_proportion():
     pruned = PrunedClassifier(FOREST, validation=0.2, random_state=0)
     for seed in range(20):
-        fit, held_out = pruned._split_samples(Y, np.random.RandomState(seed))
+        fit, held_out = pruned._split_samples(X, Y, np.random.RandomState(seed), {})
         assert sorted([*fit, *held_out]) == list(range(150))
         assert len(held_out) == pytest.approx(30, abs=1)
         assert np.bincount(Y[held_out]) == pytest.approx([10, 10, 10], abs=1)
@@ -73,7 +73,9 @@ def test_rows_are_held_out_of_every_class_in_proportion():
 def test_a_class_of_one_row_is_there_to_fit_on():
     labels = np.array([0] * 20 + [1] * 20 + [2])
     for seed in range(20):
-        fit, _ = PrunedClassifier(FOREST)._split_samples(labels, np.random.RandomState(seed))
+        fit, _ = PrunedClassifier(FOREST)._split_samples(
+            labels[:, None], labels, np.random.RandomState(seed), {}
+        )
         assert 2 in labels[fit]
 
 
@@ -145,7 +147,7 @@ def test_rows_for_regressors_are_held_out_at_random():
     pruned = PrunedRegressor(REGRESSION_FOREST, validation=0.25)
     seen = set()
     for seed in range(10):
-        fit, held_out = pruned._split_samples(NUMBERS, np.random.RandomState(seed))
+        fit, held_out = pruned._split_samples(X, NUMBERS, np.random.RandomState(seed), {})
         assert sorted([*fit, *held_out]) == list(range(len(NUMBERS)))
         assert len(held_out) == len(NUMBERS) // 4
         seen.add(tuple(held_out))

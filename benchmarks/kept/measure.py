@@ -11,9 +11,9 @@ from benchmarks.kept import data
 from benchmarks.kept.situations import SITUATIONS, Situation
 from secateurs import make_pruner
 from secateurs._methods import METHODS
-from secateurs.evaluation._method_scores import MethodScores, cross_validate_methods
 from secateurs.evaluation.alternatives import is_applicable
-from secateurs.evaluation.score_curve import group_predictions
+from secateurs.evaluation.auto_method import MethodScores, cross_validate_methods
+from secateurs.measures.group_predictions import group_predictions
 from secateurs.measures.scoring import Scoring
 from secateurs.outputs.predictions import true_values
 from secateurs.problem import Problem
@@ -148,8 +148,8 @@ def scores(problem: Problem, fitted: BasePruner) -> dict[str, float]:
     for name in scores_of(problem):
         scoring = Scoring.from_scorer(name, outputs.classes)
         own = problem.ensemble.weights
-        (predictions,) = group_predictions(outputs, [members], scoring.needs, own, inside)
-        found[name] = scoring(predictions, truth, None)
+        (prediction,) = group_predictions(outputs, [members], own, inside)
+        found[name] = scoring(prediction.for_score(scoring), truth, None)
     return found
 
 

@@ -40,7 +40,7 @@ def as_labels(values: object, name: str) -> Array:
 
 
 def row_blocks(n_rows: int, n_columns: int, multiple: int = 1) -> Iterator[slice]:
-    """Yield slices of rows with a bounded number of values; their lengths are multiples."""
+    """Yield slices of rows with a bounded number of values, and a multiple of ``multiple`` rows."""
     step = max(1, _BLOCK_VALUES // max(1, n_columns) // multiple) * multiple
     for first in range(0, n_rows, step):
         yield slice(first, min(n_rows, first + step))
@@ -157,6 +157,7 @@ def _raise_missing(name: str, value: object) -> None:
 
 
 def _check_whole(labels: Array, name: str) -> None:
+    """Raise an error for float labels that are missing, infinite or not integers."""
     table = labels.reshape(len(labels), -1)
     for rows in row_blocks(*table.shape):
         block = table[rows]

@@ -66,7 +66,7 @@ class UnfittedEstimator(Protocol):
         """Return its parameters."""
 
     def set_params(self, **parameters: object) -> Self:
-        """Set some of its parameters."""
+        """Set parameters of the estimator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class BenchmarkDataset:
 
     @property
     def has_user_loader(self) -> bool:
-        """Whether a function of the user loads it, which may return different data each time."""
+        """Whether a user's function loads the data set, which may return other data each time."""
         return not isinstance(self.load, partial) or self.load.func not in (
             _return_given,
             read_table,

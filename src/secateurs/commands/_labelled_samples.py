@@ -138,7 +138,7 @@ def _match_features(
     path: Path, frame: pd.DataFrame, ensemble: Ensemble, given_types: Mapping[str, str]
 ) -> pd.DataFrame | Array:
     """Return the features in the model's order, converted to numeric if it cannot use text."""
-    names, n_features = _known_features(ensemble)
+    names, n_features = known_features(ensemble)
     if names is not None:
         frame = order_features(path, frame, names)
     elif n_features is not None and n_features != frame.shape[1]:
@@ -153,7 +153,7 @@ def _match_features(
     return frame if names is not None or _can_use_text(ensemble) else frame.to_numpy()
 
 
-def _known_features(ensemble: Ensemble) -> tuple[list[str] | None, int | None]:
+def known_features(ensemble: Ensemble) -> tuple[list[str] | None, int | None]:
     """Return the names and the number of a model's features, each None if unknown."""
     outer = ensemble.wrappers[0] if ensemble.wrappers else ensemble.model
     for model in (outer, *ensemble.members[:1]):

@@ -91,7 +91,7 @@ def compare(
     check_input_files(files)
     limits.check_options()
     targets.check_paths((".csv",))
-    inputs = read_inputs(files, trust, out, method.scoring)
+    inputs = read_inputs(files, trust, out, method.main_scoring)
     for size in keep:
         check_keep_option(size, inputs.ensemble.n_members, out)
     limits = limits.with_costs(inputs.ensemble.member_names)
@@ -110,7 +110,7 @@ def compare(
         write_all_files(contents, targets.force)
     for note in comparison.notes:
         out.print_note(note)
-    from secateurs.evaluation.leaderboard_table import leaderboard_rows
+    from secateurs.report.leaderboard_table import leaderboard_rows
 
     lines = leaderboard_rows(board)
     wrote = [str(path) for path in targets.output_paths]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import shlex
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -35,22 +34,14 @@ from secateurs.commands.shared_options import (
 from secateurs.text_format import format_columns, format_count, format_signed, to_one_line
 
 if TYPE_CHECKING:
-    from secateurs.evaluation.before_after import BeforeAfter
+    from secateurs.evaluation.metrics import PruningFigures
     from secateurs.problem import Problem
+    from secateurs.problem.model_costs import BeforeAfter
     from secateurs.pruning import Pruning
     from secateurs.typing import JsonObject
 
-    Figures = Mapping[str, BeforeAfter]
-
 _ENOUGH_TO_CHECK = 100  # samples that `export` requires
 _CROSS_FITTED = ", cross-fitted"  # after the name of a score, in JSON output too
-_COSTS = {
-    "megabytes": "file (pickle)",
-    "megabytes as .skops": "file (.skops)",
-    "megabytes as .onnx": "file (.onnx)",
-    "ms for 1 row": "predict 1 row",
-    "ms for 1000 rows": "predict 1,000 rows",
-}
 
 
 @click.command()
@@ -116,7 +107,7 @@ def prune(
     check_input_files(files)
     targets = targets.with_default_output(None if files.predictions else files.model)
     targets.check_paths(MODELS if files.predictions is None else (".json",))
-    inputs = read_inputs(files, trust, out, method.scoring)
+    inputs = read_inputs(files, trust, out, method.main_scoring)
     check_keep_option(size.keep, inputs.ensemble.n_members, out)
     words = [*files.prune_command, *trust.as_arguments, *size.cost_arguments]
     size = size.with_costs(inputs.ensemble.member_names)
@@ -132,7 +123,8 @@ def prune(
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     size.check_result(n_kept, problem.n_members, score, pruning.least_tolerance)
-    reason = f": {pruning.by_cost.remark}" if pruning.by_cost else size.describe_reason(score)
+    by_score = size.describe_reason(score, pruning.decided_by)
+    reason = f": {pruning.by_cost.remark}" if pruning.by_cost else by_score
     extras = ", and refitted them" if refit else ", with weights" * (pruning.weights is not None)
     if pruning.reason:
         out.print_note(f"method: {pruning.reason}")
@@ -144,17 +136,12 @@ def prune(
         problem = dataclasses.replace(
             problem, refitted=pruned.refitted, member_weights=pruned.member_weights
         )
-        measured_on, figures = _measure_figures(problem, pruning, method.random_state)
+        measured = _measure_figures(problem, pruning, method.random_state)
     with out.show_progress("writing"):
         _write_outputs(pruning, inputs, files, targets, words)
-    out.print_note(f"measured on: {measured_on}")
-    if problem.has_test_set and pruning.tolerance is not None:
-        from secateurs.evaluation.before_after import describe_tolerance
-
-        verdict = describe_tolerance(figures[score], pruning.tolerance, problem.scoring)
-        out.print_note(f"on the test set {verdict}")
-    data = _result_data(pruning, measured_on, figures, targets)
-    out.print_result(data, _result_text(pruning, figures))
+    _print_remarks(problem, pruning, measured, out)
+    data = _result_data(pruning, measured, targets)
+    out.print_result(data, _result_text(pruning, measured))
     if targets.output_paths:
         out.print_note(f"wrote {', '.join(map(str, targets.output_paths))}")
     _suggest_export(out, files, targets, inputs)
@@ -188,30 +175,36 @@ def _select_members(  # noqa: PLR0917
         )
 
 
-def _measure_figures(problem: Problem, pruning: Pruning, seed: int) -> tuple[str, Figures]:
-    """Return the data and the figures measured on them: the test set, or cross-validation."""
+def _measure_figures(problem: Problem, pruning: Pruning, seed: int) -> PruningFigures:
+    """Return the figures of the test set, or cross-validated figures without a test set."""
     from sklearn.utils import check_random_state
 
-    from secateurs.evaluation.before_after import measure_on_test
-    from secateurs.evaluation.cross_validated_scores import (
-        cross_validate_pruning,
-        sample_weight_remark,
-    )
+    from secateurs.evaluation.before_after import cross_validate_pruning, measure_on_test
 
     pruner = pruning.pruner
     if problem.has_test_set:
-        samples, figures = measure_on_test(problem, pruner, check_random_state(seed), files=True)
-        remarks = sample_weight_remark(problem, pruner)
-        return ". ".join([samples, *(remark.rstrip(".") for remark in remarks)]), figures
-    scores = cross_validate_pruning(problem, pruner, pruning.by_cost, files=True)
-    figures = scores.figures
-    if scores.fold_description:
-        figures = {
-            name if name == "members" or name in _COSTS else f"{name}{_CROSS_FITTED}": figure
-            for name, figure in figures.items()
-        }
-    sentences = [scores.source_description, *(remark.rstrip(".") for remark in scores.remarks)]
-    return ". ".join(sentences), figures
+        return measure_on_test(problem, pruner, check_random_state(seed), files=True)
+    return cross_validate_pruning(problem, pruner, pruning.by_cost, files=True)
+
+
+def _measured_on(measured: PruningFigures) -> str:
+    """Return the samples that the figures come from, with remarks, in one line."""
+    sentences = [measured.source_description, *measured.remarks]
+    return ". ".join(sentence.rstrip(".") for sentence in sentences)
+
+
+def _print_remarks(
+    problem: Problem, pruning: Pruning, measured: PruningFigures, out: Output
+) -> None:
+    """Print where the figures come from, simple baselines, and whether tolerances hold."""
+    from secateurs.evaluation.metrics import describe_baselines, describe_tolerances
+
+    out.print_note(f"measured on: {_measured_on(measured)}")
+    for baseline in describe_baselines(problem.scoring.label, measured.baselines):
+        out.print_note(baseline[0].lower() + baseline[1:].rstrip("."))
+    if problem.has_test_set:
+        for verdict in describe_tolerances(problem, measured.figures, pruning.tolerance):
+            out.print_note(f"on the test set {verdict}")
 
 
 def _method_label(pruning: Pruning) -> str:
@@ -231,7 +224,8 @@ def _write_outputs(
     from secateurs.persistence import save
 
     data: JsonObject = {"X": inputs.X, "X_test": inputs.X_test, "y_test": inputs.y_test}
-    data["sample_weight"] = inputs.sample_weight_test
+    data |= {"sample_weight": inputs.sample_weight_test}
+    data |= {"sensitive_features": inputs.sensitive_features_test}
     contents = targets.render_pages(pruning, **data, command=command, source=files.source_name)
     provenance = pruning.provenance() | {"inputs": files.file_hashes}
     if targets.output is not None and inputs.X is None:
@@ -248,9 +242,7 @@ def _write_outputs(
     write_all_files(contents, targets.force)
 
 
-def _result_data(
-    pruning: Pruning, measured_on: str, figures: Figures, targets: OutputFiles
-) -> JsonObject:
+def _result_data(pruning: Pruning, measured: PruningFigures, targets: OutputFiles) -> JsonObject:
     """Return a pruning and its figures as values for JSON."""
     budget = {"budget": pruning.by_cost.provenance()} if pruning.by_cost else {}
     return budget | {
@@ -259,19 +251,32 @@ def _result_data(
         "names": pruning.member_names,
         "weights": None if pruning.weights is None else pruning.weights.tolist(),
         "n_members_before": pruning.ensemble.n_members,
-        "measured_on": measured_on,
+        "measured_on": _measured_on(measured),
         "figures": {
             name: {"full": figure.before, "pruned": figure.after}
             | ({"interval": [figure.low, figure.high]} if math.isfinite(figure.low) else {})
-            for name, figure in figures.items()
+            for name, figure in _named_figures(measured).items()
         },
+        "baselines": dict(measured.baselines),
+        "decided_by": pruning.decided_by or None,
         "wrote": [str(path) for path in targets.output_paths],
     }
 
 
-def _result_text(pruning: Pruning, figures: Figures) -> str:
+def _named_figures(measured: PruningFigures) -> dict[str, BeforeAfter]:
+    """Return the figures by name; names of cross-validated scores say so."""
+    from secateurs.evaluation.metrics import METRICS
+
+    suffix = _CROSS_FITTED if measured.fold_description else ""
+    return {
+        name if name in METRICS else f"{name}{suffix}": figure
+        for name, figure in measured.figures.items()
+    }
+
+
+def _result_text(pruning: Pruning, measured: PruningFigures) -> str:
     """Return the figures as a text table; for predictions, also the names of the kept members."""
-    rows = [_figure_cells(name, figure) for name, figure in figures.items()]
+    rows = [_figure_cells(name, figure) for name, figure in _named_figures(measured).items()]
     table = format_columns(("", "full", "pruned", "change", ""), rows)
     if hasattr(pruning.estimator, "predict"):
         return table
@@ -289,22 +294,17 @@ def _names_with_weights(pruning: Pruning) -> list[str]:
 
 def _figure_cells(name: str, figure: BeforeAfter) -> tuple[str, ...]:
     """Return the cells of a figure: label, before, after, change and interval or remark."""
-    before, after, low, high = figure[:4]
-    label = _COSTS.get(name, name)
-    change = f"{format_signed(100 * (after / before - 1), 0)} %" if before else ""
-    if name == "members":
-        return (label, f"{before:,.0f}", f"{after:,.0f}", change, "")
-    if name.startswith("megabytes"):
-        if math.isnan(before):
-            return (label, "", f"{after:.2f} MB", "", "(full: too large or not possible)")
-        return (label, f"{before:.2f} MB", f"{after:.2f} MB", change, "")
-    if name.startswith("ms"):
-        speedup = f"×{before / after:.1f}" if after else ""
-        return (label, f"{before:.2f} ms", f"{after:.2f} ms", speedup, "")
-    interval = (
-        f"(95 % {format_signed(low, 4)} … {format_signed(high, 4)})" if math.isfinite(low) else ""
-    )
-    return (label, f"{before:.4f}", f"{after:.4f}", format_signed(after - before, 4), interval)
+    from secateurs.evaluation.metrics import metric_named
+
+    metric, (before, after, low, high) = metric_named(name), figure[:4]
+    values = [metric.format_value(value, unit=True) for value in (before, after)]
+    remark = ""
+    if metric.kind == "size" and math.isnan(before):
+        remark = "(full: too large or not possible)"
+    elif math.isfinite(low):
+        remark = f"(95 % {format_signed(low, 4)} … {format_signed(high, 4)})"
+    label = metric.description or name
+    return (label, *values, metric.format_change(before, after), remark)
 
 
 def _suggest_export(
@@ -315,6 +315,6 @@ def _suggest_export(
     if is_enough and targets.output is not None and targets.output.suffix == ".skops":
         words = ["secateurs", "export", targets.output, "-o", targets.output.with_suffix(".onnx")]
         words += ["--check", files.test if use_test else files.data, "--target", files.target]
-        for name in files.excluded_columns:
+        for name in files.excluded_columns():
             words += ["--ignore", name]
         out.print_note(f"next: {shlex.join(map(str, words))}")

@@ -103,6 +103,7 @@ class GroupRunner:
     def _run_jobs(
         self, jobs: Sequence[GroupJob], finished: Callable[[int, GroupResult], None]
     ) -> None:
+        """Prune the groups on the engine, in this thread, or with joblib."""
         if self.engine is not None:
             self._run_on_engine(self.engine, jobs, finished)
         elif len(jobs) == 1 or effective_n_jobs(self.n_jobs) == 1:

@@ -49,6 +49,7 @@ class Checkpoints:
         return None if content is None else np.load(io.BytesIO(content), allow_pickle=False)
 
     def _read_bytes(self, name: str) -> bytes | None:
+        """Return the content of a finished part; None if it is missing or its checksum is wrong."""
         if self._folder is None:
             return None
         try:
@@ -76,6 +77,7 @@ class Checkpoints:
             self._write_bytes(f"{name}.npy", buffer.getvalue())
 
     def _write_bytes(self, name: str, content: bytes) -> None:
+        """Write the content of a finished part with its checksum."""
         if self._folder is None:
             return
         try:

@@ -118,6 +118,7 @@ class PairMeasure:
         return voted
 
     def _block_values(self, votes: Votes, rows: slice, columns: slice) -> Floats:
+        """Return the measure for pairs of members, from their tables of counts."""
         tables = {}
         if "labels" in self._table_names:
             tables["labels"] = votes.joint_counts(rows, columns)

@@ -22,6 +22,7 @@ from secateurs.outputs.fixed_point import (
     missing_cell_value,
 )
 from secateurs.outputs.predictions import Predictions, true_values
+from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, BoolArray, IndexArray
 
@@ -79,6 +80,11 @@ class MeanScore(ABC):
         )
         self._y = true_values(outputs)
         self._value = -math.inf
+        self._selected: list[int] = []  # with repetitions
+        self._samples: SampleRows | None = None
+        if scoring.reads_samples:
+            given = outputs.samples
+            self._samples = SampleRows.of_table(outputs) if given is None else given
         self.perfect_value: float | None = None
         if scoring.name in FAST_SCORES:
             self.perfect_value = 0.0 if scoring.needs == "probabilities" else 1.0
@@ -117,6 +123,7 @@ class MeanScore(ABC):
     def add(self, member: int) -> None:
         """Add a member."""
         self._value = float(self._block_gains(range(member, member + 1))[0])
+        self._selected.append(member)
         self._include_member(member)
 
     def prefix_scores(self, members: Sequence[int], weights: Array) -> list[float]:
@@ -132,10 +139,11 @@ class MeanScore(ABC):
             total = total + weight * values
             present += weight * has_value
             predictions: Array = self._link_mean(mean_from_sums(total, present))
-            if self.scoring.needs == "labels":
+            if self.scoring.uses_labels(self._outputs):
                 predictions = self._outputs.classes[argmax_with_ties(predictions)]
+            group = list(members[:n_members]), weights[:n_members]
             try:
-                scores.append(self._score_predictions(predictions, present > 0))
+                scores.append(self._score_predictions(predictions, present > 0, *group))
             except InputError:
                 if n_members == len(members):
                     raise
@@ -150,11 +158,18 @@ class MeanScore(ABC):
         """Return the prediction that a mean stands for."""
         return mean
 
-    def _score_predictions(self, predictions: Array, samples: BoolArray) -> float:
-        if samples.all():
-            return self.scoring(predictions, self._y, self._sample_weight)
-        weight = None if self._sample_weight is None else self._sample_weight[samples]
-        return self.scoring(predictions[samples], self._y[samples], weight)
+    def _score_predictions(
+        self, predictions: Array, present: BoolArray, members: Sequence[int], weights: Array
+    ) -> float:
+        """Return the score on the samples that have a prediction of these members."""
+        y, weight, rows = self._y, self._sample_weight, self._samples
+        if not present.all():
+            predictions, y = predictions[present], y[present]
+            weight = None if weight is None else weight[present]
+            rows = None if rows is None else rows.take(present)
+        if rows is not None:
+            rows = rows.predicted_by(members, weights)
+        return self.scoring(predictions, y, weight, rows)
 
     def _block_gains(self, members: range) -> Floats:
         """Return the value after adding each member of a block."""
@@ -171,8 +186,12 @@ class MeanScore(ABC):
             totals, weights = np.empty(len(members)), np.empty(len(members))
             self._fill_losses(block, totals, weights)
             return _divide_by_weights(totals, weights)
-        candidates = map(self._predictions_with, members)
-        return np.array([self._score_predictions(*candidate) for candidate in candidates])
+        scores = []
+        for member in members:
+            group = [*self._selected, member]
+            candidate = self._predictions_with(member)
+            scores.append(self._score_predictions(*candidate, group, np.ones(len(group))))
+        return np.array(scores)
 
     @abstractmethod
     def _fill_hits(self, block: slice, hits: Floats, seen: Floats) -> None:
@@ -212,14 +231,17 @@ class _VoteMeanScore(MeanScore):
         selection_kernels.vote_hits(*state, self._weight_per_sample, hits, seen)
 
     def _predictions_with(self, member: int) -> tuple[Array, BoolArray]:
+        """Return the vote after adding a member, and which samples have a vote."""
         winner = self._winner_of(self._tally_with(member))
         return self._outputs.classes[winner], winner >= 0
 
     def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
+        """Return a member's votes as probabilities of 0 and 1, and which samples have a vote."""
         codes, n_classes = self._codes[member], self._outputs.n_classes
         return one_hot(codes, n_classes), codes < n_classes
 
     def _include_member(self, member: int) -> None:
+        """Add a member to the tally of votes."""
         self._tally = self._tally_with(member)
         self._winner = self._winner_of(self._tally)
 
@@ -308,6 +330,7 @@ class _PredictionMeanScore(MeanScore):
             weights[:] = self._outputs.n_samples
 
     def _predictions_with(self, member: int) -> tuple[Array, BoolArray]:
+        """Return the mean prediction after adding a member, and which samples have one."""
         sums, counts = self._sums_with(member)
         divisors = np.maximum(counts, 1)
         if self._outputs.is_numbers:
@@ -317,9 +340,11 @@ class _PredictionMeanScore(MeanScore):
         return self._link_mean((sums / (divisors * _ONE)).T), counts > 0
 
     def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
+        """Return a member's probabilities or values, and which samples have a prediction."""
         return self._outputs.values(member), ~self._outputs.is_missing(member)
 
     def _include_member(self, member: int) -> None:
+        """Add a member to the sums of predictions."""
         self._sums, self._counts = self._sums_with(member)
 
     def _sums_with(self, member: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -296,7 +296,7 @@ def is_likely_training_set(ensemble: Ensemble, outputs: Votes | Predictions) -> 
 
 
 def warn_unseen_labels(ensemble: Ensemble, labels: Array, name: str) -> None:
-    """Warn about true labels that are not among the model's classes, so that no member is right."""
+    """Warn about true labels that the model does not have, so that no member can predict them."""
     classes, label_counts = set(ensemble.classes.tolist()), Counter(labels.tolist())
     unseen = [label for label in label_counts if label not in classes]
     are_text = {any(isinstance(label, str) for label in part) for part in (classes, label_counts)}

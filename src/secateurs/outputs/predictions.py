@@ -31,6 +31,7 @@ from secateurs.outputs.input_checks import (
     text_column_names,
 )
 from secateurs.outputs.label_coding import encode_column, find_classes, make_read_only
+from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import BitPlanes, pack_bits
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count
@@ -99,6 +100,7 @@ class Predictions:
     exponent: int = PROBABILITY_BITS
     is_sequential: bool = False
     margin_scale: float | None = None
+    samples: SampleRows | None = None  # only if a scorer reads them
 
     @classmethod
     def encode(
@@ -303,14 +305,16 @@ class Predictions:
         """Return the predictions of some members, in the given order."""
         selected = np.asarray(members, dtype=np.intp)
         names = None if self.names is None else self.names[selected]
-        return replace(self, cells=make_read_only(self.cells[selected]), names=names)
+        rows = None if self.samples is None else self.samples.for_columns(selected)
+        cells = make_read_only(self.cells[selected])
+        return replace(self, cells=cells, names=names, samples=rows)
 
     def rows(self, samples: IndexArray | slice) -> Predictions:
         """Return the predictions on some samples."""
         y = None if self.y is None else make_read_only(self.y[samples])
-        return replace(
-            self, cells=make_read_only(np.ascontiguousarray(self.cells[..., samples])), y=y
-        )
+        cells = make_read_only(np.ascontiguousarray(self.cells[..., samples]))
+        rows = None if self.samples is None else self.samples.take(samples)
+        return replace(self, cells=cells, y=y, samples=rows)
 
     def with_labels(self, y: ArrayLike) -> Predictions:
         """Return the same predictions with other true labels or values."""
@@ -351,6 +355,7 @@ class Predictions:
             cells=make_read_only(np.concatenate([batch.cells for batch in batches], axis=2)),
             y=make_read_only(np.concatenate(targets)) if targets else None,
             has_missing=self.has_missing or scores.has_missing,
+            samples=None,
         )
 
     def with_exponent(self, exponent: int) -> Predictions:

@@ -22,6 +22,7 @@ from secateurs.outputs.input_checks import (
     text_column_names,
 )
 from secateurs.outputs.label_coding import encode_column, encode_labels, mark_missing
+from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import (
     CountBuffer,
     PackedVotes,
@@ -131,6 +132,7 @@ class Votes(BaseVotes):
     names: NDArray[np.object_] | None = None
     has_missing: bool = False
     is_sequential: bool = False
+    samples: SampleRows | None = None  # only if a scorer reads them
 
     @classmethod
     def encode(cls, votes: ArrayLike, y: ArrayLike | None = None) -> Votes:
@@ -350,7 +352,9 @@ class Votes(BaseVotes):
         """Return the votes of some members, in the given order."""
         selected = np.asarray(members, dtype=np.intp)
         names = None if self.names is None else self.names[selected]
-        return replace(self, packed=self.packed.select_members(selected), names=names)
+        rows = None if self.samples is None else self.samples.for_columns(selected)
+        packed = self.packed.select_members(selected)
+        return replace(self, packed=packed, names=names, samples=rows)
 
     def rows(self, samples: IndexArray) -> Votes:
         """Return the votes on some samples, with the same classes."""
@@ -359,7 +363,8 @@ class Votes(BaseVotes):
         part = Votes.from_codes(codes, self.classes, None, mask, self.names)
         part = part._with_classes(self.classes, self.has_missing)
         y = None if self.y is None else label_coding.make_read_only(self.y[samples])
-        return replace(part, y=y, is_sequential=self.is_sequential)
+        rows = None if self.samples is None else self.samples.take(samples)
+        return replace(part, y=y, is_sequential=self.is_sequential, samples=rows)
 
     def run(self, samples: slice) -> Votes:
         """Return the votes on consecutive samples that start at a multiple of 64."""
@@ -368,7 +373,9 @@ class Votes(BaseVotes):
         first, last = start // packed.samples_per_cell, -(-stop // packed.samples_per_cell)
         packed.cells[..., : last - first] = self.packed.cells[..., first:last]
         packed.make_read_only()
-        return replace(self, packed=packed, y=None if self.y is None else self.y[start:stop])
+        y = None if self.y is None else self.y[start:stop]
+        rows = None if self.samples is None else self.samples.take(slice(start, stop))
+        return replace(self, packed=packed, y=y, samples=rows)
 
     def with_labels(self, y: ArrayLike) -> Votes:
         """Return the same votes with other true labels."""
@@ -394,7 +401,7 @@ class Votes(BaseVotes):
         packed.make_read_only()
         targets = [batch.y for batch in batches if batch.y is not None]
         y_codes = label_coding.make_read_only(np.concatenate(targets)) if targets else None
-        return replace(batches[0], packed=packed, y=y_codes)
+        return replace(batches[0], packed=packed, y=y_codes, samples=None)
 
     def _select_packed(self, members: MemberIndices | slice) -> PackedVotes:
         if isinstance(members, slice):
@@ -418,6 +425,7 @@ class Votes(BaseVotes):
         return tables[..., : self.n_classes, : self.n_classes]
 
     def _with_classes(self, classes: Array, has_missing: bool) -> Votes:
+        """Return the votes encoded with a set of classes that contains the present classes."""
         if len(classes) == self.n_classes and has_missing == self.has_missing:
             return replace(self, classes=classes)
         new_codes = np.append(np.searchsorted(classes, self.classes), len(classes))

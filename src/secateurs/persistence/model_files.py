@@ -267,6 +267,7 @@ def _detect_format(start: bytes) -> str:
 
 
 def _open_model_file(path: Path) -> io.BufferedReader:
+    """Open a model file, or raise an error that names the path."""
     if not path.is_file():
         problem = "is not a file" if path.exists() else "does not exist"
         raise InputError(f"{path} {problem}. Pass the path of a model file.")
@@ -279,6 +280,7 @@ def _open_model_file(path: Path) -> io.BufferedReader:
 
 
 def _read_model_file(path: Path, max_bytes: int) -> _ModelFile:
+    """Read a model file of a limited size."""
     with _open_model_file(path) as handle:
         data = handle.read(max_bytes + 1)
     if len(data) > max_bytes:

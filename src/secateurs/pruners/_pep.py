@@ -144,6 +144,7 @@ def _evolve_archive(
 
 
 def _make_solution(objective: VoteError, chosen: BoolArray) -> _Solution:
+    """Return a solution with the errors and the size of its members."""
     objective.reset(np.flatnonzero(chosen))
     return _Solution(chosen, int(objective.value), int(chosen.sum()))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ from secateurs.pruners.parameters import check_option
 from secateurs.pruners.selector import fit_pruner
 from secateurs.pruning._pruning import Pruning
 from secateurs.refitting.refit import SYNTHETIC_RATIO, RefitSamples, refit_ensemble
-from secateurs.typing import ExecutorLike, RandomStateLike, Samples
+from secateurs.typing import ExecutorLike, RandomStateLike, Samples, ScoringOption
 
 VOTE_OPTIONS = ("auto", "labels")
 
@@ -37,14 +37,19 @@ def prune(
     pruner: str | BasePruner = AUTO,
     keep: int | float | str | None = None,
     *,
-    tolerance: float | str | None = None,
+    tolerance: float | str | Mapping[str, float | str] | None = None,
+    relative_to: str = "best",
     max_bytes: float | str | None = None,
     max_latency: float | str | None = None,
     cost: ArrayLike | None = None,
     max_cost: float | None = None,
+    max_group_loss: float | str | None = None,
     vote: str = "auto",
-    scoring: str | Callable[..., float] | None = None,
+    scoring: ScoringOption = None,
     sample_weight: ArrayLike | None = None,
+    cv: Any = None,
+    groups: ArrayLike | None = None,
+    sensitive_features: ArrayLike | str | None = None,
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
@@ -82,12 +87,17 @@ def prune(
     keep : int, float or str, optional
         Number of members to keep: a count, or a fraction such as 0.1 or "10%". Without ``keep``
         and without a budget, ``tolerance=0.005`` is used; a pruner object uses its own ``keep``.
-    tolerance : float or str, optional
+    tolerance : float, str or dict, optional
         Instead of ``keep``: maximum loss of the cross-validated score, such as 0.005 or "0.5%",
-        compared with the full ensemble. The smallest sub-ensemble within the tolerance is kept. So
-        that it is not selected by chance, nine in ten of the larger sub-ensembles (for a boosted
-        model, all) must be within the tolerance too. Members are selected on four fifths of the
-        samples and scored on the remaining fifth, five times.
+        compared with the reference of ``relative_to``. The smallest sub-ensemble within the
+        tolerance is kept. So that it is not selected by chance, nine in ten of the larger
+        sub-ensembles up to the reference (for a boosted model, all) must be within the tolerance
+        too. A dict has a tolerance for each of several scores, such as ``{"accuracy": 0.005,
+        "neg_brier_score": 0.01}``. All of them must hold; ``Pruning.decided_by`` is the score that
+        needs the most members.
+    relative_to : {"best", "full"}, default="best"
+        The reference of ``tolerance`` and ``max_group_loss``: the better of the full ensemble and
+        the size with the best cross-validated score, or the full ensemble.
     max_bytes : float or str, optional
         Instead of ``keep``: keep the largest sub-ensemble whose pickle has at most this many
         bytes; also text such as "20MB".
@@ -100,19 +110,39 @@ def prune(
         members. Members are selected by gain per cost, by gain, or in the method's order,
         whichever has the best cross-validated score. With ``tolerance``, the lowest total cost
         within the tolerance is used.
+    max_group_loss : float or str, optional
+        Instead of ``keep``: maximum loss of the cross-validated score in any subgroup of
+        ``sensitive_features``, in addition to ``tolerance``.
     vote : {"auto", "labels"}, default="auto"
         How the accuracy is computed for ``tolerance``: with the ensemble's own vote, as in its
         ``predict``, or by counting the members' labels.
-    scoring : str or callable, optional
+    scoring : str, callable, list or dict, optional
         The score to optimise: a name of scikit-learn (``sklearn.metrics.get_scorer_names``) or
         ``scorer(estimator, X, y)``. It is used for ``tolerance``, for ``pruner="auto"``, for
         methods that have a ``scoring`` parameter, and in summaries. By default, accuracy for
-        classifiers and R² for regressors. Scores that need probabilities use the mean of the
-        members' probabilities, as the ensemble itself does. Predictions that are integers are
-        taken as labels, unless this is a regression score.
+        classifiers and R² for regressors. Of several scores in a list, or in a dict with a name
+        for each, the first is optimised and all are reported. Scores that need probabilities use
+        the mean of the members' probabilities, as the ensemble itself does. Predictions that are
+        integers are taken as labels, unless this is a regression score.
+
+        A function receives the rows of X to score, and an estimator with ``predict``,
+        ``predict_proba``, ``predict_log_proba`` and ``decision_function`` (log odds). For the rows
+        of X, the estimator returns stored predictions, which are out-of-bag with ``oob``. For
+        other samples, such as permuted ones, the sub-ensemble predicts. For predictions, X is the
+        table of predictions, unless X is passed.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the validation samples in scores. Methods that count labels ignore them when
         they select members.
+    cv : int, splitter or iterable, optional
+        The cross-validation folds for everything that is cross-validated, as in scikit-learn's
+        ``cross_validate``: a number of folds, a splitter such as ``TimeSeriesSplit()``, or pairs
+        of training and held-out indices. By default, five stratified folds.
+    groups : array-like of shape (n_samples,), optional
+        The group of each sample, such as a patient with several samples. Samples of a group are
+        never in both parts of a fold, and standard errors are clustered by group.
+    sensitive_features : array-like of shape (n_samples,) or str, optional
+        The subgroup of each sample, or the name of a column of X. Summaries and reports then have
+        the scores of each subgroup, of the worst subgroup, and the largest gap between subgroups.
     oob : bool, default=False
         Whether X contains the training samples. Each member's votes on its own training samples
         are then ignored (out-of-bag votes).
@@ -194,6 +224,9 @@ def prune(
             n_jobs=n_jobs,
             scoring=scoring,
             sample_weight=sample_weight,
+            cv=cv,
+            groups=groups,
+            sensitive_features=sensitive_features,
             classes=classes,
             names=names,
         )
@@ -201,13 +234,18 @@ def prune(
             check_weights_option(weights, refit, problem.ensemble.is_sequential)
         )
         rng = check_random_state(random_state)
-        budget = Budget.from_parameters(tolerance, max_bytes, max_latency, cost, max_cost)
+        budget = Budget.from_parameters(
+            tolerance, max_bytes, max_latency, cost, max_cost, max_group_loss, relative_to
+        )
+        problem = problem.with_tolerance_scores(budget.tolerance)
         if budget.is_set and keep is not None:
             raise InputError(
                 "{keep} cannot be combined with a budget. Leave out one or the other.", keep=keep
             )
         if keep is None and not budget.is_set and (pruner is None or isinstance(pruner, str)):
-            budget = Budget(tolerance=DEFAULT_TOLERANCE)
+            budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
+        if budget.max_group_loss is not None and budget.tolerance is None:
+            budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
         distributed = executor is not None
         method, reason = resolve_method(
             problem, pruner, parameters, keep, rng, distributed, random_state
@@ -218,13 +256,14 @@ def prune(
         fit: Callable[..., BasePruner] = partial(
             fit_pruner, executor=executor, sample_weight=problem.sample_weight
         )
-        by_cost = least_tolerance = None
+        by_cost, found = None, None
         if budget.max_cost is not None:
             by_cost = select_by_cost(problem, method, budget, rng, vote, fit)
             method = by_cost.pruner
         else:
             if budget.is_set:
-                keep, least_tolerance = SizeSearch(problem, method, rng).find_size(budget, vote)
+                found = SizeSearch(problem, method, rng).find_size(budget, vote)
+                keep = found.size
             if keep is not None:
                 method = method.with_keep(keep)
             fit(method, problem.predictions_for(method))
@@ -241,5 +280,6 @@ def prune(
             by_cost=by_cost,
             reason=reason,
             tolerance=budget.tolerance,
-            least_tolerance=least_tolerance,
+            least_tolerance=None if found is None else found.least_tolerance,
+            decided_by="" if found is None else found.decided_by,
         )

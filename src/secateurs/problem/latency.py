@@ -37,7 +37,7 @@ class Latency:
     Examples
     --------
     >>> import numpy as np
-    >>> from secateurs.evaluation.latency import Latency
+    >>> from secateurs.problem.latency import Latency
     >>> latency = Latency(np.array([1, 4, 10, 40]), np.array([3.0, 6.0, 99.0, 42.0]), 1.5, True)
     >>> latency.seconds_for(20), latency.max_members(22.5)
     (22.0, 20)
@@ -182,3 +182,16 @@ def _time_once(predict: Predictor, X: Samples, is_warmed_up: bool) -> float:
     start = time.perf_counter()
     predict(X)
     return time.perf_counter() - start
+
+
+def bisect_largest_size(order: Sequence[int], meets: Callable[[list[int]], bool]) -> int:
+    """Return the largest number of first members that meets a limit, by bisection.
+
+    Bisection is valid because bytes and costs grow with the number of members.
+    """
+    low, high = 0, len(order)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = meets(list(order[:middle]))
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return low

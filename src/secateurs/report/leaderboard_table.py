@@ -1,4 +1,4 @@
-"""The leaderboard of a comparison: a row with score and costs for each method and size."""
+"""The leaderboard of a comparison: a row with scores and costs for each method and size."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,13 +6,17 @@ import numpy as np
 import pandas as pd
 
 from secateurs.evaluation.alternatives import FULL_ENSEMBLE, SINGLE_BEST
-from secateurs.evaluation.before_after import main_held_out_score
-from secateurs.evaluation.budget import pickle_bytes, with_member_weights
-from secateurs.evaluation.latency import Latency
-from secateurs.evaluation.score_curve import ScoreCurve
-from secateurs.evaluation.selections import Selection
-from secateurs.evaluation.size_curves import AccuracyCounts, Evaluation, SizeCurve
+from secateurs.evaluation.budget import with_member_weights
+from secateurs.evaluation.metrics import constant_name
+from secateurs.evaluation.score_table import (
+    Evaluation,
+    SizeCurve,
+    constant_scores,
+    score_row,
+)
 from secateurs.problem import Problem
+from secateurs.problem.latency import Latency
+from secateurs.problem.model_costs import pickle_bytes
 from secateurs.text_format import to_json_value
 from secateurs.typing import FloatArray, JsonObject
 
@@ -20,17 +24,30 @@ from secateurs.typing import FloatArray, JsonObject
 def leaderboard_table(evaluation: Evaluation, latency: Latency | None) -> pd.DataFrame:
     """Return a row for each method and size and for the full ensemble, the best first."""
     problem = evaluation.problem
-    full = _full_ensemble_curve(evaluation)
+    full = next(iter(evaluation.curves.values())).at_full_ensemble(problem.n_members)
     rows = [_leaderboard_row(problem, latency, FULL_ENSEMBLE, full, problem.n_members)]
+    rows.append(_constant_row(evaluation))
     for name, curve in evaluation.curves.items():
         for size in [1] if name == SINGLE_BEST else evaluation.sizes:
             rows.append(_leaderboard_row(problem, latency, name, curve, size))
-    cost, score = cost_column(problem), problem.scoring.name
+    cost, score = cost_column(problem), problem.scoring.key
     board = pd.DataFrame(rows)
     board["pareto"] = pareto_mask(board[cost], board[score])
     # Ties go to the cheaper row.
     order, ascending = [score, cost, "method"], [False, True, True]
     return board.sort_values(order, ascending=ascending, ignore_index=True)
+
+
+def _constant_row(evaluation: Evaluation) -> JsonObject:
+    """Return the row of the most frequent class, the class frequencies, or the mean."""
+    problem = evaluation.problem
+    scores = constant_scores(evaluation.split)
+    main = score_row(scores[problem.scoring.key, None], 0)
+    row: JsonObject = {"method": constant_name(problem.scoring), "keep": 0, "members": 0}
+    row |= {problem.scoring.key: main.pop("value")} | main
+    for scoring in problem.other_scorings:
+        row[scoring.key] = float(scores[scoring.key, None].values[0])
+    return row | {"bytes": np.nan, "ms": np.nan, "seconds": 0.0}
 
 
 def cost_column(problem: Problem) -> str:
@@ -48,48 +65,33 @@ def pareto_mask(costs: Iterable[float], scores: Iterable[float]) -> list[bool]:
     """Return which pairs are Pareto-optimal: no other pair is as good and as cheap or better."""
     pairs = list(zip(costs, scores, strict=True))
     return [
-        not any(c <= cost and s >= score and (c, s) != (cost, score) for c, s in pairs)
+        cost > 0
+        and not any(0 < c <= cost and s >= score and (c, s) != (cost, score) for c, s in pairs)
         for cost, score in pairs
     ]
-
-
-def _full_ensemble_curve(evaluation: Evaluation) -> SizeCurve:
-    """Return a size curve with a single size, the full ensemble, from any of the curves."""
-    problem, curve = evaluation.problem, next(iter(evaluation.curves.values()))
-    n_members = problem.n_members
-    members = list(range(n_members))
-    full = SizeCurve(Selection(np.array([n_members]), members, seconds={n_members: 0.0}))
-    if not problem.is_regression:
-        counts, zero = curve.by_own_vote, np.zeros(1, dtype=np.int64)
-        full.by_own_vote = AccuracyCounts(
-            counts.n_samples, counts.n_right_full, zero + counts.n_right_full, zero, zero
-        )
-        full.accuracy = _full_score(curve.accuracy, full)
-    full.main_score = _full_score(curve.main_score, full)
-    return full
-
-
-def _full_score(score: AccuracyCounts | ScoreCurve, full: SizeCurve) -> AccuracyCounts | ScoreCurve:
-    return score.full_ensemble_curve() if isinstance(score, ScoreCurve) else full.by_own_vote
 
 
 def _leaderboard_row(
     problem: Problem, latency: Latency | None, name: str, curve: SizeCurve, size: int
 ) -> JsonObject:
-    selection, score = curve.selection, main_held_out_score(curve, size)
+    selection = curve.selection
     members, index = selection.members_at(size), selection.size_index(size)
-    row: JsonObject = {
-        "method": name,
-        "keep": size,
-        "members": len(members),
-        problem.scoring.name: score.after,
-        "standard_error": float(curve.main_score.standard_error[index]),
-        "change": float(curve.main_score.change[index]),
-        "low": score.low,
-        "high": score.high,
-    }
+    row: JsonObject = {"method": name, "keep": size, "members": len(members)}
+    score = score_row(curve.main_score, index)
+    row |= {problem.scoring.key: score.pop("value")} | score
     if problem.scoring.name != "accuracy" and not problem.is_regression:
         row["accuracy"] = float(curve.accuracy.values[index])
+    for scoring in problem.other_scorings:
+        row[scoring.key] = float(curve.score(scoring.key).values[index])
+    if curve.subgroups:
+        values = [
+            float(curve.scores[problem.scoring.key, subgroup].values[index])
+            for subgroup in curve.subgroups
+        ]
+        row |= {
+            "worst_subgroup": np.nanmin(values),
+            "subgroup_gap": np.nanmax(values) - np.nanmin(values),
+        }
     costs = _model_costs(problem, latency, members, selection.weights.get(size))
     seconds = selection.seconds[max(selection.seconds) if selection.order else size]
     return row | costs | {"seconds": seconds}

@@ -1,21 +1,17 @@
 """Member diagnostics: accuracies, pairwise agreement, distances and selection steps of members."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from secateurs.evaluation.evaluation_plan import VotedSamples
-from secateurs.evaluation.score_curve import EQUAL_WEIGHTS, GroupWeights
-from secateurs.evaluation.size_curves import count_correct
 from secateurs.measures import kappa, nvi
+from secateurs.measures.group_predictions import EQUAL_WEIGHTS, GroupWeights
 from secateurs.measures.pair_measure import safe_divide
+from secateurs.measures.vote_counts import Counts, VotedSamples, count_correct
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
 from secateurs.typing import BoolArray, FloatArray, IndexArray
-
-Counts: TypeAlias = NDArray[np.int64]
 
 # Bounds the n² distances that a page contains and a heat map shows.
 MOST_IN_HEATMAP = 512

@@ -8,7 +8,7 @@ import pytest
 import cases
 import naive
 from secateurs import Predictions, Votes
-from secateurs.evaluation import member_diagnostics
+from secateurs.report import member_diagnostics
 
 CASES = [cases.E1, cases.E2, cases.D1, cases.make(1, 70, 3, cases.KINDS * 2)]
 

@@ -7,9 +7,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 import cases
 from secateurs import Votes, compare
-from secateurs.evaluation import evaluation_plan
 from secateurs.evaluation.evaluation_plan import VotedSamples
-from secateurs.evaluation.size_curves import AccuracyCounts, count_correct
+from secateurs.evaluation.score_table import AccuracyCounts, count_correct
+from secateurs.measures import vote_counts
 
 
 def ballots_of(case):
@@ -52,7 +52,7 @@ def test_blocks_of_samples_give_the_same_result(monkeypatch):
     for rows in ({}, {"X_test": X[250:], "y_test": y[250:]}):
         board, predicted = figures(**rows)
         with monkeypatch.context() as patched:
-            patched.setattr(evaluation_plan, "_MAX_CONTRIBUTIONS", 8 * 3 * 7)  # seven rows at once
+            patched.setattr(vote_counts, "_MAX_CONTRIBUTIONS", 8 * 3 * 7)  # seven rows at once
             again, predicted_again = figures(**rows)
         assert board.equals(again)
         assert all((predicted[size] == predicted_again[size]).all() for size in (2, 5))

@@ -1,9 +1,9 @@
-"""The pruning problem: an ensemble with its validation set and, if there is one, its test set."""
+"""`Problem`: an ensemble with its validation set and test set, and how it is evaluated."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,22 +13,29 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from secateurs._renamed_modules import restore_renamed
-from secateurs.ensembles import Ensemble, as_ensemble
+from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError, SecateursWarning
-from secateurs.labels import as_labels
-from secateurs.measures.scoring import Scoring, is_regression_task
+from secateurs.measures.scoring import Scoring, resolve_scorings
 from secateurs.outputs.collect import (
     collect_encoded_predictions,
     collect_encoded_votes,
     is_likely_training_set,
     warn_unseen_labels,
 )
-from secateurs.outputs.input_checks import as_target_values, check_sample_weights
-from secateurs.outputs.prediction_arrays import column_types, is_prediction_data
+from secateurs.outputs.input_checks import check_sample_weights
+from secateurs.outputs.prediction_arrays import column_types
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions, true_values
+from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.training_samples import row_hashes, training_order_warning
 from secateurs.outputs.votes import Votes
+from secateurs.problem._inputs import (
+    attach_samples,
+    check_sensitive_features,
+    check_test_set,
+    recognise_ensemble,
+)
+from secateurs.problem.cross_validation import CrossValidation
 from secateurs.pruners import BasePruner
 from secateurs.pruners.member_weights import fit_member_weights
 from secateurs.text_format import format_count
@@ -62,7 +69,7 @@ class Problem:
     # ``oob``, without a member's votes on its training samples. `Any`, because methods and
     # measures use the attributes of one of the two types.
     predictions: Any
-    X: Samples = None  # validation samples; None for predictions, and if they are not kept
+    X: Samples = None  # validation samples; None for predictions without X, and if not kept
     X_test: Samples = None  # test samples; a `PredictionTable` if the ensemble is one
     y_test: Array | None = None
     oob: bool = False  # whether these are out-of-bag votes
@@ -77,6 +84,10 @@ class Problem:
     # (n_members,): with a sum of 1, and 0 for members that are not kept; None for equal weights.
     member_weights: FloatArray | None = None
     known_soft_predictions: Predictions | None = field(default=None, repr=False)  # collected before
+    other_scorings: tuple[Scoring, ...] = ()  # reported besides ``scoring``
+    cross_validation: CrossValidation = CrossValidation()  # noqa: RUF009  # it is immutable
+    sensitive_features: Array | None = None  # subgroups of the validation samples
+    sensitive_features_test: Array | None = None
     # The problem that this one is a part of, and the samples of that part: see `on_samples`.
     parent_and_samples: tuple[Problem, IndexArray] | None = field(default=None, repr=False)
 
@@ -91,9 +102,13 @@ class Problem:
         y_test: ArrayLike | None = None,
         oob: bool = False,
         n_jobs: int | None = None,
-        scoring: str | Callable[..., float] | None = None,
+        scoring: object = None,
         sample_weight: ArrayLike | None = None,
         sample_weight_test: ArrayLike | None = None,
+        cv: Any = None,
+        groups: ArrayLike | None = None,
+        sensitive_features: ArrayLike | str | None = None,
+        sensitive_features_test: ArrayLike | str | None = None,
         classes: ArrayLike | None = None,
         names: Sequence[str] | None = None,
     ) -> Problem:
@@ -104,7 +119,7 @@ class Problem:
         if isinstance(ensemble, Problem):
             return ensemble.with_test_set(X_test, y_test, sample_weight_test)
         if not isinstance(ensemble, Ensemble):
-            ensemble = _recognise_ensemble(ensemble, y, classes, names, scoring)
+            ensemble = recognise_ensemble(ensemble, y, classes, names, scoring)
         if y is None:
             raise InputError("{y} is missing. Pass the labels of the validation samples.", y=...)
         if X is None and not isinstance(ensemble, PredictionTable):
@@ -112,10 +127,10 @@ class Problem:
                 "{X} is missing. Pass the validation samples; only predictions do not need them.",
                 X=...,
             )
-        test_set = _check_test_set(ensemble, X_test, y_test)
+        test_set = check_test_set(ensemble, X_test, y_test)
+        predictions: Votes | Predictions
         if isinstance(ensemble, PredictionTable):
-            ensemble.prepare_input(X)  # raises an error for any X
-            predictions: Votes | Predictions = ensemble.with_labels(y)
+            predictions = attach_samples(ensemble.with_labels(y), X)
         else:
             collect = (
                 collect_encoded_predictions if ensemble.is_regression else collect_encoded_votes
@@ -137,32 +152,81 @@ class Problem:
             labels = true_values(predictions) if isinstance(predictions, Votes) else None
             if warning := training_order_warning(ensemble, X, labels):
                 warnings.warn(warning, stacklevel=3)
-        n_test = 0 if test_set[1] is None else len(test_set[1])
+        n_samples, n_test = predictions.n_samples, 0 if test_set[1] is None else len(test_set[1])
+        main, *others = resolve_scorings(scoring, predictions.classes)
+        if sensitive_features_test is None and isinstance(sensitive_features, str):
+            sensitive_features_test = None if X_test is None else sensitive_features
         problem = cls(
             ensemble,
             predictions,
-            X,
+            None if isinstance(ensemble, PredictionTable) else X,
             *test_set,
             oob,
             n_jobs,
-            row_hashes(X),
-            Scoring.from_scorer(scoring, predictions.classes),
-            check_sample_weights(sample_weight, predictions.n_samples, "sample_weight"),
+            None if X is None else row_hashes(X),
+            main,
+            check_sample_weights(sample_weight, n_samples, "sample_weight"),
             check_sample_weights(sample_weight_test, n_test, "sample_weight_test"),
             columns=column_types(X),
+            cross_validation=CrossValidation.from_parameters(cv, groups, n_samples),
+            sensitive_features=check_sensitive_features(sensitive_features, X, n_samples),
+            sensitive_features_test=check_sensitive_features(
+                sensitive_features_test, X_test, n_test, "sensitive_features_test"
+            ),
         )
-        problem.check_scoring()
-        return problem
+        return problem.with_scorings(others)
+
+    def with_scorings(self, scorings: Sequence[Scoring]) -> Problem:
+        """Return the problem with further scores to report; raise if one cannot be computed."""
+        problem = replace(self, other_scorings=(*self.other_scorings, *scorings))
+        for scoring in problem.scorings:
+            problem.check_scoring(scoring)
+        return replace(problem, predictions=problem._with_samples(problem.predictions, problem.X))
+
+    def with_tolerance_scores(self, tolerance: float | Mapping[str, float] | None) -> Problem:
+        """Return the problem with the scores that a dict of tolerances names."""
+        known = {scoring.key for scoring in self.scorings}
+        given = tolerance if isinstance(tolerance, Mapping) else {}
+        names = [name for name in given if name not in known]
+        classes = self.predictions.classes
+        return self.with_scorings([Scoring.from_scorer(name, classes) for name in names])
+
+    @property
+    def scorings(self) -> tuple[Scoring, ...]:
+        """All scores: the score to optimise comes first."""
+        return (self.scoring, *self.other_scorings)
+
+    def _with_samples(self, outputs: Any, X: Samples) -> Any:
+        """Return predictions with the samples, if a scorer reads them."""
+        is_read = any(scoring.reads_samples for scoring in self.scorings)
+        if not is_read or outputs.samples is not None:
+            return outputs
+        if self.has_only_predictions:
+            return replace(outputs, samples=SampleRows.of_table(outputs))
+        return outputs if X is None else replace(outputs, samples=SampleRows(X, self.ensemble))
 
     def with_test_set(
-        self, X_test: Samples, y_test: ArrayLike | None, sample_weight: ArrayLike | None = None
+        self,
+        X_test: Samples,
+        y_test: ArrayLike | None,
+        sample_weight: ArrayLike | None = None,
+        sensitive_features: ArrayLike | str | None = None,
     ) -> Problem:
         """Return the problem with this test set; without a test set, as it is."""
         if X_test is None and y_test is None:
             return self
-        X_test, truth = _check_test_set(self.ensemble, X_test, y_test)
-        weight = check_sample_weights(sample_weight, _num_samples(truth), "sample_weight")
-        return replace(self, X_test=X_test, y_test=truth, sample_weight_test=weight)
+        features: Array | None = None
+        samples, truth = check_test_set(self.ensemble, X_test, y_test)
+        n_samples = _num_samples(truth)
+        weight = check_sample_weights(sample_weight, n_samples, "sample_weight")
+        features = check_sensitive_features(sensitive_features, X_test, n_samples)
+        return replace(
+            self,
+            X_test=samples,
+            y_test=truth,
+            sample_weight_test=weight,
+            sensitive_features_test=features,
+        )
 
     def with_validation_set(self, X: Samples) -> Problem:
         """Return the problem with its validation samples; as it is if X is None."""
@@ -181,18 +245,29 @@ class Problem:
         soft = self.__dict__.get("soft_predictions", self.known_soft_predictions)
         if soft is None and not self.is_plain_accuracy and self.is_soft and self.X is not None:
             soft = self.soft_predictions  # collect them now, since later scores need them
-        return replace(self._drop_samples(), known_soft_predictions=soft)
+        dropped = self._drop_samples()
+        return replace(dropped, known_soft_predictions=soft)
 
     def _drop_samples(self) -> Problem:
-        return replace(self, X=None, X_test=None, y_test=None, sample_weight_test=None)
+        return replace(
+            self,
+            X=None,
+            X_test=None,
+            y_test=None,
+            sample_weight_test=None,
+            sensitive_features_test=None,
+        )
 
     def on_samples(self, samples: IndexArray) -> Problem:
         """Return the problem on some of the validation samples, without a test set."""
         weights = None if self.sample_weight is None else self.sample_weight[samples]
+        features = self.sensitive_features
         return replace(
             self._drop_samples(),
             predictions=self.predictions.rows(samples),
             sample_weight=weights,
+            cross_validation=self.cross_validation.on_samples(samples),
+            sensitive_features=None if features is None else features[samples],
             row_hashes=None,
             known_soft_predictions=None,
             parent_and_samples=(self, samples),
@@ -270,10 +345,11 @@ class Problem:
         """The members' votes, or Predictions in regression, on the test samples."""
         assert self.y_test is not None
         if isinstance(self.X_test, PredictionTable):
-            return self.X_test.with_labels(self.y_test)
+            return self._with_samples(self.X_test.with_labels(self.y_test), None)
         if self.is_regression:
             return self.soft_test_predictions
-        return collect_encoded_votes(self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs)
+        votes = collect_encoded_votes(self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs)
+        return self._with_samples(votes, self.X_test)
 
     @cached_property
     def soft_predictions(self) -> Predictions:
@@ -292,18 +368,23 @@ class Problem:
             )
         y = true_values(self.predictions)
         if isinstance(self.ensemble, PredictionTable):
-            return self.ensemble.numeric_predictions.with_labels(y)
-        return collect_encoded_predictions(self.ensemble, self.X, y, self.oob, self.n_jobs)
+            soft = self.ensemble.numeric_predictions.with_labels(y)
+        else:
+            soft = collect_encoded_predictions(self.ensemble, self.X, y, self.oob, self.n_jobs)
+        return replace(soft, samples=self.predictions.samples)
 
     @cached_property
     def soft_test_predictions(self) -> Predictions:
         """The members' probabilities or values on the test samples, with the true labels."""
         assert self.y_test is not None
         if isinstance(self.X_test, PredictionTable):
-            return self.X_test.numeric_predictions.with_labels(self.y_test)
-        return collect_encoded_predictions(
+            return self._with_samples(
+                self.X_test.numeric_predictions.with_labels(self.y_test), None
+            )
+        soft = collect_encoded_predictions(
             self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs
         )
+        return self._with_samples(soft, self.X_test)
 
     def predictions_for(self, pruner: BasePruner) -> Votes | Predictions:
         """Return the predictions to fit a pruner on: probabilities if it and the vote use them."""
@@ -323,8 +404,9 @@ class Problem:
 
     @property
     def is_plain_accuracy(self) -> bool:
-        """Whether the score is the accuracy without sample weights."""
-        return self.scoring.name == "accuracy" and self.sample_weight is None
+        """Whether exact counts of samples are enough: accuracy, unweighted, without groups."""
+        is_weighted = self.sample_weight is not None or self.cross_validation.groups is not None
+        return self.scoring.name == "accuracy" and not is_weighted
 
     def scored_predictions(self, test: bool = False) -> Votes | Predictions:
         """Return the predictions that scores use, on the validation samples or the test set."""
@@ -332,68 +414,19 @@ class Problem:
             return self.soft_test_predictions if test else self.soft_predictions
         return self.test_predictions if test else self.predictions
 
-    def check_scoring(self) -> None:
+    def check_scoring(self, scoring: Scoring) -> None:
         """Raise an error if the score needs probabilities but the ensemble votes by labels."""
-        if self.scoring.needs == "probabilities" and not self.is_soft:
+        if scoring.needs == "probabilities" and not self.is_soft:
             raise InputError(
                 f"{{scoring}} needs probabilities, but {type(self.ensemble.model).__name__} votes "
                 "by labels. Pass a score of labels, such as balanced_accuracy, or an ensemble with "
                 "a soft vote.",
-                scoring=self.scoring.name,
+                scoring=scoring.name,
             )
 
     @property
     def n_reused_samples(self) -> int:
         """Number of test samples that are also in the validation set."""
-        if self.row_hashes is None or (test_hashes := row_hashes(self.X_test)) is None:
+        if self.row_hashes is None or isinstance(self.X_test, PredictionTable):
             return 0
-        return int(np.isin(test_hashes, self.row_hashes).sum())
-
-
-def _check_test_set(
-    ensemble: Ensemble, X_test: Samples, y_test: ArrayLike | None
-) -> tuple[Samples, Array | None]:
-    """Return the test samples and their labels, validated; None and None without a test set."""
-    if X_test is None and y_test is None:
-        return None, None
-    if X_test is None or y_test is None:
-        raise InputError(
-            "{X_test} and {y_test} go together. Pass both, or none.", X_test=..., y_test=...
-        )
-    if ensemble.is_regression:
-        labels = as_target_values(y_test, _num_samples(y_test))
-    else:
-        labels = as_labels(y_test, "y_test").ravel()
-    samples: Samples = X_test
-    if isinstance(ensemble, PredictionTable):
-        samples = ensemble.as_test_table(X_test, len(labels))
-    is_table = isinstance(samples, PredictionTable)
-    n_samples = samples.predictions.n_samples if is_table else _num_samples(samples)
-    if n_samples != len(labels):
-        raise InputError(
-            f"{{X_test}} has {format_count(n_samples, 'sample')} but {{y_test}} has {len(labels)} "
-            f"{'values' if ensemble.is_regression else 'labels'}. Pass one for each sample.",
-            X_test=...,
-            y_test=...,
-        )
-    if not ensemble.is_regression and not isinstance(ensemble, PredictionTable):
-        warn_unseen_labels(ensemble, labels, "y_test")
-    return samples, labels
-
-
-def _recognise_ensemble(
-    model: object,
-    y: ArrayLike | None,
-    classes: ArrayLike | None,
-    names: Sequence[str] | None,
-    scoring: str | Callable[..., float] | None,
-) -> Ensemble:
-    """Return models or predictions as an ensemble."""
-    if is_prediction_data(model):
-        n_labels = None if y is None or np.ndim(y) == 0 else _num_samples(y)
-        return PredictionTable(model, classes, names, n_labels, is_regression_task(y, scoring))
-    for name, value in (("classes", classes), ("names", names)):
-        if value is not None:
-            text = f"{{{name}}} is for predictions only; models have their own. Leave it out."
-            raise InputError(text, **{name: ...})
-    return as_ensemble(model)
+        return int(np.isin(row_hashes(self.X_test), self.row_hashes).sum())
