@@ -59,9 +59,15 @@ def merge_classes(first: Array, second: Array) -> Array:
         return first
     merged = np.concatenate([first, second])
     if merged.dtype.kind == "f" and (np.abs(merged) > _EXACT_FLOATS).any():
+        both_floats = first.dtype.kind == second.dtype.kind == "f"
         raise InputError(
-            f"Labels beyond 2**53 are of type {first.dtype} and of type {second.dtype}: as floats "
-            "they cannot be distinguished. Pass votes and true labels as the same integer type."
+            f"Votes and y hold whole numbers up to {np.abs(merged).max():.3g} as floats, which are "
+            "exact labels only up to 2**53. Pass labels as integers or text, or for regression the "
+            "values in a larger unit."
+            if both_floats
+            else f"Labels beyond 2**53 are of type {first.dtype} and of type {second.dtype}: as "
+            "floats they cannot be distinguished. Pass votes and true labels as the same integer "
+            "type."
         )
     return np.unique(merged)
 

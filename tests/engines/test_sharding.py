@@ -371,6 +371,7 @@ def test_a_copy_of_a_store_is_another_store(store, tmp_path, asked):
     assert found(pruner) == found(COMEP(6, start="relevance").fit(*plain(20, 200, 3)))
 
 
+@pytest.mark.filterwarnings("ignore:.* is damaged")
 @pytest.mark.parametrize("torn", ["older steps", "no steps", "garbage", "half", "empty sums"])
 def test_steps_that_a_crash_has_torn_are_not_used(store, asked, torn):
     stopped(store, 3, start="relevance")

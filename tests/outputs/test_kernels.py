@@ -7,6 +7,9 @@ import pytest
 
 from secateurs.outputs import (
     bit_kernels,
+    cluster_kernels,
+    code_kernels,
+    margin_kernels,
     prediction_kernels,
     selection_kernels,
     vote_kernels,
@@ -350,3 +353,88 @@ def test_products_of_16_bits_are_added_up(n_samples, n_members):
         prediction_kernels.add_dot_products(one, table, sums)
         expected = (one.astype(np.int64) * table).sum(axis=(1, 2))
         assert (sums - np.arange(n_members)).tolist() == expected.tolist()
+
+
+def test_agreement_is_counted_on_samples_that_both_predict():
+    rng = np.random.default_rng(0)
+    codes, others = rng.integers(0, 6, (3, 40)), rng.integers(0, 6, (2, 40))  # 5 is missing
+    agreed, common = np.empty((2, 3, 2), dtype=np.int64)
+    code_kernels.count_agreed(codes, others, 5, agreed, common)
+    for i in range(3):
+        for j in range(2):
+            both = [(a, b) for a, b in zip(codes[i], others[j]) if a < 5 and b < 5]
+            assert common[i, j] == len(both)
+            assert agreed[i, j] == sum(a == b for a, b in both)
+
+
+@pytest.mark.parametrize("n_classes", [2, 30])
+def test_sums_over_cells_are_those_of_the_table(n_classes):
+    rng = np.random.default_rng(0)
+    codes, others = rng.integers(0, n_classes + 1, (2, 2, 90))
+    values = rng.random(91)
+    values[0] = 0.0
+    sums = np.empty((2, 2, 3))
+    agreed, common = np.empty((2, 2, 2), dtype=np.int64)
+    orders = np.argsort(codes, axis=1, kind="stable")
+    code_kernels.sum_of_pair_cells(codes, orders, others, n_classes, values, sums, agreed, common)
+    for i in range(2):
+        for j in range(2):
+            table = np.zeros((n_classes, n_classes), dtype=int)
+            for a, b in zip(codes[i], others[j]):
+                if a < n_classes and b < n_classes:
+                    table[a, b] += 1
+            in_order = [0.0, 0.0, 0.0]
+            for count in table.ravel():
+                in_order[0] += values[count]
+            for axis in (1, 0):
+                for count in table.sum(axis=axis):
+                    in_order[2 - axis] += values[count]
+            assert sums[i, j].tolist() == in_order
+            assert (agreed[i, j], common[i, j]) == (np.trace(table), table.sum())
+
+
+@pytest.mark.parametrize("linkage", range(3))
+def test_clusters_are_merged_as_by_searching_the_whole_table(linkage):
+    rng = np.random.default_rng(linkage)
+    for n_levels in (2, 4, 1000):
+        distances = np.triu(rng.integers(0, n_levels, (12, 12)) / 7.0, 1)
+        between = distances + distances.T
+        np.fill_diagonal(between, np.inf)
+        table, sizes = between.copy(), np.ones(12)
+        nearest, is_bound = between.min(axis=1), np.zeros(12, dtype=bool)
+        for _ in range(11):
+            pair = cluster_kernels.closest_pair(between, nearest, is_bound, 1e-12)
+            lowest = np.argwhere(table <= table.min() + 1e-12 * max(1.0, table.min()))[0]
+            assert pair == tuple(sorted(lowest))
+            first, second = pair
+            share = sizes[first] / (sizes[first] + sizes[second])
+            merged = {
+                0: share * table[first] + (1 - share) * table[second],
+                1: np.minimum(table[first], table[second]),
+                2: np.maximum(table[first], table[second]),
+            }[linkage]
+            sizes[first] += sizes[second]
+            table[first] = table[:, first] = merged
+            table[first, first] = table[second] = table[:, second] = np.inf
+            cluster_kernels.merge_rows(between, nearest, is_bound, *pair, linkage, share)
+            assert np.array_equal(between, table)
+
+
+@pytest.mark.parametrize("is_log", [False, True])
+@pytest.mark.parametrize("n_components", [1, 3])
+def test_scores_of_linked_means(n_components, is_log):
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 5, (2, n_components, 20))
+    factors, powers = rng.random(5) + 0.5, rng.random((n_components, 20)) + 0.5
+    truth, weights, totals = rng.integers(0, max(2, n_components), 20), rng.random(20), np.empty(2)
+    margin_kernels.margin_losses(cells, factors, powers, truth, weights, is_log, totals)
+    for member in range(2):
+        odds = powers * factors[cells[member]]
+        if n_components == 1:
+            odds = np.stack([odds[0], np.ones(20)])  # first class against the second
+        shares = odds / odds.sum(axis=0)
+        of_true = shares[truth, np.arange(20)]
+        squares = (shares**2).sum(axis=0) - 2 * of_true + 1
+        # scikit-learn halves the squares of two classes.
+        losses = np.log(of_true) if is_log else -squares / (2 if n_components == 1 else 1)
+        assert totals[member] == pytest.approx((weights * losses).sum())

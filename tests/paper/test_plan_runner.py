@@ -153,6 +153,7 @@ def test_a_torn_row_is_run_again(tmp_path):
     assert untimed(tmp_path) == expected
 
 
+@pytest.mark.filterwarnings("ignore:Damaged results")
 def test_rows_with_values_of_other_types_are_run_again(tmp_path):
     run([made()], tmp_path)
     expected = untimed(tmp_path)

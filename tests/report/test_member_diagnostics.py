@@ -109,3 +109,19 @@ def test_errors_of_pairs_are_correlated_as_the_formula_says():
                 assert pairs.correlation[place] == pytest.approx(same, abs=1e-6)
             errors = [np.sqrt((off[:, m] ** 2).mean()) for m in (i, j)]
             assert pairs.error[place] == pytest.approx(np.mean(errors), abs=1e-6)
+
+
+def test_pairs_of_very_many_members_are_those_of_a_sample_with_the_kept_ones(monkeypatch):
+    monkeypatch.setattr(member_diagnostics, "MOST_IN_PAIRS", 6)
+    rng = np.random.default_rng(0)
+    votes, y = rng.integers(0, 3, (50, 40)), rng.integers(0, 3, 50)
+    pairs = member_diagnostics.kappa_error(Votes.encode(votes, y), [31, 7])
+    members = sorted({*pairs.first.tolist(), *pairs.second.tolist()})
+    assert len(members) == 6
+    assert {7, 31} <= set(members)
+    assert list(zip(pairs.first.tolist(), pairs.second.tolist())) == list(combinations(members, 2))
+    errors = (votes != y[:, None]).mean(axis=0)
+    for place, (i, j) in enumerate(combinations(members, 2)):
+        expected = float(naive.kappa(votes[:, i].tolist(), votes[:, j].tolist()))
+        assert pairs.kappa[place] == pytest.approx(expected)
+        assert pairs.error[place] == pytest.approx((errors[i] + errors[j]) / 2)

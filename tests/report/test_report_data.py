@@ -503,6 +503,17 @@ def test_very_many_members_go_without_all_weights(monkeypatch):
     assert len(data["distances"]["members"]) == 20
 
 
+def test_the_page_says_that_pairs_of_very_many_members_are_sampled(monkeypatch):
+    votes, y = cases.plain(100, 60)
+    pruning = prune(votes, y=y, pruner="re", keep=5)
+    sentence = "pairs of a sample of the 100 members were compared"
+    assert sentence not in render(report_data(pruning))
+    monkeypatch.setattr("secateurs.report.member_diagnostics.MOST_IN_PAIRS", 20)
+    data = report_data(pruning)
+    assert data["kappa_error"]["n_pairs"] == 20 * 19 // 2
+    assert f"Only 190 {sentence}" in render(data)
+
+
 def test_rows_chosen_on_are_not_held_out(pruning):
     with pytest.warns(UserWarning, match="looks better than it is") as caught:
         data = report_data(pruning, X[CHOOSE], Y[CHOOSE])

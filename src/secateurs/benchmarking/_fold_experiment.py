@@ -32,6 +32,7 @@ from secateurs.outputs.compiling import start_stopwatch
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners.parameters import resolve_keep
+from secateurs.pruners.selector import fit_pruner
 from secateurs.typing import Array, Samples
 
 VOTINGS = ("own", "labels")
@@ -240,7 +241,7 @@ def _select_own_size(pruner: BasePruner, problem: Problem) -> Selection:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         elapsed = start_stopwatch()
-        fitted = pruner.fit(problem.predictions_for(pruner))
+        fitted = fit_pruner(pruner, problem.predictions_for(pruner))
         seconds = elapsed()
     members = fitted.member_indices_.tolist()
     size, weights = len(members), problem.weights_for_pruner(fitted)

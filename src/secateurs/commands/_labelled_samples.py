@@ -13,6 +13,7 @@ from secateurs.commands._column_types import AS_TEXT, ColumnTypes
 from secateurs.commands._table_files import format_names, read_table, require_columns
 from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
+from secateurs.persistence.table_limits import MAX_TABLE_BYTES
 from secateurs.text_format import format_count, to_one_line
 
 if TYPE_CHECKING:
@@ -25,18 +26,19 @@ _FEW_PER_CLASS = 5  # below, some of the five folds have no sample of the class
 _MIN_REGRESSION_SAMPLES = 10  # two samples in each of the five folds
 
 
-def read_samples(
+def read_samples(  # noqa: PLR0917
     path: Path,
     ensemble: Ensemble,
     target: str,
     ignore: Sequence[str] = (),
     types: ColumnTypes | None = None,
+    max_unpacked: float = MAX_TABLE_BYTES,
 ) -> tuple[pd.DataFrame | Array, Array]:
     """Read samples with the features of a model, and their true classes or values."""
     types = replace(
         types or ColumnTypes.from_ensemble(ensemble, None, ()), excluded_columns=[target, *ignore]
     )
-    frame = read_table(path, as_text=[target], types_of=types)
+    frame = read_table(path, as_text=[target], types_of=types, max_unpacked=max_unpacked)
     require_columns(path, frame, [target, *ignore])
     texts, where = frame[target].tolist(), f"{path}, column {target!r}"
     y = (

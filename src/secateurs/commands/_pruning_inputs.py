@@ -190,6 +190,7 @@ def _read_model_inputs(files: InputFiles, trust: TrustOptions, out: Output) -> P
         files.target,
         files.excluded_columns(known_features(ensemble)[0]),
         ColumnTypes.from_ensemble(ensemble, files.model, files.dtype),
+        trust.max_unpacked,
     )
     X, y = read_samples(files.data, ensemble, *settings)
     check_sample_counts(files.data, y, ensemble.classes, out)

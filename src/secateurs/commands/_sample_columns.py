@@ -88,7 +88,7 @@ def _is_array_file(path: Path | None) -> bool:
 
 
 def _read_column(path: Path, column: str, max_unpacked: float) -> list[str]:
-    frame = read_table(path, as_text=[column])
+    frame = read_table(path, as_text=[column], max_unpacked=max_unpacked)
     require_columns(path, frame, [column])
     return list(frame[column])
 

@@ -355,7 +355,7 @@ def trust_options(*old_names: str) -> Decorator:
             default="4GiB",
             show_default=True,
             aliases=old_names,
-            help="Maximum size of a model file or .npz file when unpacked.",
+            help="Maximum size of a model, table or .npz file when unpacked.",
         ),
         option(
             "--allow-version-mismatch",

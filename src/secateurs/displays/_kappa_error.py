@@ -44,7 +44,8 @@ class KappaErrorDisplay(Display):
     def _compute_from_result(cls, result: Pruning | Comparison, samples: SampleSets) -> Self:
         """Compare all pairs on the validation samples."""
         pruning = shown_pruning(result)
-        return cls(kappa_error(pruning.votes), pruning.member_indices.tolist())
+        kept = pruning.member_indices.tolist()
+        return cls(kappa_error(pruning.votes, kept), kept)
 
     def plot(self, ax: AxesLike = None) -> Self:
         """Draw the figure; see `Display.plot`."""

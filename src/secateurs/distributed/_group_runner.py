@@ -208,7 +208,9 @@ def _accuracy_criterion(
     """Return the accuracy of the vote, for regression the negative squared error of the mean."""
     if isinstance(outputs, Votes) and weights is None:
         return outputs.accuracy(members)
-    predicted = outputs.vote(members, weights=weights)
+    # A sample without any prediction counts as wrong, not as a vote for the lowest class.
+    silent = np.array(None, dtype=object) if len(outputs.classes) else None
+    predicted = outputs.vote(members, silent=silent, weights=weights)
     if len(outputs.classes):
         return float((predicted == true_values(outputs)).mean())
     errors = predicted - outputs.truth  # NaN on samples without a prediction, which do not count

@@ -24,7 +24,7 @@ class Checkpoints:
 
     A run is identified by the votes and by ``identity``, which together determine its result. Each
     file starts with a checksum of its content, run and name. A file that is damaged or belongs to
-    another run counts as missing.
+    another run counts as missing, with a warning that names it.
     """
 
     def __init__(self, votes: EncodedPredictions, *identity: object) -> None:
@@ -56,7 +56,14 @@ class Checkpoints:
             checksum, _, content = (self._folder / name).read_bytes().partition(b"\n")
         except OSError:  # most often because the file does not exist
             return None
-        return content if checksum == _content_checksum(self._folder / name, content) else None
+        if checksum == _content_checksum(self._folder / name, content):
+            return content
+        warnings.warn(
+            f"{self._folder / name} is damaged: its content does not match its checksum. This part "
+            "is computed again.",
+            stacklevel=3,
+        )
+        return None
 
     def write_value(self, name: str, value: object) -> None:
         """Write a finished part as JSON."""

@@ -219,7 +219,10 @@ def member_similarity(problem: Problem) -> dict[str, float]:
     if not isinstance(votes, Votes):
         errors = votes.squared_errors
         mean = max(float(errors.mean()), 1e-300)
-        return {"spread": float(errors.std()) / mean, "gap": 1 - float(errors.min()) / mean}
+        # Scaled by a power of two, squares of squared errors do not overflow.
+        scale = -int(np.frexp(mean)[1])
+        spread = float(np.ldexp(errors, scale).std()) / float(np.ldexp(mean, scale))
+        return {"spread": spread, "gap": 1 - float(errors.min()) / mean}
     n_voted = np.maximum(1, votes.n_voted)
     wrong = 1 - votes.n_right / n_voted
     mean = max(float(wrong.mean()), 1e-9)

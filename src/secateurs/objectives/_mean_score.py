@@ -14,7 +14,7 @@ from secateurs.labels import argmax_with_ties, one_hot
 from secateurs.measures.fast_scores import FAST_SCORES
 from secateurs.measures.pair_measure import Floats
 from secateurs.measures.scoring import Scoring
-from secateurs.outputs import selection_kernels, vote_kernels
+from secateurs.outputs import margin_kernels, selection_kernels, vote_kernels
 from secateurs.outputs.fixed_point import (
     NUMBER_BITS,
     PROBABILITY_BITS,
@@ -27,6 +27,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, BoolArray, IndexArray
 
 _ONE = 1 << PROBABILITY_BITS  # the cell of probability 1
+_LARGEST_EXPONENT = 300.0  # exp of twice this is still finite
 
 
 class MeanScore(ABC):
@@ -95,7 +96,9 @@ class MeanScore(ABC):
         """Return the objective for votes or predictions."""
         if isinstance(outputs, Votes):
             return _VoteMeanScore(outputs, scoring, sample_weight)
-        return _PredictionMeanScore(outputs, scoring, sample_weight)
+        is_margins = outputs.margin_scale is not None
+        kind = _MarginMeanScore if is_margins else _PredictionMeanScore
+        return kind(outputs, scoring, sample_weight)
 
     def for_members(self, members: IndexArray) -> MeanScore:
         """Return the objective for some members, or itself for all; none may be selected yet."""
@@ -135,7 +138,7 @@ class MeanScore(ABC):
             values, has_value = self._member_predictions(member)
             total = total + weight * values
             present += weight * has_value
-            predictions: Array = mean_from_sums(total, present)
+            predictions: Array = self._link_mean(mean_from_sums(total, present))
             if self.scoring.uses_labels(self._outputs):
                 predictions = self._outputs.classes[argmax_with_ties(predictions)]
             group = list(members[:n_members]), weights[:n_members]
@@ -150,6 +153,10 @@ class MeanScore(ABC):
     def as_score(self, value: float) -> float:
         """Convert a value of this objective to the score."""
         return value
+
+    def _link_mean(self, mean: Floats) -> Floats:
+        """Return the prediction that a mean stands for."""
+        return mean
 
     def _score_predictions(
         self, predictions: Array, present: BoolArray, members: Sequence[int], weights: Array
@@ -257,7 +264,7 @@ class _PredictionMeanScore(MeanScore):
     ) -> None:
         super().__init__(predictions, scoring, sample_weight)
         self._cells, self._missing_code = predictions.cells, missing_cell_value(predictions.cells)
-        if scoring.name == "neg_log_loss":
+        if scoring.name == "neg_log_loss" and predictions.margin_scale is None:
             self._cells = _true_class_cells(predictions)[:, None]
         self._sums = np.zeros(self._cells.shape[1:], dtype=np.int64)
         self._counts = np.zeros(predictions.n_samples, dtype=np.int64)
@@ -330,7 +337,7 @@ class _PredictionMeanScore(MeanScore):
             return np.ldexp(sums[0].astype(float), -self._outputs.exponent) / divisors, counts > 0
         if self._outputs.n_classes == 2:  # only the second class is stored
             sums = np.concatenate([counts * _ONE - sums, sums])
-        return (sums / (divisors * _ONE)).T, counts > 0
+        return self._link_mean((sums / (divisors * _ONE)).T), counts > 0
 
     def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
         """Return a member's probabilities or values, and which samples have a prediction."""
@@ -343,6 +350,56 @@ class _PredictionMeanScore(MeanScore):
     def _sums_with(self, member: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         present = ~self._outputs.is_missing(member)
         return self._sums + np.where(present, self._cells[member], 0), self._counts + present
+
+
+class _MarginMeanScore(_PredictionMeanScore):
+    """Score of the probabilities that the mean of members' margins stands for.
+
+    The link function follows the mean, so that the value is that of the model that averages the
+    selected members' margins, and not that of the mean of their probabilities.
+    """
+
+    def _link_mean(self, mean: Floats) -> Floats:
+        return self._outputs.linked(mean)
+
+    def _fill_losses(self, block: slice, totals: Floats, weights: Floats) -> None:
+        scale, n_classes = self._outputs.margin_scale, self._outputs.n_classes
+        assert scale is not None
+        if self._outputs.has_missing or scale > _LARGEST_EXPONENT:
+            self._fill_losses_by_sample(block, totals, weights)
+            return
+        # The exponential of a mean is a product: that of the selected members is computed once,
+        # that of a candidate is looked up by its cell. Centred exponents keep both within range.
+        n_means = int(self._counts[0]) + 1
+        is_binary = self._cells.shape[1] == 1
+        slope, centre = (-2.0, 0.5) if is_binary else (1.0, 1.0 / n_classes)
+        slope *= scale / n_means
+        factors = np.exp(slope * (np.arange(_ONE + 1) / _ONE - centre))
+        powers = np.exp(slope * (self._sums / _ONE - centre * (n_means - 1)))
+        margin_kernels.margin_losses(
+            *(self._cells[block], factors, powers, self._outputs.truth, self._weight_per_sample),
+            *(self.scoring.name == "neg_log_loss", totals),
+        )
+        weights[:] = self._weight_per_sample.sum()
+
+    def _fill_losses_by_sample(self, block: slice, totals: Floats, weights: Floats) -> None:
+        """Fill in losses where samples have means of different numbers of members."""
+        truth = self._outputs.truth
+        is_true = truth[:, None] == np.arange(self._outputs.n_classes)
+        factor = 0.5 if self._outputs.n_classes < 3 else 1.0  # as scikit-learn's Brier score
+        for index, member in enumerate(range(*block.indices(self.n_members))):
+            probabilities, has_value = self._predictions_with(member)
+            if self.scoring.name == "neg_log_loss":
+                of_true_class = np.where(is_true, probabilities, 0.0).sum(axis=1)
+                clipped = np.clip(
+                    of_true_class, selection_kernels.EPSILON, 1 - selection_kernels.EPSILON
+                )
+                losses = np.log(clipped)
+            else:
+                losses = -factor * ((probabilities - is_true) ** 2).sum(axis=1)
+            sample_weights = np.where(has_value, self._weight_per_sample, 0.0)
+            totals[index] = (sample_weights * losses).sum()
+            weights[index] = sample_weights.sum()
 
 
 def _true_class_cells(predictions: Predictions) -> Array:

@@ -31,7 +31,8 @@ class VoteError:
         Votes with true labels.
     ties : {"lowest", "shared"}
         How a tied vote counts: as a vote for the lowest class, or as 1 − 1/q errors if the true
-        class is one of q tied classes.
+        class is one of q tied classes. A sample without any vote is an error, or with "shared" a
+        tie of all classes.
     distinct : bool, default=False
         Whether to count equal samples once, weighted by their number. The values are the same, and
         are computed faster if many members agree. Methods that return one value per sample then
@@ -95,10 +96,15 @@ class VoteError:
         return int(self._value_of_counts(counts))
 
     def is_vote_right(self) -> BoolArray:
-        """Return where the vote is correct, per sample; ties go to the lowest class."""
+        """Return where the vote is correct, per sample; ties go to the lowest class.
+
+        A sample without any vote is not correct: a vote for the lowest class would make the result
+        depend on the names of the classes.
+        """
         winner = np.empty(self._votes.n_samples, dtype=np.intp)
         vote_kernels.find_winners(self._tally, winner)
-        return winner == self._y
+        is_right: BoolArray = winner == self._y
+        return is_right & self._tally.any(axis=1) if self._votes.has_missing else is_right
 
     def n_overruled(self) -> NDArray[np.int32]:
         """Count, per sample, the members that are correct if the vote is wrong, or vice versa."""

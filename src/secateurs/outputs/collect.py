@@ -79,7 +79,8 @@ def collect_votes(
         Number of threads used to collect votes.
     store : path, optional
         Folder to write the votes to, a few members at a time, instead of holding all in memory. If
-        it already holds part of these votes, only the missing votes are collected.
+        it already holds part of these votes, only the missing votes are collected. Samples are
+        compared in full; those of scikit-learn's forests as float32, to which their trees round.
     y : array-like of shape (n_samples,), optional
         True labels to keep in the store.
     callback : callable(done, total, best), optional

@@ -14,6 +14,8 @@ from secateurs.exceptions import InputError
 from secateurs.labels import argmax_with_ties, as_labels, merge_classes, one_hot
 from secateurs.outputs._prediction_cells import PredictionFiller
 from secateurs.outputs.fixed_point import (
+    FINEST,
+    NUMBER_BITS,
     PROBABILITY_BITS,
     coarsen_steps,
     mean_from_sums,
@@ -24,6 +26,7 @@ from secateurs.outputs.input_checks import (
     as_target_values,
     check_not_transposed,
     check_table_shape,
+    check_target_scale,
     effective_members,
     text_column_names,
 )
@@ -119,6 +122,11 @@ class Predictions:
         Predictions
         """
         table: Array = np.ma.asanyarray(scores)
+        if table.ndim == 3 and table.shape[2] == 0:
+            raise InputError(
+                f"The probabilities have shape {table.shape}, without any class. Pass one "
+                "probability per class: (samples, members, classes)."
+            )
         check_not_transposed(table.shape, None if y is None else np.shape(y))
         check_table_shape(table[:, :, 0] if table.ndim == 3 else table, None)
         is_probabilities = table.ndim == 3
@@ -214,7 +222,7 @@ class Predictions:
         truth = self.truth if self.is_numbers else np.eye(self.n_classes)[self.truth]
         for member in range(self.n_members):
             present = ~self.is_missing(member)
-            differences = (self.values(member) - truth)[present]
+            differences = (self.linked(self.values(member)) - truth)[present]
             errors[member] = (differences**2).sum() / max(1, np.count_nonzero(present))
         return errors
 
@@ -311,10 +319,19 @@ class Predictions:
     def with_labels(self, y: ArrayLike) -> Predictions:
         """Return the same predictions with other true labels or values."""
         if self.is_numbers:
-            return replace(self, y=make_read_only(as_target_values(y, self.n_samples)))
+            values = as_target_values(y, self.n_samples)
+            check_target_scale(values, self._largest_value())
+            return replace(self, y=make_read_only(values))
         labels = as_label_column(y, self.n_samples)
         recoded = self.among(merge_classes(self.classes, find_classes(labels)))
         return replace(recoded, y=encode_column(labels, recoded.classes))
+
+    def _largest_value(self) -> float:
+        """Return an upper bound of the absolute values, of at most twice the largest one."""
+        if self.exponent == FINEST:  # zeros, or values close to them
+            cells = np.where(self.cells == missing_cell_value(self.cells), 0, self.cells)
+            return float(np.ldexp(float(np.abs(cells).max(initial=0)), -FINEST))
+        return float(np.ldexp(1.0, NUMBER_BITS - self.exponent))
 
     def append(self, scores: Predictions) -> Predictions:
         """Return these predictions followed by further samples, as if encoded together."""

@@ -91,6 +91,9 @@ class PackedVotes(Protocol):
     def is_vote_correct(self, truth: Self, n_classes: int) -> BoolArray:
         """Return the mask of the samples on which the vote of all members is the true label."""
 
+    def has_any_vote(self) -> BoolArray:
+        """Return the mask of the samples with a vote, if the last code stands for missing votes."""
+
     def compare_with_truth(self, truth: Array, missing: bool) -> "BitPlanes":
         """Return 0 where a member's vote is the true label, and 1 elsewhere.
 
@@ -247,6 +250,10 @@ class BitPlanes(PackedVotes):
         )
         return _unpack_bits(is_right, self.n_samples).view(bool)
 
+    def has_any_vote(self) -> BoolArray:
+        words = np.bitwise_or.reduce(self.cells, axis=(0, 1))
+        return _unpack_bits(words, self.n_samples).view(bool)
+
     def compare_with_truth(self, truth: Array, missing: bool) -> "BitPlanes":
         true_planes = pack_bits(truth == np.arange(self.n_classes)[:, None])
         compared = _empty_planes(self.n_members, 1 + missing, self.n_samples)
@@ -316,6 +323,12 @@ class CodeMatrix(PackedVotes):
         winner = np.empty(self.n_samples, dtype=np.intp)
         vote_kernels.find_winners(tally, winner)
         return winner == truth.cells[0]
+
+    def has_any_vote(self) -> BoolArray:
+        has_vote = np.zeros(self.n_samples, dtype=bool)
+        for codes in self.cells:
+            has_vote |= codes < self.n_classes - 1
+        return has_vote
 
     def compare_with_truth(self, truth: Array, missing: bool) -> BitPlanes:
         compared = _empty_planes(self.n_members, 1 + missing, self.n_samples)

@@ -11,7 +11,7 @@ from secateurs.engines.sharded_objectives import ShardedTDAS
 from secateurs.engines.sharding import open_objective
 from secateurs.exceptions import InputError
 from secateurs.measures.pair_measure import Floats
-from secateurs.measures.pairwise_measures import kappa
+from secateurs.measures.pairwise_measures import kappa_with_truth
 from secateurs.objectives import TDAS
 from secateurs.objectives.bounds import upper_bound
 from secateurs.outputs.store_base import load_into_memory
@@ -276,7 +276,7 @@ def poor_member_warnings(votes: Votes | VoteStore, members: IndexArray) -> Itera
     """Yield a warning if selected members agree with y less than chance would."""
     # A negative κ, because accuracy below 1/classes would flag good members on imbalanced classes.
     chosen = np.sort(members)
-    poor = chosen[kappa.of_counts(labels=votes.take(chosen).truth_counts) < 0]
+    poor = chosen[kappa_with_truth(votes.take(chosen)) < 0]
     if len(poor):
         named = ", ".join(map(str, poor[:5])) + (", …" if len(poor) > 5 else "")
         verb, noun = ("agrees", "member") if len(poor) == 1 else ("agree", "members")

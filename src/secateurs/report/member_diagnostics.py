@@ -15,6 +15,7 @@ from secateurs.typing import BoolArray, FloatArray, IndexArray
 
 # Bounds the n² distances that a page contains and a heat map shows.
 MOST_IN_HEATMAP = 512
+MOST_IN_PAIRS = 1000  # members of which all pairs are compared: half a million points
 MOST_LIVE = MOST_IN_HEATMAP  # members up to which the report has the distances of all pairs
 # Correlations are undefined if errors vary by rounding only, which is a few units of the last bit
 # of the fixed-point values.
@@ -57,13 +58,17 @@ class KappaError(NamedTuple):
         return front
 
 
-def kappa_error(votes: Votes) -> KappaError:
-    """Return κ and the mean error of all pairs of members."""
-    first, second = np.triu_indices(votes.n_members, 1)
+def kappa_error(votes: Votes, kept: Sequence[int] = ()) -> KappaError:
+    """Return κ and the mean error of all pairs of members, or of a subset if there are very many.
+
+    A subset contains the kept members.
+    """
+    members = _member_subset(votes.n_members, kept, MOST_IN_PAIRS)
+    rows, columns = np.triu_indices(len(members), 1)
+    first, second = members[rows], members[columns]
     errors = 1 - member_accuracies(votes)
-    return KappaError(
-        first, second, kappa.matrix(votes)[first, second], (errors[first] + errors[second]) / 2
-    )
+    values = kappa.matrix(votes.take(members))[rows, columns]
+    return KappaError(first, second, values, (errors[first] + errors[second]) / 2)
 
 
 class PairDistances(NamedTuple):
@@ -80,7 +85,7 @@ class PairDistances(NamedTuple):
 
 def pair_distances(votes: Votes, kept: Sequence[int]) -> PairDistances:
     """Return the distances of all pairs of members, or of a subset if there are very many."""
-    members = _member_subset(votes.n_members, kept)
+    members = _member_subset(votes.n_members, kept, MOST_IN_HEATMAP)
     values = nvi.matrix(votes.take(members))
     np.fill_diagonal(values, 0.0)
     distances = values[np.triu_indices(len(members), 1)]
@@ -88,14 +93,14 @@ def pair_distances(votes: Votes, kept: Sequence[int]) -> PairDistances:
     return PairDistances(members, values, cluster_order(values), float(low), float(high))
 
 
-def _member_subset(n_members: int, kept: Sequence[int]) -> IndexArray:
+def _member_subset(n_members: int, kept: Sequence[int], most: int) -> IndexArray:
     """Return all members; if there are very many, kept members and evenly spaced other members."""
     members = np.arange(n_members)
-    if n_members <= MOST_IN_HEATMAP:
+    if n_members <= most:
         return members
-    first = np.array(list(kept)[: MOST_IN_HEATMAP // 2])
+    first = np.array(list(kept)[: most // 2], dtype=np.intp)
     rest = np.setdiff1d(members, first)
-    spaced = rest[np.linspace(0, len(rest) - 1, MOST_IN_HEATMAP - len(first)).astype(int)]
+    spaced = rest[np.linspace(0, len(rest) - 1, most - len(first)).astype(int)]
     return np.sort(np.concatenate([first, spaced]))
 
 
@@ -114,7 +119,7 @@ def error_correlations(predictions: Predictions, kept: Sequence[int]) -> ErrorCo
     If there are very many members, a subset is used. The correlation is 0 if the errors of a
     member are all equal, except for rounding.
     """
-    members = _member_subset(predictions.n_members, kept)
+    members = _member_subset(predictions.n_members, kept, MOST_IN_HEATMAP)
     present = np.stack([~predictions.is_missing(m) for m in members]).astype(float)
     errors = np.stack([predictions.values(m) - predictions.truth for m in members]) * present
     # Centred errors have smaller sums, and so smaller rounding errors.
