@@ -51,6 +51,7 @@ def _homes() -> dict[str, str]:
         "all_pruners": "secateurs.pruners",
         "make_pruner": "secateurs.pruners",
         "register": "secateurs.pruners",
+        "unregister": "secateurs.pruners",
         "prune": "secateurs.pruning",
         "Pruning": "secateurs.pruning",
         "PrunedClassifier": "secateurs.pruned_estimators",

@@ -5,7 +5,6 @@ import json
 import multiprocessing
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -280,50 +279,3 @@ def test_processes_of_every_start_method_prune_beside_threads(tmp_path, method):
     command = [sys.executable, str(tmp_path / "processes.py"), method]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-
-
-HELD_AT_FORK = """
-import os, sys, threading
-import numpy as np
-from numba.core.compiler_lock import global_compiler_lock
-from secateurs import COMEP
-from secateurs.engines import executors
-from secateurs.outputs import _store_files
-
-LOCKS = {
-    "numba": lambda: global_compiler_lock,
-    "tiles": lambda: _store_files._thread_lock,
-    "checks": lambda: _store_files._checked_lock,
-    "values": lambda: executors._held_lock,
-}
-
-def hold(lock, is_held):
-    with lock:
-        is_held.set()
-        over.wait(0.5)
-
-is_held, over = threading.Event(), threading.Event()
-threading.Thread(target=hold, args=(LOCKS[sys.argv[1]](), is_held)).start()
-is_held.wait()
-child = os.fork()
-if not child:
-    with LOCKS[sys.argv[1]]():
-        COMEP(1).fit(np.array([[0, 1], [1, 1], [1, 0]]), [0, 1, 1])
-    os._exit(0)
-over.set()
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("lock", ["numba", "tiles", "checks", "values"])
-def test_a_lock_held_by_another_thread_does_not_block_a_forked_child(tmp_path, lock):
-    (tmp_path / "script.py").write_text(HELD_AT_FORK)
-    command = [sys.executable, "-W", "ignore", str(tmp_path / "script.py"), lock]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
-        try:
-            _, errors = process.communicate(timeout=120)
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)  # the child too, which may hang
-    assert process.returncode == 0, errors

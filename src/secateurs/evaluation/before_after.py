@@ -33,6 +33,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.search import TIE
 from secateurs.text_format import format_count, format_signed
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, Classifier, FloatArray, Samples
 
 _N_BOOTSTRAP = 2000  # the 2.5 % percentile then rests on 50 resamples
@@ -321,7 +322,8 @@ def _file_sizes(
 
     The size of the full ensemble is NaN if it is too large or cannot be written.
     """
-    if pruner not in _file_sizes_by_pruner:
+    sizes = _file_sizes_by_pruner.get(pruner)
+    if sizes is None:
         n_members = map(len, _full_and_kept(pruner))
         models = _full_and_pruned_models(problem, pruner)
         full_and_pruned = list(zip(models, n_members, n_bytes, strict=True))
@@ -331,15 +333,14 @@ def _file_sizes(
             if not np.isnan(after):
                 sizes[name] = BeforeAfter(before, after)
         _file_sizes_by_pruner[pruner] = sizes
-    return _file_sizes_by_pruner[pruner]
+    return sizes
 
 
 def _file_megabytes(name: str, model: object, n_members: int, n_bytes: int) -> float:
     write, max_bytes, max_members = _FORMATS[name]
     if n_bytes > max_bytes or n_members > max_members:
         return np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # converters call deprecated functions of scikit-learn
+    with record_warnings():  # converters call deprecated functions of scikit-learn
         try:
             return len(write(model)) / 1e6
         except Exception:  # the format does not support the model, or its extra is not installed
@@ -394,7 +395,6 @@ def balanced_accuracy(
     truth: Array, before: Array, after: Array, weight: Array | None = None
 ) -> BeforeAfter:
     """Return the balanced accuracy (mean recall of the classes) before and after pruning."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about classes that occur in predictions only
+    with record_warnings():  # about classes that occur in predictions only
         score = partial(balanced_accuracy_score, truth, sample_weight=weight)
         return BeforeAfter(float(score(before)), float(score(after)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from secateurs.problem import Problem
 from secateurs.progress import open_stage
 from secateurs.pruners import BasePruner
 from secateurs.search import TIE, score_levels
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import FloatArray, JsonObject
 
 # Cost limits that are cross-validated if a loss is tolerated. More limits would come closer to the
@@ -166,8 +166,7 @@ def _held_out_scores(
     with open_stage("comparing rules within the cost", max(1, plan.n_selections - 1)) as steps:
         for fold in plan.iter_folds():
             fold_rules = CostRules(fold.problem, rules.pruner, rules.cost, rules.vote)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit on all samples warns already
+            with record_warnings():  # the fit on all samples warns already
                 fold_sets = [
                     fold_rules.members_by_rule(name, limit)[:size]
                     for name, size in max_members.items()

@@ -1,6 +1,5 @@
 """Cross-validated scores of a pruning, for a summary without a test set."""
 
-import warnings
 from typing import NamedTuple
 
 from secateurs.evaluation.alternatives import evaluate_with_alternatives
@@ -18,6 +17,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners.pruner_label import pruner_label
 from secateurs.text_format import format_count
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Samples
 
 _FOLDS = "selected on four fifths, scored on the remaining fifth, five times"
@@ -53,8 +53,7 @@ def cross_validate_pruning(
 
     The first rounds of a boosted model are kept whatever the samples, so it is scored on all.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit on all samples warned already
+    with record_warnings():  # the fit on all samples warned already
         evaluation = evaluate_with_alternatives(problem, pruner, by_cost=by_cost, alone=True)
     (curve,) = evaluation.curves.values()
     keep, weighted_problem, plan = len(pruner.member_indices_), evaluation.problem, evaluation.split

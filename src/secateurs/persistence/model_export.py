@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -37,6 +36,7 @@ from secateurs.persistence._weighted_trees import (
 )
 from secateurs.persistence.atomic_files import check_writable, write_with_sidecar
 from secateurs.persistence.model_files import describe_model
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, FloatArray, JsonObject, Samples
 
 _TIE = 1e-6  # both labels are accepted if the shares of the top two classes differ by less
@@ -114,8 +114,7 @@ def export(
     samples = _check_samples(model, X_check)
     runtime.check_supported(model, samples)
     expected = _original_predictions(model, samples)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # from the converter's calls of scikit-learn
+    with record_warnings():  # from the converter's calls of scikit-learn
         try:
             content = runtime.convert(model, samples)
             predictions = runtime.predict(content, model, samples)
