@@ -25,7 +25,17 @@ FLOW = (
         "pruning",
         "pruned_estimators",
     ),
-    *("comparison", "displays", "benchmarking", "paper", "demo", "commands", "cli", "__main__"),
+    *(
+        "comparison",
+        "displays",
+        "benchmarking",
+        "paper",
+        "demo",
+        "warm",
+        "commands",
+        "cli",
+        "__main__",
+    ),
 )
 MODULES = {
     ".".join(("secateurs", *path.relative_to(PACKAGE).with_suffix("").parts)): path
