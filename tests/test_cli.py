@@ -169,7 +169,7 @@ def test_colours_are_for_terminals_and_can_be_switched_off():
     assert "\x1b[" not in shell("cite", "random").stderr
 
 
-ONE_LINE = "error: interrupted. Run the same command to resume.\n"
+ONE_LINE = "error: interrupted. Run the same command to start over.\n"
 
 
 def start(*words):

@@ -283,19 +283,19 @@ from secateurs.outputs.compiling import kernel
 sys.path.insert(0, sys.argv[1])
 import doubling
 
-save_data = IndexDataCacheFile._save_data
+save_index = IndexDataCacheFile._save_index
 
-def wait_for_other(self, name, data):
+def wait_for_other(self, lines):
     other = Path(sys.argv[1]) / "done"
     Path(sys.argv[1], "saving").touch()
-    for _ in range(20):  # the other process waits for the lock meanwhile, or is done
+    for _ in range(50):  # the other process waits for the lock meanwhile, or is done
         if other.exists():
             break
         time.sleep(0.1)
-    save_data(self, name, data)
+    save_index(self, lines)
 
 if sys.argv[2] == "first":
-    IndexDataCacheFile._save_data = wait_for_other
+    IndexDataCacheFile._save_index = wait_for_other
 double = kernel(doubling.double)
 value = 3 if sys.argv[2] == "first" else 1.5
 assert double(value) == 2 * value
@@ -327,7 +327,7 @@ def test_processes_that_compile_at_the_same_time_do_not_damage_the_cache(tmp_pat
         time.sleep(0.1)
     second = start(SAVE_SLOWLY, "second")
     assert second.wait(120) == 0
-    (tmp_path / "done").touch()
+    (tmp_path / "done").touch()  # too late, as the first process went on without it
     assert first.wait(120) == 0
     assert start(LOAD_BOTH).communicate(timeout=120)[0] == "6 3.0 2\n"
 

@@ -121,7 +121,7 @@ def export(
         except Exception as error:
             raise UnsupportedEnsembleError(
                 f"{type(model).__name__} cannot be written as {target.suffix}: "
-                f"{describe_error(error)}. {_KEEP}."
+                f"{describe_error(error)}. {_last_step_hint(model)}{_KEEP}."
             ) from error
     compare = _compare_values if _is_regression(model) else _compare_labels
     check = compare(expected, predictions, target)
@@ -132,6 +132,17 @@ def export(
     }
     write_with_sidecar(target, content, sidecar, record, force=force)
     return target
+
+
+def _last_step_hint(model: BaseEstimator) -> str:
+    """Return how to export a pipeline without the steps that cannot be converted."""
+    if not isinstance(model, Pipeline) or len(model) < 2:
+        return ""
+    steps = ", ".join(name for name, _ in model.steps[:-1])
+    return (
+        f"If one of the steps before the last ({steps}) is not supported, export the last step "
+        "alone: export(model[-1], path, model[:-1].transform(X)). Otherwise: "
+    )
 
 
 @dataclass(frozen=True)
