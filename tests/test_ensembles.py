@@ -514,7 +514,7 @@ def test_slices_are_loaded_where_secateurs_is_not_installed(tmp_path):
     file = tmp_path / "slices.pickle"
     file.write_bytes(pickle.dumps(answers))
     command = [sys.executable, "-c", SEES_NO_SECATEURS, str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
 
 

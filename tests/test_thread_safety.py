@@ -248,12 +248,12 @@ def works_in_child(check, context):
             over.wait(0.3)
     thread = threading.Thread(target=hold)
     thread.start()
-    inside.wait()
+    inside.wait(60)
     child = os.fork()
     if not child:
         os._exit(0 if check() else 3)
     over.set()
-    thread.join()
+    thread.join(60)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 def is_free(lock):

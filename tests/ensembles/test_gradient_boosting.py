@@ -238,7 +238,7 @@ def test_no_library_is_imported_for_a_model_of_another():
         assert not {"xgboost", "lightgbm", "catboost"} & set(sys.modules)
     """
     lines = "\n".join(line.strip() for line in program.splitlines())
-    subprocess.run([sys.executable, "-c", lines], check=True)
+    subprocess.run([sys.executable, "-c", lines], check=True, timeout=600)
 
 
 @pytest.mark.parametrize("package", ["xgboost", "lightgbm"])

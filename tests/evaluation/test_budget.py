@@ -166,6 +166,7 @@ def timed(monkeypatch):
     monkeypatch.setattr(
         "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
+    monkeypatch.setattr("secateurs.evaluation.latency._SECONDS_PER_SIZE", 0.2)
     return clock
 
 

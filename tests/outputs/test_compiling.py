@@ -196,7 +196,9 @@ print(compiling._LISTENER.seconds, board["seconds"].max())
 def test_the_times_of_a_comparison_exclude_compiling(tmp_path):
     fresh = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", COMPARE]
-    done = subprocess.run(command, env=fresh, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, env=fresh, capture_output=True, text=True, check=True, timeout=600
+    )
     compiling, choosing = map(float, done.stdout.split())
     assert choosing < compiling / 3  # a hundredth, on an idle machine
 
@@ -249,7 +251,7 @@ if __name__ == "__main__":
 
     def work():
         here["comep"] = chosen(COMEP)
-        over.wait()
+        over.wait(300)
 
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:

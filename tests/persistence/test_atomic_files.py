@@ -29,7 +29,7 @@ def file_system(request, monkeypatch):
 def _save(path, strategy, link, start, answers):
     os.link = link  # a process of its own
     model = DummyClassifier(strategy=strategy).fit([[0], [1], [2]], [0, 1, 1])
-    start.wait()
+    start.wait(300)
     try:
         save(model, path)
     except InputError as error:
@@ -49,9 +49,9 @@ def test_only_one_of_several_processes_saves_to_a_path(tmp_path):
     ]
     for saver in savers:
         saver.start()
-    found = sorted((answers.get() for _ in savers), key=strategies.__contains__)
+    found = sorted((answers.get(timeout=300) for _ in savers), key=strategies.__contains__)
     for saver in savers:
-        saver.join()
+        saver.join(300)
     taken = "exists. Pass another path, or force=True to overwrite it."
     assert all(line.startswith(str(tmp_path)) and line.endswith(taken) for line in found[:2])
     assert found[2] in strategies

@@ -109,7 +109,7 @@ def test_the_file_loads_where_secateurs_is_not_installed(tmp_path):
     )
     np.save(tmp_path / "X.npy", X)
     command = [sys.executable, "-c", code, path, tmp_path / "X.npy"]
-    child = subprocess.run(command, capture_output=True, text=True, check=True)
+    child = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
     assert child.stdout.split() == _fitted("hard vote").predict(X).tolist()
 
 
@@ -696,16 +696,16 @@ def test_no_mutated_file_crashes_the_process(tmp_path):
     np.save(tmp_path / "X.npy", X)
     for name in MODELS:
         entries = unpack(save(_fitted(name), tmp_path / "source.skops", force=True))
-        for number in range(24):
+        for number in range(10):
             (tmp_path / f"{name} {number}.skops").write_bytes(mutate(entries, rng))
     (tmp_path / "source.skops.json").unlink()
     (tmp_path / "pickle.skops").write_bytes(pickle.dumps(Planter(tmp_path / "planted")))
     command = [sys.executable, "-c", CHILD, tmp_path / "X.npy"]
-    child = subprocess.run(command, capture_output=True, text=True, check=False)
+    child = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert child.returncode == 0, child.stdout[-200:] + child.stderr[-2000:]
     fates = [line.split()[-1] for line in child.stdout.splitlines() if "skops" in line]
-    assert len(fates) == 24 * len(MODELS) + 2
-    assert fates.count("refused") > 100
+    assert len(fates) == 10 * len(MODELS) + 2
+    assert fates.count("refused") > 40
     assert fates.count("predicted") > 30
     assert fates.count("raised") < 40
     assert not Path(tmp_path / "planted").exists()
