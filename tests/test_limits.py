@@ -40,8 +40,8 @@ import os, signal, subprocess, sys, time
 sys.path.insert(0, sys.argv[1])
 import conftest
 # Processes that tests start can be interrupted too.
-child = subprocess.Popen([sys.executable, "-c", "print(1, flush=True); import time; time.sleep(600)"],
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+sleeps = [sys.executable, "-c", "import time; print(1, flush=True); time.sleep(600)"]
+child = subprocess.Popen(sleeps, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 child.stdout.readline()
 child.send_signal(signal.SIGINT)
 assert child.wait(60) == -signal.SIGINT
