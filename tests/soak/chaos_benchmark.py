@@ -65,18 +65,19 @@ def benchmark(rng, folder, tally, n_runs=3):
         workers = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(how)
         try:
-            _, said = process.communicate(timeout=MOST_SECONDS)
+            process.wait(MOST_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             tally.add("hung", fault=told)
             continue
-        flag.unlink()
+        said = (folder / "said.txt").read_text(errors="replace")
         if "Traceback" in said or process.returncode not in (130, -how):
             tally.add("wrong", fault=f"{told}: ends with {process.returncode}: {said[-300:]}")
         elif psutil.wait_procs(workers, timeout=60)[1]:
             tally.add("leaked", fault=f"{told}: workers live on")
         else:
             tally.add("clean")
+        flag.unlink()
         tally.attempt(f"resumed after: {told}", lambda: tables(folder, place), expected)  # noqa: B023
         shutil.rmtree(place, ignore_errors=True)
 
@@ -84,20 +85,17 @@ def benchmark(rng, folder, tally, n_runs=3):
 def start(folder, place, n_jobs="1"):
     """Start the command."""
     words = ["-m", "secateurs", "benchmark", "plan.toml", "-o", str(place), "-j", n_jobs, "-q"]
-    return subprocess.Popen(
-        [sys.executable, "-W", "ignore", *words],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    with (folder / "said.txt").open("w") as log:  # not a pipe, which orphans would keep open
+        return subprocess.Popen(
+            [sys.executable, "-W", "ignore", *words], cwd=folder, stdout=log, stderr=log
+        )
 
 
 def tables(folder, place):
     """Run to the end, and return the tables."""
     process = start(folder, place)
-    _, said = process.communicate(timeout=MOST_SECONDS)
-    assert process.returncode == 0, said[-500:]
+    process.wait(MOST_SECONDS)
+    assert process.returncode == 0, (folder / "said.txt").read_text(errors="replace")[-500:]
     found = {path.name: path.read_bytes() for path in sorted(place.rglob("*.md"))}
     assert found, sorted(place.rglob("*"))
     return found

@@ -135,6 +135,8 @@ def signalled(rng, run, tally):
     process.send_signal(number)
     when = "while it writes" if in_window else f"after {delay:.1f} s"
     judge(tally, f"signal {number} {when}", process, output, run.expected)
+    for leftover in run.place.glob(".*"):  # of a process that was killed; they harm nobody
+        leftover.unlink()
     again = run.start(output, "--force")
     judge(tally, f"again after signal {number}", again, output, run.expected)
 
