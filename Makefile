@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 LICENCES := Apache;BSD;MIT;PSF;Python Software Foundation
 OLDEST := numpy==2.0.2 scipy==1.13.1 scikit-learn==1.6.1 numba==0.60.0 pandas==2.2.3
 
-.PHONY: help demo test lint types tests uncompiled oldest audit soak docs reproduce-quick benchmarks clean
+.PHONY: help demo test lint types tests nightly uncompiled oldest audit soak docs reproduce-quick benchmarks clean
 
 help:
 	@echo "make demo             train a forest, prune it with every method and write the report"
 	@echo "make test             linters, type checker and all tests"
+	@echo "make nightly          all tests, with many more random examples"
 	@echo "make docs             build and test the documentation (docs/_build/html)"
 	@echo "make oldest           tests with the oldest versions of the dependencies"
 	@echo "make audit            advisories and licences of the dependencies (needs pypi.org, not a mirror)"
@@ -57,6 +58,10 @@ types: $(VENV)/.tested
 
 tests: $(VENV)/.tested
 	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --ignore=tests/docs
+
+# The property tests with twelve times as many random examples; takes about an hour.
+nightly: $(VENV)/.tested
+	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --ignore=tests/docs --hypothesis-profile=nightly
 
 # The kernels as plain Python, without compilation.
 uncompiled: $(VENV)/.tested

@@ -19,15 +19,13 @@ from boosted_models import LIBRARIES
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as under `nohup make test &`
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests interrupt processes
 
-settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A few examples find most faults within minutes; `--hypothesis-profile=nightly` draws many more.
 settings.register_profile(
-    "ci",
-    deadline=None,
-    derandomize=True,
-    max_examples=50,
-    suppress_health_check=[HealthCheck.too_slow],
+    "local", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.register_profile("few", settings.get_profile("ci"), max_examples=10)
+settings.register_profile("nightly", settings.get_profile("local"), max_examples=300)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
@@ -35,6 +33,18 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 def _seed():
     """What draws at random without a random state draws the same in every run of the tests."""
     np.random.seed(0)  # noqa: NPY002
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _short_timings():
+    """Time predictions for hundredths of a second: no test depends on how exact times are."""
+    from secateurs.evaluation import before_after, latency
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(before_after, "_TIMING_SECONDS", 0.02)
+        monkeypatch.setattr(before_after, "_QUICK_SECONDS", 0.02)
+        monkeypatch.setattr(latency, "_SECONDS_PER_SIZE", 0.02)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -96,7 +96,6 @@ def test_the_vote_of_the_kept_members_is_the_prediction(name):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(case=cases(most_members=6), data=st.data())
-@settings(max_examples=25)
 def test_many_batches_are_one_fit(name, case, data):
     size = data.draw(st.integers(1, len(case.y)))
     batched = quick(name)
@@ -138,7 +137,6 @@ def relabelled(case, labels):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in BY_CLASS_ORDER])
 @given(case=cases(most_members=6, classes=(2, 3, 7)), data=st.data())
-@settings(max_examples=25)
 def test_the_order_of_classes_decides_nothing(name, case, data):
     renamed = relabelled(case, data.draw(st.permutations(range(7))))
     for pruner in (quick(name), quick(name, keep=0.5)):

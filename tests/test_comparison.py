@@ -446,3 +446,10 @@ def test_tables_of_other_members_cannot_be_tested_on():
     votes, y = cases.plain(6, 40)
     with pytest.raises(InputError, match="has 5 members, the validation table 6"):
         compare(votes, None, y, ["re"], 2, X_test=np.array(votes)[:, :5], y_test=y)
+
+
+def test_a_notebook_shows_the_notes_as_a_list(tested):
+    page = tested._repr_html_()
+    assert '<ul class="note"><li>' in page
+    assert "&lt;ul" not in page
+    assert page.count("<table") == 1

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -21,6 +22,7 @@ from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
     RandomForestClassifier,
+    RandomForestRegressor,
     StackingClassifier,
     VotingClassifier,
 )
@@ -28,8 +30,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -511,7 +514,7 @@ def test_slices_are_loaded_where_secateurs_is_not_installed(tmp_path):
     file = tmp_path / "slices.pickle"
     file.write_bytes(pickle.dumps(answers))
     command = [sys.executable, "-c", SEES_NO_SECATEURS, str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
 
 
@@ -566,6 +569,11 @@ def two_outputs(model):
     return model.fit(X, np.stack([y, -y], axis=1))
 
 
+def tuned_threshold(model):
+    X, y, _ = data(labels="numbers")
+    return TunedThresholdClassifierCV(model, cv=2).fit(X, y == y[0])
+
+
 def text_labels(model):
     return model.fit(*data(labels="text")[:2])
 
@@ -602,10 +610,25 @@ REFUSED = {
         UnsupportedEnsembleError,
         "AdaBoostRegressor cannot be pruned: it predicts a weighted median",
     ),
+    "targets that are transformed": (
+        lambda: fitted_on_rows(TransformedTargetRegressor(RandomForestRegressor(2))),
+        UnsupportedEnsembleError,
+        r"Prune the model inside.*Then set model.regressor_ = pruning.estimator",
+    ),
+    "a tuned threshold": (
+        lambda: tuned_threshold(forest(2)),
+        UnsupportedEnsembleError,
+        "TunedThresholdClassifierCV has a threshold that was set for the full ensemble. Prune",
+    ),
+    "several outputs": (
+        lambda: two_outputs(MultiOutputClassifier(forest(2))),
+        UnsupportedEnsembleError,
+        r"MultiOutputClassifier holds a model for each output. Prune each of model.estimators_",
+    ),
     "two outputs": (
         lambda: two_outputs(forest(2)),
         UnsupportedEnsembleError,
-        "has 2 outputs; pruning needs one label per sample. Fit one ensemble per output",
+        "has 2 outputs; pruning needs one target per sample, .* Fit one ensemble per output",
     ),
     "an unfitted forest": (forest, NotFittedError, "not fitted yet"),
     "an unfitted pipeline": (lambda: make_pipeline(forest()), NotFittedError, "not fitted yet"),

@@ -25,6 +25,7 @@ def test_the_example_runs(path):
         capture_output=True,
         text=True,
         check=False,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
 

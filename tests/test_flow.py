@@ -12,8 +12,8 @@ import secateurs
 PACKAGE = Path(secateurs.__file__).parent
 ROOT = Path(__file__).parents[1]
 FLOW = (
-    *("_renamed_modules", "typing", "text_format", "progress", "exceptions", "units", "_methods"),
-    "labels",
+    *("_renamed_modules", "typing", "text_format", "thread_safety", "progress", "exceptions"),
+    *("units", "_methods", "labels"),
     *("persistence", "statistics"),
     *("ensembles", "outputs", "measures", "objectives", "search", "engines", "pruners"),
     *(
@@ -25,7 +25,17 @@ FLOW = (
         "pruning",
         "pruned_estimators",
     ),
-    *("comparison", "displays", "benchmarking", "paper", "demo", "commands", "cli", "__main__"),
+    *(
+        "comparison",
+        "displays",
+        "benchmarking",
+        "paper",
+        "demo",
+        "warm",
+        "commands",
+        "cli",
+        "__main__",
+    ),
 )
 MODULES = {
     ".".join(("secateurs", *path.relative_to(PACKAGE).with_suffix("").parts)): path

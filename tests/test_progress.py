@@ -216,7 +216,7 @@ def test_workers_show_nothing(person):
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join()
+    thread.join(300)
     assert found == [None]
 
 
@@ -311,7 +311,7 @@ def in_terminal(seconds, **environment):
             break
         read += block
     os.close(ours)
-    assert run.wait() == 0
+    assert run.wait(300) == 0
     return read.decode()
 
 
@@ -352,7 +352,12 @@ def test_short_runs_show_nothing():
 def test_a_pipe_gets_no_bar():
     known = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
     run = subprocess.run(
-        [sys.executable, "-c", _RUN, "0"], capture_output=True, env=known, check=True, text=True
+        [sys.executable, "-c", _RUN, "0"],
+        capture_output=True,
+        env=known,
+        check=True,
+        text=True,
+        timeout=600,
     )
     assert run.stderr == "before\nafter\n"
     assert run.stdout == ""

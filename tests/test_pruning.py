@@ -150,8 +150,13 @@ def test_parameters_without_a_method_take_one_that_has_them(forest):
     assert isinstance(prune(forest, X[CHOOSE], Y[CHOOSE], diversity_weight=0.1).pruner, COMEP)
     by_name = prune(forest, X[CHOOSE], Y[CHOOSE], "auto", backfit=True).pruner
     assert repr(by_name).startswith("ReducedErrorPruner(backfit=True")
-    with pytest.raises(InputError, match="no candidate method with the parameters nonsense"):
+    with pytest.raises(
+        InputError, match="'nonsense' is not a parameter of prune, nor of any method"
+    ):
         prune(forest, X[CHOOSE], Y[CHOOSE], nonsense=1)
+    for pruner in ("auto", "re"):
+        with pytest.raises(InputError, match=r"'toleranc' is not .* Did you mean 'tolerance'"):
+            prune(forest, X[CHOOSE], Y[CHOOSE], pruner, toleranc=0.1)
 
 
 def test_automatic_choices_work_with_out_of_bag_votes(forest):

@@ -53,6 +53,7 @@ def _homes() -> dict[str, str]:
         "make_pruner": "secateurs.pruners",
         "register": "secateurs.pruners",
         "LeafRefit": "secateurs.refitting.refit",
+        "unregister": "secateurs.pruners",
         "prune": "secateurs.pruning",
         "Pruning": "secateurs.pruning",
         "PrunedClassifier": "secateurs.pruned_estimators",

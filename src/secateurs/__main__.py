@@ -5,16 +5,18 @@ import signal
 import sys
 from typing import NoReturn
 
-_TEXT = "error: interrupted. Run the same command to resume."
-_JSON = (
-    '{"error": {"code": "interrupted", "message": "interrupted.", '
-    '"hint": "Run the same command to resume."}}'
-)
+from secateurs.text_format import interrupt_hint
 
 
 def exit_as_interrupted(*_: object) -> NoReturn:
     """Print one line about the interrupt, and end the process without clean-up."""
-    os.write(2, f"{_JSON if '--json' in sys.argv else _TEXT}\n".encode())
+    hint = interrupt_hint(sys.argv[1:])
+    line = f"error: interrupted. {hint}"
+    if "--json" in sys.argv:
+        line = (
+            f'{{"error": {{"code": "interrupted", "message": "interrupted.", "hint": "{hint}"}}}}'
+        )
+    os.write(2, f"{line}\n".encode())
     os._exit(130)
 
 

@@ -1,8 +1,11 @@
 """The registry of pruning methods: the description of each, without importing its class."""
 
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import NamedTuple, TypeAlias
+
+from secateurs.thread_safety import ForkSafeLock
 
 TraitValue: TypeAlias = tuple[str, ...] | bool | int | None
 
@@ -99,6 +102,47 @@ class UserMethod(Method):
         return self.pruner_class
 
 
+class MethodRegistry(Mapping[str, Method]):
+    """The methods by short name.
+
+    A change replaces the whole dictionary, so that other threads never see it change while they
+    iterate over it.
+    """
+
+    def __init__(self, methods: Iterable[Method]) -> None:
+        self._methods = {method.name: method for method in methods}
+        self._lock = ForkSafeLock()
+
+    def __getitem__(self, name: str) -> Method:
+        return self._methods[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._methods)
+
+    def __len__(self) -> int:
+        return len(self._methods)
+
+    def keys(self) -> KeysView[str]:
+        """Return the short names."""
+        return self._methods.keys()
+
+    def values(self) -> ValuesView[Method]:
+        """Return the methods."""
+        return self._methods.values()
+
+    def items(self) -> ItemsView[str, Method]:
+        """Return the short names and methods."""
+        return self._methods.items()
+
+    def __setitem__(self, name: str, method: Method) -> None:
+        with self._lock:
+            self._methods = {**self._methods, name: method}
+
+    def __delitem__(self, name: str) -> None:
+        with self._lock:
+            self._methods = {key: kept for key, kept in self._methods.items() if key != name}
+
+
 AUTO = "auto"  # the default: the method that is likely to be best
 # Without a size or budget, the fewest members within this distance of the full ensemble's
 # cross-validated score are kept (docs/decisions/0019 has the measured sizes and losses).
@@ -109,8 +153,8 @@ _LABELS_OR_NUMBERS = ("labels", "numbers")
 _ALL_OUTPUTS = ("labels", "probabilities", "numbers")
 _ROUNDS = "n² ln n rounds, at most 50,000, "
 
-METHODS = {
-    method.name: method
+METHODS = MethodRegistry(
+    method
     for method in (
         Method(
             *("comep", "pruners._comep.COMEP", "bian2020"),
@@ -314,7 +358,7 @@ METHODS = {
             style=Style("black", (4, 4), "+"),
         ),
     )
-}
+)
 
 
 def find_method(pruner: object) -> Method | None:

@@ -24,7 +24,7 @@ from secateurs.exceptions import ExecutorError, describe_error
 
 COMMANDS = (
     *("prune", "compare", "report", "inspect", "convert", "export"),
-    *("benchmark", "methods", "cite", "data", "reproduce", "demo"),
+    *("benchmark", "methods", "cite", "data", "reproduce", "warm", "demo"),
 )
 _EPILOG = """\b
 Start with:  secateurs demo

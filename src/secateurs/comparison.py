@@ -373,7 +373,8 @@ class Comparison(Evaluation):
         scoring, rows = self.problem.scoring, leaderboard_rows(self._leaderboard_table)
         lines = [leaderboard.leaderboard_line(row, scoring) for row in rows]
         table = leaderboard.leaderboard_table(lines, scoring.label, scoring.larger_is_better)
-        return table.__html__() + str(notes_list(self.notes))
+        # As plain text: adding text to Markup would escape it.
+        return str(table.__html__()) + str(notes_list(self.notes))
 
 
 def _pruner_at_size(selection: Selection, size: int) -> BasePruner:

@@ -20,8 +20,8 @@ TARGET = "digit"
 _LOW_WEIGHT = 0.2  # of diversity, for comparison with the paper's 0.5
 _MARKER = ".secateurs-demo"  # file in a folder that a demo created, and may overwrite
 FILES = (
-    *("forest.skops", "forest.json", "choose.csv", "test.csv"),
-    *("small.skops", "small.json", "report.html"),
+    *("forest.skops", "forest.skops.json", "choose.csv", "test.csv"),
+    *("small.skops", "small.skops.json", "report.html"),
 )
 
 

@@ -9,6 +9,13 @@ from typing import Any
 NOTHING = "–"  # shown for a missing value
 
 
+def interrupt_hint(words: Sequence[str]) -> str:
+    """Return what to do after an interrupted command, whose words these are."""
+    if words and words[0] in ("benchmark", "reproduce"):
+        return "Run the same command to resume."
+    return "Run the same command to start over."
+
+
 def format_signed(value: float | None, places: int = 4) -> str:
     """Return a number with its sign, a minus sign for "-", no sign for zero, a dash for None."""
     if value is None or math.isnan(value):

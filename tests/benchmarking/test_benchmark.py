@@ -195,6 +195,8 @@ def test_latex_and_markdown_have_the_numbers(found):
                 assert cell.removesuffix(" |") == shown, (dataset, method)
     for part in (r"\toprule", r"\midrule", r"\bottomrule", r"COMEP, $\lambda$ = 0.1"):
         assert part in latex
+    assert "The best method of a row is in bold: highest mean" in latex
+    assert r"$\ddagger$ and $\dagger$ mark methods that mine is significantly better" in latex
     best = max(found.methods, key=lambda name: round(folds.loc["wine", name].mean(), 2))
     line = next(one for one in latex.splitlines() if one.startswith("wine"))
     assert rf"\textbf{{{folds.loc['wine', best].mean():.2f}" in line

@@ -102,7 +102,7 @@ def test_killed_and_run_again_it_gives_the_same_files(tmp_path):
         found = (tmp_path / "killed").glob("results/*.jsonl")
         lines = sum(path.read_bytes().count(b"\n") for path in found)
     process.kill()
-    process.wait()
+    process.wait(300)
     calls, written = [], []
     for name in ("killed", "whole"):
         found = benchmark(

@@ -98,7 +98,7 @@ def make_files(folder):
     X, y = make_rows(150, 0)
     forest = RandomForestClassifier(N_TREES, random_state=0).fit(X, y)
     save(forest, folder / "forest.skops")
-    (folder / "forest.json").unlink()
+    (folder / "forest.skops.json").unlink()
     for name, n_rows, seed in (("val", 120, 1), ("test", 110, 2)):
         X, y = make_rows(n_rows, seed)
         rows = X.assign(**{TARGET: y})

@@ -488,7 +488,7 @@ def test_a_file_larger_than_allowed_is_refused(desk):
 # What is written.
 
 
-@pytest.mark.parametrize("name", ["forest-pruned.skops", "forest-pruned.json"])
+@pytest.mark.parametrize("name", ["forest-pruned.skops", "forest-pruned.skops.json"])
 def test_files_that_exist_are_left_alone(desk, name):
     (desk / name).write_text("precious")
     line = refused(3, *PRUNE, "-k", "3")
@@ -501,7 +501,7 @@ def test_files_that_exist_are_left_alone(desk, name):
         (("-o", "small.onnx"), "small.onnx ends in '.onnx'. Use one of: .skops"),
         (("-o", "nowhere/small.skops"), "nowhere is not a folder"),
         (("--report", "page.pdf"), "page.pdf ends in '.pdf'. Use one of: .html"),
-        (("--run", "forest-pruned.json"), "forest-pruned.json would be written twice"),
+        (("--run", "forest-pruned.skops.json"), "forest-pruned.skops.json would be written twice"),
         (("--run", "run.txt"), "Use one of: .json"),
     ],
 )

@@ -10,7 +10,7 @@ from command_line import PAGE, examples, type_in
 from secateurs import exceptions, load
 from secateurs.cli import COMMANDS
 
-LONG = ("demo", "reproduce")  # typed in test_commands_long.py
+LONG = ("demo", "reproduce", "warm")  # tested elsewhere
 
 
 def test_the_examples_work_as_printed(desk, monkeypatch):

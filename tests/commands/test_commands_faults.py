@@ -28,6 +28,7 @@ def shell(*words):
         text=True,
         check=False,
         env=with_path(Path(__file__).parent),
+        timeout=600,
     )
 
 

@@ -199,7 +199,7 @@ def test_converting_keeps_the_predictions(desk):
     for limit in ("--max-unpacked", "--max-bytes"):  # its older name
         assert "is larger than --max-unpacked 1000." in refused(4, *words, limit, "1kB")
     ended = type_in(*words, "--json")
-    assert ended.json["wrote"] == ["mine.skops", "mine.json"]
+    assert ended.json["wrote"] == ["mine.skops", "mine.skops.json"]
     assert load("mine.skops").predict(X).tolist() == forest.predict(X).tolist()
     assert "mine.skops exists" in refused(3, "convert", "mine.joblib", "mine.skops")
     assert type_in("convert", "mine.skops", "back.joblib").code == 0

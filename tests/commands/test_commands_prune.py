@@ -98,12 +98,12 @@ def test_the_small_model_is_a_plain_forest_of_the_chosen_trees(desk):
     assert type(small) is type(whole)
     assert small.n_estimators == 4
     assert np.allclose(small.predict_proba(X), shares, atol=1e-12)
-    assert ended.json["wrote"] == ["forest-pruned.skops", "forest-pruned.json"]
+    assert ended.json["wrote"] == ["forest-pruned.skops", "forest-pruned.skops.json"]
 
 
 def test_the_side_car_says_what_it_was_made_from(desk):
     type_in(*PRUNE, "-p", "comep", "-k", "4", "--test", "test.csv")
-    how = json.loads((desk / "forest-pruned.json").read_text())["provenance"]
+    how = json.loads((desk / "forest-pruned.skops.json").read_text())["provenance"]
     assert how["method"] == "COMEP"
     for name, file in (("model", "forest.skops"), ("data", "val.csv"), ("test", "test.csv")):
         digest = hashlib.sha256((desk / file).read_bytes()).hexdigest()
@@ -314,7 +314,7 @@ def test_members_by_what_they_cost(desk, form):
     members = ended.json["members"]
     assert sum(cost[member] for member in members) == ended.json["budget"]["total_cost"] <= 7
     assert ended.json["budget"]["cost"] == cost
-    written = json.loads((desk / "forest-pruned.json").read_text("utf-8"))
+    written = json.loads((desk / "forest-pruned.skops.json").read_text("utf-8"))
     assert written["provenance"]["budget"]["max_cost"] == 7
     told = type_in(*PRUNE, "--cost", "costs.csv", "--max-cost", "7", "--force").err
     assert "of at most 7, selected by the rule: " in told
@@ -364,7 +364,7 @@ def test_a_dry_run_writes_nothing(desk):
     ended = type_in(*PRUNE, "-k", "4", "--dry-run", "--json")
     assert ended.json == {
         "dry_run": True,
-        "would_write": ["forest-pruned.skops", "forest-pruned.json"],
+        "would_write": ["forest-pruned.skops", "forest-pruned.skops.json"],
         "warnings": [],
     }
     assert tree_of(desk) == before
@@ -376,7 +376,7 @@ def test_results_go_to_stdout_and_all_else_to_stderr(desk):
     assert lines[0].split() == ["full", "pruned", "change"]
     assert lines[1].split() == ["members", "12", "4", "−67", "%"]
     assert "12 members · 120 validation samples · 110 test samples" in ended.err
-    assert "wrote forest-pruned.skops, forest-pruned.json" in ended.err
+    assert "wrote forest-pruned.skops, forest-pruned.skops.json" in ended.err
     quiet = type_in(*PRUNE, "-k", "4", "--test", "test.csv", "--force", "-q")
     assert quiet.err == ""
     assert [line.split() for line in quiet.out.splitlines()[:2]] == [
@@ -430,7 +430,7 @@ def test_weights_are_written_and_measured(desk, given):
     )
     weights, forest = ended.json["weights"], load("forest.skops")
     assert (weights is None) == ("--no-weights" in given)
-    sidecar = json.loads(Path("forest-pruned.json").read_text())
+    sidecar = json.loads(Path("forest-pruned.skops.json").read_text())
     assert sidecar["provenance"]["weights"] == weights
     shares = [forest.estimators_[m].predict_proba(frame.to_numpy()) for m in ended.json["members"]]
     expected = np.average(shares, axis=0, weights=weights)

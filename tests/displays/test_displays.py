@@ -176,7 +176,9 @@ def test_importing_displays_does_not_load_matplotlib():
     import subprocess
 
     code = "import sys, secateurs.displays; print('matplotlib' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
+    )
     assert told.stdout.strip() == "False"
 
 

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -61,7 +61,6 @@ def made(name, keep):
 
 @pytest.mark.parametrize("name", TWINS)
 @given(drawn=cases_with_keep(most_members=6, most_samples=15), data=st.data())
-@settings(max_examples=40)
 def test_prunes_groups_and_their_union_as_algorithm_3_does(name, drawn, data):
     (votes, y), keep = drawn
     n_members = len(votes[0])
@@ -92,7 +91,6 @@ def test_prunes_groups_and_their_union_as_algorithm_3_does(name, drawn, data):
 
 
 @given(cases_with_keep(most_members=7, most_samples=30), st.integers(0, 1000), st.data())
-@settings(max_examples=60)
 def test_domep_takes_the_largest_tdas_as_algorithm_2_does(drawn, seed, data):
     (votes, y), keep = drawn
     n_groups = data.draw(st.integers(1, len(votes[0])))
@@ -237,7 +235,6 @@ def test_scikit_learn_checks(estimator, check):
 
 
 @given(cases_with_keep(), st.integers(1, 3), st.sampled_from(["random", "spread"]), st.floats(0, 1))
-@settings(max_examples=40)
 def test_domep_reaches_a_quarter_of_the_optimum(drawn, n_groups, start, weight):
     case, keep = drawn
     asked = {"n_groups": min(n_groups, case.n_members), "start": start, "random_state": 0}

@@ -341,7 +341,7 @@ def test_an_interrupt_ends_all_work(tmp_path):
         assert process.wait(timeout=60) == 0
     finally:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=300)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pytest
 from executors import Enough, Sender, Told, found, processes
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from score_cases import KINDS, make_scores, score_cases_with_keep
@@ -43,7 +43,6 @@ def pools():
 
 @both_ways
 @given(drawn=score_cases_with_keep(most_members=9, most_samples=140), data=st.data())
-@settings(max_examples=40)
 def test_shards_give_the_numbers_of_one_machine(shard, drawn, data):
     case, keep = drawn
     options = {

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from executors import Enough, Sender, Told, found, processes
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
@@ -43,7 +43,6 @@ def gaps(draw, case):
 
 @both_ways
 @given(drawn=cases_with_keep(most_members=12, most_samples=140), data=st.data())
-@settings(max_examples=60)
 def test_shards_of_votes_in_memory_give_the_numbers_of_one_machine(shard, drawn, data):
     case, keep = drawn
     votes = data.draw(gaps(case))
@@ -67,7 +66,6 @@ def test_shards_of_votes_in_memory_give_the_numbers_of_one_machine(shard, drawn,
 
 @both_ways
 @given(drawn=cases_with_keep(most_members=9, most_samples=140), data=st.data())
-@settings(max_examples=30)
 def test_shards_of_a_store_give_the_numbers_of_one_machine(shard, drawn, data):
     case, keep = drawn
     votes = data.draw(gaps(case))

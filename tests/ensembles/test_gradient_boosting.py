@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from boosted_models import (
@@ -23,7 +24,7 @@ from boosted_models import (
     of_library,
     rows_for,
 )
-from secateurs import collect_predictions, collect_votes
+from secateurs import collect_predictions, collect_votes, prune
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 from secateurs.outputs.collect import collect_encoded_predictions, collect_encoded_votes
@@ -237,4 +238,27 @@ def test_no_library_is_imported_for_a_model_of_another():
         assert not {"xgboost", "lightgbm", "catboost"} & set(sys.modules)
     """
     lines = "\n".join(line.strip() for line in program.splitlines())
-    subprocess.run([sys.executable, "-c", lines], check=True)
+    subprocess.run([sys.executable, "-c", lines], check=True, timeout=600)
+
+
+@pytest.mark.parametrize("package", ["xgboost", "lightgbm"])
+def test_native_models_are_refused_with_a_way_out(package, tmp_path):
+    library = pytest.importorskip(package)
+    X, y = load_iris(return_X_y=True)
+    if package == "xgboost":
+        booster = library.train({}, library.DMatrix(X, y), num_boost_round=4)
+        way_out = r"model = xgboost.XGBClassifier\(\) or XGBRegressor\(\), model.load_model\(path\)"
+    else:
+        booster = library.train({"verbose": -1}, library.Dataset(X, y), num_boost_round=4)
+        way_out = r"model_to_string\(num_iteration=n_rounds\)"
+    with pytest.raises(UnsupportedEnsembleError, match=f"Booster is a native model.*{way_out}"):
+        prune(booster, X, y)
+    if package == "xgboost":  # the ways out work as the messages describe them
+        booster.save_model(tmp_path / "model.json")
+        model = library.XGBRegressor()
+        model.load_model(tmp_path / "model.json")
+        assert prune(model, X, y, keep=2).estimator.predict(X).shape == y.shape
+        assert booster[:2].num_boosted_rounds() == 2
+    else:
+        first = library.Booster(model_str=booster.model_to_string(num_iteration=2))
+        assert np.allclose(first.predict(X), booster.predict(X, num_iteration=2))

@@ -169,6 +169,7 @@ def timed(monkeypatch):
     monkeypatch.setattr(
         "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
+    monkeypatch.setattr("secateurs.problem.latency._SECONDS_PER_SIZE", 0.2)
     return clock
 
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fitted_models import CHOOSE, TEST, X, Y
@@ -49,7 +49,6 @@ def affordable_sets(cost, limit):
                 yield list(some)
 
 
-@settings(max_examples=60, deadline=None)
 @given(priced(), st.sampled_from(METHODS))
 def test_a_set_is_found_whenever_there_is_one_and_is_never_over_the_total(drawn, method):
     votes, y, cost, limit = drawn
@@ -103,7 +102,6 @@ def naive_greedy(votes, y, cost, limit, per_cost):
         chosen.append(max(free, key=lambda m: (worth(m), -m)))
 
 
-@settings(max_examples=80, deadline=None)
 @given(priced(), st.booleans())
 def test_gains_follow_from_the_formula(drawn, per_cost):
     votes, y, cost, limit = drawn

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification, make_regression
@@ -35,7 +35,6 @@ def same(found, expected):
 
 
 @given(case=score_cases(SOFT), data=st.data())
-@settings(max_examples=40)
 def test_a_store_holds_the_predictions_written(tmp_path_factory, case, data):
     folder = tmp_path_factory.mktemp("stores") / "scores"
     options = {"tile_members": data.draw(st.integers(1, 7)), "shuffle": data.draw(st.booleans())}

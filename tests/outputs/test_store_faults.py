@@ -393,13 +393,15 @@ def small_disk(tmp_path):
     place.mkdir()
     options = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
     try:
-        mounted = subprocess.run(options, capture_output=True, check=False).returncode == 0
+        mounted = (
+            subprocess.run(options, capture_output=True, check=False, timeout=600).returncode == 0
+        )
     except OSError:
         mounted = False
     if not mounted:
         pytest.skip("mounting a small file system needs root")
     yield place
-    subprocess.run(["umount", str(place)], check=True)
+    subprocess.run(["umount", str(place)], check=True, timeout=600)
 
 
 def test_a_store_is_resumed_after_a_full_disk_has_space_again(small_disk):
@@ -418,7 +420,7 @@ def test_a_store_is_resumed_after_a_full_disk_has_space_again(small_disk):
     for members in store.missing[:2]:  # there is still no room
         with pytest.raises(InputError, match="cannot be written"):
             store.write(members, table.T[members])
-    subprocess.run(["mount", "-o", "remount,size=9m", str(small_disk)], check=True)
+    subprocess.run(["mount", "-o", "remount,size=9m", str(small_disk)], check=True, timeout=600)
     for members in store.missing:
         store.write(members, table.T[members])
     assert same_votes(VoteStore.open(store.path).load(), Votes.encode(table))
@@ -448,7 +450,7 @@ def test_processes_write_tiles_one_after_another(tmp_path):
         time.sleep(1)  # enough to write a tile; on a slow machine the test is only less strict
         assert len(store.missing) == 2
         assert not list(store.path.glob("tile-*"))
-    assert writer.wait() == 0
+    assert writer.wait(300) == 0
     store.write(second, np.ones((4, 100), dtype=int))
     assert store.verify() == []
     assert VoteStore.open(store.path).load().codes(first).max() == 0

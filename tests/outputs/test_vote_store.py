@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import plain
@@ -95,7 +95,6 @@ def same_votes(one, other):
 
 
 @given(tables(), st.data())
-@settings(max_examples=40)
 def test_a_store_holds_exactly_the_votes(table, data):
     n_samples, n_members = table.shape
     tile_members = data.draw(st.sampled_from([None, *range(1, n_members + 2)]))
@@ -125,7 +124,6 @@ def test_a_store_holds_exactly_the_votes(table, data):
 
 
 @given(tables(), st.data())
-@settings(max_examples=40)
 def test_consecutive_samples_are_those_of_votes_in_memory(table, data):
     start = 64 * data.draw(st.integers(0, (table.shape[0] - 1) // 64))
     stop = data.draw(st.integers(start + 1, table.shape[0] + 5))

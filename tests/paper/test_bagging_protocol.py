@@ -189,7 +189,9 @@ def test_another_process_casts_the_same_votes():
         "voted = cast_votes(Bag('wine', 'multiclass', 'dt', 4, 0, 0))\n"
         "print(voted.validation.codes(range(4)).tolist())"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
+    )
     here = cast_votes(Bag("wine", "multiclass", "dt", 4, 0, 0)).validation.codes(range(4))
     assert found.stdout.strip() == str(here.tolist())
 

@@ -79,15 +79,15 @@ def test_methods_differ_in_more_than_colour(monkeypatch):
     unstyled = {
         f"new{i}": replace(_methods.METHODS["re"], name=f"new{i}", style=None) for i in range(20)
     }
-    monkeypatch.setattr("secateurs.paper._figure_base.METHODS", _methods.METHODS | unstyled)
-    styles = [method_style(method) for method in _methods.METHODS | unstyled]
+    monkeypatch.setattr("secateurs.paper._figure_base.METHODS", {**_methods.METHODS} | unstyled)
+    styles = [method_style(method) for method in {**_methods.METHODS} | unstyled]
     assert len({style.marker for style in styles}) == len(styles)
     assert len({style.dashes for style in styles}) >= len(styles) - 1  # the paper's own are solid
 
 
 def test_every_method_can_be_drawn(monkeypatch):
     new = replace(_methods.METHODS["re"], name="new", style=None)
-    monkeypatch.setattr("secateurs.paper._figure_base.METHODS", _methods.METHODS | {"new": new})
+    monkeypatch.setattr("secateurs.paper._figure_base.METHODS", {**_methods.METHODS} | {"new": new})
     axes = Figure().subplots()
     for method in (*_methods.METHODS, "new"):
         axes.plot([0, 1], [0, 1], **method_line_style(method))

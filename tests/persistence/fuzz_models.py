@@ -109,6 +109,7 @@ def run(seeds, folder):
             check=False,
             env=with_path(HERE.parent / "commands"),
             cwd=folder,
+            timeout=600,
         )
         lines = [line.split("\t") for line in done.stdout.splitlines()]
         for line in lines:

@@ -29,7 +29,7 @@ def file_system(request, monkeypatch):
 def _save(path, strategy, link, start, answers):
     os.link = link  # a process of its own
     model = DummyClassifier(strategy=strategy).fit([[0], [1], [2]], [0, 1, 1])
-    start.wait()
+    start.wait(300)
     try:
         save(model, path)
     except InputError as error:
@@ -49,14 +49,14 @@ def test_only_one_of_several_processes_saves_to_a_path(tmp_path):
     ]
     for saver in savers:
         saver.start()
-    found = sorted((answers.get() for _ in savers), key=strategies.__contains__)
+    found = sorted((answers.get(timeout=300) for _ in savers), key=strategies.__contains__)
     for saver in savers:
-        saver.join()
+        saver.join(300)
     taken = "exists. Pass another path, or force=True to overwrite it."
     assert all(line.startswith(str(tmp_path)) and line.endswith(taken) for line in found[:2])
     assert found[2] in strategies
-    assert sorted(os.listdir(tmp_path)) == ["model.json", "model.skops"]
-    record = json.loads(path.with_suffix(".json").read_text())
+    assert sorted(os.listdir(tmp_path)) == ["model.skops", "model.skops.json"]
+    record = json.loads(path.with_name(f"{path.name}.json").read_text())
     assert record["sha256"] == sha256(path.read_bytes()).hexdigest()
 
 
@@ -81,7 +81,7 @@ def test_a_file_that_appears_meanwhile_is_kept_unless_forced(tmp_path, force):
 
 @pytest.mark.usefixtures("file_system")
 def test_a_side_car_that_appears_in_between_stays_and_the_model_does_not(tmp_path, monkeypatch):
-    sidecar, read = tmp_path / "model.json", Path.open
+    sidecar, read = tmp_path / "model.skops.json", Path.open
 
     def reopen(path, *arguments, **options):  # the file is read back before it gets its name
         if arguments == ("rb",):
@@ -89,9 +89,9 @@ def test_a_side_car_that_appears_in_between_stays_and_the_model_does_not(tmp_pat
         return read(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "open", reopen)
-    with pytest.raises(InputError, match=r"model.json exists"):
+    with pytest.raises(InputError, match=r"model.skops.json exists"):
         save(DummyClassifier().fit([[0], [1]], [0, 1]), tmp_path / "model.skops")
-    assert os.listdir(tmp_path) == ["model.json"]
+    assert os.listdir(tmp_path) == ["model.skops.json"]
     assert sidecar.read_text() == "another's"
 
 
@@ -118,7 +118,7 @@ def test_names_of_any_kind_are_kept_in_a_side_car(tmp_path):
         tmp_path / "\udcff.skops",
         provenance={"names": names},
     )
-    record = json.loads(path.with_suffix(".json").read_text("utf-8"))
+    record = json.loads(path.with_name(f"{path.name}.json").read_text("utf-8"))
     assert record["provenance"]["names"] == names
     assert load(path).predict([[0]]) == [0]
 

@@ -4,8 +4,8 @@ import fuzz_models
 
 
 def test_no_file_crashes_hangs_or_takes_all_memory(tmp_path):
-    fates, wrong = fuzz_models.run(range(150), tmp_path)
+    fates, wrong = fuzz_models.run(range(60), tmp_path)
     assert wrong == []
-    assert fates["worked"] > 20
-    assert fates["refused"] > 20
-    assert sum(fates.values()) == 150
+    assert fates["worked"] > 8
+    assert fates["refused"] > 8
+    assert sum(fates.values()) == 60

@@ -376,12 +376,18 @@ def test_columns_that_onnx_does_not_support_are_reported(tmp_path):
     with pytest.raises(InputError, match=told):
         export(model, tmp_path / "model.onnx", rows)
     assert export(model, tmp_path / "model.onnx", rows.drop(index=4)).is_file()
+    with pytest.raises(InputError, match=r"export\(model\[-1\], path, model\[:-1\]"):
+        export(model, tmp_path / "model.onnx", rows, force=True)
+    export(model[-1], tmp_path / "last.onnx", model[:-1].transform(rows))  # as the message says
+    for name in ("last.onnx", "last.onnx.json"):
+        (tmp_path / name).unlink()
     with pytest.raises(InputError, match=r"column 'city': .*could not convert"):
         export(model[-1], tmp_path / "forest.onnx", rows.iloc[:, [2] * model[-1].n_features_in_])
     hashed = ColumnTransformer([("note", HashingVectorizer(n_features=4), "city")])
     model = make_pipeline(hashed, RandomForestClassifier(3, random_state=0))
     model.fit(rows.drop(index=4), y[rows.index != 4])
-    told = r"Pipeline cannot be written as \.onnx: .*HashingVectorizer.*Keep the model as \.skops"
+    told = r"Pipeline cannot be written as \.onnx: .*HashingVectorizer.*before the last "
+    told += r"\(columntransformer\) is not supported, export .*Keep the model as \.skops"
     with pytest.raises(UnsupportedEnsembleError, match=told):
         export(model, tmp_path / "hashed.onnx", rows.drop(index=4))
     assert sorted(os.listdir(tmp_path)) == ["model.onnx", "model.onnx.json"]

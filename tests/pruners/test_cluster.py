@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cut_tree, linkage
 from scipy.spatial.distance import squareform
@@ -27,7 +27,6 @@ def clusters_of(pruner):
 
 
 @given(cases_with_keep(most_samples=30), SETTINGS)
-@settings(max_examples=200)
 def test_clusters_and_chooses_as_specified(drawn, chosen):
     case, keep = drawn
     pruner = ClusterPruner(keep, *chosen).fit(case.votes, case.y)

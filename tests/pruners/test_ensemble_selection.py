@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification
@@ -119,7 +119,6 @@ options = st.fixed_dictionaries(
 
 
 @given(problems(), options)
-@settings(max_examples=150)
 def test_chooses_as_the_paper_does(problem, settled):
     outputs, held, y, scoring, weights = problem
     if settled["keep"] is not None:
@@ -155,7 +154,6 @@ def test_r2_and_the_root_follow_the_squared_error(problem, settled):
 
 
 @given(problems(kinds=("numbers",)), options)
-@settings(max_examples=50)
 def test_any_other_score_of_numbers_is_asked_of_its_scorer(problem, settled):
     outputs, held, y, _, _ = problem
     settled["keep"] = None
@@ -166,7 +164,6 @@ def test_any_other_score_of_numbers_is_asked_of_its_scorer(problem, settled):
 
 
 @given(problems(kinds=("probabilities",), missing=False, least=2), options)
-@settings(max_examples=50)
 def test_any_other_score_of_probabilities_is_asked_of_its_scorer(problem, settled):
     outputs, held, y, _, _ = problem
     if held.n_classes != 2 or len(set(y)) < 2:
@@ -180,7 +177,6 @@ def test_any_other_score_of_probabilities_is_asked_of_its_scorer(problem, settle
 
 @pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy"])
 @given(problem=problems(kinds=("labels", "probabilities")), settled=options)
-@settings(max_examples=60)
 def test_a_scorer_of_its_own_chooses_as_compiled_code(problem, settled, scoring):
     _, held, _, _, weights = problem
     settled["keep"] = None
@@ -197,7 +193,6 @@ def test_a_scorer_of_its_own_chooses_as_compiled_code(problem, settled, scoring)
 
 
 @given(problems(), options, st.integers(2, 4), st.integers(0, 99))
-@settings(max_examples=60)
 def test_weights_of_bags_are_means(problem, settled, n_bags, seed):
     outputs, held, y, scoring, weights = problem
     settled["keep"] = settled["keep"] and min(settled["keep"], held.n_members)
@@ -216,7 +211,6 @@ def test_weights_of_bags_are_means(problem, settled, n_bags, seed):
 
 
 @given(problems(least=2), options, st.integers(1, 7))
-@settings(max_examples=60)
 def test_many_batches_are_one_fit(problem, settled, size):
     _, held, _, scoring, _ = problem
     settled["keep"] = None
@@ -251,7 +245,6 @@ def test_zeros_are_not_perfect_for_a_small_constant_target(scale):
 
 
 @given(problems(), options)
-@settings(max_examples=60)
 def test_predictions_are_weighted_means(problem, settled):
     outputs, held, _, scoring, _ = problem
     settled["keep"] = None

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_regression
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -57,7 +57,6 @@ def test_the_bound_is_close_and_follows_a_new_fit():
 
 
 @given(score_cases_with_keep(), st.data())
-@settings(max_examples=50)
 def test_many_batches_are_one_fit(drawn, data):
     case, keep = drawn
     n_samples = len(case.y)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
@@ -71,7 +71,6 @@ def test_one_member_is_the_most_relevant_one():
 
 
 @given(cases_with_keep(most_members=7, most_samples=30))
-@settings(max_examples=60)
 def test_a_searched_front_has_no_set_that_is_beaten_by_another(drawn):
     case, keep = drawn
     with pytest.MonkeyPatch.context() as patch:

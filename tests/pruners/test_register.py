@@ -3,8 +3,18 @@
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
 
-from secateurs import COMEP, all_pruners, benchmark, compare, make_pruner, prune, register
+from secateurs import (
+    COMEP,
+    all_pruners,
+    benchmark,
+    compare,
+    make_pruner,
+    prune,
+    register,
+    unregister,
+)
 from secateurs._methods import METHODS
 from secateurs.exceptions import InputError
 from secateurs.pruners import BasePruner
@@ -29,11 +39,9 @@ class Lasts(BasePruner):
 
 @pytest.fixture
 def registered():
-    known = dict(METHODS)
     assert register("lasts", Lasts, summary="Keep the last members") is Lasts
     yield
-    METHODS.clear()
-    METHODS.update(known)
+    unregister("lasts")
 
 
 def test_the_name_is_known_everywhere(registered):
@@ -62,11 +70,26 @@ def test_it_may_be_registered_again_and_the_package_does_not_export_it(registere
     [
         ("comep", Lasts, "name='comep' is a method of the package. Use another name"),
         ("My method", Lasts, "name='My method' is not a valid short name. Use lower-case letters"),
-        ("mine", COMEP(), "is not a subclass of BasePruner. Other selectors need no short name"),
-        ("mine", object, "is not a subclass of BasePruner"),
+        (
+            "mine",
+            COMEP(),
+            "not a subclass of secateurs.pruners.BasePruner. A short name creates",
+        ),
+        ("mine", SelectKBest, "Pass the class or an object as the method, without a short name"),
     ],
 )
 def test_what_cannot_be_registered_gets_one_line(name, pruner, message):
     with pytest.raises(InputError, match=message):
         register(name, pruner)
     assert "mine" not in METHODS
+
+
+def test_only_registered_names_are_removed(registered):
+    register("other", Lasts)
+    unregister("other")
+    assert "other" not in all_pruners()
+    assert "lasts" in all_pruners()
+    with pytest.raises(InputError, match=r"name='other' is not registered. Registered are: lasts"):
+        unregister("other")
+    with pytest.raises(InputError, match="name='comep' is a method of the package"):
+        unregister("comep")

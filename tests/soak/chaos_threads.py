@@ -6,7 +6,7 @@ import paths  # noqa: F401
 from fits import draw, quick_limits
 from model_files import MODELS, REGRESSORS, TRUE_NUMBERS, X, Y, _fitted
 
-from secateurs import prune
+from secateurs import COMEP, all_pruners, make_pruner, prune, register, unregister
 
 N_THREADS = 10
 
@@ -16,6 +16,7 @@ def threads(rng, folder, tally, n_rounds=3):
     quick_limits()
     for _ in range(n_rounds):
         jobs = [_fit(rng, folder) for _ in range(30)] + [_prune(rng) for _ in range(20)]
+        jobs += [_register(rng) for _ in range(10)]
         rng.shuffle(jobs)
         expected = [job() for _, job in jobs]
         with ThreadPoolExecutor(N_THREADS) as pool:
@@ -29,6 +30,24 @@ def _fit(rng, folder):
     if hasattr(fit.pruner, "shard"):
         fit.pruner.set_params(shard="auto")
     return str(fit), fit.run
+
+
+class _Own(COMEP):
+    """A method of one's own."""
+
+
+def _register(rng):
+    name, keep = f"own-{rng.getrandbits(40)}", rng.randrange(1, 4)
+
+    def run():
+        register(name, _Own)
+        names = [key for key in all_pruners() if key == name]
+        found = prune(_fitted("forest"), X[::-1], Y[::-1], name, keep=keep).member_indices.tolist()
+        made = make_pruner(name, keep=keep)
+        unregister(name)
+        return len(names), found, made.keep
+
+    return f"registers {keep}", run
 
 
 def _prune(rng):

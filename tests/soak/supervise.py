@@ -25,6 +25,9 @@ KINDS = {
     "reproduce": ("chaos_reproduce", 2),
     "threads": ("chaos_threads", 1),
     "memory": ("chaos_memory", 1),
+    "memory limits": ("chaos_limits", 1),
+    "commands": ("chaos_commands", 3),
+    "benchmark": ("chaos_benchmark", 2),
 }
 MOST_SECONDS = 1200  # of a batch, which takes one minute when nothing else runs
 GRACE_SECONDS = 60  # for processes to see that nobody wants them any more

@@ -60,7 +60,7 @@ def test_a_batch_that_does_not_end_well_is_counted(kind, tmp_path, monkeypatch):
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     monkeypatch.setattr(supervise, "GRACE_SECONDS", 1)
-    found = supervise.supervise("made", 1, most_seconds=20 if kind == "hung" else 100)
+    found = supervise.supervise("made", 1, most_seconds=6 if kind == "hung" else 100)
     assert {name for name in BAD if getattr(found, name)} == {kind}
     assert len(found.faults) == 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -33,6 +32,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners.parameters import resolve_keep
 from secateurs.pruners.selector import fit_pruner
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, Samples
 
 VOTINGS = ("own", "labels")
@@ -157,9 +157,8 @@ class FoldExperiment:
                 "or other data."
             ) from error
         trained = elapsed()
-        with warnings.catch_warnings():
-            # A warning that members may have been trained on these samples would be wrong here.
-            warnings.simplefilter("ignore")
+        # A warning that members may have been trained on these samples would be wrong here.
+        with record_warnings():
             problem = self._make_problem(model, X_validation, y_validation, X_test, y_test)
             _ = problem.test_predictions  # predicted here, so that its time is measured
         if problem.ensemble.is_sequential:
@@ -238,8 +237,7 @@ def _select_sizes(pruner: BasePruner, sizes: list[int], problem: Problem) -> Sel
 
 def _select_own_size(pruner: BasePruner, problem: Problem) -> Selection:
     """Return the members of a method that decides their number itself."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with record_warnings():
         elapsed = start_stopwatch()
         fitted = fit_pruner(pruner, problem.predictions_for(pruner))
         seconds = elapsed()

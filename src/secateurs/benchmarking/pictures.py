@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs.exceptions import import_extra
+from secateurs.thread_safety import ForkSafeLock
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +50,9 @@ class Picture:
     width: float = COLUMN  # inches
 
 
+_drawing_lock = ForkSafeLock()
+
+
 def render_picture(picture: Picture) -> dict[str, bytes]:
     """Return a figure as PNG and SVG files.
 
@@ -57,7 +61,7 @@ def render_picture(picture: Picture) -> dict[str, bytes]:
     matplotlib = import_extra("matplotlib", "plot", "drawing figures")
     figures = import_extra("matplotlib.figure", "plot", "drawing figures")
     agg = import_extra("matplotlib.backends.backend_agg", "plot", "drawing figures")
-    with matplotlib.rc_context():
+    with _drawing_lock, matplotlib.rc_context():  # threads share the settings
         matplotlib.rc_file(_STYLE)  # replaces the user's settings
         matplotlib.rcParams["svg.hashsalt"] = picture.name  # ids in SVG files are random otherwise
         figure = figures.Figure(figsize=(picture.width, picture.height), layout="constrained")

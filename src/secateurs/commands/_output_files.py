@@ -38,7 +38,7 @@ class OutputFiles:
         """All files to write, including the side-car of a model."""
         named = [self.output, self.report, self.run]
         if self.output is not None and self.output.suffix.lower() in MODELS:
-            named.insert(1, self.output.with_suffix(".json"))
+            named.insert(1, self.output.with_name(f"{self.output.name}.json"))
         return [path for path in named if path is not None]
 
     def check_paths(self, suffixes: tuple[str, ...]) -> None:

@@ -9,11 +9,11 @@ import click
 
 from secateurs.commands._pruning_options import dask_client, scheduler_option
 from secateurs.commands._table_files import require_file
-from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
 from secateurs.commands.data import DATA_DIR, check_data_folder
 from secateurs.commands.shared_options import DRY_RUN, N_JOBS, PATH, common_options, option
 from secateurs.exceptions import import_extra
+from secateurs.persistence.atomic_files import check_output_folder
 from secateurs.text_format import format_columns
 
 if TYPE_CHECKING:
@@ -57,8 +57,7 @@ def benchmark(
     """  # noqa: D301
     require_file(plan)
     check_data_folder(data_dir)
-    if output.exists() and not output.is_dir():
-        raise Refusal("no_folder", f"{output} is not a folder. Pass the path of a folder.")
+    check_output_folder(output)
     from secateurs.commands._benchmark_plan import name_plan_in_errors, read_plan
 
     with out.show_progress("reading the data sets"), name_plan_in_errors(plan):

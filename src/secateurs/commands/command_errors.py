@@ -1,5 +1,6 @@
 """Turn exceptions into an exit code and one line of text, or a JSON object for ``--json``."""
 
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from secateurs.exceptions import InputError, SecateursError
-from secateurs.text_format import to_one_line
+from secateurs.text_format import interrupt_hint, to_one_line
 
 _MAX_LINE_LENGTH = 1000  # column names and cells quoted in a message can have any length
 
@@ -102,7 +103,6 @@ def _failure_from_pool(error: BrokenExecutor) -> CommandFailure:
     return failure_from_error(worker_died_error(error))
 
 
-_INTERRUPTED = CommandFailure(130, "interrupted", "interrupted. Run the same command to resume.")
 _TOO_LARGE = CommandFailure(
     3, "input.too_large", "not enough memory. Use a smaller model or fewer rows."
 )
@@ -110,7 +110,12 @@ _Kinds = type[BaseException] | tuple[type[BaseException], ...]
 # The first match counts. Our own errors come before OSError and ValueError, from which some of them
 # are derived; the function of an entry receives an exception of the entry's kind.
 _FAILURES: tuple[tuple[_Kinds, Callable[[Any], CommandFailure]], ...] = (
-    ((KeyboardInterrupt, click.Abort), lambda _: _INTERRUPTED),
+    (
+        (KeyboardInterrupt, click.Abort),
+        lambda _: CommandFailure(
+            130, "interrupted", f"interrupted. {interrupt_hint(sys.argv[1:])}"
+        ),
+    ),
     (click.ClickException, _failure_from_click),
     (
         SecateursError,

@@ -37,8 +37,9 @@ def convert(
     require_file(source)
     from secateurs.persistence import save
     from secateurs.persistence.atomic_files import check_writable
+    from secateurs.persistence.model_files import sidecar_path
 
-    written = (output, output.with_suffix(".json"))
+    written = (output, sidecar_path(output))
     check_writable(written, force)
     with out.show_progress("reading the model"):
         model = load_model(source, trust)

@@ -9,7 +9,10 @@ from secateurs.commands.console_output import Output
 from secateurs.commands.shared_options import METHOD, common_options
 from secateurs.text_format import format_columns
 
-RECOMMENDED = "Recommended: auto, the default. For benchmark results, see docs/kept.md."
+RECOMMENDED = (
+    "Recommended: auto, the default. For benchmark results, see "
+    "https://secateurs.github.io/secateurs/kept.html"
+)
 
 
 @click.command()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from secateurs.commands._pruning_options import dask_client, scheduler_option
-from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
 from secateurs.commands.data import DATA_DIR, check_data_folder
 from secateurs.commands.shared_options import (
@@ -22,6 +21,7 @@ from secateurs.commands.shared_options import (
     common_options,
     option,
 )
+from secateurs.persistence.atomic_files import check_output_folder
 from secateurs.text_format import format_columns, format_count
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ def reproduce(
     secateurs reproduce --quick --only table-dt -o results
     """  # noqa: D301
     check_data_folder(data_dir)
-    if output.exists() and not output.is_dir():
-        raise Refusal("no_folder", f"{output} is not a folder. Pass the path of a folder.")
+    check_output_folder(output)
     from secateurs.paper import PLANS, load_plan
     from secateurs.paper import reproduce as run_plans
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.votes import Votes
 from secateurs.progress import ProgressStage
 from secateurs.pruners.base import BasePruner
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import FloatArray, IndexArray, JsonObject
 
 # From 16 MB of predictions on, a thread reads the next group while one is pruned. This hides the
@@ -173,8 +173,7 @@ class GroupRunner:
                 for index, result in results:
                     finished(index, result)
             finally:
-                with warnings.catch_warnings():  # joblib warns about tasks that it cancels
-                    warnings.simplefilter("ignore")
+                with record_warnings():  # joblib warns about tasks that it cancels
                     results.close()
 
 

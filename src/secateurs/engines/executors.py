@@ -1,6 +1,7 @@
 """Engines: one interface to threads, processes, Dask and any other executor; limits of runs."""
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,7 @@ from secateurs.engines.failures import (
     run_while_wanted,
 )
 from secateurs.exceptions import ExecutorError, InputError
+from secateurs.thread_safety import ForkSafeLock
 
 _POLL_SECONDS = 1.0  # between checks that workers are alive; results wake the client earlier
 
@@ -327,7 +329,7 @@ class _ValueRecipe:
 
 
 _held: dict[tuple[bytes, int], object] = {}
-_held_lock = threading.Lock()
+_held_lock = ForkSafeLock()
 
 
 def _held_value(recipe: _ValueRecipe) -> object:
@@ -341,15 +343,17 @@ def _held_value(recipe: _ValueRecipe) -> object:
         return _held[key]
 
 
-def _forget_held_values() -> None:
-    """Replace the lock in a forked child: another thread of the parent may have held it."""
-    global _held_lock  # noqa: PLW0603
-    _held_lock = threading.Lock()
+def _forget_parent_workers() -> None:
+    """Forget what belongs to the parent's runs: a forked child has neither threads nor workers."""
     _held.clear()
+    # joblib would wait for the workers of the parent, whose threads do not exist in the child.
+    loky: Any = sys.modules.get("joblib.externals.loky.reusable_executor")
+    if loky is not None:
+        loky._executor, loky._executor_lock = None, threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(after_in_child=_forget_held_values)
+    os.register_at_fork(after_in_child=_forget_parent_workers)
 
 
 class _InlineExecutor(Executor):

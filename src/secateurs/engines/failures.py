@@ -17,6 +17,7 @@ from joblib.parallel import get_active_backend
 from secateurs import __version__
 from secateurs.exceptions import ExecutorError, SecateursError, describe_error
 from secateurs.search import stop_when
+from secateurs.thread_safety import ForkSafeLock
 
 _SAME_VERSION = f"secateurs {__version__} on all workers"
 # The classes are compared by name, so that backends of joblib that are not used are not imported.
@@ -136,9 +137,12 @@ class FileFlag:
 
     def follow_owner(self) -> None:
         """End this process when the owner ends, because a killed owner cannot set the flag."""
-        if self.owner_pid not in (os.getpid(), *_followed):
-            _followed.add(self.owner_pid)
-            threading.Thread(target=self._end_with_owner, daemon=True).start()
+        follower = (os.getpid(), self.owner_pid)
+        with _followed_lock:
+            if self.owner_pid == os.getpid() or follower in _followed:
+                return
+            _followed.add(follower)
+        threading.Thread(target=self._end_with_owner, daemon=True).start()
 
     def _end_with_owner(self) -> None:
         _wait_for_process_end(self.owner_pid)
@@ -146,7 +150,9 @@ class FileFlag:
         os._exit(1)
 
 
-_followed: set[int] = set()  # owners that a thread of this process already waits for
+# Processes whose thread already waits for an owner, and the owner: a forked child lacks the thread.
+_followed: set[tuple[int, int]] = set()
+_followed_lock = ForkSafeLock()
 
 
 def _wait_for_process_end(process: int) -> None:

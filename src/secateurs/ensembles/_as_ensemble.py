@@ -7,9 +7,16 @@ from typing import TypeAlias
 from sklearn import ensemble as kinds
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -131,6 +138,39 @@ def as_ensemble(model: object) -> Ensemble:
     raise UnsupportedEnsembleError(f"{type(model).__name__} {_model_fault(model)}")
 
 
+# Why models around an ensemble cannot be pruned, and the way out.
+_WRAPPER_FAULTS: tuple[tuple[tuple[type, ...], str], ...] = (
+    (
+        (TransformedTargetRegressor,),
+        "averages its members before it transforms the mean back, so that members have no "
+        "predictions of their own. Prune the model inside, with targets as it was trained: "
+        "pruning = prune(model.regressor_, X, model.transformer_.transform(y.reshape(-1, 1))[:, 0])"
+        ". Then set model.regressor_ = pruning.estimator.",
+    ),
+    (
+        (TunedThresholdClassifierCV, FixedThresholdClassifier),
+        "has a threshold that was set for the full ensemble. Prune model.estimator_, then set the "
+        "threshold again, with TunedThresholdClassifierCV(FrozenEstimator(pruning.estimator)).",
+    ),
+    (
+        (MultiOutputClassifier, MultiOutputRegressor),
+        "holds a model for each output. Prune each of model.estimators_ on its own column of y, "
+        "and put the results back: model.estimators_[i] = prune(model.estimators_[i], X, y[:, i])"
+        ".estimator.",
+    ),
+)
+_NATIVE_FAULTS = {
+    ("xgboost", "Booster"): "It does not store the labels of its classes. Save it with "
+    "save_model(path) and load it as scikit-learn model: model = xgboost.XGBClassifier() or "
+    "XGBRegressor(), model.load_model(path). To keep its first rounds only: booster[:n_rounds].",
+    ("lightgbm", "Booster"): "It does not store the labels of its classes. Train a "
+    "lightgbm.LGBMClassifier or LGBMRegressor instead. To keep its first rounds only: "
+    "lightgbm.Booster(model_str=booster.model_to_string(num_iteration=n_rounds)).",
+    ("catboost", "CatBoost"): "Save it with save_model(path) and load it as "
+    "catboost.CatBoostClassifier() or CatBoostRegressor(): model.load_model(path).",
+}
+
+
 def _model_fault(model: object) -> str:
     """Return why an unsupported model cannot be pruned, and what to do instead."""
     if isinstance(model, (kinds.StackingClassifier, kinds.StackingRegressor)):
@@ -149,4 +189,10 @@ def _model_fault(model: object) -> str:
             "cannot be pruned: it predicts a weighted median of its members. Prune the list "
             "model.estimators_ instead, whose predictions are averaged."
         )
+    for model_classes, fault in _WRAPPER_FAULTS:
+        if isinstance(model, model_classes):
+            return fault
+    package = type(model).__module__.partition(".")[0]
+    if (package, type(model).__name__) in _NATIVE_FAULTS:
+        return f"is a native model of {package}. {_NATIVE_FAULTS[package, type(model).__name__]}"
     return f"is not an ensemble that can be pruned. Pass one of: {_SUPPORTED_MODELS}."

@@ -40,8 +40,10 @@ class _BootstrapEnsemble(Ensemble):
     def __init__(self, model: BaseEstimator) -> None:
         if getattr(model, "n_outputs_", 1) > 1:
             raise UnsupportedEnsembleError(
-                f"{type(model).__name__} has {model.n_outputs_} outputs; pruning needs one label "
-                "per sample. Fit one ensemble per output."
+                f"{type(model).__name__} has {model.n_outputs_} outputs; pruning needs one target "
+                "per sample, because the best trees differ between outputs. Fit one ensemble per "
+                "output, for instance with MultiOutputClassifier or MultiOutputRegressor, and "
+                "prune each of its estimators_."
             )
         super().__init__(model, model.estimators_, getattr(model, "classes_", _NO_CLASSES))
         if (baked := getattr(model, _BAKED, None)) is not None:

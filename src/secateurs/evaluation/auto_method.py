@@ -29,6 +29,7 @@ from secateurs.pruners.pruner_label import pruner_label
 from secateurs.pruners.selector import as_pruner
 from secateurs.search import TIE
 from secateurs.text_format import format_count, format_list
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import FloatArray, Parameters, RandomStateLike
 
 CANDIDATES: dict[str, tuple[str, Parameters]] = {  # by label: short name and parameters
@@ -144,8 +145,7 @@ def advise_method(
     methods = [candidates[name] for name in names]
     baselines = [make_pruner(name, **{"keep": n_keep, **own}) for name, own in _BASELINES.values()]
     subset = _subsample_problem(problem, rng)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about folds; warnings about all samples are shown later
+    with record_warnings():  # about folds; warnings about all samples are shown later
         scores = cross_validate_methods(subset, [*methods, *baselines], rng)
     index, why = decide_method(names, scores, prior)
     _warn_if_beaten(index, len(names), scores, problem)

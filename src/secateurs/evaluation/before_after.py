@@ -46,6 +46,7 @@ from secateurs.problem.model_costs import (
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.pruner_label import pruner_label
 from secateurs.text_format import format_count, format_list
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, IndexArray, Samples
 
 _N_BOOTSTRAP = 2000  # the 2.5 % percentile then rests on 50 resamples
@@ -234,8 +235,7 @@ def _test_baselines(problem: Problem, predicted: _Predicted) -> dict[str, float]
         baselines[constant_name(scoring)] = scoring.display_score(value)
     if problem.ensemble.is_sequential:
         return baselines
-    with suppress(InputError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with suppress(InputError), record_warnings():
         (best,) = make_pruner("best", keep=1).fit(problem.predictions).member_indices_.tolist()
         if isinstance(problem.X_test, PredictionTable):
             outputs = problem.scored_predictions(test=True)
@@ -292,8 +292,7 @@ def cross_validate_pruning(
 
     The first rounds of a boosted model are kept whatever the samples, so it is scored on all.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit on all samples warned already
+    with record_warnings():  # the fit on all samples warned already
         evaluation = evaluate_with_alternatives(problem, pruner, by_cost=by_cost, alone=True)
         baselines = held_out_baselines(evaluation.split)
     (curve,) = evaluation.curves.values()
@@ -498,7 +497,6 @@ def balanced_accuracy(
     truth: Array, before: Array, after: Array, weight: Array | None = None
 ) -> BeforeAfter:
     """Return the balanced accuracy (mean recall of the classes) before and after pruning."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about classes that occur in predictions only
+    with record_warnings():  # about classes that occur in predictions only
         score = partial(balanced_accuracy_score, truth, sample_weight=weight)
         return BeforeAfter(float(score(before)), float(score(after)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -26,6 +25,7 @@ from secateurs.pruners import BasePruner
 from secateurs.pruners.pruner_label import pruner_label
 from secateurs.pruners.selector import fit_pruner
 from secateurs.search import TIE, best_member, score_levels
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import BoolArray, FloatArray, JsonObject
 
 Members: TypeAlias = list[int]
@@ -363,8 +363,7 @@ def _held_out_scores(
     )  # all selectors are called for one fold before the next fold
 
     def select(name: str, limit: float, problem: Problem) -> Selection:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on all samples warns already
+        with record_warnings():  # the fit on all samples warns already
             members = cached_rules(problem).members_by_rule(name, limit)[: max_members[name]]
         return Selection(np.array([1]), None, {1: members})
 

@@ -1,6 +1,5 @@
 """Selections: the members that a method selects at each size, in one fit for nested methods."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -16,6 +15,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners.selector import fit_pruner
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import FloatArray, IndexArray
 
 # An order contains all members unless that is too much work: members × selected members × samples,
@@ -105,10 +105,9 @@ def _fit_for_size(
     pruner: BasePruner, size: int, outputs: Votes | Predictions, sample_weight: FloatArray | None
 ) -> tuple[BasePruner, list[str]]:
     """Return a pruner fitted for a size, and the messages of its warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with record_warnings() as recorded:
         fitted = fit_pruner(pruner.with_keep(size), outputs, sample_weight=sample_weight)
-    return fitted, [str(warning.message) for warning in caught]
+    return fitted, [str(warning) for warning in recorded]
 
 
 def longest_order(problem: Problem, sizes: Sequence[int]) -> tuple[int, tuple[str, ...]]:

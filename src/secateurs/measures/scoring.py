@@ -23,10 +23,12 @@ from secateurs.outputs.input_checks import has_fractions
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import to_one_line
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array
 
 _REGRESSION_NAMES = re.compile(r"r2|explained_variance|d2_absolute.*|neg_(mean|median|root|max)_.*")
 _MAKE_SCORER = re.compile(r"make_scorer\((\w+).*")  # how scikit-learn prints a scorer
+_MISSING_CLASS_WARNINGS = ("y_pred contains classes not in y_true", "A single label was found")
 _LABEL_WORDS = {
     **{"r2": "R²", "d2": "D²", "f1": "F1", "roc": "ROC", "auc": "AUC", "brier": "Brier"},
     **{"ovr": "one-vs-rest", "ovo": "one-vs-one", "rand": "Rand", "jaccard": "Jaccard"},
@@ -156,12 +158,14 @@ class Scoring:
         """Return the score of an estimator that looks up stored predictions."""
         keywords = {} if weights is None else {"sample_weight": weights}
         # With metadata routing, scorers would ignore weights that were not requested explicitly.
-        with config_context(enable_metadata_routing=False), warnings.catch_warnings():
+        with config_context(enable_metadata_routing=False), record_warnings() as recorded:
+            score = self.scorer(estimator, estimator.samples.X, y, **keywords)
+        for warning in recorded:
             # Folds often lack a class, so these warnings of scikit-learn would come many times.
-            warnings.simplefilter("ignore", UndefinedMetricWarning)
-            for message in ("y_pred contains classes not in y_true", "A single label was found"):
-                warnings.filterwarnings("ignore", message)
-            return self.scorer(estimator, estimator.samples.X, y, **keywords)
+            is_expected = isinstance(warning, UndefinedMetricWarning)
+            if not is_expected and not str(warning).startswith(_MISSING_CLASS_WARNINGS):
+                warnings.warn(warning, stacklevel=2)
+        return score
 
     def _with_detected_needs(self) -> Scoring:
         """Return a copy with ``needs``, detected from the methods that the scorer calls."""

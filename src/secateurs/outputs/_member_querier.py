@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import copy_context
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -51,7 +52,7 @@ class MemberQuerier:
                     steps.step()
                 return codes
             Parallel(n_jobs=self._n_jobs, require="sharedmem")(
-                delayed(query_member)(member, row)
+                delayed(copy_context().run)(query_member, member, row)
                 for member, row in zip(members, codes, strict=True)
             )
         return codes
@@ -86,7 +87,8 @@ class MemberQuerier:
                     steps.step()
                 return filler
             Parallel(n_jobs=self._n_jobs, require="sharedmem")(
-                delayed(query_member)(index, member) for index, member in enumerate(members)
+                delayed(copy_context().run)(query_member, index, member)
+                for index, member in enumerate(members)
             )
         return filler
 

@@ -5,7 +5,6 @@ import os
 import secrets
 import shutil
 import sys
-import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import numpy as np
 
 from secateurs.exceptions import InputError, describe_error, reading_file
 from secateurs.persistence.atomic_files import sync_folder, write_array, write_file
+from secateurs.thread_safety import ForkSafeLock
 from secateurs.typing import Array, BoolArray, IndexArray, JsonObject
 
 StrPath = str | os.PathLike[str]
@@ -104,7 +104,9 @@ def read_cached_array(folder: Path, store_id: str, name: str) -> Array | None:
 @lru_cache(maxsize=8)
 def storage_indices(folder: Path, store_id: str) -> IndexArray:
     """Return the storage index of each member: its position in the order of the tiles."""
-    return np.argsort(np.asarray(read_cached_array(folder, store_id, "order")))
+    indices = np.argsort(np.asarray(read_cached_array(folder, store_id, "order")))
+    indices.flags.writeable = False  # all threads get the same array
+    return indices
 
 
 def append_line(file: Path, line: str) -> None:
@@ -137,7 +139,7 @@ def tile_lock(folder: Path) -> Iterator[None]:
         yield
 
 
-_thread_lock = threading.Lock()
+_thread_lock = ForkSafeLock()
 
 
 @contextmanager
@@ -213,7 +215,7 @@ def convert_write_errors(
 
 
 _checked: dict[tuple[Path, int, int], BoolArray] = {}
-_checked_lock = threading.Lock()
+_checked_lock = ForkSafeLock()
 
 
 def checked_members(file: Path, n_rows: int) -> BoolArray:
@@ -237,13 +239,3 @@ def _forget(file: Path) -> None:
     """Forget that the members of a changed file were checked."""
     for key in [key for key in _checked if key[0] == file]:
         del _checked[key]
-
-
-def _renew_locks() -> None:
-    """Replace the locks in a forked child: another thread of the parent may have held them."""
-    global _thread_lock, _checked_lock
-    _thread_lock, _checked_lock = threading.Lock(), threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
-    os.register_at_fork(after_in_child=_renew_locks)

@@ -27,6 +27,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.paper import datasets
 from secateurs.paper._plan import Bag
 from secateurs.paper._shared_kernel import MAX_SAMPLES, SharedKernelSVMs
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Parameters
 
 SYNTHETIC = "synthetic"  # learner of randomly drawn votes, with data sets "synthetic-N_SAMPLES"
@@ -102,14 +103,16 @@ def _train_ensemble(bag: Bag, X: NDArray[np.float64], y: NDArray[np.str_]) -> Ca
     if bag.learner == "svm-rbf" and len(X) <= MAX_SAMPLES and len(np.unique(y)) == 2:
         return SharedKernelSVMs(bag.n_members, seed).fit(X, y).predict_votes
     model: BaggingClassifier | list[BaseEstimator]
-    with warnings.catch_warnings():
-        # Linear SVMs may not converge on unscaled values, which the paper uses.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    # Linear SVMs may not converge on unscaled values, which the paper uses.
+    with record_warnings() as recorded:
         if bag.learner.endswith(STRATIFIED):
             model = _train_stratified(learner, bag.n_members, seed, X, y)
         else:
             model = BaggingClassifier(learner, n_estimators=bag.n_members, random_state=seed)
             model.fit(X, y)
+    for warning in recorded:
+        if not isinstance(warning, ConvergenceWarning):
+            warnings.warn(warning, stacklevel=2)
     return partial(collect_encoded_votes, as_ensemble(model))
 
 

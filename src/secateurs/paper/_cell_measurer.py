@@ -1,7 +1,6 @@
 """Measure cells on the votes of a bag, one method per kind of cell."""
 
 import itertools
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +15,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.paper._bagging_protocol import EnsembleVotes
 from secateurs.paper._plan import Cell
 from secateurs.pruners import COMEP, BasePruner, make_pruner
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import IndexArray, JsonObject
 
 # Methods that decide their own size, as in the paper.
@@ -37,9 +37,8 @@ class CellMeasurer:
     def measure_cell(self, cell: Cell) -> JsonObject:
         """Return the measured fields of a result, without those of the cell itself."""
         measure_kind: Callable[[Cell], JsonObject] = getattr(self, f"_measure_{cell.kind}")
-        with warnings.catch_warnings():
-            # Methods warn about data that they are not made for; here they all have to run.
-            warnings.simplefilter("ignore")
+        # Methods warn about data that they are not made for; here they all have to run.
+        with record_warnings():
             measured = measure_kind(cell)
         votes = self._ensemble_votes
         return measured | {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
@@ -61,6 +62,8 @@ class CheckSamples:
 
 def as_check_samples(model: BaseEstimator, X_check: Samples) -> CheckSamples:
     """Return X_check, validated, as input of both the model and the runtime."""
+    if issparse(X_check):  # such as encoded columns of text
+        X_check = X_check.toarray()
     n_features = model.n_features_in_
     has_names = hasattr(model, "feature_names_in_")
     try:
@@ -109,8 +112,10 @@ def _text_columns(frame: pd.DataFrame) -> frozenset[str]:
             row = int((~is_text).to_numpy().argmax())
             raise InputError(
                 f"{{X_check}} has {frame[name].iloc[row]!r} among the text of column {name!r}, row "
-                f"{row + 1}; ONNX does not support missing text. Leave such rows out, and fill "
-                "missing text before calling the exported model.",
+                f"{row + 1}; ONNX does not support missing text. Export the step after the one "
+                "that fills it, export(model[-1], path, model[:-1].transform(X)), and run the "
+                "steps before it in Python. Or leave such rows out, and fill missing text before "
+                "calling the exported model.",
                 X_check=...,
             )
         text_columns.add(str(name))

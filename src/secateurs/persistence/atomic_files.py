@@ -132,7 +132,8 @@ def check_path_encoding(path: Path) -> None:
 
 def check_writable(paths: Iterable[Path], force: bool) -> None:
     """Raise an error for paths that cannot be written, and for existing files without ``force``."""
-    for path in paths:
+    all_paths = list(paths)
+    for path in all_paths:
         check_path_encoding(path)
         if not path.parent.is_dir():
             raise InputError(f"{path.parent} is not a folder. Create it first.")
@@ -140,6 +141,29 @@ def check_writable(paths: Iterable[Path], force: bool) -> None:
             raise InputError(f"{path} is a folder. Pass the path of a file.")
         if path.exists() and not force:
             raise _exists_error(path)
+    for folder in dict.fromkeys(path.parent for path in all_paths):
+        _check_folder(folder)
+
+
+def check_output_folder(folder: Path) -> None:
+    """Raise an error if a folder, which need not exist, cannot be created or written to."""
+    check_path_encoding(folder)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is not a folder. Pass the path of a folder.")
+    _check_folder(next(path for path in (folder, *folder.absolute().parents) if path.exists()))
+
+
+def _check_folder(folder: Path) -> None:
+    """Create and delete a file: permissions do not show a read-only file system."""
+    probe = folder / f".{secrets.token_hex(8)}-secateurs"
+    try:
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be written to: {error.strerror}. Pass another folder, or change its "
+            "permissions."
+        ) from error
 
 
 def write_with_sidecar(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -38,6 +37,7 @@ from secateurs.persistence._weighted_trees import (
 from secateurs.persistence.atomic_files import check_writable, write_with_sidecar
 from secateurs.persistence.model_files import describe_model
 from secateurs.persistence.slim_models import has_missing_splits
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, FloatArray, JsonObject, Samples
 
 _TIE = 1e-6  # both labels are accepted if the shares of the top two classes differ by less
@@ -115,15 +115,14 @@ def export(
     samples = _check_samples(model, X_check)
     runtime.check_supported(model, samples)
     expected = _original_predictions(model, samples)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # from the converter's calls of scikit-learn
+    with record_warnings():  # from the converter's calls of scikit-learn
         try:
             content = runtime.convert(model, samples)
             predictions = runtime.predict(content, model, samples)
         except Exception as error:
             raise UnsupportedEnsembleError(
                 f"{type(model).__name__} cannot be written as {target.suffix}: "
-                f"{describe_error(error)}. {_KEEP}."
+                f"{describe_error(error)}. {_last_step_hint(model)}{_KEEP}."
             ) from error
     compare = _compare_values if _is_regression(model) else _compare_labels
     check = compare(expected, predictions, target)
@@ -134,6 +133,17 @@ def export(
     }
     write_with_sidecar(target, content, sidecar, record, force=force)
     return target
+
+
+def _last_step_hint(model: BaseEstimator) -> str:
+    """Return how to export a pipeline without the steps that cannot be converted."""
+    if not isinstance(model, Pipeline) or len(model) < 2:
+        return ""
+    steps = ", ".join(name for name, _ in model.steps[:-1])
+    return (
+        f"If one of the steps before the last ({steps}) is not supported, export the last step "
+        "alone: export(model[-1], path, model[:-1].transform(X)). Otherwise: "
+    )
 
 
 @dataclass(frozen=True)

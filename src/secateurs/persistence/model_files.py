@@ -73,7 +73,7 @@ def save(
         ``.pkl``, ``.pickle`` or ``.joblib``, which run code when they are loaded.
     provenance : dict, optional
         How the model was created, as plain JSON. It is written to the side-car, a file of the same
-        name that ends in ``.json``, with the format, SHA-256, size, class, number of members and
+        name with ``.json`` added, with the format, SHA-256, size, class, number of members and
         versions.
     force : bool, default=False
         Whether to overwrite existing files.
@@ -113,7 +113,7 @@ def save(
             f"{target} ends in {suffix!r}, which is not a model format. "
             f"Pass one of: {', '.join(_WRITERS)}."
         )
-    sidecar = target.with_suffix(".json")
+    sidecar = sidecar_path(target)
     check_writable((target, sidecar, *(beside or ())), force)
     if slim:
         model = slim_models.slim(model)
@@ -343,13 +343,23 @@ def _unwritable_error(model: object, suffix: str, error: BaseException) -> Unsup
     )
 
 
+def sidecar_path(path: Path) -> Path:
+    """Return the path of the side-car of a model file, such as ``small.skops.json``."""
+    return path.with_name(f"{path.name}.json")
+
+
 def find_sidecar(path: Path) -> JsonObject | None:
     """Return the content of the side-car of a model file, unverified; None if there is none."""
-    for sidecar in (path.with_name(f"{path.name}.json"), path.with_suffix(".json")):
+    # Earlier versions replaced the suffix: small.json may belong to small.skops or to small.pkl.
+    for sidecar in (sidecar_path(path), path.with_suffix(".json")):
         if sidecar != path and sidecar.is_file() and sidecar.stat().st_size <= _MAX_SIDECAR:
             with suppress(ValueError, RecursionError, OSError):  # an unrelated file of that name
                 content = json.loads(sidecar.read_text("utf-8"))
-                return content if isinstance(content, dict) else None
+                is_own = sidecar == sidecar_path(path)
+                if isinstance(content, dict) and (
+                    is_own or content.get("format", path.suffix[1:]) == path.suffix[1:].lower()
+                ):
+                    return content
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from secateurs.exceptions import InputError, describe_error
 from secateurs.outputs.stratified_folds import N_FOLDS, stratified_fold_indices
 from secateurs.pruners.parameters import is_integer
 from secateurs.text_format import format_count
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, IndexArray, Samples
 
 FoldIndices: TypeAlias = tuple[IndexArray, IndexArray]  # of training and of held-out samples
@@ -101,9 +101,7 @@ class CrossValidation:
             yield from self.cv
         elif is_splitter(self.cv):
             try:
-                with warnings.catch_warnings():
-                    # Splitters that do not use groups warn about them.
-                    warnings.filterwarnings("ignore", "The groups parameter is ignored")
+                with record_warnings():  # splitters that do not use groups warn about them
                     pairs = list(self.cv.split(_splitter_input(X, y), y, self.groups))
             except Exception as error:
                 raise InputError(

@@ -1,7 +1,6 @@
 """Sizes and prediction times of the full ensemble and of the pruned ensemble."""
 
 import pickle
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -16,6 +15,7 @@ from secateurs.persistence.skops_files import dump_skops
 from secateurs.problem._problem import Problem
 from secateurs.problem.latency import Predictor, make_predictor, time_predictions
 from secateurs.pruners import BasePruner
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Classifier, FloatArray, Samples
 
 _TIMED_SIZES = (1, 1000)  # samples: the latency of one, and the throughput of many
@@ -114,7 +114,8 @@ def _file_sizes(
 
     The size of the full ensemble is NaN if it is too large or cannot be written.
     """
-    if pruner not in _file_sizes_by_pruner:
+    sizes = _file_sizes_by_pruner.get(pruner)
+    if sizes is None:
         n_members = map(len, full_and_kept(pruner))
         models = full_and_pruned_models(problem, pruner)
         full_and_pruned = list(zip(models, n_members, n_bytes, strict=True))
@@ -124,15 +125,14 @@ def _file_sizes(
             if not np.isnan(after):
                 sizes[name] = BeforeAfter(before, after)
         _file_sizes_by_pruner[pruner] = sizes
-    return _file_sizes_by_pruner[pruner]
+    return sizes
 
 
 def _file_megabytes(name: str, model: object, n_members: int, n_bytes: int) -> float:
     write, max_bytes, max_members = _FORMATS[name]
     if n_bytes > max_bytes or n_members > max_members:
         return np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # converters call deprecated functions of scikit-learn
+    with record_warnings():  # converters call deprecated functions of scikit-learn
         try:
             return len(write(model)) / 1e6
         except Exception:  # the format does not support the model, or its extra is not installed

@@ -103,7 +103,8 @@ def register(name: str, pruner: type[BasePruner], *, summary: str = "") -> type[
 
     `prune`, `compare`, `benchmark` and `make_pruner` then accept the name, tables and figures show
     it, and `all_pruners` and ``methods="all"`` include it. A method that is used only once need not
-    be registered: pass its class or an object instead.
+    be registered, and other estimators with ``fit(votes, y)`` and ``get_support()`` cannot be,
+    because a short name creates a pruner from its parameters: pass the class or an object instead.
 
     Parameters
     ----------
@@ -121,11 +122,12 @@ def register(name: str, pruner: type[BasePruner], *, summary: str = "") -> type[
 
     See Also
     --------
+    unregister : Remove the short name again.
     all_pruners : The names and classes.
 
     Examples
     --------
-    >>> from secateurs import make_pruner, register
+    >>> from secateurs import make_pruner, register, unregister
     >>> from secateurs.pruners import BasePruner
     >>> from secateurs.search import Choice
     >>> class Firsts(BasePruner):
@@ -139,11 +141,7 @@ def register(name: str, pruner: type[BasePruner], *, summary: str = "") -> type[
     >>> _ = register("firsts", Firsts)
     >>> make_pruner("firsts", keep=2).fit([[0, 1, 0], [1, 1, 0]], [0, 1]).member_indices_
     array([0, 1])
-
-    To remove it again:
-
-    >>> from secateurs._methods import METHODS
-    >>> del METHODS["firsts"]
+    >>> unregister("firsts")
     """
     if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise InputError(
@@ -151,8 +149,9 @@ def register(name: str, pruner: type[BasePruner], *, summary: str = "") -> type[
         )
     if not isinstance(pruner, type) or not issubclass(pruner, BasePruner):
         raise InputError(
-            "{pruner} is not a subclass of BasePruner. Other selectors need no short name: pass "
-            "the class or an object as the method.",
+            "{pruner} is not a subclass of secateurs.pruners.BasePruner. A short name creates a "
+            "pruner from keep and other parameters, which other estimators need not have. Pass "
+            "the class or an object as the method, without a short name.",
             pruner=pruner,
         )
     if name in METHODS and not isinstance(METHODS[name], UserMethod):
@@ -166,6 +165,38 @@ def register(name: str, pruner: type[BasePruner], *, summary: str = "") -> type[
         name, "", None, *descriptions, traits, size_rule, report_rank=None, pruner_class=pruner
     )
     return pruner
+
+
+def unregister(name: str) -> None:
+    """Remove a short name that was registered with `register`.
+
+    Parameters
+    ----------
+    name : str
+        The short name. A method of the package cannot be removed.
+
+    See Also
+    --------
+    register : Register your own pruner under a short name.
+
+    Examples
+    --------
+    >>> from secateurs import unregister
+    >>> unregister("comep")
+    Traceback (most recent call last):
+    secateurs.exceptions.InputError: name='comep' is a method of the package. Only methods that were
+    registered can be removed.
+    """
+    own = [key for key, method in METHODS.items() if isinstance(method, UserMethod)]
+    if name in METHODS and name not in own:
+        raise InputError(
+            "{name} is a method of the package. Only methods that were registered can be removed.",
+            name=name,
+        )
+    if name not in own:
+        known = f"Registered are: {', '.join(own)}." if own else "None is registered."
+        raise InputError(f"{{name}} is not registered. {known}", name=name)
+    del METHODS[name]
 
 
 def __getattr__(name: str) -> Any:

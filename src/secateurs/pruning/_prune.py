@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,10 +15,10 @@ from secateurs._methods import AUTO, DEFAULT_TOLERANCE
 from secateurs.evaluation.auto_method import resolve_method
 from secateurs.evaluation.budget import Budget, SizeSearch
 from secateurs.evaluation.cost_selection import select_by_cost
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, suggest_similar
 from secateurs.problem import Problem
 from secateurs.progress import ProgressCallback, watch_progress
-from secateurs.pruners import BasePruner
+from secateurs.pruners import BasePruner, all_pruners
 from secateurs.pruners.member_weights import check_weights_option
 from secateurs.pruners.parameters import check_option
 from secateurs.pruners.selector import fit_pruner
@@ -222,6 +223,8 @@ def prune(
     options = RefitOptions.from_parameters(
         refit, X_unlabelled, branches, max_nodes, pruner, bool(weights)
     )
+    if parameters:
+        _check_parameter_names(parameters)
     with watch_progress(callback):
         problem = Problem.from_input(
             ensemble,
@@ -289,3 +292,16 @@ def prune(
             least_tolerance=None if found is None else found.least_tolerance,
             decided_by="" if found is None else found.decided_by,
         )
+
+
+def _check_parameter_names(parameters: Mapping[str, object]) -> None:
+    """Raise an error for names that neither `prune` nor any method has, with a suggestion."""
+    own = [name for name in inspect.signature(prune).parameters if name != "parameters"]
+    of_methods = (name for pruner in all_pruners().values() for name in pruner._get_param_names())
+    known = sorted({*own, *of_methods})
+    for name in parameters:
+        if name not in known:
+            raise InputError(
+                f"{name!r} is not a parameter of prune, nor of any method."
+                f"{suggest_similar(name, known)} See help(secateurs.prune)."
+            )

@@ -24,6 +24,7 @@ from secateurs.report._schema import Nullable
 from secateurs.report.sections import sections_for
 from secateurs.report.sections._section import ReportContext
 from secateurs.text_format import format_count, to_json_value
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import JsonObject, Samples
 
 SCHEMA = "secateurs-run/2"  # raised whenever older files can no longer be rendered
@@ -128,12 +129,11 @@ def report_data(
         command,
     )
     # Warnings become notes on the page, and are raised again for the caller, each once.
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with record_warnings() as recorded:
         data = _header_data(context, source)
         for section in sections_for(data["ensemble"]["predicts"]):
             data |= section.collect_data(context)
-    warned = {str(warning.message): warning.message for warning in caught}
+    warned = {str(warning): warning for warning in recorded}
     for message in warned.values():
         warnings.warn(message, stacklevel=2)
     evaluation = context.evaluation

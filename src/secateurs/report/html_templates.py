@@ -3,17 +3,42 @@
 import base64
 import hashlib
 import math
+import os
+import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from secateurs.text_format import NOTHING, format_count, format_signed
 
 _FOLDERS = [("secateurs.report", "templates"), ("secateurs.report", "sections")]
+
+
+class _Environment(Environment):
+    """Templates that are loaded by one thread at a time, and not during a fork.
+
+    A child that is forked while another thread loads a template would inherit Jinja's locks in the
+    locked state, and wait for them forever.
+    """
+
+    def get_template(self, *args: Any, **options: Any) -> Template:
+        """Load a template."""
+        with _loading_lock:
+            return super().get_template(*args, **options)
+
+
+_loading_lock = threading.RLock()  # loading a template loads those that it extends
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(
+        before=_loading_lock.acquire,
+        after_in_parent=_loading_lock.release,
+        after_in_child=_loading_lock.release,
+    )
 
 
 @cache
@@ -28,7 +53,7 @@ def template_environment(package: str = "secateurs.report") -> Environment:
     '&lt;b&gt;: +1.00'
     """
     folders = dict.fromkeys([(package, "templates"), *_FOLDERS])
-    environment = Environment(
+    environment = _Environment(
         loader=ChoiceLoader([PackageLoader(*folder) for folder in folders]),
         autoescape=True,
         undefined=StrictUndefined,

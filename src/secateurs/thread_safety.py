@@ -1,0 +1,135 @@
+"""State of the process that threads and forked children share: locks, and recorded warnings."""
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any, TextIO, TypeAlias
+
+
+class ForkSafeLock:
+    """A lock that is free in a forked child, where the thread that held it does not exist."""
+
+    def __init__(self) -> None:
+        self._renew()
+        if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        lock = self._lock
+        lock.acquire()
+        self._acquired = lock  # still the one to release if this thread forks meanwhile
+
+    def __exit__(self, *_: object) -> None:
+        self._acquired.release()
+
+
+class SharedContext:
+    """A context that changes the whole process: entered by the first thread, left by the last.
+
+    If each of several threads saved and restored the state itself, a thread that enters second and
+    leaves last would restore the changed state, for the rest of the process.
+    """
+
+    def __init__(self, make_context: Callable[[], AbstractContextManager[object]]) -> None:
+        self._make_context = make_context
+        self._lock, self._n_inside = ForkSafeLock(), 0
+        self._entered: AbstractContextManager[object] = nullcontext()
+        self._own = threading.local()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget_other_threads)
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_inside == 0:
+                self._entered = self._make_context()
+                self._entered.__enter__()
+            self._n_inside += 1
+        self._own.n_inside = getattr(self._own, "n_inside", 0) + 1
+
+    def __exit__(self, *_: object) -> None:
+        self._own.n_inside -= 1
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                self._entered.__exit__(None, None, None)
+
+    def _forget_other_threads(self) -> None:
+        """Leave the context in a forked child, unless the thread that forked is inside."""
+        was_inside, self._n_inside = self._n_inside, getattr(self._own, "n_inside", 0)
+        if was_inside and not self._n_inside:
+            self._entered.__exit__(None, None, None)
+
+
+# The warnings that the current thread records; None if it shows them as usual.
+_recorded: ContextVar[list[Warning] | None] = ContextVar("recorded warnings", default=None)
+
+
+@contextmanager
+def record_warnings() -> Iterator[list[Warning]]:
+    """Collect the warnings of this thread in a list instead of showing them.
+
+    ``warnings.catch_warnings`` changes the filters of all threads. Threads that use it at the same
+    time record each other's warnings, and can leave the wrong filters behind.
+    """
+    recorded: list[Warning] = []
+    with _sorted_by_thread:
+        token = _recorded.set(recorded)
+        try:
+            yield recorded
+        finally:
+            _recorded.reset(token)
+
+
+@contextmanager
+def _sort_warnings_by_thread() -> Iterator[None]:
+    """Pass each warning to the list of its thread, or handle it as the user's filters do."""
+    with warnings.catch_warnings():
+        # The wrong filters are active if another library's catch_warnings ended too late.
+        if warnings.showwarning is not _receive_warning:
+            _usual[:] = [(list(warnings.filters), warnings.showwarning)]
+        warnings.simplefilter("always")
+        warnings.showwarning = _receive_warning
+        yield
+
+
+# Action, pattern of the message, category, pattern of the module, and line.
+_Filter: TypeAlias = tuple[Any, Any, Any, Any, Any]
+_usual: list[tuple[list[_Filter], Callable[..., object]]] = []  # the user's filters and display
+_sorted_by_thread = SharedContext(_sort_warnings_by_thread)
+
+
+def _receive_warning(  # noqa: PLR0917 (as warnings.showwarning)
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    recorded = _recorded.get()
+    warning = message if isinstance(message, Warning) else category(message)
+    if recorded is not None:
+        recorded.append(warning)
+        return
+    ((filters, show),) = _usual
+    action = _usual_action(filters, str(message), category, lineno)
+    if action == "error":
+        raise warning
+    if action != "ignore":
+        show(message, category, filename, lineno, file, line)
+
+
+def _usual_action(filters: list[_Filter], text: str, category: type[Warning], lineno: int) -> str:
+    """Return the action of the first filter that matches a warning."""
+    for action, pattern, kind, module, line in filters:
+        is_match = pattern is None or pattern.match(text)
+        # The name of the module is not known here, so its filters do not apply.
+        if is_match and module is None and issubclass(category, kind) and line in (0, lineno):
+            return action
+    return "default"

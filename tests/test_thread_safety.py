@@ -1,0 +1,307 @@
+"""The public API from 16 threads that take turns as often as Python allows."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+import secateurs
+from secateurs import (
+    DOMEP,
+    EPFD,
+    PrunedClassifier,
+    VoteStore,
+    all_pruners,
+    collect_predictions,
+    collect_votes,
+    compare,
+    load,
+    make_pruner,
+    measures,
+    prune,
+    register,
+    save,
+    unregister,
+)
+from secateurs.benchmarking.pictures import Picture, render_picture
+from secateurs.exceptions import SecateursWarning
+from secateurs.pruners import BasePruner
+from secateurs.search import Choice
+from secateurs.thread_safety import ForkSafeLock, record_warnings
+
+N_THREADS = 16
+X, Y = load_iris(return_X_y=True)
+X = X.astype(np.float32)
+
+
+@pytest.fixture
+def frequent_switches():
+    """Switch between threads after each microsecond, instead of every five milliseconds."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def run_in_threads(function, n_calls=N_THREADS):
+    """Return the results of function(0), function(1), …, which start at the same time."""
+    start = threading.Barrier(N_THREADS)
+
+    def run(number):
+        if number < N_THREADS:
+            start.wait(60)
+        return function(number)
+
+    with ThreadPoolExecutor(N_THREADS) as pool:
+        return list(pool.map(run, range(n_calls)))
+
+
+@pytest.fixture(scope="module")
+def models():
+    forest = RandomForestClassifier(12, max_depth=2, random_state=0).fit(X[::2], Y[::2])
+    values = RandomForestRegressor(8, max_depth=2, random_state=0).fit(X[::2, :3], X[::2, 3])
+    return forest, values
+
+
+@pytest.fixture(scope="module")
+def store(models, tmp_path_factory):
+    votes = collect_votes(models[0], X[1::2])
+    return VoteStore.from_table(tmp_path_factory.mktemp("s") / "v", votes, Y[1::2], tile_members=2)
+
+
+class _OfThread(BasePruner):
+    def __init__(self, keep=0.1):
+        self.keep = keep
+
+    def _select(self, votes, n_keep, rng):
+        return Choice(list(range(n_keep)), [0.0] * n_keep)
+
+
+def public_calls(models, store, folder):
+    """Calls of the public API, as functions of the number of the call."""
+    forest, values = models
+    rows, y = X[1::2], Y[1::2]
+    table = collect_votes(forest, rows)
+    quick = [name for name in all_pruners() if name not in ("pep", "sep", "pcomep", "domep")]
+
+    def by_name(number):
+        name = quick[number % len(quick)]
+        return make_pruner(name, keep=3).fit(table, y).member_indices_.tolist()
+
+    def stored(number):
+        pruner = EPFD(make_pruner("re", keep=2), 2 + number % 3, random_state=0)
+        return pruner.fit(store).member_indices_.tolist()
+
+    def pruned(number):
+        found = prune(forest, rows, y, keep=2 + number % 4, random_state=0)
+        regression = prune(values, rows[:, :3], rows[:, 3], "joint", keep=2)
+        summary = found.summary().loc[["accuracy"], ["before", "after"]]
+        return repr(found), found.estimator.predict(X).tolist(), repr(regression), str(summary)
+
+    def compared(number):
+        sizes = [2, 3 + number % 3]
+        found = compare(forest, rows, y, ["re", "kp"], keep=sizes, random_state=0)
+        board = found.leaderboard()[["method", "keep", "members", "accuracy", "bytes"]]
+        return board.to_csv(), [found.members("re", size) for size in sizes], found.notes
+
+    def written(number):
+        pruning = prune(forest, rows, y, "comep", keep=3)
+        path = save(pruning.estimator, folder / f"{threading.get_ident()}-{number}.skops")
+        page = pruning.report(path.with_suffix(".html")).read_text("utf-8")
+        path.with_suffix(".html").unlink()
+        path.unlink()
+        return load_again(pruning), "comep" in page.lower()
+
+    def load_again(pruning):
+        path = pruning.save(folder / f"{threading.get_ident()}.pkl", force=True)
+        return load(path, trust="pickle").predict(X).tolist()
+
+    def fitted(number):
+        model = PrunedClassifier(RandomForestClassifier(8, random_state=number), pruner="best")
+        return model.set_params(random_state=0).fit(X, Y).predict(X).tolist()
+
+    def measured(number):
+        probabilities = collect_predictions(forest, rows)
+        kappa = measures.kappa.matrix(table)
+        return kappa.tolist(), np.asarray(probabilities).sum().item()
+
+    def registered(number):
+        name = f"own-{threading.get_ident()}-{number}"
+        register(name, _OfThread)
+        found = make_pruner(name, keep=2).fit(table, y).member_indices_.tolist()
+        names = len([key for key in all_pruners() if key == name])
+        unregister(name)
+        return found, names
+
+    def grouped(number):
+        return DOMEP(3, n_groups=2, random_state=number).fit(table, y).member_indices_.tolist()
+
+    return [by_name, stored, pruned, compared, written, fitted, measured, registered, grouped]
+
+
+@pytest.mark.filterwarnings("ignore")  # about few members and samples
+def test_sixteen_threads_get_the_results_of_one(models, store, tmp_path, frequent_switches):
+    calls = public_calls(models, store, tmp_path)
+
+    def call(number):
+        # Neighbours in time run different functions, and each function runs at the same time as
+        # itself.
+        return calls[number % len(calls)](number // len(calls))
+
+    n_calls = 3 * len(calls)
+    expected = [call(number) for number in range(n_calls)]
+    found = run_in_threads(call, n_calls)
+    different = [calls[n % len(calls)].__name__ for n in range(n_calls) if found[n] != expected[n]]
+    assert not different
+
+
+def test_each_thread_records_its_own_warnings(frequent_switches):
+    def work(number):
+        with record_warnings() as outer:
+            for step in range(20):
+                warnings.warn(f"{number} {step}", SecateursWarning, stacklevel=1)
+                with record_warnings() as inner:
+                    warnings.warn("inner", stacklevel=1)
+                assert [str(warning) for warning in inner] == ["inner"]
+        return [str(warning) for warning in outer]
+
+    before = list(warnings.filters), warnings.showwarning
+    found = run_in_threads(work)
+    assert found == [[f"{number} {step}" for step in range(20)] for number in range(N_THREADS)]
+    assert (list(warnings.filters), warnings.showwarning) == before
+
+
+@pytest.mark.parametrize("action", ["error", "ignore", "always"])
+def test_other_threads_keep_their_filters_while_one_records(action):
+    recording, done = threading.Event(), threading.Event()
+
+    def record():
+        with record_warnings() as recorded:
+            recording.set()
+            assert done.wait(60)
+        return recorded
+
+    with warnings.catch_warnings(record=True) as shown, ThreadPoolExecutor(1) as pool:
+        warnings.simplefilter(action)
+        recorded = pool.submit(record)
+        assert recording.wait(60)
+        try:
+            if action == "error":
+                with pytest.raises(UserWarning, match="of the main thread"):
+                    warnings.warn("of the main thread", stacklevel=1)
+            else:
+                warnings.warn("of the main thread", stacklevel=1)
+        finally:
+            done.set()
+        assert recorded.result() == []
+    assert len(shown) == (action == "always")
+
+
+def test_figures_of_threads_are_those_of_one(frequent_switches):
+    def draw(number):
+        picture = Picture(
+            f"p{number}", "g", "t", "c", (), (), lambda figure: figure.subplots().plot([0, number])
+        )
+        return render_picture(picture)["svg"]
+
+    assert run_in_threads(draw, N_THREADS)[:4] == [draw(number) for number in range(4)]
+
+
+def test_a_lock_is_released_by_a_thread_that_forked_while_it_held_it():
+    lock = ForkSafeLock()
+    with lock:
+        child = os.fork()
+        if not child:
+            with lock:
+                os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    with lock:
+        pass
+
+
+AFTER_FORK = """
+import os, sys, threading, warnings
+import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
+from secateurs import COMEP, EPFD, ReducedErrorPruner
+from secateurs.engines import executors, failures
+from secateurs.outputs import _store_files
+from secateurs.report import html_templates
+from secateurs.thread_safety import record_warnings
+
+votes, y = np.array([[0, 1, 0, 1], [1, 1, 0, 1], [1, 0, 1, 1]] * 9), [0, 1, 1] * 9
+filters = list(warnings.filters)
+
+def works_in_child(check, context):
+    inside, over = threading.Event(), threading.Event()
+    def hold():
+        with context:
+            inside.set()
+            over.wait(0.3)
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait(60)
+    child = os.fork()
+    if not child:
+        os._exit(0 if check() else 3)
+    over.set()
+    thread.join(60)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+def is_free(lock):
+    with lock:
+        return True
+
+if __name__ == "__main__":
+    fit = EPFD(ReducedErrorPruner(1), 2, n_jobs=2, random_state=0).fit
+    expected = fit(votes, y).member_indices_.tolist()
+    locks = {
+        "tiles": _store_files._thread_lock,
+        "checks": _store_files._checked_lock,
+        "values": executors._held_lock,
+        "owners": failures._followed_lock,
+    }
+    for name, lock in locks.items():
+        assert works_in_child(lambda: is_free(lock), lock), name
+    assert works_in_child(
+        lambda: COMEP(1).fit(votes, y).member_indices_.size == 1, global_compiler_lock
+    )
+    assert works_in_child(lambda: list(warnings.filters) == filters, record_warnings())
+    load = lambda: len(html_templates.notes_list(["a"])) > 0
+    assert works_in_child(load, html_templates._loading_lock)
+    # joblib's workers belong to the parent.
+    again = lambda: fit(votes, y).member_indices_.tolist()
+    assert works_in_child(lambda: again() == expected, open(__file__))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_does_not_inherit_the_state_of_other_threads(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(AFTER_FORK)
+    command = [sys.executable, "-W", "ignore", str(script)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            _, errors = process.communicate(timeout=300)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # the child too, which may hang
+    assert process.returncode == 0, errors
+
+
+def test_public_names_are_found_by_threads_at_the_same_time(frequent_switches):
+    names = secateurs.__all__
+
+    def look_up(number):
+        return [getattr(secateurs, name) for name in names[number:] + names[:number]]
+
+    found = run_in_threads(look_up)
+    assert all(found[n][-n:] + found[n][:-n] == found[0] for n in range(1, N_THREADS))
