@@ -126,7 +126,7 @@ def test_milliseconds_are_medians_with_the_spread_of_their_timings(monkeypatch, 
     monkeypatch.setattr(
         "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: next(ticks))
     )
-    monkeypatch.setattr("secateurs.evaluation.before_after._TIMING_SECONDS", 0.3)
+    monkeypatch.setattr("secateurs.problem.model_costs._TIMING_SECONDS", 0.3)
     given = {"X": X[CHOOSE]} if rows == "chosen on" else {"X_test": X[TEST], "y_test": Y[TEST]}
     data = report_data(pruning, **given)
     check_all(data)
