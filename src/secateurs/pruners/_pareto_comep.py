@@ -9,10 +9,10 @@ from itertools import combinations
 
 import numpy as np
 
-from secateurs.measures import nmi, nvi
+from secateurs.measures import nmi
 from secateurs.measures.pair_measure import Floats
 from secateurs.measures.pairwise_measures import n_agreed
-from secateurs.objectives import PairObjective
+from secateurs.objectives import TDAS, PairObjective
 from secateurs.outputs.stratified_folds import cross_validated_accuracy, split_vote_folds
 from secateurs.outputs.votes import Votes
 from secateurs.pruners import _pareto_kernels
@@ -26,6 +26,7 @@ from secateurs.search import TIE, Choice, best_member, raise_if_stopped, score_l
 from secateurs.typing import Array, BoolArray, IndexArray, MemberIndices, RandomStateLike
 
 Sets = IndexArray  # sets of members, one per row, each sorted
+Sums = tuple[Floats, Floats]  # the relevance and the diversity of sets
 
 _WEIGHTS = _TRADE_OFFS = np.arange(11) / 10
 _MOST_SETS = 10_000  # up to this number all sets are compared, which is exact
@@ -189,8 +190,7 @@ class _SetSums:
 
     def __init__(self, votes: Votes) -> None:
         self._relevance = nmi.of_counts(labels=votes.truth_counts)
-        self._distances = nvi.matrix(votes)
-        np.fill_diagonal(self._distances, 0.0)
+        self._distances = TDAS(votes, diversity_weight=1.0).matrix()
 
     def comep_sets(self, votes: Votes, n_keep: int) -> Sets:
         """Return COMEP's set for each weight, refined by swaps."""
@@ -207,45 +207,40 @@ class _SetSums:
             members[:] = sorted(swap_search(objective, members.tolist()))
         return sets
 
-    def relevance_and_diversity(self, sets: Sets) -> tuple[Floats, Floats]:
+    def relevance_and_diversity(self, sets: Sets) -> Sums:
         """Return the relevance and the diversity of each set."""
+        n_keep = sets.shape[1]
         diversity = np.empty(len(sets))
-        step = max(1, _MOST_CELLS // sets.shape[1] ** 2)
+        step = max(1, _MOST_CELLS // n_keep**2)
+        pairs = np.empty((min(step, len(sets)), n_keep, n_keep))
         for first in range(0, len(sets), step):
             block = sets[first : first + step]
-            pairs = self._distances[block[:, :, None], block[:, None, :]]
-            diversity[first : first + step] = pairs.sum(axis=(1, 2)) / 2
+            _pareto_kernels.gather_pairs(block, self._distances, pairs)
+            diversity[first : first + step] = pairs[: len(block)].sum(axis=(1, 2)) / 2
         return self._relevance[sets].sum(axis=1), diversity
 
     def search_front(self, sets: Sets) -> Sets:
         """Return the front after swaps of single members, until no swap extends it or too many."""
-        front, front_sums = self._undominated_sets(sets)
+        front, sums = _undominated_sets(sets, self.relevance_and_diversity(sets))
         n_keep, n_members = sets.shape[1], len(self._relevance)
         budget = max(1, _MOST_SWAPS // (n_keep * (n_members - n_keep)))  # in sets to search from
         searched: set[bytes] = set()
         while budget > 0:
-            keys = [members.tobytes() for members in front]
-            new = [index for index, key in enumerate(keys) if key not in searched]
+            new = [i for i, members in enumerate(front) if members.tobytes() not in searched]
             if not new:
                 break
             new = new[:: -(-len(new) // budget)]  # at equal distances on the front
-            swapped = self._improving_sets(front[new], front_sums)
-            front, front_sums = self._undominated_sets(np.concatenate([front, *swapped]))
-            searched.update(keys[index] for index in new)
+            swapped = np.concatenate(list(self._improving_sets(front[new], sums)))
+            searched.update(members.tobytes() for members in front[new])
             budget -= len(new)
+            new_sums = self.relevance_and_diversity(swapped)
+            front, sums = _undominated_sets(
+                np.concatenate([front, swapped]),
+                (np.concatenate([sums[0], new_sums[0]]), np.concatenate([sums[1], new_sums[1]])),
+            )
         return front
 
-    def _undominated_sets(self, sets: Sets) -> tuple[Sets, tuple[Floats, Floats]]:
-        """Return the front of some sets and its sums; of equal sets the first by members."""
-        # Numbers with the highest byte first sort as raw bytes, which is fast.
-        rows = np.ascontiguousarray(sets, dtype=">u4").view(f"V{4 * sets.shape[1]}").ravel()
-        sets = sets[np.unique(rows, return_index=True)[1]]
-        sums = np.empty(len(sets)), np.empty(len(sets))
-        _pareto_kernels.sum_sets(sets, self._relevance, self._distances, *sums)
-        front = _undominated_indices(*sums)
-        return sets[front], (sums[0][front], sums[1][front])
-
-    def _improving_sets(self, sets: Sets, front_sums: tuple[Floats, Floats]) -> Iterator[Sets]:
+    def _improving_sets(self, sets: Sets, front_sums: Sums) -> Iterator[Sets]:
         """Yield the sets that differ by one member from one of some sets and extend the front."""
         n_swaps = sets.shape[1] * (len(self._relevance) - sets.shape[1])
         step = max(1, _MOST_CELLS // n_swaps)
@@ -264,6 +259,16 @@ class _SetSums:
             swapped = block[origin[best]]
             swapped[np.arange(len(best)), leaving[best]] = entering[best]
             yield np.sort(swapped, axis=1)
+
+
+def _undominated_sets(sets: Sets, sums: Sums) -> tuple[Sets, Sums]:
+    """Return the front of some sets, and its sums; of equal sets the first by its members."""
+    # Numbers with the highest byte first sort as raw bytes, which is fast.
+    rows = np.ascontiguousarray(sets, dtype=">u4").view(f"V{4 * sets.shape[1]}").ravel()
+    _, distinct = np.unique(rows, return_index=True)
+    relevance, diversity = sums
+    front = distinct[_undominated_indices(relevance[distinct], diversity[distinct])]
+    return sets[front], (relevance[front], diversity[front])
 
 
 def _equal_votes(votes: Votes, distances: Floats) -> BoolArray:

@@ -34,17 +34,14 @@ def grow_set(distances, tie, members):
 
 
 @kernel
-def sum_sets(sets, relevance, distances, relevances, diversities):
-    """Fill in the sum of the relevances and of the distances between members, for each set."""
+def gather_pairs(sets, distances, pairs):
+    """Fill in the distances between the members of each set: (sets, members, members)."""
     n_keep = sets.shape[1]
     for index in range(sets.shape[0]):
-        total, apart = 0.0, 0.0
         for i in range(n_keep):
-            total += relevance[sets[index, i]]
             row = distances[sets[index, i]]
-            for j in range(i + 1, n_keep):
-                apart += row[sets[index, j]]
-        relevances[index], diversities[index] = total, apart
+            for j in range(n_keep):
+                pairs[index, i, j] = row[sets[index, j]]
 
 
 @kernel
