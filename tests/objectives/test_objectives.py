@@ -121,8 +121,8 @@ def test_distinct_samples_give_the_same_values(case, times, start):
     chosen = np.array([start >> t & 1 for t in range(case.n_members)], dtype=bool)
     chosen[0] |= not chosen.any()
     plain, reduced = (VoteError(votes, "shared", distinct) for distinct in (False, True))
-    assert reduced.is_reduced
-    assert not plain.is_reduced
+    assert reduced.can_flip_each
+    assert not plain.can_flip_each
     for objective in (plain, reduced):
         objective.reset(np.flatnonzero(chosen))
     assert plain.value == reduced.value

@@ -323,6 +323,24 @@ def test_hits_and_losses_of_means_are_added_up(n_classes):
             assert shares[member] == pytest.approx(weights[rows].sum())
 
 
+@pytest.mark.parametrize("n_samples", [1, 63, 64, 65, 130])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_hits_of_means_without_weights_are_counted(n_classes, n_samples):
+    one, n_components = 1 << 14, 1 if n_classes == 2 else n_classes
+    shape = (4, n_components, n_samples)
+    cells = rng.choice([0, one // 4, one // 2, one], size=shape).astype(np.int16)  # many ties
+    sums = cells[:2].sum(axis=0, dtype=np.int32)
+    truth = rng.integers(n_classes, size=n_samples)
+    hits = np.zeros((4, n_classes))
+    state = cells, np.int32(3 * one), n_classes == 2, sums
+    selection_kernels.unweighted_mean_hits(*state, truth, hits)
+    for member in range(4):
+        total = sums.astype(int) + cells[member]
+        both = np.stack([3 * one - total[0], total[0]]) if n_classes == 2 else total
+        right = truth[both.argmax(axis=0) == truth]
+        assert hits[member].tolist() == np.bincount(right, minlength=n_classes).tolist()
+
+
 def test_hits_of_votes_are_added_up():
     codes = rng.integers(4, size=(5, 50)).astype(np.uint8)  # 3 stands for none
     tally = (codes[:2, :, None] == np.arange(3)).sum(axis=0).astype(np.int32)

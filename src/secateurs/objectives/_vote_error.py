@@ -165,9 +165,9 @@ class VoteError:
                 value = after
 
     @property
-    def is_reduced(self) -> bool:
-        """Whether there are fewer distinct samples than samples, so that `flip_each` is fast."""
-        return self._sample_repeats is not None and len(self._sample_repeats) < self._n_samples
+    def can_flip_each(self) -> bool:
+        """Whether `flip_each` is available: if equal samples were counted once, in 64 bits."""
+        return self._sample_repeats is not None
 
     def flip_each(self, chosen: BoolArray) -> tuple[IndexArray, NDArray[np.int64]]:
         """Flip every member once, each time the member whose flip leaves the fewest errors.

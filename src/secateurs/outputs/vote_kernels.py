@@ -335,30 +335,40 @@ def flip_each(codes, y, repeats, weights, chosen, tally, order, worths):  # noqa
     """Add or remove every member once, each time the member after which the score is highest.
 
     Arguments are those of `flip_rounds`; fills in the order and the score after each step. Ties go
-    to the first member. The score of an empty set is −1.
+    to the first member. The score of an empty set is −1. Only samples on which one vote changes
+    the score are compared for each member: a few per cent of them for a set of many members.
     """
     n_members, n_samples = codes.shape
     n_classes = tally.shape[1]
+    near = np.empty(n_samples, dtype=np.intp)
+    near_tally = np.empty((n_samples, n_classes), dtype=tally.dtype)
+    near_y = np.empty(n_samples, dtype=y.dtype)
     ties = np.empty((2, n_classes, n_samples), dtype=np.int64)
-    gains = np.empty((2, n_classes + 1, n_samples), dtype=np.int64)
+    changes = np.zeros((2, n_samples, n_classes + 1), dtype=np.int64)  # the last: a missing vote
     free = np.ones(n_members, dtype=np.bool_)
     n_chosen = chosen.sum()
     for turn in range(n_members):
-        outcomes_shared(tally, y, ties[0], ties[1])
-        for sample in range(n_samples):
-            stays = repeats[sample] * weights[count_tied_classes(tally[sample], y[sample])]
+        stays = vote_worth(tally, y, repeats, weights)
+        n_near = _find_near_votes(tally, y, near)
+        for index in range(n_near):
+            near_tally[index] = tally[near[index]]
+            near_y[index] = y[near[index]]
+        outcomes_shared(
+            near_tally[:n_near], near_y[:n_near], ties[0, :, :n_near], ties[1, :, :n_near]
+        )
+        for index in range(n_near):
+            before = weights[count_tied_classes(near_tally[index], near_y[index])]
             for side in range(2):
-                gains[side, n_classes, sample] = stays  # a missing vote
                 for label in range(n_classes):
-                    gained = weights[ties[side, label, sample]]
-                    gains[side, label, sample] = repeats[sample] * gained
+                    gained = weights[ties[side, label, index]] - before
+                    changes[side, index, label] = repeats[near[index]] * gained
         best, most = -1, np.int64(-2)
         for member in range(n_members):
             if free[member]:
                 side = 1 if chosen[member] else 0
-                worth = np.int64(0)
-                for sample in range(n_samples):
-                    worth += gains[side, codes[member, sample], sample]
+                worth = stays
+                for index in range(n_near):
+                    worth += changes[side, index, codes[member, near[index]]]
                 if side and n_chosen == 1:
                     worth = np.int64(-1)
                 if worth > most:
@@ -369,3 +379,25 @@ def flip_each(codes, y, repeats, weights, chosen, tally, order, worths):  # noqa
         free[best] = False
         n_chosen += step
         order[turn], worths[turn] = best, most
+
+
+@kernel
+def _find_near_votes(tally, y, near):
+    """Fill in the samples on which one vote more or less matters, and return their number.
+
+    They are those on which the true class and a rival are at most one vote behind the most votes.
+    """
+    n_near = 0
+    for sample in range(tally.shape[0]):
+        label = y[sample]
+        count = tally[sample, label]
+        has_lost, has_rival = False, False
+        for rival in range(tally.shape[1]):
+            if rival != label:
+                lead = tally[sample, rival] - count
+                has_lost |= lead > 1
+                has_rival |= lead >= -1
+        if has_rival and not has_lost:
+            near[n_near] = sample
+            n_near += 1
+    return n_near
