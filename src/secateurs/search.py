@@ -49,10 +49,7 @@ def score_levels(scores: Array, groups: IndexArray | None = None) -> IndexArray:
 
     With ``groups``, ties are those within a group, and levels rise from group to group.
     """
-    if groups is None:
-        order = np.argsort(scores, kind="stable")
-    else:
-        order = np.lexsort((scores, groups))
+    order = np.argsort(scores, kind="stable") if groups is None else np.lexsort((scores, groups))
     ordered = scores[order]
     tolerance = TIE * np.maximum(1.0, np.abs(ordered[1:])) if scores.dtype.kind == "f" else 0
     rises = np.diff(ordered) > tolerance

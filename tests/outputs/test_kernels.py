@@ -12,6 +12,7 @@ from secateurs.outputs import (
     vote_kernels,
 )
 from secateurs.outputs.vote_packing import BitPlanes, pack_bits
+from secateurs.pruners import _pareto_comep, _pareto_kernels
 
 rng = np.random.default_rng(7)
 
@@ -368,3 +369,65 @@ def test_products_of_16_bits_are_added_up(n_samples, n_members):
         prediction_kernels.add_dot_products(one, table, sums)
         expected = (one.astype(np.int64) * table).sum(axis=(1, 2))
         assert (sums - np.arange(n_members)).tolist() == expected.tolist()
+
+
+def pair_distances(n_members):
+    """Symmetric distances that are multiples of 1/8, so that sums are exact and ties are common."""
+    half = np.triu(rng.integers(1, 9, size=(n_members, n_members)), 1)
+    return (half + half.T) / 8
+
+
+@pytest.mark.parametrize("first", [0, 3, 7])
+def test_a_set_grows_by_the_largest_sum_of_distances(first):
+    distances = pair_distances(8)
+    members = np.full(6, first, dtype=np.intp)
+    _pareto_kernels.grow_set(distances, 1e-12, members)
+    expected = [first]
+    while len(expected) < 6:
+        free = [t for t in range(8) if t not in expected]
+        expected.append(max(free, key=lambda t: distances[expected, t].sum()))
+    assert members.tolist() == expected
+
+
+def test_pairs_of_sets_are_gathered():
+    distances, sets = pair_distances(9), rng.integers(9, size=(5, 4))
+    pairs = np.empty((5, 4, 4))
+    _pareto_kernels.gather_pairs(sets, distances, pairs)
+    assert all((pairs[i] == distances[np.ix_(sets[i], sets[i])]).all() for i in range(5))
+
+
+def swaps_beyond(front, sets, sums):
+    """All swaps of one member that no set of the front reaches in both sums."""
+    n_members = len(sums[0])
+    for index, members in enumerate(sets):
+        for i, out in enumerate(members):
+            for entering in sorted(set(range(n_members)) - set(members.tolist())):
+                new = [*members[members != out], entering]
+                relevance, diversity = sums[0][new].sum(), sums[1][np.ix_(new, new)].sum() / 2
+                if not any(r >= relevance and d >= diversity for r, d in front):
+                    yield (index, i, entering), (relevance, diversity)
+
+
+@pytest.mark.parametrize("n_front", [1, 4])
+@pytest.mark.parametrize("n_members", [7, 40])  # 40: so many swaps that dominated ones are dropped
+def test_swaps_beyond_the_front_are_found(n_members, n_front):
+    distances, relevance = pair_distances(n_members), rng.integers(1, 64, n_members) / 64
+    sets = np.sort([rng.permutation(n_members)[:5] for _ in range(3)], axis=1)
+    top = relevance[sets[0]].sum(), distances[np.ix_(sets[0], sets[0])].sum() / 2
+    front = np.array([(top[0] - 0.125 * i, top[1] + 0.25 * i) for i in range(n_front)])
+    front_sums = front[:, 0].copy(), front[:, 1].copy()
+    expected = dict(swaps_beyond(front, sets, (relevance, distances)))
+    found = np.empty((3 * 5 * n_members, 3), dtype=np.intp)
+    sums = np.empty((len(found), 2))
+    floors = _pareto_comep._diversity_floors(*front_sums)
+    state = sets, relevance, distances, *front_sums, *floors, 1e-12, found, sums
+    n_found = _pareto_kernels.find_improving_swaps(*state)
+    swaps = [tuple(swap) for swap in found[:n_found].tolist()]
+    assert {swap: tuple(pair) for swap, pair in zip(swaps, sums.tolist())}.items() <= (
+        expected.items()
+    )
+    assert swaps == sorted(swaps)
+    for swap in expected.keys() - set(swaps):  # dropped, because another swap of the set is better
+        rivals = [expected[other] for other in swaps if other[0] == swap[0]]
+        assert any(r > expected[swap][0] and d > expected[swap][1] for r, d in rivals)
+    assert n_members == 40 or set(swaps) == expected.keys()

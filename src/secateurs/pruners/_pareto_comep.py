@@ -33,6 +33,7 @@ _MOST_SETS = 10_000  # up to this number all sets are compared, which is exact
 _MOST_SWAPS = 1 << 20  # bounds the time of a search: the number of swaps that are evaluated
 _MOST_CELLS = 1 << 18  # bounds the memory of the distances of one block of sets to 2 MB
 _NEAR_ZERO = 1e-9  # distances of equal votes are below this, in spite of rounding
+_NO_FLOOR = -1e300  # below any diversity
 _N_FLOORS = 1024  # 8 KB, which stays in the first-level cache; a front has a few hundred sets
 
 
@@ -255,7 +256,7 @@ class _SetSums:
                 block, *members, *front_sums, *floors, TIE, found, sums
             )
             origin, leaving, entering = found[:n_found].T
-            best = _undominated_indices(*sums[:n_found].T, origin)
+            best = _undominated_indices(sums[:n_found, 0], sums[:n_found, 1], origin)
             swapped = block[origin[best]]
             swapped[np.arange(len(best)), leaving[best]] = entering[best]
             yield np.sort(swapped, axis=1)
@@ -275,7 +276,7 @@ def _equal_votes(votes: Votes, distances: Floats) -> BoolArray:
     """Return the mask of the pairs of members whose votes are equal where both have one."""
     are_equal = distances < _NEAR_ZERO
     np.fill_diagonal(are_equal, False)
-    for member in np.flatnonzero(are_equal.any(axis=1)):
+    for member in np.flatnonzero(are_equal.any(axis=1)).tolist():
         others = np.flatnonzero(are_equal[member])
         tables = votes.joint_counts([member], others)[0]
         are_equal[member, others] = n_agreed(tables) == tables.sum(axis=(1, 2))
@@ -293,7 +294,9 @@ def _diversity_floors(relevance: Floats, diversity: Floats) -> tuple[Floats, flo
     scale = _N_FLOORS / width if width > TIE else 0.0
     above = relevance[0] - (np.arange(1, _N_FLOORS) - 1) * width / _N_FLOORS
     n_above = np.searchsorted(-relevance, -above - TIE, side="right")
-    return np.concatenate([[-np.inf], np.concatenate([[-np.inf], diversity])[n_above]]), scale
+    # No limit is a finite number, so that its difference from −∞ is defined.
+    floors = np.concatenate([[_NO_FLOOR], diversity])[np.concatenate([[0], n_above])]
+    return floors, scale
 
 
 def _undominated_indices(

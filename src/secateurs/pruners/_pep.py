@@ -172,8 +172,10 @@ def _search_variable_depth(
     sizes = masks.sum(axis=1)
     is_open = sizes > 0
     for solution in archive:
-        is_open &= (values > solution.value) | (sizes < solution.n_members) | (
-            (values == solution.value) & (sizes == solution.n_members)
+        is_open &= (
+            (values > solution.value)
+            | (sizes < solution.n_members)
+            | ((values == solution.value) & (sizes == solution.n_members))
         )
     return [_Solution(masks[i], int(values[i]), int(sizes[i])) for i in np.flatnonzero(is_open)]
 
