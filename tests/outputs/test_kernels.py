@@ -181,15 +181,6 @@ def test_votes_are_tallied_and_won_or_tied(coded):
     assert not tally.any()
 
 
-def test_votes_are_overruled_by_the_winner(coded):
-    codes, y, n_classes = coded
-    tally, counts = tally_of(codes, n_classes).astype(np.int32), np.empty(len(y), dtype=np.int32)
-    vote_kernels.count_overruled_votes(tally, y, counts)
-    for row, truth, votes, count in zip(tally, y, codes, counts):
-        vote_is_right = row.argmax() == truth
-        assert count == sum((vote == truth) != vote_is_right for vote in votes)
-
-
 def test_outcomes_of_one_vote_more_or_less_agree_with_a_recount(coded):
     codes, y, n_classes = coded
     tally = tally_of(codes, n_classes).astype(np.int32)

@@ -102,9 +102,10 @@ class VoteError:
 
     def n_overruled(self) -> NDArray[np.int32]:
         """Count, per sample, the members that are correct if the vote is wrong, or vice versa."""
-        counts = np.empty(self._votes.n_samples, dtype=np.int32)
-        vote_kernels.count_overruled_votes(self._tally, self._y, counts)
-        return counts
+        n_right = np.take_along_axis(self._tally, self._y[:, None].astype(np.intp), axis=1)[:, 0]
+        n_votes = self._tally.sum(axis=1) if self._votes.has_missing else self._n_selected
+        n_wrong = (n_votes - n_right).astype(np.int32)
+        return np.where(self.is_vote_right(), n_wrong, n_right)
 
     def gains(self) -> Array:
         """Return minus the errors after adding each member, in units."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from secateurs.outputs.bit_kernels import WORD_BITS, joint_count
-from secateurs.outputs.compiling import kernel
+from secateurs.outputs.compiling import inlined, kernel
 
 
 @kernel
@@ -94,14 +94,14 @@ def mark_correct_votes(planes, truth, right):
         _keep_larger(count, truth[label], best, right)
 
 
-@kernel
+@inlined
 def _clear_bits(plane, carry):
     """Clear the bits of carry that are set in a plane."""
     for word in range(plane.size):
         carry[word] &= ~plane[word]
 
 
-@kernel
+@inlined
 def _add_digit(digit, carry):
     """Add a carry to one digit of many counts, and replace it by the new carry."""
     for word in range(digit.size):
@@ -110,7 +110,7 @@ def _add_digit(digit, carry):
         carry[word] = both
 
 
-@kernel
+@inlined
 def _keep_larger(count, truth, best, right):
     """Where counts are larger than the best so far, copy the counts and the truth."""
     for word in range(right.size):
@@ -147,22 +147,6 @@ def tie_histogram(tally, y, counts):
     """Count the samples by the number of classes tied with the true class."""
     for sample in range(tally.shape[0]):
         counts[count_tied_classes(tally[sample], y[sample])] += 1
-
-
-@kernel
-def count_overruled_votes(tally, y, counts):
-    """Count the wrong votes where the vote is correct, and the correct votes where it is wrong.
-
-    Ties go to the lowest class.
-    """
-    for sample in range(tally.shape[0]):
-        best, total = 0, 0
-        for label in range(tally.shape[1]):
-            total += tally[sample, label]
-            if tally[sample, label] > tally[sample, best]:
-                best = label
-        n_right = tally[sample, y[sample]]
-        counts[sample] = total - n_right if best == y[sample] else n_right
 
 
 @kernel

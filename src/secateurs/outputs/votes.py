@@ -21,7 +21,12 @@ from secateurs.outputs.input_checks import (
     fill_missing_votes,
     text_column_names,
 )
-from secateurs.outputs.label_coding import encode_column, encode_labels, mark_missing
+from secateurs.outputs.label_coding import (
+    MOST_BY_NUMPY,
+    encode_column,
+    encode_labels,
+    mark_missing,
+)
 from secateurs.outputs.vote_packing import (
     CountBuffer,
     PackedVotes,
@@ -240,6 +245,8 @@ class Votes(BaseVotes):
     @cached_property
     def n_right(self) -> NDArray[np.int64]:
         """Number of samples that each member predicts correctly."""
+        if self.n_members * self.n_samples <= MOST_BY_NUMPY and "truth_counts" not in vars(self):
+            return self.oracle.sizes[:, 0]  # no kernel needs to be compiled for it
         return np.trace(self.truth_counts, axis1=1, axis2=2)
 
     @property
