@@ -31,7 +31,9 @@ def dot_four(values, table, component, member, first, last, sums):  # noqa: PLR0
 
 
 @intrinsic
-def _dot_four(typing_context, values, table, component, member, first, last, sums):
+def _dot_four(  # noqa: PLR0917
+    typing_context, values, table, component, member, first, last, sums
+):
     """Multiply 16 × 16 bits and add neighbours in 32 bits, which processors do in one step.
 
     LLVM does not compile a plain loop to this instruction, so it is written by hand. Sums of four
@@ -76,7 +78,7 @@ def _dot_four(typing_context, values, table, component, member, first, last, sum
 
         members = [builder.add(index_of_first, wide_constant(i)) for i in range(4)]
         value_run = address(one, label)
-        runs = [address(cells, member, label) for member in members]
+        runs = [address(cells, position, label) for position in members]
         zeros = ir.Constant(totals, [0] * (_HALF // 2))
         run_totals = [cgutils.alloca_once_value(builder, zeros) for _ in runs]
         for total in run_totals:
@@ -93,8 +95,8 @@ def _dot_four(typing_context, values, table, component, member, first, last, sum
                 first_half = add_neighbours(left[0], load_widened(run, index))
                 turn = builder.add(first_half, add_neighbours(left[1], load_widened(run, second)))
                 builder.store(builder.add(builder.load(total), builder.sext(turn, totals)), total)
-        for member, total in zip(members, run_totals, strict=True):
-            target = builder.gep(out.data, [member])
+        for position, total in zip(members, run_totals, strict=True):
+            target = builder.gep(out.data, [position])
             lanes, result = builder.load(total), builder.load(target)
             for lane in range(_HALF // 2):
                 index = ir.Constant(ir.IntType(32), lane)
