@@ -59,7 +59,8 @@ def test_the_vote_is_correct_where_the_true_class_has_the_most_votes(coded):
     counts = (codes[:, :, None] == np.arange(n_classes)).sum(axis=1)
     truth = packed(y[:, None], n_classes + 1)[0]  # a plane for each class
     right = np.empty(truth.shape[1], dtype=np.uint64)
-    vote_kernels.mark_correct_votes(packed(codes, n_classes), truth, right)
+    work = np.zeros((2 * 3 + 1, truth.shape[1]), dtype=np.uint64)  # 4 members have 3 digits
+    vote_kernels.mark_correct_votes(packed(codes, n_classes), truth, work, right)
     bits = np.unpackbits(right.view(np.uint8), count=len(y), bitorder="little").astype(bool)
     assert (bits == (counts.argmax(axis=1) == y)).all()
 
@@ -372,7 +373,7 @@ def pair_distances(n_members):
 def test_a_set_grows_by_the_largest_sum_of_distances(first):
     distances = pair_distances(8)
     members = np.full(6, first, dtype=np.intp)
-    _pareto_kernels.grow_set(distances, 1e-12, members)
+    _pareto_kernels.grow_set(distances, 1e-12, np.zeros(8), members)
     expected = [first]
     while len(expected) < 6:
         free = [t for t in range(8) if t not in expected]
@@ -411,7 +412,8 @@ def test_swaps_beyond_the_front_are_found(n_members, n_front):
     found = np.empty((3 * 5 * n_members, 3), dtype=np.intp)
     sums = np.empty((len(found), 2))
     floors = _pareto_comep._diversity_floors(*front_sums)
-    state = sets, relevance, distances, *front_sums, *floors, 1e-12, found, sums
+    work = np.empty((4, max(n_members, _pareto_kernels.N_BINS)))
+    state = sets, relevance, distances, np.stack(front_sums), *floors, 1e-12, work, found, sums
     n_found = _pareto_kernels.find_improving_swaps(*state)
     swaps = [tuple(swap) for swap in found[:n_found].tolist()]
     assert {swap: tuple(pair) for swap, pair in zip(swaps, sums.tolist())}.items() <= (

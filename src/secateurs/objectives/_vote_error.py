@@ -186,9 +186,12 @@ class VoteError:
             Minus the errors after each flip, in units. The empty set is one unit worse than a set
             whose votes are all wrong.
         """
-        order, values = np.empty(len(chosen), np.intp), np.empty(len(chosen), np.int64)
+        n_samples, n_classes = self._tally.shape
+        turn_of_member, values = np.full(len(chosen), -1), np.empty(len(chosen), np.int64)
         samples = (self._decoded_votes, self._y, self._sample_repeats, np.array(self._tie_units))
-        vote_kernels.flip_each(*samples, chosen, self._tally, order, values)
+        work = np.empty(n_samples, np.intp), np.empty((2, n_samples, n_classes + 1), np.int64)
+        vote_kernels.flip_each(*samples, chosen, self._tally, *work, turn_of_member, values)
+        order = np.argsort(turn_of_member)
         self._n_selected = int(chosen.sum())
         return order, values - self.units_per_error * self._n_samples
 

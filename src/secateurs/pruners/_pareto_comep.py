@@ -204,7 +204,7 @@ class _SetSums:
             matrix[are_equal] = 0.0
             objective = _TDACMatrix(matrix)
             members[0] = best_member(mean_member_distances(objective, self._relevance))
-            _pareto_kernels.grow_set(matrix, TIE, members)
+            _pareto_kernels.grow_set(matrix, TIE, np.zeros(len(matrix)), members)
             members[:] = sorted(swap_search(objective, members.tolist()))
         return sets
 
@@ -247,13 +247,14 @@ class _SetSums:
         step = max(1, _MOST_CELLS // n_swaps)
         found = np.empty((step * n_swaps, 3), dtype=np.intp)
         sums = np.empty((step * n_swaps, 2))
-        floors = _diversity_floors(*front_sums)
+        work = np.empty((4, max(len(self._relevance), _pareto_kernels.N_BINS)))
+        front = np.stack(front_sums), *_diversity_floors(*front_sums)
         members = self._relevance, self._distances
         for first in range(0, len(sets), step):
             raise_if_stopped()
             block = sets[first : first + step]
             n_found = _pareto_kernels.find_improving_swaps(
-                block, *members, *front_sums, *floors, TIE, found, sums
+                block, *members, *front, TIE, work, found, sums
             )
             origin, leaving, entering = found[:n_found].T
             best = _undominated_indices(sums[:n_found, 0], sums[:n_found, 1], origin)
