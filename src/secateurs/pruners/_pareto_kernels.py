@@ -25,8 +25,7 @@ def grow_set(distances, tie, sums, members):
         largest = -np.inf
         for member in range(n_members):
             sums[member] += distances[last, member]
-            if sums[member] > largest:
-                largest = sums[member]
+            largest = max(largest, sums[member])
         least = largest - tie * max(1.0, abs(largest))
         for member in range(n_members):
             if sums[member] >= least:
@@ -54,9 +53,9 @@ def find_improving_swaps(  # noqa: PLR0917
     Fills in ``found`` with the set, the position of the leaving member and the entering member of
     each swap, and ``sums`` with the relevance and the diversity after it. ``front`` has the
     relevance and the diversity of its sets, from the most relevant to the most diverse. Most swaps
-    are rejected by ``floors``: the diversity that the front reaches at least, by the relevance below
-    the largest, times ``scale``. ``work`` is memory for 3 numbers per member and for the bins: an
-    array that is created here takes long to compile.
+    are rejected by ``floors``: the diversity that the front reaches at least, by the relevance
+    below the largest, times ``scale``. ``work`` is memory for 3 numbers per member and for the
+    bins: an array that is created here takes long to compile.
     """
     n_keep, n_members = sets.shape[1], distances.shape[0]
     last_floor = float(floors.size - 1)
