@@ -24,6 +24,7 @@ from secateurs.outputs.fixed_point import (
     fixed_point_exponent,
     missing_cell_value,
 )
+from secateurs.outputs.label_coding import MOST_BY_NUMPY
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions
 from secateurs.outputs.vote_packing import CodeMatrix
@@ -145,7 +146,12 @@ class PredictionErrors(MemberErrors[Predictions]):
     def self_products(self) -> ErrorProducts:
         """Return the sums of each member's squared errors."""
         sums = np.zeros(self.n_members, dtype=np.int64)
-        prediction_kernels.error_squares(*self._kernel_arguments(slice(None)), sums)
+        if self._cells.size <= MOST_BY_NUMPY:
+            for member, cells in enumerate(self._cells):
+                errors = self._member_errors(cells).astype(np.int64)
+                sums[member] = np.vdot(errors, errors)
+        else:
+            prediction_kernels.error_squares(*self._kernel_arguments(slice(None)), sums)
         return ErrorProducts(sums, self._predictions.n_voted)
 
     def pair_products(self, others: Predictions, block: slice = slice(None)) -> ErrorProducts:
@@ -161,14 +167,20 @@ class PredictionErrors(MemberErrors[Predictions]):
 
     def _add_products(self, cells: Array, block: slice, sums: Counts) -> None:
         """Add the products of one member's errors with those of a block."""
-        errors = (cells >> self._shift) - self._truth
+        errors = self._member_errors(cells)
         if self._predictions.is_numbers or self._predictions.has_missing:
-            errors[cells == self._missing_code] = 0
             prediction_kernels.error_dots(errors, *self._kernel_arguments(block), sums)
         else:
             # Σ e·(p − t) = Σ e·p − Σ e·t: the last sum is the same for all members of the block.
             prediction_kernels.add_dot_products(errors, self._cells[block], sums)
             sums -= int(np.vdot(errors.astype(np.int64), self._truth.astype(np.int64)))
+
+    def _member_errors(self, cells: Array) -> Array:
+        """Return one member's errors, in the type of the cells; 0 where a cell is missing."""
+        errors = (cells >> self._shift) - self._truth
+        if self._predictions.is_numbers or self._predictions.has_missing:
+            errors[cells == self._missing_code] = 0
+        return errors
 
     def _kernel_arguments(self, block: slice) -> tuple[Array, Array, int, int]:
         """Return the kernel arguments for the errors of a block of members."""

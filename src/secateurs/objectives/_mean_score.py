@@ -301,9 +301,17 @@ class _PredictionMeanScore(MeanScore):
         return -math.sqrt(error) if "root" in self.scoring.name else -error
 
     def _fill_hits(self, block: slice, hits: Floats, seen: Floats) -> None:
+        truth, is_binary = self._outputs.truth, self._outputs.n_classes == 2
+        total = int(self._counts[0] + 1) * _ONE
+        has_weights = self._outputs.has_missing or self._sample_weight is not None
+        if not has_weights and total <= np.iinfo(np.int32).max:
+            state = self._cells[block], np.int32(total), is_binary, self._sums.astype(np.int32)
+            selection_kernels.unweighted_mean_hits(*state, truth, hits)
+            seen += np.bincount(truth, minlength=self._outputs.n_classes)
+            return
         selection_kernels.mean_hits(
-            *(self._cells[block], self._missing_code, _ONE, self._outputs.n_classes == 2),
-            *(self._sums, self._counts, self._outputs.truth, self._weight_per_sample, hits, seen),
+            *(self._cells[block], self._missing_code, _ONE, is_binary),
+            *(self._sums, self._counts, truth, self._weight_per_sample, hits, seen),
         )
 
     def _fill_losses(self, block: slice, totals: Floats, weights: Floats) -> None:

@@ -242,11 +242,13 @@ class BitPlanes(PackedVotes):
         return totals
 
     def is_vote_correct(self, truth: Self, n_classes: int) -> BoolArray:
-        is_right = np.empty(self.cells.shape[2], dtype=np.uint64)
+        n_words = self.cells.shape[2]
+        is_right = np.empty(n_words, dtype=np.uint64)
+        work = np.zeros((2 * self.n_members.bit_length() + 1, n_words), dtype=np.uint64)
         planes = truth.cells[0]
         last = ~np.bitwise_or.reduce(planes, axis=0, keepdims=True)
         vote_kernels.mark_correct_votes(
-            self.cells, np.concatenate([planes, last])[:n_classes], is_right
+            self.cells, np.concatenate([planes, last])[:n_classes], work, is_right
         )
         return _unpack_bits(is_right, self.n_samples).view(bool)
 

@@ -21,7 +21,12 @@ from secateurs.outputs.input_checks import (
     fill_missing_votes,
     text_column_names,
 )
-from secateurs.outputs.label_coding import encode_column, encode_labels, mark_missing
+from secateurs.outputs.label_coding import (
+    MOST_BY_NUMPY,
+    encode_column,
+    encode_labels,
+    mark_missing,
+)
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import (
     CountBuffer,
@@ -260,6 +265,8 @@ class Votes(BaseVotes):
     @cached_property
     def n_right(self) -> NDArray[np.int64]:
         """Number of samples that each member predicts correctly."""
+        if self.n_members * self.n_samples <= MOST_BY_NUMPY:
+            return self.oracle.sizes[:, 0]  # no kernel needs to be compiled for it
         # Not the diagonal of `truth_counts`, whose size is members × classes².
         compared = self.packed.compare_with_truth(self.truth, self.has_missing)
         return compared.code_counts[:, 0]

@@ -419,4 +419,5 @@ def _empty_member_frame(votes: EncodedPredictions) -> Array | pd.DataFrame:
         return np.empty((0, votes.n_members))
     import pandas as pd
 
-    return pd.DataFrame(columns=pd.Index(list(map(str, votes.names)), dtype=object))
+    names = pd.Index(list(map(str, votes.names)), dtype=object)
+    return pd.DataFrame(np.empty((0, len(names))), columns=names)  # one block for all columns
