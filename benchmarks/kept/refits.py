@@ -112,6 +112,8 @@ def measured(name: str, split: int, folder: Path | None) -> Iterator[dict[str, A
     rows = data.parts(table, split)
     train, test = rows.train[:_MOST_TRAINED], rows.test[:_MOST_TESTED]
     X, y = table.X[train], table.y[train]
+    if not table.is_regression:  # rare classes may be missing from the training samples
+        test = test[np.isin(table.y[test], y)]
     X_test, y_test = table.X[test], table.y[test]
     for kind, model, has_oob in ensembles(table, X, y, split):
         full, n_bytes = scores(model, X_test, y_test), len(pickle.dumps(model))
