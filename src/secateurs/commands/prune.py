@@ -121,15 +121,18 @@ def prune(
         problem = inputs.to_problem(method)
     budgets = size.given_limits if refitting.max_nodes is not None else size.budget_parameters
     parameters = budgets | refitting.prune_parameters(inputs.ensemble, files)
+    keep = size.keep if refitting.max_nodes is not None else size.keep_parameter
     pruning = _select_members(
-        problem, pruner, method, {"keep": size.keep, "weights": weights, **parameters}, out
+        problem, pruner, method, {"keep": keep, "weights": weights, **parameters}, out
     )
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     is_refitted = pruning.problem.refitted is not None
     if not is_refitted:
-        size.check_result(n_kept, problem.n_members, score, pruning.least_tolerance)
-    by_score = size.describe_reason(score, pruning.decided_by)
+        size.check_result(
+            n_kept, problem.n_members, score, pruning.least_tolerance, pruning.size_reason
+        )
+    by_score = size.describe_reason(score, pruning.decided_by, pruning.size_reason)
     reason = f": {pruning.by_cost.remark}" if pruning.by_cost else by_score
     reason = f": at most {refitting.max_nodes} nodes" if refitting.max_nodes else reason
     extras = (
@@ -266,6 +269,7 @@ def _result_data(pruning: Pruning, measured: PruningFigures, targets: OutputFile
         },
         "baselines": dict(measured.baselines),
         "decided_by": pruning.decided_by or None,
+        "size_reason": pruning.size_reason or None,
         "wrote": [str(path) for path in targets.output_paths],
     }
 

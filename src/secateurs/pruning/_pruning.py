@@ -65,6 +65,8 @@ class Pruning:
         The tolerance that determined the number of members, if any; by score if there are several.
     decided_by : str
         The score or subgroup that needs the most members, if there are several tolerances.
+    size_reason : str
+        The rule that decided the number of members, if neither a number nor a budget was given.
     least_tolerance : float or None
         If all members were kept because of the tolerance: the smallest tolerance that would leave
         members out.
@@ -83,6 +85,7 @@ class Pruning:
     least_tolerance: float | None = None
     row: Samples = None  # one validation sample, to time predictions
     decided_by: str = ""
+    size_reason: str = ""
     estimator: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,11 +103,22 @@ class Pruning:
         tolerance: float | Mapping[str, float] | None = None,
         least_tolerance: float | None = None,
         decided_by: str = "",
+        size_reason: str = "",
     ) -> Pruning:
         """Return the pruning of a fitted pruner, which keeps one sample to time predictions."""
         row = None if problem.X is None else _safe_indexing(problem.X, [0])
         problem = problem.with_pruner_weights(pruner).without_samples()
-        return cls(problem, pruner, by_cost, reason, tolerance, least_tolerance, row, decided_by)
+        return cls(
+            problem,
+            pruner,
+            by_cost,
+            reason,
+            tolerance,
+            least_tolerance,
+            row,
+            decided_by,
+            size_reason,
+        )
 
     @property
     def ensemble(self) -> Ensemble:
@@ -200,6 +214,8 @@ class Pruning:
             remarks.append(
                 f"All members are kept: the smallest tolerance that leaves any out is {least}."
             )
+        if self.size_reason:
+            remarks.append(f"The default rule decided the number of members: {self.size_reason}.")
         if self.decided_by:
             remarks.append(f"The number of members was decided by: {self.decided_by}.")
         return measured.summary_table(self.problem, remarks, self.tolerance)
@@ -345,6 +361,7 @@ class Pruning:
         return budget | {
             "method": type(self.pruner).__name__,
             "reason": self.reason,
+            "size_reason": self.size_reason,
             "parameters": plain_parameters(self.pruner),
             "seed": self.pruner._drawn_seed,
             "members": self.member_indices.tolist(),
