@@ -18,7 +18,8 @@ from secateurs.measures.scoring import Scoring
 from secateurs.outputs.predictions import true_values
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.refitting.refit import RefitSamples, refit_ensemble
+from secateurs.refitting.refit import RefitTask
+from secateurs.refitting.teacher import LabelledSamples
 
 VARIANTS: dict[str, dict[str, Any]] = {
     **{name: {} for name in METHODS},
@@ -192,8 +193,9 @@ def refitted_records(
 
 def refit_scores(problem: Problem, members: list[int], trained_on: Any) -> dict[str, float]:
     """Return the test scores of refitted members."""
-    rows = RefitSamples(problem.X, problem.predictions, problem.oob, trained_on)
-    model = refit_ensemble(problem.ensemble, members, rows, 0).slice(members)
+    rows = LabelledSamples(problem.X, true_values(problem.predictions), problem.oob)
+    task = RefitTask.from_input(problem.ensemble, members, rows, trained_on, random_state=0)
+    model = task.refitted_ensemble().as_predictor(members)
     classes = problem.scored_predictions(test=True).classes  # the test set may have further classes
     found = {}
     for name in scores_of(problem):

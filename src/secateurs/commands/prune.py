@@ -204,6 +204,12 @@ def _print_remarks(
     problem: Problem, pruning: Pruning, measured: PruningFigures, out: Output
 ) -> None:
     """Print where the figures come from, simple baselines, and whether tolerances hold."""
+    from secateurs.evaluation.guards import (
+        describe_precision,
+        find_alarms,
+        find_collapses,
+        warn_alarms,
+    )
     from secateurs.evaluation.metrics import describe_baselines, describe_tolerances
 
     out.print_note(f"measured on: {_measured_on(measured)}")
@@ -212,6 +218,11 @@ def _print_remarks(
     if problem.has_test_set:
         for verdict in describe_tolerances(problem, measured.figures, pruning.tolerance):
             out.print_note(f"on the test set {verdict}")
+    for remark in describe_precision(problem, measured, pruning.tolerance):
+        out.print_note(remark[0].lower() + remark[1:].rstrip("."))
+    for collapse in find_collapses(problem, measured.figures):
+        out.print_note(collapse[0].lower() + collapse[1:].rstrip("."))
+    warn_alarms(find_alarms(problem, measured, pruning.tolerance))
 
 
 def _method_label(pruning: Pruning) -> str:

@@ -29,7 +29,10 @@ from secateurs.typing import BoolArray, FloatArray, IndexArray
 MAX_CHANGE = 0.015
 MAX_CHANGE_REFITTED = 0.03
 MIN_REFITTED = 20  # members: with fewer, refitted trees lost more than a point on many data sets
+MAX_CHANGE_LABELS = 0.04  # labels vary more than probabilities, and only the vote is served
 MAX_LOSS_RATIO = 1.05  # of the Brier score or squared error to that of the full ensemble
+# The prefixes of a boosted model are scored on the same samples, with little noise.
+MAX_LOSS_RATIO_BOOSTED = 1.02
 # Rounding errors must not add a member where the formula gives a whole number.
 _ROUNDING = 1e-9
 
@@ -195,16 +198,19 @@ class DefaultSize:
                 f"those of all rounds by at most {100 * MAX_CHANGE:g} % of their variance"
             )
         else:
-            size = self._spread.smallest_size(n_members, MAX_CHANGE)
-            reason = _describe_spread(size, MAX_CHANGE)
+            is_label_vote = not problem.is_soft and not problem.is_regression
+            max_change = MAX_CHANGE_LABELS if is_label_vote else MAX_CHANGE
+            size = self._spread.smallest_size(n_members, max_change)
+            reason = _describe_spread(size, max_change)
+        ratio = MAX_LOSS_RATIO_BOOSTED if problem.predictions.is_sequential else MAX_LOSS_RATIO
         sizes, losses = self._guarded_losses()
-        guarded = smallest_guarded_size(sizes, losses, size)
+        guarded = smallest_guarded_size(sizes, losses, size, ratio)
         if guarded > size:
             size, reason = (
                 guarded,
                 (
                     f"with fewer members, the cross-validated {self._loss_name} is more than "
-                    f"{100 * (MAX_LOSS_RATIO - 1):.0f} % above that of the full ensemble"
+                    f"{100 * (ratio - 1):.0f} % above that of the full ensemble"
                 ),
             )
         if not self.budget.is_set:

@@ -12,9 +12,11 @@ from sklearn.utils import check_random_state
 
 from secateurs._methods import AUTO, DEFAULT_TOLERANCE
 from secateurs.evaluation.auto_method import resolve_method
+from secateurs.evaluation.before_after import selection_figures
 from secateurs.evaluation.budget import Budget, SizeSearch
 from secateurs.evaluation.cost_selection import select_by_cost
 from secateurs.evaluation.default_size import DefaultSize
+from secateurs.evaluation.guards import find_collapses, warn_alarms
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
 from secateurs.progress import ProgressCallback, watch_progress
@@ -295,7 +297,7 @@ def prune(
                 method = method.with_keep(keep)
             fit(method, problem.predictions_for(method))
             problem = refit_members(problem, method, options, rng)
-        return Pruning.of(
+        pruning = Pruning.of(
             problem,
             method,
             by_cost=by_cost,
@@ -305,3 +307,7 @@ def prune(
             decided_by="" if found is None else found.decided_by,
             size_reason=size_reason,
         )
+    figures = selection_figures(pruning.problem, pruning.pruner)
+    if figures is not None:
+        warn_alarms(find_collapses(pruning.problem, figures.figures))
+    return pruning
