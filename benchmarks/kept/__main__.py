@@ -1,7 +1,11 @@
-"""``python -m benchmarks.kept --data DIR``: measure all methods and write docs/kept.md."""
+"""``python -m benchmarks.kept --data DIR``: measure all methods and write docs/kept.md.
+
+``python -m benchmarks.kept safe`` measures how often a plain call is safe.
+"""
 
 import argparse
 import json
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -10,7 +14,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from benchmarks.kept import data, judge, measure, page, refits
+from benchmarks.kept import data, judge, measure, page, refits, safe
 
 Chosen = dict[tuple[str, int, str], str]  # data set, split and situation to method
 
@@ -43,6 +47,9 @@ def _written(path: Path, records: Iterator[dict[str, Any]]) -> None:
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["safe"]:
+        safe.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kept", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of tables NAME.csv or NAME.csv.gz")
     parser.add_argument("--out", type=Path, default=Path("kept-results"), help="folder of results")

@@ -12,9 +12,9 @@ from secateurs.evaluation.auto_method import (
     N_CANDIDATES,
     MethodScores,
     decide_method,
-    kind_from_spread,
     rank_candidates,
 )
+from secateurs.evaluation.ensemble_kind import kind_from_spread
 
 Record = dict[str, Any]
 SCORES = {"accuracy": "labels", "neg_log_loss": "probabilities", "r2": "numbers"}

@@ -156,7 +156,7 @@ def scores(problem: Problem, fitted: BasePruner) -> dict[str, float]:
 
 def features(problem: Problem) -> dict[str, float]:
     """Return the similarity of members on the validation set."""
-    from secateurs.evaluation.auto_method import member_similarity
+    from secateurs.evaluation.ensemble_kind import member_similarity
 
     return member_similarity(problem)
 

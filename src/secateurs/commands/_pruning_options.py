@@ -192,14 +192,20 @@ class SizeOptions(BudgetOptions):
 
     @property
     def budget_parameters(self) -> dict[str, Any]:
-        """Budgets for `secateurs.prune`: those that are set, or the default tolerance."""
+        """Budgets for `secateurs.prune` that are set."""
         if self.keep is not None:
             return {}
-        limits = self.given_limits or {"tolerance": DEFAULT_TOLERANCE}
-        return limits | {"relative_to": self.relative_to}
+        return self.given_limits | {"relative_to": self.relative_to}
 
-    def describe_reason(self, score: str, decided_by: str = "") -> str:
+    @property
+    def keep_parameter(self) -> int | float | str | None:
+        """The parameter ``keep`` of `secateurs.prune`: "auto" without a number or budget."""
+        return AUTO if self.keep is None and not self.given_limits else self.keep
+
+    def describe_reason(self, score: str, decided_by: str = "", size_reason: str = "") -> str:
         """Return the reason for the number of kept members, to follow that number."""
+        if size_reason:
+            return f": {size_reason}"
         if self.limits_score:
             reference = "the best size's" if self.relative_to == "best" else "the full ensemble's"
             decision = f"; {decided_by} decided" if decided_by else ""
@@ -220,11 +226,23 @@ class SizeOptions(BudgetOptions):
         return f"within {format_list(texts, ' and ')} on held-out samples"
 
     def check_result(
-        self, n_kept: int, n_members: int, score: str, least_tolerance: float | None = None
+        self,
+        n_kept: int,
+        n_members: int,
+        score: str,
+        least_tolerance: float | None = None,
+        size_reason: str = "",
     ) -> None:
         """Raise if the result is the full ensemble."""
         if n_kept < n_members:
             return
+        if size_reason:
+            raise BudgetError(
+                f"all {n_members} members are needed: {size_reason}. Allow a loss with "
+                "{tolerance}, or pass {keep}.",
+                tolerance=...,
+                keep=...,
+            )
         if self.limits_score:
             from secateurs.units import round_up
 
@@ -373,7 +391,8 @@ SIZE_OPTIONS = bundle_options(
         "--keep",
         type=KEEP,
         help="Number of members to keep: 50, 0.1 or 10%. "
-        f"Default: the fewest that meet --tolerance {DEFAULT_TOLERANCE}.",
+        "Default: the fewest that keep the ensemble's predictions nearly unchanged; of different "
+        "models, the best size.",
     ),
     option(
         "--relative-to",

@@ -123,14 +123,17 @@ def prune(
         problem = inputs.to_problem(method)
     budgets = size.given_limits if refitting.max_nodes is not None else size.budget_parameters
     parameters = budgets | refitting.prune_parameters(inputs.ensemble, files)
+    keep = size.keep if refitting.max_nodes is not None else size.keep_parameter
     pruning = _select_members(
-        problem, pruner, method, {"keep": size.keep, "weights": weights, **parameters}, out
+        problem, pruner, method, {"keep": keep, "weights": weights, **parameters}, out
     )
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     is_refitted = pruning.problem.refitted is not None
     if not is_refitted:
-        size.check_result(n_kept, problem.n_members, score, pruning.least_tolerance)
+        size.check_result(
+            n_kept, problem.n_members, score, pruning.least_tolerance, pruning.size_reason
+        )
     if pruning.reason:
         out.print_note(f"method: {pruning.reason}")
     kept, reason = format_count(n_kept, "member"), _size_reason(pruning, size, refitting, score)
@@ -161,7 +164,7 @@ def _size_reason(
     elif refitting.max_nodes is not None:
         reason = f": at most {format_count(refitting.max_nodes, 'node')}"
     else:
-        reason = size.describe_reason(score, pruning.decided_by)
+        reason = size.describe_reason(score, pruning.decided_by, pruning.size_reason)
     if pruning.problem.refitted is not None:
         return f"{reason}, and refitted them"
     return f"{reason}, with weights" if pruning.weights is not None else reason
@@ -212,6 +215,12 @@ def _print_remarks(
     problem: Problem, pruning: Pruning, measured: PruningFigures, out: Output
 ) -> None:
     """Print where the figures come from, simple baselines, and whether tolerances hold."""
+    from secateurs.evaluation.guards import (
+        describe_precision,
+        find_alarms,
+        find_collapses,
+        warn_alarms,
+    )
     from secateurs.evaluation.metrics import describe_baselines, describe_tolerances
 
     out.print_note(f"measured on: {_measured_on(measured)}")
@@ -220,6 +229,11 @@ def _print_remarks(
     if problem.has_test_set:
         for verdict in describe_tolerances(problem, measured.figures, pruning.tolerance):
             out.print_note(f"on the test set {verdict}")
+    for remark in describe_precision(problem, measured, pruning.tolerance):
+        out.print_note(remark[0].lower() + remark[1:].rstrip("."))
+    for collapse in find_collapses(problem, measured.figures):
+        out.print_note(collapse[0].lower() + collapse[1:].rstrip("."))
+    warn_alarms(find_alarms(problem, measured, pruning.tolerance))
 
 
 def _method_label(pruning: Pruning) -> str:
@@ -277,6 +291,7 @@ def _result_data(pruning: Pruning, measured: PruningFigures, targets: OutputFile
         },
         "baselines": dict(measured.baselines),
         "decided_by": pruning.decided_by or None,
+        "size_reason": pruning.size_reason or None,
         "wrote": [str(path) for path in targets.output_paths],
     }
 

@@ -15,12 +15,13 @@ from sklearn.base import clone
 from secateurs._methods import AUTO, DEFAULT_TOLERANCE
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation.alternatives import is_applicable, pruner_for
+from secateurs.evaluation.ensemble_kind import ensemble_kind, is_library
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
+from secateurs.evaluation.library_method import MethodAdvice, advise_library_method
 from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
 from secateurs.evaluation.selections import select_for_sizes
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures.vote_counts import NORMAL_97_5
-from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.base import DistributedPruner
@@ -55,7 +56,6 @@ N_CANDIDATES = 4  # the methods that performed best in the benchmark
 # Standard errors by which another method must be better than the benchmark's best method. With two
 # instead of three, replacing it cost more than it gained: the average rank was 8.8 instead of 7.9.
 _MIN_STANDARD_ERRORS = 3.0
-_MIXED_SPREAD = 0.1  # spread of error rates from which members count as mixed, not alike
 # Bounds the time of the comparison: half a million votes, but at least 1000 samples if there are
 # very many members.
 _MAX_VOTES, _MIN_SAMPLES = 1 << 19, 1000
@@ -78,13 +78,6 @@ class MethodScores(NamedTuple):
     # Standard errors of the differences of two methods on the same samples, (n_methods, n_methods);
     # NaN if there are too few samples.
     difference_errors: FloatArray
-
-
-class MethodAdvice(NamedTuple):
-    """The method to use and the reason for it."""
-
-    pruner: BasePruner
-    reason: str = ""  # in one line; empty if the user asked for the method
 
 
 @cache
@@ -111,6 +104,8 @@ def resolve_method(  # noqa: PLR0917
     if pruner is None or (isinstance(pruner, str) and pruner == AUTO):
         if problem.ensemble.is_sequential:
             return MethodAdvice(pruner_for(problem, "es", **parameters), f"es: {CORRECTS}")
+        if not parameters and is_library(problem) and not distributed:
+            return advise_library_method(problem, keep, rng)
         if not parameters:
             return advise_method(problem, keep, rng, distributed=distributed)
         pruner = _candidate_with_parameters(parameters)
@@ -181,54 +176,6 @@ def cross_validate_methods(
 
 def _requested_size(method: BasePruner, problem: Problem) -> int:
     return resolve_keep(method.keep, problem.n_members) or problem.n_members
-
-
-def ensemble_kind(problem: Problem) -> str:
-    """Return the kind of an ensemble, determined by its members' validation errors."""
-    has_weights = problem.ensemble.weights is not None and not problem.ensemble.is_soft
-    spread = member_similarity(problem)["spread"]
-    return kind_from_spread(spread, problem.is_regression, has_weights)
-
-
-def kind_from_spread(spread: float, is_regression: bool, has_weights: bool) -> str:
-    """Return the kind of an ensemble: members whose error rates hardly differ are alike.
-
-    Examples
-    --------
-    >>> from secateurs.evaluation.auto_method import kind_from_spread
-    >>> kind_from_spread(0.02, is_regression=False, has_weights=False)
-    'alike'
-    >>> kind_from_spread(0.5, is_regression=False, has_weights=False)
-    'mixed'
-    """
-    if is_regression:
-        return "numbers"
-    if has_weights:
-        return "weighted"
-    return "alike" if spread < _MIXED_SPREAD else "mixed"
-
-
-def member_similarity(problem: Problem) -> dict[str, float]:
-    """Return how much the members' errors differ on the validation samples.
-
-    ``spread`` is the standard deviation of the error rates beyond what chance explains. ``gap`` is
-    the lead of the best member. Both are shares of the mean error rate, or of the mean squared
-    error in regression.
-    """
-    votes = problem.predictions
-    if not isinstance(votes, Votes):
-        errors = votes.squared_errors
-        mean = max(float(errors.mean()), 1e-300)
-        # Scaled by a power of two, squares of squared errors do not overflow.
-        scale = -int(np.frexp(mean)[1])
-        spread = float(np.ldexp(errors, scale).std()) / float(np.ldexp(mean, scale))
-        return {"spread": spread, "gap": 1 - float(errors.min()) / mean}
-    n_voted = np.maximum(1, votes.n_voted)
-    wrong = 1 - votes.n_right / n_voted
-    mean = max(float(wrong.mean()), 1e-9)
-    by_chance = float(np.mean(wrong * (1 - wrong) / n_voted))
-    beyond = float(np.sqrt(max(0.0, float(wrong.var()) - by_chance)))
-    return {"spread": beyond / mean, "gap": 1 - float(wrong.min()) / mean}
 
 
 def score_kind(problem: Problem) -> str:

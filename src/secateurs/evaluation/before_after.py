@@ -51,7 +51,7 @@ from secateurs.typing import Array, IndexArray, Samples
 
 _N_BOOTSTRAP = 2000  # the 2.5 % percentile then rests on 50 resamples
 _REGRESSION_SCORES = ("r2", "neg_root_mean_squared_error", "neg_mean_absolute_error")
-_PROBABILITY_SCORES = ("neg_log_loss", "roc_auc")
+_PROBABILITY_SCORES = ("neg_log_loss", "neg_brier_score", "roc_auc")
 # Subgroups with fewer samples are named as small: the standard error of a proportion is then up to
 # nine points.
 _SMALL_SUBGROUP = 30
@@ -311,6 +311,24 @@ def cross_validate_pruning(
     return PruningFigures(
         f"{samples}, cross-validated", description, figures, tuple(remarks), baselines
     )
+
+
+def selection_figures(problem: Problem, pruner: BasePruner) -> PruningFigures | None:
+    """Return scores of probabilities on the very samples that members were selected on.
+
+    The kept members look better there than they are. None without collected probabilities.
+    """
+    soft = problem.__dict__.get("soft_predictions", problem.known_soft_predictions)
+    is_plain = problem.is_soft and not problem.ensemble.is_sequential and problem.refitted is None
+    if soft is None or not is_plain:
+        return None
+    own, kept = problem.ensemble.weights, pruner.member_indices_.tolist()
+    weights = None if own is None else own[kept]
+    if problem.member_weights is not None:
+        weights = problem.member_weights[kept]
+    pair = soft.average(weights=own), soft.average(kept, weights)
+    predicted = _Predicted(true_values(soft), problem.sample_weight, *pair, pair)
+    return PruningFigures("", "", score_both(problem, predicted, ("neg_brier_score", "roc_auc")))
 
 
 def held_out_baselines(plan: EvaluationPlan) -> dict[str, float]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from secateurs.ensembles import CORRECTS, Ensemble
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
 from secateurs.evaluation.score_table import SizeCurve, cross_validate_selections
-from secateurs.evaluation.selections import Selection
+from secateurs.evaluation.selections import MemberSelector, Selection
 from secateurs.evaluation.tolerance import (
     RELATIVE_TO,
     STEADY_SHARE,
@@ -178,7 +178,7 @@ class SizeSearch:
         fitted = self._fit_at_size(n_keep)
         return fitted.member_indices_.tolist(), self.problem.weights_from_pruner(fitted)
 
-    def _fit_at_size(self, n_keep: int) -> BasePruner:
+    def _fit_at_size(self, n_keep: int | float | str | None) -> BasePruner:
         pruner, problem = self.pruner.with_keep(n_keep), self.problem
         return fit_pruner(
             pruner, problem.predictions_for(pruner), sample_weight=problem.sample_weight
@@ -283,10 +283,41 @@ class SizeSearch:
                 for name, by_size in subgroups.items()
                 if not np.isnan(by_size).any()
             }
-        return self._sizes, values
+        return self.sizes, values
+
+    def cross_validate_score(self, scoring: Scoring) -> FloatArray:
+        """Return the cross-validated score of the ensemble's own vote for each of the sizes."""
+        return self._cross_validate(scoring, self._select_all_sizes)
+
+    def cross_validate_own_size(self, scoring: Scoring) -> float:
+        """Return the cross-validated score for the pruner's own ``keep``."""
+
+        def select(problem: Problem) -> Selection:
+            fitted = SizeSearch(problem, self.pruner, self.rng)._fit_at_size(self.pruner.keep)
+            weights = problem.weights_from_pruner(fitted)
+            given = {} if weights is None else {0: weights}
+            members = {0: fitted.member_indices_.tolist()}
+            return Selection(np.array([0]), None, members, weights=given)
+
+        return float(self._cross_validate(scoring, select)[0])
+
+    def _cross_validate(self, scoring: Scoring, select: MemberSelector) -> FloatArray:
+        self.problem.scored_predictions()  # collects them before the samples are dropped
+        problem = replace(self.problem.without_samples(), sensitive_features=None)
+        curve = cross_validate_selections(
+            EvaluationPlan(problem, self.rng),
+            {"": select},
+            (),
+            title="finding the size",
+            only_folds=True,
+            by_labels=False,
+            scorings=[scoring],
+        )[""]
+        return curve.scores[scoring.key, None].values
 
     @property
-    def _sizes(self) -> IndexArray:
+    def sizes(self) -> IndexArray:
+        """The sizes that are cross-validated; the last is the full ensemble."""
         n_members = self.problem.n_members
         if self.pruner.is_nested:
             return np.arange(1, n_members + 1)
@@ -296,7 +327,7 @@ class SizeSearch:
 
     def _select_all_sizes(self, problem: Problem) -> Selection:
         """Return the members that the pruner selects for each size; all for the last."""
-        search, sizes = SizeSearch(problem, self.pruner, self.rng), self._sizes
+        search, sizes = SizeSearch(problem, self.pruner, self.rng), self.sizes
         n_members = problem.n_members
         selected = {int(size): search.members_and_weights(int(size)) for size in sizes[:-1]}
         members = {size: group for size, (group, _) in selected.items()}

@@ -123,7 +123,7 @@ def group_predictions(
         for position, member in enumerate(group[len(counted) :]):
             weight = 1.0 if weights is None else float(weights[member])
             weight *= 1.0 if own_weights is None else float(own_weights[position])
-            values, is_present = _member_prediction(outputs, member)
+            values, is_present = member_prediction(outputs, member)
             total += weight * values
             present += weight * is_present
         # Sums of a weighted group cannot be extended: -1 is not the start of any group.
@@ -131,7 +131,7 @@ def group_predictions(
         yield GroupPrediction(outputs, group, own_weights, total, present)
 
 
-def _member_prediction(outputs: Votes | Predictions, member: int) -> tuple[FloatArray, BoolArray]:
+def member_prediction(outputs: Votes | Predictions, member: int) -> tuple[FloatArray, BoolArray]:
     """Return a member's values or probabilities, and a mask of the samples that have them."""
     if isinstance(outputs, Predictions):
         return outputs.values(member), ~outputs.is_missing(member)

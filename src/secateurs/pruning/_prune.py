@@ -13,8 +13,11 @@ from sklearn.utils import check_random_state
 
 from secateurs._methods import AUTO, DEFAULT_TOLERANCE
 from secateurs.evaluation.auto_method import resolve_method
+from secateurs.evaluation.before_after import selection_figures
 from secateurs.evaluation.budget import Budget, SizeSearch
 from secateurs.evaluation.cost_selection import select_by_cost
+from secateurs.evaluation.default_size import DefaultSize
+from secateurs.evaluation.guards import find_collapses, warn_alarms
 from secateurs.exceptions import InputError, suggest_similar
 from secateurs.problem import Problem
 from secateurs.progress import ProgressCallback, watch_progress
@@ -27,6 +30,7 @@ from secateurs.pruning._refitting import (
     BranchesLike,
     RefitLike,
     RefitOptions,
+    prune_to_default_size,
     prune_to_size,
     refit_members,
     take_synthetic_ratio,
@@ -93,7 +97,12 @@ def prune(
         samples.
     keep : int, float or str, optional
         Number of members to keep: a count, or a fraction such as 0.1 or "10%". Without ``keep``
-        and without a budget, ``tolerance=0.005`` is used; a pruner object uses its own ``keep``.
+        and without a budget, as with ``keep="auto"``, the fewest members are kept for which a
+        random draw of that many changes the predictions of the full ensemble by at most 1.5 % of
+        their variance, and more if the cross-validated Brier score or squared error is more than
+        5 % above that of the full ensemble; of a library of different models, the size with the
+        best cross-validated score. ``Pruning.size_reason`` says what decided. A pruner object uses
+        its own ``keep``.
     tolerance : float, str or dict, optional
         Instead of ``keep``: maximum loss of the cross-validated score, such as 0.005 or "0.5%",
         compared with the reference of ``relative_to``. The smallest sub-ensemble within the
@@ -254,8 +263,11 @@ def prune(
             raise InputError(
                 "{keep} cannot be combined with a budget. Leave out one or the other.", keep=keep
             )
-        if keep is None and not has_budget and (pruner is None or isinstance(pruner, str)):
-            budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
+        is_default = not has_budget and (
+            keep == AUTO or (keep is None and (pruner is None or isinstance(pruner, str)))
+        )
+        keep = None if is_default else keep
+        is_score_given = problem.scoring.given_scorer is not None
         if budget.max_group_loss is not None and budget.tolerance is None:
             budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
         distributed = executor is not None
@@ -268,13 +280,18 @@ def prune(
         fit: Callable[..., BasePruner] = partial(
             fit_pruner, executor=executor, sample_weight=problem.sample_weight
         )
-        by_cost, found = None, None
+        by_cost, found, size_reason = None, None, ""
         if budget.max_cost is not None:
             by_cost = select_by_cost(problem, method, budget, rng, vote, fit)
             method = by_cost.pruner
             problem = refit_members(problem, method, options, rng)
         elif is_sized and options.limits_trees(problem.ensemble):
             problem, method = prune_to_size(problem, method, options, budget, fit, rng)
+        elif is_default:
+            if is_score_given:
+                budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
+            default = DefaultSize(SizeSearch(problem, method, rng), budget, vote)
+            problem, method, size_reason = prune_to_default_size(default, options, fit, rng)
         else:
             if budget.is_set:
                 found = SizeSearch(problem, method, rng).find_size(budget, vote)
@@ -283,7 +300,7 @@ def prune(
                 method = method.with_keep(keep)
             fit(method, problem.predictions_for(method))
             problem = refit_members(problem, method, options, rng)
-        return Pruning.of(
+        pruning = Pruning.of(
             problem,
             method,
             by_cost=by_cost,
@@ -291,7 +308,12 @@ def prune(
             tolerance=budget.tolerance,
             least_tolerance=None if found is None else found.least_tolerance,
             decided_by="" if found is None else found.decided_by,
+            size_reason=size_reason,
         )
+    figures = selection_figures(pruning.problem, pruning.pruner)
+    if figures is not None:
+        warn_alarms(find_collapses(pruning.problem, figures.figures))
+    return pruning
 
 
 def _check_parameter_names(parameters: Mapping[str, object]) -> None:

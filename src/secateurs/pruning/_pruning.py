@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,12 @@ from secateurs.evaluation.before_after import (
     measure_on_test,
 )
 from secateurs.evaluation.cost_selection import CostSelection
+from secateurs.evaluation.guards import (
+    describe_precision,
+    find_alarms,
+    find_collapses,
+    warn_alarms,
+)
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.exceptions import InputError
 from secateurs.outputs.votes import Votes
@@ -65,6 +71,8 @@ class Pruning:
         The tolerance that determined the number of members, if any; by score if there are several.
     decided_by : str
         The score or subgroup that needs the most members, if there are several tolerances.
+    size_reason : str
+        The rule that decided the number of members, if neither a number nor a budget was given.
     least_tolerance : float or None
         If all members were kept because of the tolerance: the smallest tolerance that would leave
         members out.
@@ -83,6 +91,7 @@ class Pruning:
     least_tolerance: float | None = None
     row: Samples = None  # one validation sample, to time predictions
     decided_by: str = ""
+    size_reason: str = ""
     estimator: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,11 +109,22 @@ class Pruning:
         tolerance: float | Mapping[str, float] | None = None,
         least_tolerance: float | None = None,
         decided_by: str = "",
+        size_reason: str = "",
     ) -> Pruning:
         """Return the pruning of a fitted pruner, which keeps one sample to time predictions."""
         row = None if problem.X is None else _safe_indexing(problem.X, [0])
         problem = problem.with_pruner_weights(pruner).without_samples()
-        return cls(problem, pruner, by_cost, reason, tolerance, least_tolerance, row, decided_by)
+        return cls(
+            problem,
+            pruner,
+            by_cost,
+            reason,
+            tolerance,
+            least_tolerance,
+            row,
+            decided_by,
+            size_reason,
+        )
 
     @property
     def ensemble(self) -> Ensemble:
@@ -193,7 +213,8 @@ class Pruning:
             class (the class frequencies for scores of probabilities) or the mean of the target,
             and of the best single member.
         """
-        measured = self._measure(X_test, y_test, sample_weight, sensitive_features, X, random_state)
+        problem = self.problem.with_test_set(X_test, y_test, sample_weight, sensitive_features)
+        measured = self._measure(problem, X, random_state)
         folds, remarks = measured.fold_description, [*measured.remarks]
         remarks = [f"Cross-validated: {folds}.", *remarks] if folds else remarks
         if self.least_tolerance is not None:
@@ -201,24 +222,28 @@ class Pruning:
             remarks.append(
                 f"All members are kept: the smallest tolerance that leaves any out is {least}."
             )
+        if self.size_reason:
+            remarks.append(self._size_remark)
         if self.decided_by:
             remarks.append(f"The number of members was decided by: {self.decided_by}.")
-        return measured.summary_table(self.problem, remarks, self.tolerance)
+        alarms = find_alarms(problem, measured, self.tolerance)
+        collapses = find_collapses(problem, measured.figures)
+        remarks += [f"Warning: {alarm}" for alarm in (*alarms, *collapses)]
+        remarks += describe_precision(problem, measured, self.tolerance)
+        warn_alarms(alarms)
+        return measured.summary_table(problem, remarks, self.tolerance)
 
-    def _measure(  # noqa: PLR0917
-        self,
-        X_test: Samples,
-        y_test: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        sensitive_features: ArrayLike | str | None,
-        X: Samples,
-        random_state: RandomStateLike,
+    def _measure(
+        self, problem: Problem, X: Samples, random_state: RandomStateLike
     ) -> PruningFigures:
         """Return figures on the test set, or cross-validated figures without a test set."""
-        if X_test is None and y_test is None:
+        if not problem.has_test_set:
             return self._cross_validated_scores if X is None else self._cross_validate(X)
-        problem = self.problem.with_test_set(X_test, y_test, sample_weight, sensitive_features)
         return measure_on_test(problem, self.pruner, check_random_state(random_state))
+
+    @property
+    def _size_remark(self) -> str:
+        return f"The default rule decided the number of members: {self.size_reason}."
 
     def _cross_validate(self, X: Samples = None) -> PruningFigures:
         problem = self.problem.with_validation_set(X)
@@ -300,6 +325,9 @@ class Pruning:
             X_test, y_test, sample_weight, sensitive_features
         )
         evaluation = evaluate_with_alternatives(problem, self.pruner, beside, self.by_cost)
+        if self.size_reason:
+            remarks = (*evaluation.remarks, self._size_remark)
+            evaluation = replace(evaluation, remarks=remarks)
         return ReportSubject(
             evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0]
         )
@@ -346,6 +374,7 @@ class Pruning:
         return budget | {
             "method": type(self.pruner).__name__,
             "reason": self.reason,
+            "size_reason": self.size_reason,
             "parameters": plain_parameters(self.pruner),
             "seed": self.pruner._drawn_seed,
             "members": self.member_indices.tolist(),

@@ -14,6 +14,7 @@ import numpy as np
 from secateurs._methods import AUTO
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation.budget import Budget, SizeSearch
+from secateurs.evaluation.default_size import MAX_LOSS_RATIO, DefaultSize
 from secateurs.exceptions import BudgetError, InputError
 from secateurs.outputs.predictions import true_values
 from secateurs.problem import Problem
@@ -148,12 +149,44 @@ def take_synthetic_ratio(refit: RefitLike, parameters: dict[str, Any]) -> RefitL
     return refit
 
 
+def prune_to_default_size(
+    default: DefaultSize,
+    options: RefitOptions,
+    fit: Callable[..., BasePruner],
+    rng: np.random.RandomState,
+) -> tuple[Problem, BasePruner, str]:
+    """Return the problem, the pruner fitted for the default size, and the reason for that size.
+
+    Refitted trees may be fewer, if an honest estimate of their loss is close to the full
+    ensemble's.
+    """
+    problem, method = default.problem, default.search.pruner
+    if options.is_refitted(problem.ensemble) and not default.uses_best_size:
+        decided = default.refitted_size()
+        pruner = fit(method.with_keep(decided.size), problem.predictions_for(method))
+        if not _uses_weights(problem, pruner):
+            task = _refit_task(problem, pruner, options, rng)
+            gain = task.estimate_gain(_selector(problem, pruner))
+            full_loss = task.teacher.correction.losses[0]
+            is_close = gain.loss_after <= MAX_LOSS_RATIO * full_loss
+            if is_close and (gain.helps or options.is_forced):
+                refitted = with_refitted(problem, task.refitted_ensemble())
+                return refitted, pruner, decided.reason
+    decided = default.plain_size
+    pruner = fit(method.with_keep(decided.size), problem.predictions_for(method))
+    return refit_members(problem, pruner, options, rng), pruner, decided.reason
+
+
+def _uses_weights(problem: Problem, pruner: BasePruner) -> bool:
+    """Return whether the method has weights of its own, which take the place of refitting."""
+    return problem.weighing is not False and getattr(pruner, "weights_", None) is not None
+
+
 def refit_members(
     problem: Problem, pruner: BasePruner, options: RefitOptions, rng: np.random.RandomState
 ) -> Problem:
     """Return the problem with refitted members; as it is if refitting is off or does not help."""
-    has_weights = problem.weighing is not False and getattr(pruner, "weights_", None) is not None
-    if options.refit == "auto" and has_weights:  # the method's own weights take its place
+    if options.refit == "auto" and _uses_weights(problem, pruner):
         return problem
     if not options.is_refitted(problem.ensemble):
         return problem

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from secateurs import __version__
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation.alternatives import ReportSubject, plain_parameters
+from secateurs.evaluation.guards import find_alarms, find_collapses
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
@@ -137,8 +138,12 @@ def report_data(
     for message in warned.values():
         warnings.warn(message, stacklevel=2)
     evaluation = context.evaluation
+    alarms = find_alarms(context.problem, context.measured)
+    alarms += find_collapses(context.problem, context.measured.figures)
     data["notes"] = list(
-        dict.fromkeys([*evaluation.notes_on_figures, *context.curve.selection.notes, *warned])
+        dict.fromkeys(
+            [*evaluation.notes_on_figures, *context.curve.selection.notes, *warned, *alarms]
+        )
     )
     data["method_notes"] = evaluation.notes_on_methods(context.method_name)
     return to_json_value(data)

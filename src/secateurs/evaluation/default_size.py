@@ -1,0 +1,254 @@
+"""Default size: how many members to keep if neither a number nor a budget is given.
+
+The reasons and measurements are in docs/decisions/0022-the-default-size.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from secateurs.evaluation.budget import Budget, SizeSearch
+from secateurs.evaluation.ensemble_kind import is_library
+from secateurs.evaluation.library_method import best_library_size, library_scoring
+from secateurs.evaluation.tolerance import STEADY_SHARE, good_larger_share
+from secateurs.measures.group_predictions import member_prediction
+from secateurs.measures.scoring import Scoring
+from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.votes import Votes
+from secateurs.problem import Problem
+from secateurs.text_format import format_count
+from secateurs.typing import BoolArray, FloatArray, IndexArray
+
+# A random draw of the kept members may change the predictions of the full ensemble by this share
+# of their variance over samples. Refitted trees replace the others, so that more may be left out.
+MAX_CHANGE = 0.015
+MAX_CHANGE_REFITTED = 0.03
+MIN_REFITTED = 20  # members: with fewer, refitted trees lost more than a point on many data sets
+MAX_CHANGE_LABELS = 0.04  # labels vary more than probabilities, and only the vote is served
+MAX_LOSS_RATIO = 1.05  # of the Brier score or squared error to that of the full ensemble
+# The prefixes of a boosted model are scored on the same samples, with little noise.
+MAX_LOSS_RATIO_BOOSTED = 1.02
+# Rounding errors must not add a member where the formula gives a whole number.
+_ROUNDING = 1e-9
+
+
+class DecidedSize(NamedTuple):
+    """A number of members, and the rule that decided it, in one line."""
+
+    size: int | None  # None for the size that the method decides itself
+    reason: str
+
+
+class Spread(NamedTuple):
+    """How much members differ from their mean, and how much the mean differs between samples."""
+
+    within: float  # mean squared distance of a member's prediction to the mean of all members
+    between: float  # variance of the mean over samples, summed over classes
+
+    def smallest_size(self, n_members: int, max_change: float) -> int:
+        """Return the fewest members of which a random draw changes the mean by at most this share.
+
+        The mean of k of n members has a mean squared distance of ``within · (1/k − 1/n)`` to the
+        mean of all members.
+
+        Examples
+        --------
+        >>> from secateurs.evaluation.default_size import Spread
+        >>> Spread(within=0.1, between=0.1).smallest_size(200, 0.015)
+        50
+        """
+        if self.within <= 0:
+            return 1
+        inverse = 1 / n_members + max_change * self.between / self.within
+        return max(1, min(n_members, math.ceil(1 / inverse - _ROUNDING)))
+
+
+def measure_spread(
+    outputs: Votes | Predictions,
+    weights: FloatArray | None = None,
+    sample_weight: FloatArray | None = None,
+) -> Spread:
+    """Return the spread of members' predictions; labels count as probabilities of 0 and 1.
+
+    Missing predictions are left out, and samples without any prediction.
+    """
+    shape = (outputs.n_samples, max(1, outputs.n_classes))
+    total, squares, present = np.zeros(shape), np.zeros(len(outputs.truth)), np.zeros(shape[0])
+    for member in range(outputs.n_members):
+        weight = 1.0 if weights is None else float(weights[member])
+        values, is_present = member_prediction(outputs, member)
+        values = values.reshape(shape)
+        total += weight * values
+        squares += weight * np.square(values).sum(axis=1)
+        present += weight * is_present
+    known = present > 0
+    if not known.any():
+        return Spread(0.0, 0.0)
+    mean = total[known] / present[known, None]
+    within = np.maximum(0.0, squares[known] / present[known] - np.square(mean).sum(axis=1))
+    counted = None if sample_weight is None else sample_weight[known]
+    centre = np.average(mean, axis=0, weights=counted)
+    between = np.average(np.square(mean - centre).sum(axis=1), weights=counted)
+    return Spread(float(np.average(within, weights=counted)), float(between))
+
+
+def smallest_guarded_size(
+    sizes: IndexArray, losses: FloatArray, smallest: int, max_ratio: float = MAX_LOSS_RATIO
+) -> int:
+    """Return the smallest size from ``smallest`` on whose loss is close to the last one's.
+
+    So that it is not selected by chance, nine in ten of the larger sizes must be close too. The
+    last size is the full ensemble.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secateurs.evaluation.default_size import smallest_guarded_size
+    >>> losses = np.array([0.4, 0.3, 0.21, 0.2])
+    >>> smallest_guarded_size(np.array([1, 2, 3, 4]), losses, smallest=2)
+    3
+    """
+    good: BoolArray = losses <= max_ratio * losses[-1]
+    steady = good & (good_larger_share(good) >= STEADY_SHARE)
+    index = int(np.searchsorted(sizes, smallest))
+    if index == len(sizes) or steady[index]:
+        return smallest
+    return int(sizes[index:][steady[index:]][0])
+
+
+def smallest_unchanged_prefix(
+    outputs: Votes | Predictions, sample_weight: FloatArray | None = None
+) -> int:
+    """Return the fewest first rounds from which on predictions hardly change any more.
+
+    All longer prefixes of the boosted model differ from its predictions by at most `MAX_CHANGE` of
+    their variance over samples.
+    """
+    last = outputs.n_members - 1
+    full, _ = member_prediction(outputs, last)
+    full = full.reshape(outputs.n_samples, -1)
+    centre = np.average(full, axis=0, weights=sample_weight)
+    limit = MAX_CHANGE * np.average(np.square(full - centre).sum(axis=1), weights=sample_weight)
+    for member in range(last - 1, -1, -1):
+        values, _ = member_prediction(outputs, member)
+        distance = np.square(values.reshape(full.shape) - full).sum(axis=1)
+        if np.average(distance, weights=sample_weight) > limit:
+            return member + 2
+    return 1
+
+
+def proper_scoring(problem: Problem) -> Scoring:
+    """Return the score of the guard: the squared error, or the Brier score of the mean or vote."""
+    name = "neg_mean_squared_error" if problem.is_regression else "neg_brier_score"
+    return Scoring.from_scorer(name, problem.predictions.classes)
+
+
+@dataclass(frozen=True, eq=False)
+class DefaultSize:
+    """The rule for the number of members, applied to a problem and a pruner."""
+
+    search: SizeSearch
+    # The tolerance of a score that the user asked for; without limits if there is none.
+    budget: Budget
+    vote: str = "auto"
+
+    @property
+    def problem(self) -> Problem:
+        """The ensemble with its validation samples."""
+        return self.search.problem
+
+    @cached_property
+    def _spread(self) -> Spread:
+        problem = self.problem
+        weights = problem.ensemble.weights
+        return measure_spread(problem.scored_predictions(), weights, problem.sample_weight)
+
+    @property
+    def _loss_name(self) -> str:
+        return "squared error" if self.problem.is_regression else "Brier score"
+
+    def refitted_size(self) -> DecidedSize:
+        """Return the number of trees to keep if they are refitted."""
+        n_members = self.problem.n_members
+        size = self._spread.smallest_size(n_members, MAX_CHANGE_REFITTED)
+        size = max(size, min(n_members, MIN_REFITTED))
+        return DecidedSize(size, _describe_spread(size, MAX_CHANGE_REFITTED, " before refitting"))
+
+    @cached_property
+    def uses_best_size(self) -> bool:
+        """Whether the size with the best score is kept: for libraries of different models."""
+        return is_library(self.problem)
+
+    @cached_property
+    def plain_size(self) -> DecidedSize:
+        """The number of members to keep without refitting."""
+        problem, n_members = self.problem, self.problem.n_members
+        if self.uses_best_size:
+            return self._best_size()
+        if problem.predictions.is_sequential:
+            outputs = problem.scored_predictions()
+            size = smallest_unchanged_prefix(outputs, problem.sample_weight)
+            reason = (
+                f"the predictions of the first {format_count(size, 'round')} or more differ from "
+                f"those of all rounds by at most {100 * MAX_CHANGE:g} % of their variance"
+            )
+        else:
+            is_label_vote = not problem.is_soft and not problem.is_regression
+            max_change = MAX_CHANGE_LABELS if is_label_vote else MAX_CHANGE
+            size = self._spread.smallest_size(n_members, max_change)
+            reason = _describe_spread(size, max_change)
+        ratio = MAX_LOSS_RATIO_BOOSTED if problem.predictions.is_sequential else MAX_LOSS_RATIO
+        sizes, losses = self._guarded_losses()
+        guarded = smallest_guarded_size(sizes, losses, size, ratio)
+        if guarded > size:
+            size, reason = (
+                guarded,
+                (
+                    f"with fewer members, the cross-validated {self._loss_name} is more than "
+                    f"{100 * (ratio - 1):.0f} % above that of the full ensemble"
+                ),
+            )
+        if not self.budget.is_set:
+            return DecidedSize(size, reason)
+        tolerated = self.search.find_size(self.budget, self.vote)
+        if tolerated.size > size:
+            tolerance = self.budget.tolerances(problem)[problem.scoring.key]
+            size, reason = (
+                tolerated.size,
+                (
+                    f"the fewest members within {tolerance:g} of the best cross-validated "
+                    f"{problem.scoring.label}"
+                ),
+            )
+        return DecidedSize(size, reason)
+
+    def _best_size(self) -> DecidedSize:
+        """Return the size with the best cross-validated score, or the method's own size."""
+        scoring = library_scoring(self.problem)
+        if (
+            getattr(self.search.pruner, "keep", None) == 1
+        ):  # the best single member was found to be best
+            return DecidedSize(1, f"no size has a better cross-validated {scoring.label}")
+        found = best_library_size(self.search, scoring)
+        if found.size is None:
+            return DecidedSize(None, "the method decides it")
+        return DecidedSize(
+            found.size, f"this size has the best cross-validated {scoring.label} of all sizes"
+        )
+
+    def _guarded_losses(self) -> tuple[IndexArray, FloatArray]:
+        """Return sizes and their cross-validated losses; the last size is the full ensemble."""
+        scoring = proper_scoring(self.problem)
+        return self.search.sizes, -self.search.cross_validate_score(scoring)
+
+
+def _describe_spread(size: int, max_change: float, when: str = "") -> str:
+    return (
+        f"a random draw of {format_count(size, 'member')}{when} changes the predictions of the "
+        f"full ensemble by at most {100 * max_change:g} % of their variance"
+    )

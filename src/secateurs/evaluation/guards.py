@@ -1,0 +1,178 @@
+"""Guards: warnings if a pruned ensemble is bad in a way that the score asked for does not show.
+
+Thresholds are wide enough that a safe pruning hardly ever has a warning: how often was measured by
+``python -m benchmarks.kept safe`` (docs/kept.md).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from secateurs.evaluation.metrics import PruningFigures, constant_name
+from secateurs.exceptions import SecateursWarning
+from secateurs.measures.scoring import Scoring
+from secateurs.problem import Problem
+from secateurs.problem.model_costs import BeforeAfter
+from secateurs.text_format import format_count, format_list
+
+_MAX_AUC_LOSS, _SURE_AUC_LOSS = 0.02, 0.01  # change, and the end of its interval
+_MAX_BRIER_RATIO, _SURE_BRIER_RATIO = 1.1, 1.05
+# The log loss of a few unrefitted trees rises by a tenth in many safe cases, because of single
+# samples whose class no tree predicts.
+_MAX_LOG_LOSS_RATIO = 1.5
+_LOSS_TO_TELL = 0.01  # a point: the loss that validation samples should show, without a tolerance
+
+
+def find_alarms(
+    problem: Problem,
+    measured: PruningFigures,
+    tolerance: float | Mapping[str, float] | None = None,
+) -> list[str]:
+    """Return what is bad about the score asked for, in sentences; empty for a good pruning.
+
+    Differences that may be due to chance are left out.
+    """
+    alarms = _worse_than_baselines(problem.scoring, measured)
+    if problem.has_test_set:
+        alarms += _missed_tolerances(problem, measured.figures, tolerance)
+    return alarms
+
+
+def warn_alarms(alarms: Sequence[str]) -> None:
+    """Issue a warning for each alarm, located where the function was called that calls this one."""
+    for alarm in alarms:
+        warnings.warn(SecateursWarning(alarm), stacklevel=3)
+
+
+def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[str]:
+    """Return alarms for predictions that are not better than a constant, or than one member."""
+    figure = measured.figures.get(scoring.label)
+    if figure is None:
+        return []
+    sign = 1.0 if scoring.larger_is_better else -1.0
+    label, constant_label = scoring.label, constant_name(scoring)
+    constant = measured.baselines.get(constant_label)
+    alarms = []
+    if constant is not None and sign * (figure.after - constant) <= 0:
+        is_full_better = sign * (figure.before - constant) > 0
+        who = "The pruned ensemble has no" if is_full_better else "Even the full ensemble has no"
+        alarms.append(
+            f"{who} better {label} than the {constant_label}: {figure.after:.4f} after pruning, "
+            f"compared with {constant:.4f}. {_keep_more(is_full_better)}"
+        )
+    single = measured.baselines.get("best single member")
+    if single is not None and sign * (single - figure.after) > _half_width(figure):
+        alarms.append(
+            f"The best single member has a better {label} than the pruned ensemble: {single:.4f}, "
+            f"compared with {figure.after:.4f}. Keep that member alone, or compare methods with "
+            "secateurs.compare."
+        )
+    return alarms
+
+
+def _keep_more(is_full_better: bool) -> str:
+    if is_full_better:
+        return "Keep more members."
+    return "Pass another score, such as scoring='roc_auc', or improve the ensemble."
+
+
+def _half_width(figure: BeforeAfter) -> float:
+    """Return half of the interval of the change; 0 if it is unknown."""
+    half = (figure.high - figure.low) / 2
+    return half if math.isfinite(half) else 0.0
+
+
+def find_collapses(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list[str]:
+    """Return alarms for scores of probabilities that were not asked for and became much worse.
+
+    `prune` warns of them by the validation samples themselves, where kept members look better than
+    they are; summaries have a line.
+    """
+    asked = {scoring.label for scoring in problem.scorings}
+    collapsed = []
+    for label, figure in figures.items():
+        if label in asked or not math.isfinite(figure.low):
+            continue
+        before, after = figure.before, figure.after
+        is_bad = False
+        if label.startswith("ROC AUC"):
+            is_bad = after - before < -_MAX_AUC_LOSS and figure.high < -_SURE_AUC_LOSS
+        elif label == "Brier score":
+            is_sure = figure.low > (_SURE_BRIER_RATIO - 1) * before
+            is_bad = after > _MAX_BRIER_RATIO * before and is_sure
+        elif label == "log loss":
+            is_bad = after > _MAX_LOG_LOSS_RATIO * before and figure.low > 0
+        if is_bad:
+            collapsed.append(f"{label} {before:.4f} → {after:.4f}")
+    if not collapsed:
+        return []
+    return [
+        f"Scores that were not asked for are much worse after pruning: {format_list(collapsed)}. "
+        "Keep more members, leave out the budget, or pass a score of probabilities as scoring."
+    ]
+
+
+def _missed_tolerances(
+    problem: Problem,
+    figures: Mapping[str, BeforeAfter],
+    tolerance: float | Mapping[str, float] | None,
+) -> list[str]:
+    """Return alarms for tolerances that are missed on the test set by more than chance."""
+    alarms = []
+    for scoring, limit in _limits(problem, tolerance).items():
+        figure = figures.get(scoring.label)
+        if figure is None:
+            continue
+        least_loss = -figure.high if scoring.larger_is_better else figure.low
+        if least_loss > limit:
+            change = abs(figure.after - figure.before)
+            alarms.append(
+                f"On the test set, the {scoring.label} is worse by {change:.4f}, more than the "
+                f"tolerance of {limit:g}. Keep more members, or use more validation samples."
+            )
+    return alarms
+
+
+def _limits(
+    problem: Problem, tolerance: float | Mapping[str, float] | None
+) -> dict[Scoring, float]:
+    if tolerance is None:
+        return {}
+    given = tolerance if isinstance(tolerance, Mapping) else {problem.scoring.key: tolerance}
+    return {scoring: given[scoring.key] for scoring in problem.scorings if scoring.key in given}
+
+
+def describe_precision(
+    problem: Problem,
+    measured: PruningFigures,
+    tolerance: float | Mapping[str, float] | None = None,
+) -> list[str]:
+    """Return how many samples would tell a loss from chance, if these are too few.
+
+    The half width of an interval shrinks with the square root of the number of samples.
+    """
+    scoring = problem.scoring
+    figure = measured.figures.get(scoring.label)
+    limit = _limits(problem, tolerance).get(scoring, _LOSS_TO_TELL) or _LOSS_TO_TELL
+    if figure is None or not scoring.larger_is_better or _half_width(figure) <= limit:
+        return []
+    n_samples = problem.predictions.n_samples
+    if problem.has_test_set:
+        assert problem.y_test is not None
+        n_samples = len(problem.y_test)
+    half = _half_width(figure)
+    return [
+        f"{format_count(n_samples, 'sample')} are too few to tell a change of the {scoring.label} "
+        f"of {limit:g} from chance: its 95 % interval is ±{half:.4f}. About "
+        f"{_round_up_to_two_digits(n_samples * (half / limit) ** 2):,} samples would do."
+    ]
+
+
+def _round_up_to_two_digits(value: float) -> int:
+    """Return a number rounded up to two digits, such as 1,300 for 1,234."""
+    unit = 10 ** max(0, int(np.floor(np.log10(value))) - 1)
+    return int(math.ceil(value / unit - 1e-9) * unit)
