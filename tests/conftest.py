@@ -1,5 +1,7 @@
 """Settings for all tests, and ensembles that many of them prune."""
 
+# ruff: noqa: E402  # the environment is set before NumPy and SciPy are loaded
+
 import importlib.util
 import os
 import shutil
@@ -40,11 +42,11 @@ def _seed():
 @pytest.fixture(autouse=True, scope="session")
 def _short_timings():
     """Time predictions for hundredths of a second: no test depends on how exact times are."""
-    from secateurs.evaluation import before_after, latency
+    from secateurs.problem import latency, model_costs
 
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(before_after, "_TIMING_SECONDS", 0.02)
-        monkeypatch.setattr(before_after, "_QUICK_SECONDS", 0.02)
+        monkeypatch.setattr(model_costs, "_TIMING_SECONDS", 0.02)
+        monkeypatch.setattr(model_costs, "_QUICK_SECONDS", 0.02)
         monkeypatch.setattr(latency, "_SECONDS_PER_SIZE", 0.02)
         yield
 

@@ -46,7 +46,8 @@ def test_methods_have_the_names_they_are_given(forest, tmp_path):
     }
     found = compare(model, X, y, given, keep=[2, 3], random_state=0)
     board = found.leaderboard()
-    assert set(board["method"]) == {*given, "es", "random", "single best", "all members"}
+    baselines = {"es", "random", "single best", "majority class"}
+    assert set(board["method"]) == {*given, *baselines, "all members"}
     for name in ("my class", "my object", "made anew"):
         assert found.members(name, 3) == found.members("es", 3) == [0, 1, 2]
     n_members = found.problem.n_members

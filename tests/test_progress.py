@@ -16,6 +16,7 @@ import cases
 from fitted_models import CHOOSE, FIT, X, Y
 from secateurs import (
     PEP,
+    LeafRefit,
     all_pruners,
     collect_predictions,
     collect_votes,
@@ -85,14 +86,12 @@ def test_long_searches_report_at_intervals():
 
 def test_prune_reports_each_stage(forest):
     told = Told()
-    prune(
-        forest, X[CHOOSE], Y[CHOOSE], random_state=0, refit=True, synthetic_ratio=1, callback=told
-    )
+    prune(forest, X[CHOOSE], Y[CHOOSE], random_state=0, refit=LeafRefit(1), callback=told)
     n_members = len(forest.estimators_)
     trials = 7 * 5  # four methods and three guards, on four fifths each
     expected = [n_members, n_members, trials, 5]  # votes, scores, trials, the size on each fifth
     assert told.stages[:4] == [(total, list(range(1, total + 1))) for total in expected]
-    assert told.stages[-1][0] == 15  # sweeps of refitting
+    assert told.stages[-1][0] == 8  # sweeps of refitting
 
 
 def test_boosted_models_report_their_rounds():

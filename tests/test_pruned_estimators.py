@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_iris
@@ -13,10 +14,11 @@ from sklearn.ensemble import (
     RandomForestRegressor,
     StackingClassifier,
 )
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
@@ -64,7 +66,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_rows_are_held_out_of_every_class_in_proportion():
     pruned = PrunedClassifier(FOREST, validation=0.2, random_state=0)
     for seed in range(20):
-        fit, held_out = pruned._split_samples(Y, np.random.RandomState(seed))
+        fit, held_out = pruned._split_samples(X, Y, np.random.RandomState(seed), {})
         assert sorted([*fit, *held_out]) == list(range(150))
         assert len(held_out) == pytest.approx(30, abs=1)
         assert np.bincount(Y[held_out]) == pytest.approx([10, 10, 10], abs=1)
@@ -73,7 +75,9 @@ def test_rows_are_held_out_of_every_class_in_proportion():
 def test_a_class_of_one_row_is_there_to_fit_on():
     labels = np.array([0] * 20 + [1] * 20 + [2])
     for seed in range(20):
-        fit, _ = PrunedClassifier(FOREST)._split_samples(labels, np.random.RandomState(seed))
+        fit, _ = PrunedClassifier(FOREST)._split_samples(
+            labels[:, None], labels, np.random.RandomState(seed), {}
+        )
         assert 2 in labels[fit]
 
 
@@ -145,7 +149,7 @@ def test_rows_for_regressors_are_held_out_at_random():
     pruned = PrunedRegressor(REGRESSION_FOREST, validation=0.25)
     seen = set()
     for seed in range(10):
-        fit, held_out = pruned._split_samples(NUMBERS, np.random.RandomState(seed))
+        fit, held_out = pruned._split_samples(X, NUMBERS, np.random.RandomState(seed), {})
         assert sorted([*fit, *held_out]) == list(range(len(NUMBERS)))
         assert len(held_out) == len(NUMBERS) // 4
         seen.add(tuple(held_out))
@@ -244,3 +248,37 @@ def test_the_other_kind_of_ensemble_is_refused():
 def test_methods_that_need_classes_are_refused_with_those_that_do_not():
     with pytest.raises(InputError, match=r"needs classes, but these are continuous values\..*best"):
         PrunedRegressor(REGRESSION_FOREST, COMEP()).fit(ROWS, NUMBERS)
+
+
+def test_metadata_is_routed_in_pipelines_and_searches():
+    weights, groups = np.random.default_rng(0).random(len(Y)), np.arange(len(Y)) // 5
+    with config_context(enable_metadata_routing=True):
+        forest = RandomForestClassifier(6, random_state=0).set_fit_request(sample_weight=True)
+        pruned = (
+            PrunedClassifier(forest, COMEP(keep=3), random_state=0)
+            .set_fit_request(sample_weight=True, groups=True)
+            .set_score_request(sample_weight=True)
+        )
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, pruned).fit(X, Y, sample_weight=weights, groups=groups)
+        search = GridSearchCV(pruned, {"pruner__keep": [2, 3]}, cv=GroupKFold(3))
+        search.fit(X, Y, sample_weight=weights, groups=groups)
+        plain = PrunedClassifier(RandomForestClassifier(6), COMEP(keep=3))
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            plain.fit(X, Y, sample_weight=weights)
+        routing = pruned.get_metadata_routing()
+    assert "estimator" in str(routing)
+    problem = pipeline[-1].pruning_.problem
+    held_out = problem.cross_validation.groups
+    assert set(np.bincount(held_out)[np.unique(held_out)]) == {5}
+    expected = [weights[groups == group] for group in dict.fromkeys(held_out)]
+    assert sorted(problem.sample_weight) == pytest.approx(sorted(np.concatenate(expected)))
+    assert search.best_estimator_.pruning_.problem.sample_weight is not None
+
+
+def test_weights_and_groups_are_used_without_routing():
+    weights, groups = np.random.default_rng(0).random(len(Y)), np.arange(len(Y)) // 5
+    pruned = PrunedClassifier(FOREST, COMEP(keep=3), random_state=0)
+    pruned.fit(X, Y, sample_weight=weights, groups=groups)
+    assert pruned.pruning_.problem.sample_weight is not None
+    assert pruned.pruning_.problem.cross_validation.groups is not None

@@ -44,7 +44,7 @@ def shortest(scores, tolerance):
 @pytest.mark.parametrize("task", TASKS)
 def test_the_shortest_prefix_within_the_tolerance_is_kept(library, task, tolerance):
     model, X, y = fitted_boosted(library, task)
-    pruning = prune(model, X[CHOOSE], y[CHOOSE], tolerance=tolerance)
+    pruning = prune(model, X[CHOOSE], y[CHOOSE], tolerance=tolerance, relative_to="full")
     score = r2_score if task == "numbers" else accuracy_score
     scores = curve_of(library, model, X[CHOOSE], y[CHOOSE], score)
     expected = shortest(scores, 0.005 if tolerance is None else tolerance)
@@ -65,10 +65,14 @@ def test_keep_is_the_number_of_rounds(library):
 
 def test_any_score_decides(library):
     model, X, y = fitted_boosted(library, "rare labels")
-    kept = prune(model, X[CHOOSE], y[CHOOSE], scoring="balanced_accuracy", tolerance=0.05)
+    kept = prune(
+        model, X[CHOOSE], y[CHOOSE], scoring="balanced_accuracy", tolerance=0.05, relative_to="full"
+    )
     balanced = curve_of(library, model, X[CHOOSE], y[CHOOSE], balanced_accuracy_score)
     assert len(kept.member_indices) == shortest(balanced, 0.05)
-    kept = prune(model, X[CHOOSE], y[CHOOSE], scoring="neg_log_loss", tolerance=0.02)
+    kept = prune(
+        model, X[CHOOSE], y[CHOOSE], scoring="neg_log_loss", tolerance=0.02, relative_to="full"
+    )
     losses = curve_of(
         *(library, model, X[CHOOSE], y[CHOOSE]),
         lambda y, shares: -log_loss(y, shares),
@@ -80,7 +84,9 @@ def test_any_score_decides(library):
 def test_weights_of_rows_count():
     model, X, y = fitted_boosted("scikit-learn", "three labels")
     weights = np.random.RandomState(0).uniform(0, 3, len(y))[CHOOSE]
-    kept = prune(model, X[CHOOSE], y[CHOOSE], sample_weight=weights, tolerance=0.01)
+    kept = prune(
+        model, X[CHOOSE], y[CHOOSE], sample_weight=weights, tolerance=0.01, relative_to="full"
+    )
     weighted = curve_of(
         *("scikit-learn", model, X[CHOOSE], y[CHOOSE]),
         lambda y, labels: accuracy_score(y, labels, sample_weight=weights),

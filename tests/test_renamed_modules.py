@@ -12,7 +12,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 import secateurs
 from fitted_models import CHOOSE, X, Y
-from secateurs import COMEP, Predictions, ReducedErrorPruner, Votes, load, prune
+from secateurs import COMEP, LeafRefit, Predictions, ReducedErrorPruner, Votes, load, prune
 from secateurs._renamed_modules import _MOVED, _RENAMED
 
 FILES = Path(__file__).parent / "persistence" / "version_0_1"
@@ -48,9 +48,9 @@ def test_old_public_names_work_with_a_warning(old, new):
 
 def test_the_old_name_of_the_synthetic_ratio_works_with_a_warning(forest):
     options = {"pruner": "best", "keep": 3, "refit": True, "random_state": 0}
-    with pytest.warns(FutureWarning, match="n_made was renamed to synthetic_ratio"):
+    with pytest.warns(FutureWarning, match="The parameter n_made of prune"):
         old = prune(forest, X[CHOOSE], Y[CHOOSE], n_made=1, **options)
-    new = prune(forest, X[CHOOSE], Y[CHOOSE], synthetic_ratio=1, **options)
+    new = prune(forest, X[CHOOSE], Y[CHOOSE], **{**options, "refit": LeafRefit(1)})
     assert (old.estimator.predict_proba(X) == new.estimator.predict_proba(X)).all()
 
 

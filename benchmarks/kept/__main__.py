@@ -10,7 +10,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from benchmarks.kept import data, judge, measure, page
+from benchmarks.kept import data, judge, measure, page, refits
 
 Chosen = dict[tuple[str, int, str], str]  # data set, split and situation to method
 
@@ -52,8 +52,18 @@ def main() -> None:
         "--prior", type=Path, help="write the prior scores of methods for auto to this .json file"
     )
     parser.add_argument("--page", type=Path, help="write docs/kept.md to this file, with pictures")
+    parser.add_argument(
+        "--refits",
+        type=Path,
+        help="measure refitting and pruned branches instead, and write their page to this file",
+    )
     parser.add_argument("-j", "--jobs", type=int, default=2)
     options = parser.parse_args()
+    if options.refits is not None:
+        out = options.out / "refits"
+        refits.run(options.data, out, options.splits, options.only)
+        options.refits.write_text(refits.page(out), encoding="utf-8")
+        return
     names = [name for name in data.names(options.data) if not options.only or name in options.only]
     tasks = [(name, split) for split in range(options.splits) for name in names]
     folders = (options.data, options.out)

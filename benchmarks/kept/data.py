@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn import datasets as own
 from sklearn.preprocessing import LabelEncoder
 
-from secateurs.paper._data_sources import WITH_SKLEARN, as_numbers, from_sklearn, read_file
+from secateurs.paper._data_sources import WITH_SKLEARN, encode_features, from_sklearn, read_file
 
 _MOST_TRAINED, _MOST_CHOSEN, _MOST_TESTED = 4000, 1500, 12_000  # limit the time per data set
 _MOST_CELLS = 400_000  # training samples × features, for the same reason
@@ -61,7 +61,7 @@ def read(name: str, folder: Path | None) -> Table | None:
         X, y = _drawn(name)
         return Table(f"{name}: number", X, y, is_regression=True)
     frame, labels = read_file(known[name]) if name in known else from_sklearn(name)
-    X = as_numbers(frame)
+    X = encode_features(frame)
     if len(X) < _LEAST_ROWS:
         return None
     if not numbers:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from secateurs.evaluation._method_scores import MethodScores
 from secateurs.evaluation.auto_method import (
     N_CANDIDATES,
+    MethodScores,
     decide_method,
     kind_from_spread,
     rank_candidates,

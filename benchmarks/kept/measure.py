@@ -11,14 +11,15 @@ from benchmarks.kept import data
 from benchmarks.kept.situations import SITUATIONS, Situation
 from secateurs import make_pruner
 from secateurs._methods import METHODS
-from secateurs.evaluation._method_scores import MethodScores, cross_validate_methods
 from secateurs.evaluation.alternatives import is_applicable
-from secateurs.evaluation.score_curve import group_predictions
+from secateurs.evaluation.auto_method import MethodScores, cross_validate_methods
+from secateurs.measures.group_predictions import group_predictions
 from secateurs.measures.scoring import Scoring
 from secateurs.outputs.predictions import true_values
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.refitting.refit import RefitSamples, refit_ensemble
+from secateurs.refitting.refit import RefitTask
+from secateurs.refitting.teacher import LabelledSamples
 
 VARIANTS: dict[str, dict[str, Any]] = {
     **{name: {} for name in METHODS},
@@ -148,8 +149,8 @@ def scores(problem: Problem, fitted: BasePruner) -> dict[str, float]:
     for name in scores_of(problem):
         scoring = Scoring.from_scorer(name, outputs.classes)
         own = problem.ensemble.weights
-        (predictions,) = group_predictions(outputs, [members], scoring.needs, own, inside)
-        found[name] = scoring(predictions, truth, None)
+        (prediction,) = group_predictions(outputs, [members], own, inside)
+        found[name] = scoring(prediction.for_score(scoring), truth, None)
     return found
 
 
@@ -192,8 +193,9 @@ def refitted_records(
 
 def refit_scores(problem: Problem, members: list[int], trained_on: Any) -> dict[str, float]:
     """Return the test scores of refitted members."""
-    rows = RefitSamples(problem.X, problem.predictions, problem.oob, trained_on)
-    model = refit_ensemble(problem.ensemble, members, rows, 0).slice(members)
+    samples = LabelledSamples(problem.X, true_values(problem.predictions), problem.oob)
+    task = RefitTask.from_input(problem.ensemble, members, samples, trained_on, random_state=0)
+    model = task.refitted_ensemble().slice(members)
     classes = problem.scored_predictions(test=True).classes  # the test set may have further classes
     found = {}
     for name in scores_of(problem):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from secateurs.pruners import *  # noqa: F403
     from secateurs.pruning import Pruning as Pruning
     from secateurs.pruning import prune as prune
+    from secateurs.refitting.refit import LeafRefit as LeafRefit
 
 
 def _homes() -> dict[str, str]:
@@ -51,6 +52,7 @@ def _homes() -> dict[str, str]:
         "all_pruners": "secateurs.pruners",
         "make_pruner": "secateurs.pruners",
         "register": "secateurs.pruners",
+        "LeafRefit": "secateurs.refitting.refit",
         "unregister": "secateurs.pruners",
         "prune": "secateurs.pruning",
         "Pruning": "secateurs.pruning",

@@ -20,10 +20,22 @@ def exit_as_interrupted(*_: object) -> NoReturn:
     os._exit(130)
 
 
+def leave_current_folder() -> None:
+    """Take the current folder off Python's path, where ``python -m secateurs`` puts it.
+
+    Otherwise a file next to a plan or a table could replace a library. The installed command does
+    not search the current folder either.
+    """
+    package = os.path.dirname(os.path.abspath(__file__))
+    if sys.path and sys.path[0] in ("", os.getcwd()) and os.getcwd() != os.path.dirname(package):
+        del sys.path[0]
+
+
 def main() -> NoReturn:
     """Run the command line."""
     # Handles interrupts during imports, when there is nothing to clean up, and second interrupts.
     signal.signal(signal.SIGINT, exit_as_interrupted)
+    leave_current_folder()
     from secateurs import cli
 
     cli.main()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -23,23 +23,24 @@ from secateurs.evaluation.alternatives import (
 )
 from secateurs.evaluation.auto_method import best_method_size, describe_advice
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.latency import Latency, full_ensemble_latency
-from secateurs.evaluation.leaderboard_table import cost_column, leaderboard_rows, leaderboard_table
+from secateurs.evaluation.metrics import constant_name
+from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
 from secateurs.evaluation.selections import (
     Selection,
     copy_with_members,
     longest_order,
     select_for_sizes,
 )
-from secateurs.evaluation.size_curves import Evaluation, evaluate_methods
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
+from secateurs.problem.latency import Latency, full_ensemble_latency
 from secateurs.progress import ProgressCallback, watch_progress
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.parameters import check_option, is_number, resolve_keep
 from secateurs.pruning import Pruning
+from secateurs.report.leaderboard_table import cost_column, leaderboard_rows, leaderboard_table
 from secateurs.text_format import format_count, format_list
-from secateurs.typing import RandomStateLike, Samples
+from secateurs.typing import RandomStateLike, Samples, ScoringOption
 
 
 def compare(
@@ -52,9 +53,13 @@ def compare(
     X_test: Samples = None,
     y_test: ArrayLike | None = None,
     diversity_weight: float | str = 0.5,
-    scoring: str | Callable[..., float] | None = None,
+    scoring: ScoringOption = None,
     sample_weight: ArrayLike | None = None,
     sample_weight_test: ArrayLike | None = None,
+    cv: Any = None,
+    groups: ArrayLike | None = None,
+    sensitive_features: ArrayLike | str | None = None,
+    sensitive_features_test: ArrayLike | str | None = None,
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
@@ -91,11 +96,17 @@ def compare(
         The test set; for predictions, predictions of all members on the test samples.
     diversity_weight : float or "auto", default=0.5
         λ of methods given by name that have this parameter: COMEP and DOMEP.
-    scoring : str or callable, optional
-        The score to compare and to sort by, as for `prune`. By default, accuracy for classifiers
-        and R² for regressors.
+    scoring : str, callable, list or dict, optional
+        The score to compare and to sort by, as for `prune`; the first of several. The leaderboard
+        has a column for each. By default, accuracy for classifiers and R² for regressors.
     sample_weight, sample_weight_test : array-like, optional
         Weights of the validation samples and of the test samples in scores.
+    cv, groups : optional
+        The cross-validation folds, as for `prune`.
+    sensitive_features, sensitive_features_test : array-like or str, optional
+        The subgroup of each validation sample and of each test sample, or the name of a column of
+        X. The leaderboard then has the score of the worst subgroup and the largest gap between
+        subgroups, and `Comparison.score_table` has the scores of every subgroup.
     oob : bool, default=False
         Whether X contains the training samples. Each member's votes on its own training samples
         are then ignored (out-of-bag votes).
@@ -128,8 +139,8 @@ def compare(
     >>> comparison = compare(forest, X[1::2], y[1::2], ["comep", "re"], keep=[2, 5], random_state=0)
     >>> comparison
     Comparison(RandomForestClassifier of 20 members: comep λ=0.5, re, es, random; 2 or 5 kept)
-    >>> len(comparison.leaderboard())  # 4 methods × 2 sizes, the best member, the full ensemble
-    10
+    >>> len(comparison.leaderboard())  # 4 methods × 2 sizes, 2 baselines, the full ensemble
+    11
     """
     rng = check_random_state(random_state)
     method_seed, fold_seed = (int(drawn) for drawn in rng.randint(2**31, size=2))
@@ -147,6 +158,10 @@ def compare(
             scoring=scoring,
             sample_weight=sample_weight,
             sample_weight_test=sample_weight_test,
+            cv=cv,
+            groups=groups,
+            sensitive_features=sensitive_features,
+            sensitive_features_test=sensitive_features_test,
         )
         if problem.ensemble.is_sequential:
             raise InputError(
@@ -170,7 +185,7 @@ def compare(
             for name, pruner in pruners.items()
         }
         selectors[SINGLE_BEST] = partial(select_for_sizes, make_pruner("best", keep=1), [1], None)
-        curves = evaluate_methods(plan, selectors, [*sizes, 1])
+        curves = cross_validate_selections(plan, selectors, [*sizes, 1])
         return Comparison(plan, curves, sizes, asides=(*order_notes, *notes))
 
 
@@ -196,14 +211,19 @@ class Comparison(Evaluation):
         Returns
         -------
         pandas.DataFrame
-            The best row comes first. Columns:
+            The best row comes first. Besides the methods, there are rows for the full ensemble
+            ("all members"), for the best single member ("single best"), and for always predicting
+            the most frequent class ("majority class"; the class frequencies for scores of
+            probabilities), or the mean of the target. Columns:
 
             - ``method``; ``keep``, the size asked for; ``members``, the number of kept members.
             - The held-out score, under its name (``accuracy``, or that of ``scoring``, with the
               sign of scikit-learn's scorers: larger is better), and its ``standard_error``.
             - ``change`` against the full ensemble on the same samples, and its 95 % interval from
               ``low`` to ``high``.
-            - ``accuracy``, if ``scoring`` is another score.
+            - ``accuracy``, if ``scoring`` is another score, and the other scores of ``scoring``.
+            - ``worst_subgroup``, the score of the worst subgroup, and ``subgroup_gap``, the
+              largest difference between subgroups, if there are ``sensitive_features``.
             - ``bytes`` of the pickle, and ``ms`` to predict one sample, estimated by a line fitted
               to timings of a few sizes. Missing for predictions.
             - ``seconds`` of the selection. For methods whose smaller sets are prefixes of larger
@@ -230,7 +250,7 @@ class Comparison(Evaluation):
     @property
     def score(self) -> str:
         """The column of the leaderboard that rows are sorted by."""
-        return self.problem.scoring.name
+        return self.problem.scoring.key
 
     @property
     def best(self) -> tuple[str, int]:
@@ -281,6 +301,8 @@ class Comparison(Evaluation):
         """Return the members of a row of the leaderboard, in the order of selection."""
         if method == FULL_ENSEMBLE:
             return list(range(self.problem.n_members))
+        if method == constant_name(self.problem.scoring):
+            return []
         return list(self.curves[self._full_label(method)].selection.members_at(keep))
 
     def _full_label(self, method: str) -> str:

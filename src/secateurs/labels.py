@@ -40,7 +40,7 @@ def as_labels(values: object, name: str) -> Array:
 
 
 def row_blocks(n_rows: int, n_columns: int, multiple: int = 1) -> Iterator[slice]:
-    """Yield slices of rows with a bounded number of values; their lengths are multiples."""
+    """Yield slices of rows with a bounded number of values, and a multiple of ``multiple`` rows."""
     step = max(1, _BLOCK_VALUES // max(1, n_columns) // multiple) * multiple
     for first in range(0, n_rows, step):
         yield slice(first, min(n_rows, first + step))
@@ -59,9 +59,15 @@ def merge_classes(first: Array, second: Array) -> Array:
         return first
     merged = np.concatenate([first, second])
     if merged.dtype.kind == "f" and (np.abs(merged) > _EXACT_FLOATS).any():
+        both_floats = first.dtype.kind == second.dtype.kind == "f"
         raise InputError(
-            f"Labels beyond 2**53 are of type {first.dtype} and of type {second.dtype}: as floats "
-            "they cannot be distinguished. Pass votes and true labels as the same integer type."
+            f"Votes and y hold whole numbers up to {np.abs(merged).max():.3g} as floats, which are "
+            "exact labels only up to 2**53. Pass labels as integers or text, or for regression the "
+            "values in a larger unit."
+            if both_floats
+            else f"Labels beyond 2**53 are of type {first.dtype} and of type {second.dtype}: as "
+            "floats they cannot be distinguished. Pass votes and true labels as the same integer "
+            "type."
         )
     return np.unique(merged)
 
@@ -151,6 +157,7 @@ def _raise_missing(name: str, value: object) -> None:
 
 
 def _check_whole(labels: Array, name: str) -> None:
+    """Raise an error for float labels that are missing, infinite or not integers."""
     table = labels.reshape(len(labels), -1)
     for rows in row_blocks(*table.shape):
         block = table[rows]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +16,12 @@ from sklearn.base import (
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Tags, _safe_indexing, assert_all_finite, check_random_state, get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -32,12 +37,21 @@ from sklearn.utils.validation import (
 from secateurs._methods import AUTO
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import shuffled_by_class
+from secateurs.problem.cross_validation import CrossValidation, is_splitter
 from secateurs.pruners import BasePruner
 from secateurs.pruners.base import DOC_PAGE
 from secateurs.pruners.parameters import is_number
-from secateurs.pruning import prune
+from secateurs.pruning import RefitLike, prune
 from secateurs.text_format import format_count
-from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, RandomStateLike, Samples
+from secateurs.typing import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    RandomStateLike,
+    Samples,
+    ScoringOption,
+)
 
 
 class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
@@ -45,17 +59,21 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
 
     _doc_link_module = "secateurs"
     _doc_link_template = DOC_PAGE
+    # Not parameters of ``fit``, because the split and the bootstrap are random: a weight of 2 is
+    # not the same as a repeated sample, which scikit-learn's checks would require.
+    __metadata_request__fit: ClassVar = {"sample_weight": None, "groups": None}
 
     def __init__(  # noqa: PLR0917
         self,
         estimator: BaseEstimator,
         pruner: str | BasePruner = AUTO,
-        validation: float | str = 0.2,
+        validation: Any = 0.2,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
-        scoring: str | Callable[..., float] | None = None,
-        refit: bool = False,
+        scoring: ScoringOption = None,
+        refit: RefitLike = None,
         weights: bool | None = None,
+        cv: Any = None,
     ) -> None:
         self.estimator = estimator
         self.pruner = pruner
@@ -65,6 +83,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         self.scoring = scoring
         self.refit = refit
         self.weights = weights
+        self.cv = cv
 
     def fit(self, X: Samples, y: ArrayLike, **fit_params: Any) -> Self:
         """Fit the ensemble and prune it.
@@ -76,8 +95,11 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels or target values.
         **fit_params
-            Parameters of the ensemble's fit. Parameters with one value per sample are split in the
-            same way. ``sample_weight`` is also used in scores on the validation samples.
+            ``sample_weight`` is used by the ensemble's fit and in scores on the validation
+            samples. With metadata routing, the ensemble receives it if it requests it. ``groups``
+            has the group of each sample: groups are held out as a whole, also in the
+            cross-validation on the validation samples. Further parameters are those of the
+            ensemble's fit. Parameters with one value per sample are split like the samples.
 
         Returns
         -------
@@ -93,22 +115,27 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         self._check_targets(targets)
         validate_data(self, X, skip_check_array=True)
         rng = check_random_state(self.random_state)
-        training, validation = self._split_samples(targets, rng)
+        sample_weight, groups = fit_params.get("sample_weight"), fit_params.get("groups")
+        ensemble_params, split_params = self._routed_params(fit_params)
+        training, validation = self._split_samples(X, targets, rng, split_params)
         ensemble = clone(self.estimator)
         if not isinstance(self.estimator, FrozenEstimator):
-            params = _check_method_params(X, fit_params, indices=training)
+            params = _check_method_params(X, ensemble_params, indices=training)
             ensemble.fit(_safe_indexing(X, training), targets[training], **params)
-        sample_weight = fit_params.get("sample_weight")
-        if sample_weight is not None:
-            sample_weight = _safe_indexing(sample_weight, validation)
+        weight, validation_groups = (
+            None if values is None else _safe_indexing(values, validation)
+            for values in (sample_weight, groups)
+        )
         self.pruning_ = prune(
             ensemble,
             _safe_indexing(X, validation),
             targets[validation],
             pruner=self.pruner,
             scoring=self.scoring,
-            sample_weight=sample_weight,
-            oob=self.validation == "oob",
+            sample_weight=weight,
+            cv=self.cv,
+            groups=validation_groups,
+            oob=self._is_out_of_bag,
             refit=self.refit,
             weights=self.weights,
             n_jobs=self.n_jobs,
@@ -123,6 +150,31 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of metadata, as for meta-estimators of scikit-learn.
+
+        Returns
+        -------
+        MetadataRouter
+            Requests of this estimator, of the ensemble, and of a splitter as ``validation``.
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router.add(estimator=self.estimator, method_mapping=mapping)
+        if is_splitter(self.validation):
+            mapping = MethodMapping().add(caller="fit", callee="split")
+            router.add(splitter=self.validation, method_mapping=mapping)
+        return router
+
+    def _routed_params(self, fit_params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the parameters of the ensemble's fit, and of the splitter."""
+        others = {name: value for name, value in fit_params.items() if name != "groups"}
+        split_params = {"groups": fit_params.get("groups")}
+        if not _routing_enabled():
+            return others, split_params
+        routed = process_routing(self, "fit", **fit_params)
+        return dict(routed.estimator.fit), split_params
+
     @abstractmethod
     def _check_targets(self, y: Array) -> None:
         """Raise an error for targets of the other kind: labels or continuous values."""
@@ -135,17 +187,32 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
     def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[IndexArray, BoolArray]:
         """Return the samples in an order, and a mask of the samples to hold out."""
 
-    def _split_samples(self, y: Array, rng: np.random.RandomState) -> tuple[IndexArray, IndexArray]:
+    @property
+    def _is_out_of_bag(self) -> bool:
+        return isinstance(self.validation, str) and self.validation == "oob"
+
+    def _split_samples(
+        self, X: Samples, y: Array, rng: np.random.RandomState, split_params: dict[str, Any]
+    ) -> tuple[IndexArray, IndexArray]:
         """Split the samples into samples to fit on and samples to prune on."""
-        all_samples = np.arange(_num_samples(y))
-        if isinstance(self.estimator, FrozenEstimator) or self.validation == "oob":
+        all_samples, groups = np.arange(_num_samples(y)), split_params.get("groups")
+        if isinstance(self.estimator, FrozenEstimator) or self._is_out_of_bag:
             return all_samples, all_samples
+        is_iterable = hasattr(self.validation, "__iter__") and not isinstance(self.validation, str)
+        if is_iterable or is_splitter(self.validation):
+            # The last split: with a time series it has the most training samples.
+            folds = CrossValidation.from_parameters(self.validation, groups, len(y))
+            return list(folds.split(y, X, rng))[-1]
         if not is_number(self.validation) or not 0 < self.validation < 1:
             raise InputError(
                 "{validation} is not a valid fraction of the samples. Pass a number between 0 and "
-                '1, or "oob".',
+                '1, "oob", a splitter, or a pair of indices in a list.',
                 validation=self.validation,
             )
+        if groups is not None:
+            n_folds = max(2, round(1 / self.validation))
+            folds = CrossValidation.from_parameters(n_folds, groups, len(y))
+            return next(iter(folds.split(y, X, rng)))
         order, held_out = self._hold_out(y, rng)
         if not held_out.any():
             classes = (
@@ -180,22 +247,26 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
     pruner : str or pruner, default="auto"
         A method by its short name, or a pruner with its parameters, as for `prune`. By name, it
         keeps as few members as ``tolerance=0.005`` allows.
-    validation : float or "oob", default=0.2
+    validation : float, "oob", splitter or iterable, default=0.2
         Fraction of the samples of each class that are held out for pruning. "oob" fits on all
-        samples and prunes by out-of-bag votes (forests and bagging with bootstrap).
+        samples and prunes by out-of-bag votes (forests and bagging with bootstrap). A splitter
+        such as ``TimeSeriesSplit()``, or pairs of indices: members are fitted on the training
+        samples of the last split, and pruned on its held-out samples.
     n_jobs : int or None, default=None
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
         Random state of the split, the method and the cross-validation folds.
-    scoring : str or callable, default=None
+    scoring : str, callable, list or dict, default=None
         The score to optimise, as for `prune`. It is used for ``pruner="auto"``, for methods whose
         own ``scoring`` is not set, and in summaries of ``pruning_``. Accuracy by default.
-    refit : bool, default=False
+    refit : {"auto", True, False}, LeafRefit or None, default=None
         Whether to refit the leaves of the kept trees so that they approximate the full ensemble,
         as for `prune`.
     weights : bool or None, default=None
         Whether the kept members have weights, as for `prune`. None uses the weights of methods
         that have them.
+    cv : int, splitter or iterable, default=None
+        The cross-validation folds on the validation samples, as for `prune`.
 
     Attributes
     ----------
@@ -229,9 +300,11 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
     """
 
     def _check_targets(self, y: Array) -> None:
+        """Raise an error if the targets of a `PrunedClassifier` are continuous."""
         check_classification_targets(y)
 
     def _check_kind(self) -> None:
+        """Raise an error if a `PrunedClassifier` got a regressor."""
         if self.pruning_.problem.is_regression:
             raise InputError(
                 f"{type(self.estimator).__name__} is a regressor. Pass it to PrunedRegressor."
@@ -245,6 +318,7 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
         return self.estimator_.predict_proba(X)
 
     def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[IndexArray, BoolArray]:
+        """Return the order of the samples, and which of them are held out, stratified by class."""
         by_class = shuffled_by_class(y, rng)
         first_of_class = np.concatenate([[True], y[by_class][1:] != y[by_class][:-1]])
         # Every n-th sample, ordered by class, but never the first sample of a class, so that the
@@ -266,22 +340,26 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
     pruner : str or pruner, default="auto"
         A method by its short name, or a pruner with its parameters, as for `prune`. By name, it
         keeps as few members as ``tolerance=0.005`` allows.
-    validation : float or "oob", default=0.2
+    validation : float, "oob", splitter or iterable, default=0.2
         Fraction of the samples that are held out for pruning, drawn at random. "oob" fits on all
-        samples and prunes by out-of-bag predictions (forests and bagging with bootstrap).
+        samples and prunes by out-of-bag predictions (forests and bagging with bootstrap). A
+        splitter such as ``TimeSeriesSplit()``, or pairs of indices: members are fitted on the
+        training samples of the last split, and pruned on its held-out samples.
     n_jobs : int or None, default=None
         Number of threads used to collect predictions.
     random_state : int, RandomState or None, default=None
         Random state of the split, the method and the cross-validation folds.
-    scoring : str or callable, default=None
+    scoring : str, callable, list or dict, default=None
         The score to optimise, as for `prune`. It is used for ``pruner="auto"``, for methods whose
         own ``scoring`` is not set, and in summaries of ``pruning_``. R² by default.
-    refit : bool, default=False
+    refit : {"auto", True, False}, LeafRefit or None, default=None
         Whether to refit the leaves of the kept trees so that they approximate the full ensemble,
         as for `prune`.
     weights : bool or None, default=None
         Whether the kept members have weights, as for `prune`. None uses the weights of methods
         that have them.
+    cv : int, splitter or iterable, default=None
+        The cross-validation folds on the validation samples, as for `prune`.
 
     Attributes
     ----------
@@ -313,15 +391,18 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
     """
 
     def _check_targets(self, y: Array) -> None:
+        """Raise an error if the targets of a `PrunedRegressor` are not numbers."""
         if y.dtype.kind not in "biufO":
             raise InputError(f"y has values of type {y.dtype}. Pass numeric target values.")
 
     def _check_kind(self) -> None:
+        """Raise an error if a `PrunedRegressor` got a classifier."""
         if not self.pruning_.problem.is_regression:
             raise InputError(
                 f"{type(self.estimator).__name__} is a classifier. Pass it to PrunedClassifier."
             )
 
     def _hold_out(self, y: Array, rng: np.random.RandomState) -> tuple[IndexArray, BoolArray]:
+        """Return a random order of the samples, and which of them are held out."""
         n_held_out = int(self.validation * len(y))
         return rng.permutation(len(y)), np.arange(len(y)) < n_held_out

@@ -44,14 +44,20 @@ def best_member(scores: Array, free: Mask | None = None) -> int:
     return int(members[np.argmax(tied_best(scores[members]))])
 
 
-def score_levels(scores: Array) -> IndexArray:
-    """Return the level of each score: 0 for the smallest, and the same level for ties."""
-    order = np.argsort(scores, kind="stable")
+def score_levels(scores: Array, groups: IndexArray | None = None) -> IndexArray:
+    """Return the level of each score: 0 for the smallest, and the same level for ties.
+
+    With ``groups``, ties are those within a group, and levels rise from group to group.
+    """
+    order = np.argsort(scores, kind="stable") if groups is None else np.lexsort((scores, groups))
     ordered = scores[order]
-    gaps = np.diff(ordered)
     tolerance = TIE * np.maximum(1.0, np.abs(ordered[1:])) if scores.dtype.kind == "f" else 0
+    rises = np.diff(ordered) > tolerance
+    if groups is not None:
+        rises |= np.diff(groups[order]) > 0
     levels = np.empty(len(scores), dtype=np.intp)
-    levels[order] = np.concatenate([[0], np.cumsum(gaps > tolerance)])
+    levels[order[:1]] = 0
+    levels[order[1:]] = np.cumsum(rises)
     return levels
 
 

@@ -23,6 +23,9 @@ JsonObject: TypeAlias = dict[str, Any]  # as json.loads returns it
 
 AxesLike: TypeAlias = "Axes | None"  # of matplotlib, which is optional; None for a new figure
 
+# One score, or several of which the first is optimised: names, scorers or functions.
+ScoringOption: TypeAlias = str | Callable[..., float] | Sequence[Any] | Mapping[str, Any] | None
+
 PredictionKind: TypeAlias = Literal["labels", "probabilities", "values"]
 
 

@@ -1,6 +1,7 @@
 """Interrupted benchmarks: only what is missing is measured, and the files are the same."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -54,6 +55,23 @@ def test_only_what_is_new_is_measured(tmp_path):
     assert calls_of(results=tmp_path, datasets={"iris": (X + 1, y)}) == (0, 15)
     assert calls_of(results=tmp_path, ensembles=RandomForestClassifier(13)) == (0, 15)
     assert calls_of(results=tmp_path, methods={"re": make_pruner("re", backfit=True)})[0] < 15
+
+
+def test_a_changed_score_is_named_and_measured_again(tmp_path):
+    calls = []
+    settings = {"keep": 3, "folds": 3, "results": tmp_path, "callback": lambda *c: calls.append(c)}
+    whole = benchmark({"iris": load_iris}, forest(), ["re"], **settings).frame
+    path = sorted((tmp_path / "results").glob("*.jsonl"))[0]
+    content = path.read_bytes()
+    changed = re.sub(rb'"score": 0\.\d', b'"score": 0.1', content, count=1)
+    assert changed != content
+    path.write_bytes(changed)
+    calls.clear()
+    with pytest.warns(UserWarning, match=rf"measured again: .*{re.escape(path.name)} \(line 1\)"):
+        repaired = benchmark({"iris": load_iris}, forest(), ["re"], **settings).frame
+    assert calls[0][:2] == (14, 15)
+    timed = [name for name in whole if name.endswith("seconds")]
+    assert repaired.drop(columns=timed).equals(whole.drop(columns=timed))
 
 
 SCRIPT = """

@@ -1,10 +1,17 @@
 """secateurs benchmark: plans, what they write, and what is wrong with some."""
 
 import contextlib
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from command_line import tree_of, type_in
+
+import secateurs
+from secateurs.commands._plan_modules import import_class
 
 PLAN = """
 methods = ["re", "kp"]
@@ -86,6 +93,10 @@ BAD = {
     '"sklearn.ensemble.BaggingClassifier"': {
         '"sklearn.ensemble.Bagging"': "plan.toml has ensembles.bags.class = 'sklearn.ensemble.Bag",
         "3": "plan.toml has ensembles.bags = ",
+        '".x.y"': "plan.toml has ensembles.bags.class = '.x.y', which is not a class. Pass its mod",
+        '"Bags"': "plan.toml has ensembles.bags.class = 'Bags', which is not a class.",
+        '"a..B"': "plan.toml has ensembles.bags.class = 'a..B', which is not a class.",
+        '"nowhere.B"': "cannot be imported: ModuleNotFoundError: No module named 'nowhere'",
         '"sklearn.svm.SVC"': "plan.toml has ensembles.bags with wrong parameters: TypeError",
     },
     '["re", "kp"]': {
@@ -111,6 +122,66 @@ def test_bad_plans_get_one_line_and_the_code_for_input(place, old, new, message)
     assert len(ended.err.splitlines()) == 1
     assert not re.search(r"\{\w+\}|--keep|--folds", ended.err)
     assert not (place / "out" / "index.html").exists()
+
+
+def mine(name, *words):
+    text = PLAN.replace('["re", "kp"]', f'{{mine = {{class = "{name}", step = 2}}}}')
+    return typed(text.replace("keep = [2, 0.5]", "keep = 2"), "-q", *words)
+
+
+def test_only_modules_that_the_plan_names_are_imported(place):
+    """Runs as a command of its own, so that no library is imported before the plan is read."""
+    for name in ("matplotlib", "sklearn", "pandas", "rich", "own_helper", "sitecustomize"):
+        (place / f"{name}.py").write_text(f"open({name!r} + '.ran', 'w'); raise SystemExit(9)")
+    (place / "own.py").write_text(MINE)
+    text = PLAN.replace('["re", "kp"]', '{mine = {class = "own.Mine", step = 2}}')
+    (place / "plan.toml").write_text(text.replace("keep = [2, 0.5]", "keep = 2"))
+    command = [sys.executable, "-m", "secateurs", "benchmark", "plan.toml", "-q", "--n-jobs", "2"]
+    source = str(Path(secateurs.__file__).parents[1])
+    ended = subprocess.run(
+        command,
+        env=os.environ | {"PYTHONPATH": source},
+        cwd=place,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert not list(place.glob("*.ran"))
+    assert (place / "benchmark" / "index.html").is_file()
+
+
+def test_a_file_with_the_name_of_a_library_is_not_used_and_the_plan_says_so(place):
+    (place / "colorsys.py").write_text(MINE)  # a module of Python's own library
+    ended = mine("colorsys.Mine")
+    assert ended.code == 3
+    assert "colorsys.py is not used, as an installed package has its name: rename it" in ended.err
+
+
+def test_a_module_next_to_the_plan_may_be_a_package_but_does_not_import_its_neighbours(place):
+    (place / "helper_of_mine.py").write_text("STEP = 2")
+    (place / "lonely.py").write_text("import helper_of_mine\n" + MINE)
+    ended = mine("lonely.Mine")
+    assert ended.code == 3
+    assert "put helper_of_mine and lonely into one package" in ended.err
+    (place / "packed").mkdir()
+    (place / "packed" / "__init__.py").write_text("")
+    (place / "packed" / "helper.py").write_text("STEP = 2")
+    (place / "packed" / "inner.py").write_text("from packed.helper import STEP\n" + MINE)
+    assert mine("packed.inner.Mine", "--dry-run").code == 0
+    (place / "broken.py").write_text("def broken(:")
+    ended = mine("broken.Mine")
+    assert ended.code == 3
+    assert "broken.Mine', which cannot be imported: SyntaxError" in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_modules_of_two_plans_may_have_the_same_name(place):
+    for folder, step in (("a", 1), ("b", 2)):
+        (place / folder).mkdir()
+        (place / folder / "same_name.py").write_text(MINE.replace("step=1", f"step={step}"))
+        assert import_class("same_name.Mine", place / folder)().step == step
 
 
 def test_other_words_are_refused(place):

@@ -60,3 +60,38 @@ def test_a_cluster_of_our_own_is_started_and_stopped(desk):
     words = ("prune", *VOTES, "-k", "4", "-p", "re", "--n-groups", "2", "--json")
     here, there = type_in(*words), type_in(*words, "--scheduler", "local", "-j", "1")
     assert there.json["members"] == here.json["members"]
+
+
+PLAN = """
+methods = {a = {class = "beside_the_plan.Mine"}, b = {class = "package_of_the_plan.inner.Mine"}}
+keep = 2
+folds = 3
+
+[datasets]
+sklearn = ["iris"]
+
+[ensembles.bags]
+class = "sklearn.ensemble.BaggingClassifier"
+n_estimators = 4
+"""
+MINE = """
+class Mine:
+    def __init__(self, keep=None):
+        self.keep = keep
+
+    def fit(self, votes, y):
+        self.member_indices_ = list(range(self.keep))
+"""
+
+
+@pytest.mark.parametrize("scheduler", ["local", None], ids=["processes", "threads"])
+def test_modules_next_to_a_plan_reach_the_workers(tmp_path, address, scheduler):
+    (tmp_path / "beside_the_plan.py").write_text(MINE)
+    (tmp_path / "package_of_the_plan").mkdir()
+    (tmp_path / "package_of_the_plan" / "__init__.py").write_text("")
+    (tmp_path / "package_of_the_plan" / "inner.py").write_text(MINE)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    words = ("benchmark", str(tmp_path / "plan.toml"), "-o", str(tmp_path / "out"))
+    ended = type_in(*words, "--scheduler", scheduler or address, "--json")
+    assert ended.code == 0, ended.err
+    assert set(ended.json["ranks"]["2"]) == {"a", "b"}

@@ -90,7 +90,7 @@ def test_the_members_are_those_of_the_paper(desk):
 
 
 def test_the_small_model_is_a_plain_forest_of_the_chosen_trees(desk):
-    ended = type_in(*PRUNE, "-k", "4", "--json")
+    ended = type_in(*PRUNE, "-k", "4", "--no-refit", "--json")
     whole, small = load("forest.skops"), load("forest-pruned.skops")
     X, _ = make_rows(50, 9)
     kept = [whole.estimators_[member] for member in ended.json["members"]]
@@ -292,7 +292,7 @@ def test_a_fraction_and_a_percentage_say_the_same(desk):
 
 
 def test_a_budget_in_place_of_a_number(desk):
-    ended = type_in(*PRUNE, "--max-bytes", "30kB", "--json")
+    ended = type_in(*PRUNE, "--max-bytes", "30kB", "--no-branches", "--json")
     whole = load("forest.skops")
     n_kept = len(ended.json["members"])
     small = load("forest-pruned.skops")
@@ -406,7 +406,9 @@ def test_a_pipeline_takes_text(desk):
 
 def test_refitted_trees_are_written_and_measured(desk):
     given = (*PRUNE, "-k", "3", "--test", "test.csv", "--json", "--force")
-    plain, refitted = (type_in(*given, *more).json["figures"] for more in ((), ("--refit",)))
+    plain, refitted = (
+        type_in(*given, *more).json["figures"] for more in (("--no-refit",), ("--refit",))
+    )
     assert refitted["log loss"]["full"] == plain["log loss"]["full"]
     assert refitted["log loss"]["pruned"] != plain["log loss"]["pruned"]
     frame = pd.read_csv("test.csv")
@@ -466,3 +468,40 @@ def test_scores_that_cannot_be_asked_for_are_refused_in_one_line(desk):
         ended = type_in(*PRUNE, "-k", "4", "--scoring", scoring)
         assert ended.code == 3
         assert ended.err.splitlines()[-1].startswith(told)
+
+
+def test_branches_unlabelled_samples_and_slim_files(desk):
+    given = (*PRUNE, "--max-nodes", "60", "--unlabelled", "test.csv", "--slim", "--json", "--force")
+    ended = type_in(*given)
+    small = load("forest-pruned.skops")
+    assert sum(tree.tree_.node_count for tree in small.estimators_) <= 60
+    assert len(small.estimators_) == len(ended.json["members"])
+    assert not any(tree.tree_.impurity.any() for tree in small.estimators_)
+    assert json.loads(Path("forest-pruned.json").read_text())["slim"] is True
+
+
+def test_all_members_can_be_kept_and_corrected(desk):
+    ended = type_in(*PRUNE, "-k", "1.0", "--refit", "--json")
+    assert len(ended.json["members"]) == N_TREES
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("--branches", "-k", "3"), "--branches needs a budget"),
+        (("--max-nodes", "9", "-k", "3"), "--keep and --max-nodes exclude each other"),
+        (("--no-refit", "--unlabelled", "test.csv", "-k", "3"), "--unlabelled is for refitting"),
+    ],
+)
+def test_options_of_refitting_that_exclude_each_other(desk, given, told):
+    ended = type_in(*PRUNE, *given)
+    assert ended.code == 2
+    assert told in ended.err
+
+
+def test_slim_files_are_converted(desk):
+    ended = type_in("convert", "forest.skops", "small.skops", "--slim", "--json")
+    assert ended.json["bytes_after"] < ended.json["bytes_before"]
+    X, _ = make_rows(50, 9)
+    whole, small = load("forest.skops"), load("small.skops")
+    assert np.array_equal(whole.predict_proba(X), small.predict_proba(X))

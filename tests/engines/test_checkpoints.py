@@ -52,6 +52,7 @@ def altered(content, others, chance):
     }[kind]
 
 
+@pytest.mark.filterwarnings("ignore:.* is damaged")
 @pytest.mark.parametrize("run", RUNS)
 def test_damaged_files_never_change_the_members(tmp_path, run):
     pruner, after = RUNS[run]
@@ -91,5 +92,15 @@ def test_a_part_reads_as_it_was_written_and_only_under_its_name(tmp_path):
     (file,) = (store.path / "runs").rglob("part.json")
     assert json.loads(file.read_bytes().partition(b"\n")[2]) == {"members": [1, 2]}
     shutil.copy(file, file.with_name("other.json"))
-    assert kept.read_value("other") is None
+    with pytest.warns(UserWarning, match=r"other\.json is damaged: .* computed again\.$"):
+        assert kept.read_value("other") is None
     assert Checkpoints(store, "another run").read_value("part") is None
+
+
+def test_a_changed_digit_is_named(tmp_path):
+    kept = Checkpoints(VoteStore.from_table(tmp_path / "votes", *CASE), "run")
+    kept.write_value("part", [1, 2])
+    (file,) = (tmp_path / "votes" / "runs").rglob("part.json")
+    file.write_bytes(file.read_bytes().replace(b"[1, 2]", b"[1, 3]"))
+    with pytest.warns(UserWarning, match=r"part\.json is damaged: .* computed again\.$"):
+        assert kept.read_value("part") is None

@@ -10,12 +10,23 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.special import logit, softmax
+from sklearn.metrics import get_scorer
 from threadpoolctl import threadpool_limits
 
 from boosted_models import CHOOSE, FIT, TASKS, TEST, of_library, rows_for
-from secateurs import collect_predictions, collect_votes, compare, prune
+from secateurs import (
+    EnsembleSelection,
+    JointErrorPruner,
+    collect_predictions,
+    collect_votes,
+    compare,
+    prune,
+)
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
+from secateurs.measures.scoring import Scoring
+from secateurs.objectives import MeanScore
+from secateurs.outputs.collect import collect_encoded_predictions
 
 N_TREES = 12
 KEPT = [1, 4, 5, 10]
@@ -229,3 +240,108 @@ def test_out_of_bag_votes_are_rejected(name):
     model, _, X, y = fitted_forest(name, "two labels")
     with pytest.raises(InputError, match="does not record which samples"):
         prune(model, X[FIT], y[FIT], oob=True)
+
+
+CLASS_TASKS = [task for task in TASKS if task != "numbers"]
+# Margins are stored in steps of 2⁻¹⁴ of their range, which is below 30 here.
+WITHIN = 1e-3
+
+
+def brier_score(model, X, y):
+    """Squared error of probabilities, summed over the classes."""
+    return ((model.predict_proba(X) - (y[:, None] == model.classes_)) ** 2).sum(axis=1).mean()
+
+
+@pytest.mark.parametrize("task", CLASS_TASKS)
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score", "accuracy"])
+def test_the_objective_of_caruana_is_the_score_of_the_returned_model(name, task, scoring):
+    model, _, X, y = fitted_forest(name, task)
+    pruner = EnsembleSelection(keep=4, scoring=scoring, max_models=8)
+    found = prune(model, X[CHOOSE], y[CHOOSE], pruner, scoring=scoring)
+    if scoring == "neg_brier_score":  # scikit-learn halves it for two classes
+        factor = 0.5 if len(model.classes_) == 2 else 1.0
+        expected = -factor * brier_score(found.estimator, X[CHOOSE], y[CHOOSE])
+    else:
+        expected = get_scorer(scoring)(found.estimator, X[CHOOSE], y[CHOOSE])
+    assert found.pruner.objective_ == pytest.approx(expected, abs=WITHIN)
+
+
+@pytest.mark.parametrize("refine", [False, True])
+@pytest.mark.parametrize("task", CLASS_TASKS)
+def test_joint_adds_the_member_that_lowers_the_error_of_the_model_the_most(name, task, refine):
+    model, margins_of, X, y = fitted_forest(name, task)
+    margins = margins_of(model, X[CHOOSE])
+    is_true = y[CHOOSE][:, None] == model.classes_
+
+    def error(members):
+        return ((answer(margins[members]) - is_true) ** 2).sum(axis=1).mean()
+
+    pruner = JointErrorPruner(keep=4, refine=refine)
+    found = prune(model, X[CHOOSE], y[CHOOSE], pruner)
+    members, scores = found.member_indices.tolist(), found.pruner.scores_
+    assert found.pruner.objective_ == scores[-1]
+    assert found.pruner.objective_ == pytest.approx(
+        brier_score(found.estimator, X[CHOOSE], y[CHOOSE]), abs=WITHIN
+    )
+    assert scores == pytest.approx([error(members[: k + 1]) for k in range(4)], abs=WITHIN)
+    if refine:
+        swaps = [
+            [*members[:place], other, *members[place + 1 :]]
+            for place in range(4)
+            for other in set(range(N_TREES)) - set(members)
+        ]
+        assert error(members) <= min(map(error, swaps)) + WITHIN
+    else:
+        for k in range(4):
+            others = [error([*members[:k], m]) for m in set(range(N_TREES)) - set(members[:k])]
+            assert error(members[: k + 1]) <= min(others) + WITHIN
+    assert found.pruner.lower_bound_ == 0.0
+
+
+@pytest.mark.parametrize("task", CLASS_TASKS)
+def test_weights_are_optimised_for_the_score_of_the_returned_model(name, task):
+    model, margins_of, X, y = fitted_forest(name, task)
+    options = {"scoring": "neg_log_loss", "keep": 4}
+    plain, weighted = (
+        prune(model, X[CHOOSE], y[CHOOSE], "re", weights=weights, **options)
+        for weights in (False, True)
+    )
+    score = get_scorer("neg_log_loss")
+    scores = [score(found.estimator, X[CHOOSE], y[CHOOSE]) for found in (plain, weighted)]
+    assert scores[1] >= scores[0] - WITHIN
+    encoded = collect_encoded_predictions(as_ensemble(model), X[CHOOSE], y[CHOOSE])
+    objective = MeanScore.for_predictions(
+        encoded, Scoring.from_scorer("neg_log_loss", encoded.classes)
+    )
+    for member in KEPT:
+        objective.add(member)
+        objective.add(member)
+    mean = answer(margins_of(model, X[CHOOSE])[KEPT])
+    expected = np.log(mean[y[CHOOSE][:, None] == model.classes_]).mean()
+    assert objective.value == pytest.approx(expected, abs=WITHIN)
+
+
+@pytest.mark.parametrize("task", CLASS_TASKS)
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
+def test_gains_are_the_scores_of_the_linked_means(name, task, scoring):
+    model, _, X, y = fitted_forest(name, task)
+    encoded = collect_encoded_predictions(as_ensemble(model), X[CHOOSE], y[CHOOSE])
+    weights = np.random.default_rng(0).random(encoded.n_samples)
+    scored = Scoring.from_scorer(scoring, encoded.classes)
+    objective = MeanScore.for_predictions(encoded, scored, weights)
+    for selected in ([], [3], [3, 7]):
+        gains = objective.gains()
+        for member in range(N_TREES):
+            mean = encoded.average([*selected, member])
+            expected = scored(mean, y[CHOOSE], weights)
+            assert gains[member] == pytest.approx(expected, abs=1e-4)  # shares sum to about 1
+        by_sample = np.empty((2, N_TREES))
+        objective._fill_losses_by_sample(slice(None), *by_sample)
+        np.testing.assert_allclose(gains, by_sample[0] / by_sample[1], rtol=1e-12)
+        objective.add([3, 7, 1][len(selected)])
+
+
+def test_shrinking_pairs_is_refused():
+    model, _, X, y = fitted_forest("lightgbm", CLASS_TASKS[0])
+    with pytest.raises(InputError, match=r"shrink=0.5 changes sums over pairs"):
+        prune(model, X[CHOOSE], y[CHOOSE], JointErrorPruner(keep=3, shrink=0.5))

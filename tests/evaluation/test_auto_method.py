@@ -12,11 +12,12 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from secateurs import make_pruner, prune
 from secateurs._methods import METHODS
-from secateurs.evaluation._method_scores import MethodScores, cross_validate_methods
 from secateurs.evaluation.auto_method import (
     CANDIDATES,
+    MethodScores,
     advise_method,
     benchmark_prior,
+    cross_validate_methods,
     decide_method,
     ensemble_kind,
     rank_candidates,

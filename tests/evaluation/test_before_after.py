@@ -15,8 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from fitted_models import CHOOSE, FIT, MODELS, TEST, X, Y
 from secateurs import prune
-from secateurs.evaluation import before_after
 from secateurs.exceptions import InputError, SecateursWarning
+from secateurs.problem import model_costs
 
 _AUC = {False: "ROC AUC", True: "ROC AUC one-vs-rest"}
 
@@ -51,7 +51,8 @@ def test_the_summary_measures_through_the_models_themselves(fitted, name):
 def test_the_summary_shows_all_columns_and_whether_the_tolerance_holds(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", tolerance=0.05)
     table = pruning.summary(X[TEST], Y[TEST])
-    *lines, remark = repr(table).splitlines()
+    *lines, baselines, remark = repr(table).splitlines()
+    assert baselines.startswith("For comparison, accuracy: majority class 0.")
     assert lines[0].split() == ["before", "after", "change", "low", "high"]
     assert max(map(len, lines)) <= 80
     assert len(lines) == 2 + len(table)
@@ -75,7 +76,7 @@ class Slow(GaussianNB):
 
 def test_more_members_take_longer(monkeypatch):
     monkeypatch.setattr(
-        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: Slow.clock)
+        "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: Slow.clock)
     )
     models = [Slow().fit(X[rows], Y[rows]) for rows in (slice(0, 60), slice(60, 150), FIT)]
     table = prune(models, X[CHOOSE], Y[CHOOSE], "best", keep=1).summary(X[TEST], Y[TEST])
@@ -131,7 +132,7 @@ def test_lists_and_tables_are_summed_up_by_their_vote(fitted):
 
 
 def costs(pruning):
-    return before_after.model_costs(pruning.problem, pruning.pruner)
+    return model_costs.model_costs(pruning.problem, pruning.pruner)
 
 
 def test_ensembles_of_very_many_members_are_not_converted():

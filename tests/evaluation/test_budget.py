@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitted_models import CHOOSE, CODES, FIT, X, Y
 from secateurs import COMEP, collect_votes, make_pruner, prune
-from secateurs.evaluation.latency import Latency, time_predictions
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
 from secateurs.outputs.stratified_folds import stratified_fold_indices
+from secateurs.problem.latency import Latency, time_predictions
 from secateurs.units import format_bytes
 
 
@@ -37,6 +37,7 @@ def test_a_generous_latency_keeps_all_members(forest):
 def test_tolerance_keeps_the_smallest_set_within_it_by_cross_validation(forest, vote, oob):
     given = FIT if oob else CHOOSE
     parameters = {"tolerance": 0.02, "vote": vote, "oob": oob, "random_state": 0}
+    parameters |= {"relative_to": "full"}
     pruning = prune(forest, X[given], Y[given], "best", **parameters)
     rng = np.random.RandomState(0)
     right = np.zeros(25)
@@ -65,7 +66,9 @@ def test_tolerance_keeps_the_smallest_set_within_it_by_cross_validation(forest, 
 
 def test_tolerance_works_for_methods_that_search_for_each_size(forest):
     given = make_pruner("sep", n_iterations=20, random_state=0)
-    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], given, tolerance=0.05, random_state=0)
+    pruning = prune(
+        forest, X[CHOOSE], Y[CHOOSE], given, tolerance=0.05, relative_to="full", random_state=0
+    )
     assert 1 <= len(pruning.member_indices) <= 25
 
 
@@ -131,7 +134,7 @@ def test_models_are_timed_in_turns_for_as_long_as_allowed(monkeypatch, whole, ke
     """
     clock = [0.0]
     monkeypatch.setattr(
-        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
+        "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
     turns = []
 
@@ -164,9 +167,9 @@ def timed(monkeypatch):
 
     monkeypatch.setattr(RandomForestClassifier, "predict", slow)
     monkeypatch.setattr(
-        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
+        "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
-    monkeypatch.setattr("secateurs.evaluation.latency._SECONDS_PER_SIZE", 0.2)
+    monkeypatch.setattr("secateurs.problem.latency._SECONDS_PER_SIZE", 0.2)
     return clock
 
 
@@ -238,7 +241,7 @@ def test_members_of_several_kinds_are_timed_as_they_are():
 def test_a_model_alone_runs_once_before_it_is_timed(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(
-        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
+        "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: clock[0])
     )
 
     def predict(rows):

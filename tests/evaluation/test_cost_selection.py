@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fitted_models import CHOOSE, TEST, X, Y
 from secateurs import Predictions, make_pruner, prune
-from secateurs.evaluation._cost_rules import PER_COST, CostRules
+from secateurs.evaluation.cost_selection import PER_COST, CostRules
 from secateurs.evaluation.selections import copy_with_members
 from secateurs.exceptions import BudgetError, InputError
 from secateurs.problem import Problem

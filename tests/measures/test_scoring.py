@@ -195,7 +195,7 @@ def test_a_function_can_be_a_score():
 
     scoring = Scoring.from_scorer(share_of_bees, ["ant", "bee"])
     assert (scoring.name, scoring.label) == ("share_of_bees", "share of bees")
-    assert scoring.needs == "probabilities"
+    assert scoring.needs == "any"
     assert scoring([[0.5, 0.5], [0.25, 0.75]], ["ant", "bee"]) == 0.75
 
 

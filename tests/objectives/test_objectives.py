@@ -121,8 +121,8 @@ def test_distinct_samples_give_the_same_values(case, times, start):
     chosen = np.array([start >> t & 1 for t in range(case.n_members)], dtype=bool)
     chosen[0] |= not chosen.any()
     plain, reduced = (VoteError(votes, "shared", distinct) for distinct in (False, True))
-    assert reduced.is_reduced
-    assert not plain.is_reduced
+    assert reduced.can_flip_each
+    assert not plain.can_flip_each
     for objective in (plain, reduced):
         objective.reset(np.flatnonzero(chosen))
     assert plain.value == reduced.value
@@ -136,6 +136,25 @@ def test_distinct_samples_give_the_same_values(case, times, start):
         )
     assert sorted(order) == list(range(case.n_members))
     assert plain.value == reduced.value
+
+
+@given(cases(most_members=5, most_samples=20), st.data())
+def test_votes_that_differ_from_the_winner_are_counted(case, data):
+    is_masked = data.draw(st.booleans())
+    mask = np.random.default_rng(0).random(np.shape(case.votes)) < 0.3 * is_masked
+    votes = Votes.encode(np.ma.array(case.votes, mask=mask), case.y)
+    objective = VoteError(votes, "lowest")
+    for member in range(case.n_members):
+        objective.add(member)
+        for sample, count in enumerate(objective.n_overruled()):
+            given_votes = [
+                label
+                for t, label in enumerate(case.votes[sample][: member + 1])
+                if not mask[sample][t]
+            ]
+            tally = [given_votes.count(label) for label in votes.classes]
+            is_right = votes.classes[int(np.argmax(tally))] == case.y[sample]
+            assert count == sum((label == case.y[sample]) != is_right for label in given_votes)
 
 
 def test_the_empty_set_has_the_lowest_value():

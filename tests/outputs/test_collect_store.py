@@ -9,6 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from processes import with_path
 from secateurs import Votes, VoteStore, collect_votes
@@ -303,3 +307,26 @@ def test_members_with_other_parameters_have_another_fingerprint():
         changed = pickle.loads(pickle.dumps(models))
         getattr(changed[name], attribute)[0, 0] += 1
         assert ensemble_fingerprint(as_ensemble(changed), X) != first
+
+
+@pytest.mark.parametrize("member", ["trees", "neighbours", "linear", "mixed"])
+def test_samples_are_compared_in_full_except_for_trees(tmp_path, member):
+    """Trees of forests round samples to 32 bits, and predict the same for both."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    changed = X.copy()
+    changed[7, 1] *= 1 + 1e-12
+    model = {
+        "trees": RandomForestClassifier(3, random_state=0),
+        "neighbours": BaggingClassifier(KNeighborsClassifier(), 3, random_state=0),
+        "linear": BaggingClassifier(LogisticRegression(), 3, random_state=0),
+        "mixed": VotingClassifier([("a", LogisticRegression()), ("b", DecisionTreeClassifier())]),
+    }[member].fit(X, y)
+    kept = collect_votes(model, X, store=tmp_path / "votes")
+    if member == "trees":
+        again = collect_votes(model, changed, store=tmp_path / "votes")
+        assert np.array_equal(again.load().packed.cells, kept.load().packed.cells)
+        assert np.array_equal(collect_votes(model, changed), collect_votes(model, X))
+    else:
+        with pytest.raises(InputError, match="of another ensemble or on other samples"):
+            collect_votes(model, changed, store=tmp_path / "votes")

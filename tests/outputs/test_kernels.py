@@ -7,11 +7,15 @@ import pytest
 
 from secateurs.outputs import (
     bit_kernels,
+    cluster_kernels,
+    code_kernels,
+    margin_kernels,
     prediction_kernels,
     selection_kernels,
     vote_kernels,
 )
 from secateurs.outputs.vote_packing import BitPlanes, pack_bits
+from secateurs.pruners import _pareto_comep, _pareto_kernels
 
 rng = np.random.default_rng(7)
 
@@ -58,7 +62,8 @@ def test_the_vote_is_correct_where_the_true_class_has_the_most_votes(coded):
     counts = (codes[:, :, None] == np.arange(n_classes)).sum(axis=1)
     truth = packed(y[:, None], n_classes + 1)[0]  # a plane for each class
     right = np.empty(truth.shape[1], dtype=np.uint64)
-    vote_kernels.mark_correct_votes(packed(codes, n_classes), truth, right)
+    work = np.zeros((2 * 3 + 1, truth.shape[1]), dtype=np.uint64)  # 4 members have 3 digits
+    vote_kernels.mark_correct_votes(packed(codes, n_classes), truth, work, right)
     bits = np.unpackbits(right.view(np.uint8), count=len(y), bitorder="little").astype(bool)
     assert (bits == (counts.argmax(axis=1) == y)).all()
 
@@ -178,15 +183,6 @@ def test_votes_are_tallied_and_won_or_tied(coded):
     assert (counts == np.bincount(ties, minlength=n_classes + 1)).all()
     vote_kernels.tally_votes(members, -1, tally)
     assert not tally.any()
-
-
-def test_votes_are_overruled_by_the_winner(coded):
-    codes, y, n_classes = coded
-    tally, counts = tally_of(codes, n_classes).astype(np.int32), np.empty(len(y), dtype=np.int32)
-    vote_kernels.count_overruled_votes(tally, y, counts)
-    for row, truth, votes, count in zip(tally, y, codes, counts):
-        vote_is_right = row.argmax() == truth
-        assert count == sum((vote == truth) != vote_is_right for vote in votes)
 
 
 def test_outcomes_of_one_vote_more_or_less_agree_with_a_recount(coded):
@@ -323,6 +319,24 @@ def test_hits_and_losses_of_means_are_added_up(n_classes):
             assert shares[member] == pytest.approx(weights[rows].sum())
 
 
+@pytest.mark.parametrize("n_samples", [1, 63, 64, 65, 130])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_hits_of_means_without_weights_are_counted(n_classes, n_samples):
+    one, n_components = 1 << 14, 1 if n_classes == 2 else n_classes
+    shape = (4, n_components, n_samples)
+    cells = rng.choice([0, one // 4, one // 2, one], size=shape).astype(np.int16)  # many ties
+    sums = cells[:2].sum(axis=0, dtype=np.int32)
+    truth = rng.integers(n_classes, size=n_samples)
+    hits = np.zeros((4, n_classes))
+    state = cells, np.int32(3 * one), n_classes == 2, sums
+    selection_kernels.unweighted_mean_hits(*state, truth, hits)
+    for member in range(4):
+        total = sums.astype(int) + cells[member]
+        both = np.stack([3 * one - total[0], total[0]]) if n_classes == 2 else total
+        right = truth[both.argmax(axis=0) == truth]
+        assert hits[member].tolist() == np.bincount(right, minlength=n_classes).tolist()
+
+
 def test_hits_of_votes_are_added_up():
     codes = rng.integers(4, size=(5, 50)).astype(np.uint8)  # 3 stands for none
     tally = (codes[:2, :, None] == np.arange(3)).sum(axis=0).astype(np.int32)
@@ -350,3 +364,151 @@ def test_products_of_16_bits_are_added_up(n_samples, n_members):
         prediction_kernels.add_dot_products(one, table, sums)
         expected = (one.astype(np.int64) * table).sum(axis=(1, 2))
         assert (sums - np.arange(n_members)).tolist() == expected.tolist()
+
+
+def test_agreement_is_counted_on_samples_that_both_predict():
+    rng = np.random.default_rng(0)
+    codes, others = rng.integers(0, 6, (3, 40)), rng.integers(0, 6, (2, 40))  # 5 is missing
+    agreed, common = np.empty((2, 3, 2), dtype=np.int64)
+    code_kernels.count_agreed(codes, others, 5, agreed, common)
+    for i in range(3):
+        for j in range(2):
+            both = [(a, b) for a, b in zip(codes[i], others[j]) if a < 5 and b < 5]
+            assert common[i, j] == len(both)
+            assert agreed[i, j] == sum(a == b for a, b in both)
+
+
+@pytest.mark.parametrize("n_classes", [2, 30])
+def test_sums_over_cells_are_those_of_the_table(n_classes):
+    rng = np.random.default_rng(0)
+    codes, others = rng.integers(0, n_classes + 1, (2, 2, 90))
+    values = rng.random(91)
+    values[0] = 0.0
+    sums = np.empty((2, 2, 3))
+    agreed, common = np.empty((2, 2, 2), dtype=np.int64)
+    orders = np.argsort(codes, axis=1, kind="stable")
+    code_kernels.sum_of_pair_cells(codes, orders, others, n_classes, values, sums, agreed, common)
+    for i in range(2):
+        for j in range(2):
+            table = np.zeros((n_classes, n_classes), dtype=int)
+            for a, b in zip(codes[i], others[j]):
+                if a < n_classes and b < n_classes:
+                    table[a, b] += 1
+            in_order = [0.0, 0.0, 0.0]
+            for count in table.ravel():
+                in_order[0] += values[count]
+            for axis in (1, 0):
+                for count in table.sum(axis=axis):
+                    in_order[2 - axis] += values[count]
+            assert sums[i, j].tolist() == in_order
+            assert (agreed[i, j], common[i, j]) == (np.trace(table), table.sum())
+
+
+@pytest.mark.parametrize("linkage", range(3))
+def test_clusters_are_merged_as_by_searching_the_whole_table(linkage):
+    rng = np.random.default_rng(linkage)
+    for n_levels in (2, 4, 1000):
+        distances = np.triu(rng.integers(0, n_levels, (12, 12)) / 7.0, 1)
+        between = distances + distances.T
+        np.fill_diagonal(between, np.inf)
+        table, sizes = between.copy(), np.ones(12)
+        nearest, is_bound = between.min(axis=1), np.zeros(12, dtype=bool)
+        for _ in range(11):
+            pair = cluster_kernels.closest_pair(between, nearest, is_bound, 1e-12)
+            lowest = np.argwhere(table <= table.min() + 1e-12 * max(1.0, table.min()))[0]
+            assert pair == tuple(sorted(lowest))
+            first, second = pair
+            share = sizes[first] / (sizes[first] + sizes[second])
+            merged = {
+                0: share * table[first] + (1 - share) * table[second],
+                1: np.minimum(table[first], table[second]),
+                2: np.maximum(table[first], table[second]),
+            }[linkage]
+            sizes[first] += sizes[second]
+            table[first] = table[:, first] = merged
+            table[first, first] = table[second] = table[:, second] = np.inf
+            cluster_kernels.merge_rows(between, nearest, is_bound, *pair, linkage, share)
+            assert np.array_equal(between, table)
+
+
+@pytest.mark.parametrize("is_log", [False, True])
+@pytest.mark.parametrize("n_components", [1, 3])
+def test_scores_of_linked_means(n_components, is_log):
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 5, (2, n_components, 20))
+    factors, powers = rng.random(5) + 0.5, rng.random((n_components, 20)) + 0.5
+    truth, weights, totals = rng.integers(0, max(2, n_components), 20), rng.random(20), np.empty(2)
+    margin_kernels.margin_losses(cells, factors, powers, truth, weights, is_log, totals)
+    for member in range(2):
+        odds = powers * factors[cells[member]]
+        if n_components == 1:
+            odds = np.stack([odds[0], np.ones(20)])  # first class against the second
+        shares = odds / odds.sum(axis=0)
+        of_true = shares[truth, np.arange(20)]
+        squares = (shares**2).sum(axis=0) - 2 * of_true + 1
+        # scikit-learn halves the squares of two classes.
+        losses = np.log(of_true) if is_log else -squares / (2 if n_components == 1 else 1)
+        assert totals[member] == pytest.approx((weights * losses).sum())
+
+
+def pair_distances(n_members):
+    """Symmetric distances that are multiples of 1/8, so that sums are exact and ties are common."""
+    half = np.triu(rng.integers(1, 9, size=(n_members, n_members)), 1)
+    return (half + half.T) / 8
+
+
+@pytest.mark.parametrize("first", [0, 3, 7])
+def test_a_set_grows_by_the_largest_sum_of_distances(first):
+    distances = pair_distances(8)
+    members = np.full(6, first, dtype=np.intp)
+    _pareto_kernels.grow_set(distances, 1e-12, np.zeros(8), members)
+    expected = [first]
+    while len(expected) < 6:
+        free = [t for t in range(8) if t not in expected]
+        expected.append(max(free, key=lambda t: distances[expected, t].sum()))
+    assert members.tolist() == expected
+
+
+def test_pairs_of_sets_are_gathered():
+    distances, sets = pair_distances(9), rng.integers(9, size=(5, 4))
+    pairs = np.empty((5, 4, 4))
+    _pareto_kernels.gather_pairs(sets, distances, pairs)
+    assert all((pairs[i] == distances[np.ix_(sets[i], sets[i])]).all() for i in range(5))
+
+
+def swaps_beyond(front, sets, sums):
+    """All swaps of one member that no set of the front reaches in both sums."""
+    n_members = len(sums[0])
+    for index, members in enumerate(sets):
+        for i, out in enumerate(members):
+            for entering in sorted(set(range(n_members)) - set(members.tolist())):
+                new = [*members[members != out], entering]
+                relevance, diversity = sums[0][new].sum(), sums[1][np.ix_(new, new)].sum() / 2
+                if not any(r >= relevance and d >= diversity for r, d in front):
+                    yield (index, i, entering), (relevance, diversity)
+
+
+@pytest.mark.parametrize("n_front", [1, 4])
+@pytest.mark.parametrize("n_members", [7, 40])  # 40: so many swaps that dominated ones are dropped
+def test_swaps_beyond_the_front_are_found(n_members, n_front):
+    distances, relevance = pair_distances(n_members), rng.integers(1, 64, n_members) / 64
+    sets = np.sort([rng.permutation(n_members)[:5] for _ in range(3)], axis=1)
+    top = relevance[sets[0]].sum(), distances[np.ix_(sets[0], sets[0])].sum() / 2
+    front = np.array([(top[0] - 0.125 * i, top[1] + 0.25 * i) for i in range(n_front)])
+    front_sums = front[:, 0].copy(), front[:, 1].copy()
+    expected = dict(swaps_beyond(front, sets, (relevance, distances)))
+    found = np.empty((3 * 5 * n_members, 3), dtype=np.intp)
+    sums = np.empty((len(found), 2))
+    floors = _pareto_comep._diversity_floors(*front_sums)
+    work = np.empty((4, max(n_members, _pareto_kernels.N_BINS)))
+    state = sets, relevance, distances, np.stack(front_sums), *floors, 1e-12, work, found, sums
+    n_found = _pareto_kernels.find_improving_swaps(*state)
+    swaps = [tuple(swap) for swap in found[:n_found].tolist()]
+    assert {swap: tuple(pair) for swap, pair in zip(swaps, sums.tolist())}.items() <= (
+        expected.items()
+    )
+    assert swaps == sorted(swaps)
+    for swap in expected.keys() - set(swaps):  # dropped, because another swap of the set is better
+        rivals = [expected[other] for other in swaps if other[0] == swap[0]]
+        assert any(r > expected[swap][0] and d > expected[swap][1] for r, d in rivals)
+    assert n_members == 40 or set(swaps) == expected.keys()

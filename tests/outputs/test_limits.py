@@ -1,12 +1,18 @@
 """Numbers of classes at which the type of codes or the packing changes; reused buffers."""
 
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from secateurs import COMEP, PEP, ReducedErrorPruner, Votes, VoteStore, measures
-from secateurs.measures import _ensemble_measures
+from secateurs import COMEP, PEP, ReducedErrorPruner, Votes, VoteStore, make_pruner, measures
+from secateurs.exceptions import InputError
+from secateurs.measures import _ensemble_measures, information
+from secateurs.measures.member_errors import member_errors
+from secateurs.measures.pairwise_measures import kappa_with_truth
+from secateurs.objectives import TDAS, _tdas
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*chance would")
 
@@ -216,3 +222,84 @@ def test_sums_of_squares_beyond_64_bits_are_exact(monkeypatch):
     by_chance = (3.5**2 + 0.5**2) / 4**2
     agreed = (2 / 2_000_000_000 - 2) / 2
     assert measures.fleiss_kappa(None) == pytest.approx((agreed - by_chance) / (1 - by_chance))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("n_classes", [3, 40, 300])
+def test_pairs_without_tables_have_the_same_distances(monkeypatch, n_classes, missing):
+    votes, _, y = table(n_classes, missing, n_samples=500, n_members=7)
+    voted = Votes.encode(votes, y)
+    expected = TDAS(voted, 0.3)
+    matrix, rows = expected.matrix(), expected.matrix_rows([2, 5])
+    for module in (_tdas, information):
+        monkeypatch.setattr(module, "MOST_TABLE_CLASSES", 1)
+    found = TDAS(Votes.encode(votes, y), 0.3)
+    if missing:
+        np.testing.assert_allclose(found.matrix(), matrix, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.matrix_rows([2, 5]), rows, rtol=0, atol=1e-12)
+    else:  # sums in the same order
+        monkeypatch.setattr(found, "profile", expected.profile)
+        assert (found.matrix() == matrix).all()
+        assert (found.matrix_rows([2, 5]) == rows).all()
+    np.testing.assert_allclose(found.relevance, expected.relevance, rtol=0, atol=1e-12)
+
+
+def test_relevance_in_blocks_of_members_is_equal_to_the_bit(monkeypatch):
+    for n_members in (2, 3, 4, 5, 9):
+        voted = Votes.encode(*table(20, False, 300, n_members)[::2])
+        expected = measures.nmi.of_counts(labels=voted.truth_counts)
+        for n_cells in (1, 2 * 400, 4 * 400):
+            monkeypatch.setattr(information, "_MOST_TRUTH_CELLS", n_cells)
+            assert (information.relevance_to_truth(voted) == expected).all()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("n_classes", [3, 40])
+def test_kappa_with_the_truth_is_that_of_the_tables(n_classes, missing):
+    voted = Votes.encode(*table(n_classes, missing)[::2])
+    assert (kappa_with_truth(voted) == measures.kappa.of_counts(labels=voted.truth_counts)).all()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("name", ["best", "uwa", "re", "comp", "joint", "comep"])
+def test_memory_does_not_grow_with_the_square_of_the_classes(name, missing):
+    """Tables of 60 members × 3,000² classes would take 4.3 GB."""
+    votes, _, y = table(3000, missing, n_members=60)
+    options = {"start": "relevance"} if name == "comep" else {}
+    pruner = make_pruner(name, keep=3, **options)
+    pruner.fit(votes[:, :3], y)  # compiles
+    tracemalloc.start()
+    try:
+        pruner.fit(votes, y)
+        assert tracemalloc.get_traced_memory()[1] < 400_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("n_classes", [5, 40])
+def test_error_products_of_many_classes_are_right(n_classes, missing):
+    votes, mask, y = table(n_classes, missing, n_members=3)
+    onehot = np.eye(n_classes)
+    errors = onehot[np.ma.getdata(votes)] - onehot[y][:, None]
+    errors[mask] = 0
+    products = np.einsum("nic,njc->ij", errors, errors)
+    common = (~mask).astype(int).T @ (~mask).astype(int)
+    found = member_errors(Votes.encode(votes, y))
+    sums, counts = found.pair_products(found.member_predictions([2, 0]), slice(1, 3))
+    assert (sums == products[[2, 0], 1:]).all()
+    assert (counts == common[[2, 0], 1:]).all()
+
+
+def test_tables_that_would_not_fit_are_refused_with_their_size():
+    votes, _, y = table(65_534, False, n_samples=65_534, n_members=2)
+    voted = Votes.encode(votes, y)
+    for count in (lambda: voted.truth_counts, lambda: measures.nvi.matrix(voted)):
+        with pytest.raises(
+            InputError, match=r"pairs of 65,534 classes need \d+(\.\d)? GB"
+        ) as caught:
+            count()
+        assert "\n" not in str(caught.value)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(InputError, match="cannot be distributed"):
+        COMEP(keep=1).fit(voted, executor=pool)
+    assert COMEP(keep=1).fit(voted).upper_bound_ == 0.0

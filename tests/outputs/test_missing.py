@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
@@ -55,13 +55,14 @@ def classes(gaps, y):
 
 
 def is_wrong(gaps, y, members):
-    """Where the vote of those who have one errs; a tie, of all classes too, to the lowest."""
+    """Where the vote of those who have one errs; ties to the lowest class, no vote is an error."""
     labels = classes(gaps, y)
     votes = [[row[t] for t in members] for row in gaps]
     winners = [
         max(labels, key=lambda c, row=row: (row.count(c), -labels.index(c))) for row in votes
     ]
-    return [winner != truth for winner, truth in zip(winners, y)]
+    voted = [any(vote is not None for vote in row) for row in votes]
+    return [winner != truth or not some for winner, truth, some in zip(winners, y, voted)]
 
 
 def errors(gaps, y, members):
@@ -355,3 +356,40 @@ def test_true_labels_can_be_added_to_votes_with_missing_entries():
     assert labelled.n_right.tolist() == [1, 1]
     assert labelled.n_voted.tolist() == [1, 2]
     assert labelled.vote().tolist() == ["b", "b"]
+
+
+@st.composite
+def agreeing(draw):
+    """Votes with gaps that agree where there are any, so that no vote is ever tied; and y."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_members, n_samples = draw(st.integers(3, 7)), draw(st.integers(8, 70))
+    n_classes = draw(st.sampled_from([2, 3, 5, 70]))
+    votes = np.repeat(rng.integers(n_classes, size=(n_samples, 1)), n_members, axis=1)
+    y = np.where(rng.random(n_samples) < 0.6, votes[:, 0], rng.integers(n_classes, size=n_samples))
+    mask = rng.random(votes.shape) < draw(st.sampled_from([0.3, 0.6, 0.9]))
+    mask[rng.integers(n_samples, size=n_members), np.arange(n_members)] = False
+    order = rng.permutation(n_classes)
+    return votes, mask, y, order
+
+
+@pytest.mark.parametrize("name", [name for name, m in METHODS.items() if m.traits.takes_missing])
+@settings(max_examples=40, deadline=None)
+@given(agreeing(), st.integers(1, 3))
+def test_names_and_order_of_the_classes_do_not_matter(name, case, keep):
+    """A sample without any vote is not a vote for the lowest class, in any method."""
+    votes, mask, y, order = case
+    members, values = [], []
+    for names in (np.arange(len(order)), order, len(order) - np.arange(len(order))):
+        fitted = quick(name, keep=keep).fit(np.ma.array(names[votes], mask=mask), names[y])
+        members.append(fitted.member_indices_.tolist())
+        values.append(fitted.scores_)
+    assert members[0] == members[1] == members[2]
+    np.testing.assert_allclose(values[1:], [values[0]] * 2, rtol=1e-9, atol=1e-9)
+
+
+def test_a_sample_without_any_vote_is_never_correct():
+    votes = np.ma.array([[0, 0], [0, 0], [1, 1]], mask=[[1, 1], [0, 1], [1, 1]])
+    for names in (np.array([0, 1]), np.array([1, 0]), np.array(["b", "a"])):
+        voted = Votes.encode(np.ma.array(names[votes.data], mask=votes.mask), names[[0, 0, 1]])
+        assert voted.is_right().tolist() == [False, True, False]
+        assert voted.accuracy([1]) == 0.0

@@ -36,6 +36,7 @@ from secateurs import (
     RandomPruner,
     collect_predictions,
     collect_votes,
+    make_pruner,
 )
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
@@ -262,6 +263,50 @@ def test_logistic_probabilities_survive_a_round_trip(classified):
     known = LogisticRegression().fit(X, y).predict_proba(X)
     table = np.stack([known, known[:, ::-1]], axis=1)
     assert_allclose_to(Predictions.encode(table).decode(), table, PROBABILITY_ERROR)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e-160])
+@pytest.mark.parametrize("name", ["best", "joint", "caruana"])
+def test_values_whose_squares_vanish_are_rejected(name, scale):
+    y = np.array([1.0, 2.0, -3.0, 0.5]) * scale
+    table = np.stack([y + 1.5 * scale, y + 0.5 * scale], axis=1)
+    with pytest.raises(InputError, match="squares of errors of values below 1e-140") as caught:
+        make_pruner(name, keep=1).fit(table, y)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scale", [1e-139, 1e-100, 1e100, 1e140])
+@pytest.mark.parametrize("name", ["best", "joint", "caruana"])
+def test_very_small_and_very_large_values_are_selected_as_others(name, scale):
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=40)
+    table = y[:, None] + rng.normal(size=(40, 5)) * [0.5, 0.4, 0.3, 0.2, 0.1]
+    expected = make_pruner(name, keep=2).fit(table, y).member_indices_.tolist()
+    values = Predictions.encode(table * scale, y * scale)
+    assert make_pruner(name, keep=2).fit(values).member_indices_.tolist() == expected
+    assert expected[0] == 4
+
+
+def test_zeros_are_values_like_others():
+    assert make_pruner("best", keep=1).fit(Predictions.encode(np.zeros((4, 2)), np.zeros(4)))
+
+
+def test_large_whole_floats_are_neither_labels_nor_named_twice():
+    table = np.array([[1e150, 2e150], [3e150, 4e150]])
+    with pytest.raises(InputError, match=r"hold whole numbers up to 5e\+150 as floats"):
+        make_pruner("best", keep=1).fit(table, [1e150, 5e150])
+
+
+def test_probabilities_without_classes_are_rejected():
+    with pytest.raises(InputError, match=r"shape \(5, 3, 0\), without any class"):
+        Predictions.encode(np.empty((5, 3, 0)))
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e-310])
+def test_sample_weights_whose_sums_overflow_or_vanish_are_rejected(weight):
+    table, y = np.array([[0.5, 2.0], [1.5, 0.0], [2.5, 1.0]]), [0.0, 1.0, 2.0]
+    with pytest.raises(InputError, match=r"sample_weight has .* only their ratios matter"):
+        make_pruner("caruana", keep=1).fit(table, y, sample_weight=np.full(3, weight))
 
 
 def test_values_whose_squares_overflow_are_rejected():

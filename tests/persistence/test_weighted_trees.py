@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from secateurs import export, load, prune, save
+from secateurs import LeafRefit, export, load, prune, save
 
 X, CODES = make_classification(
     600, 6, n_informative=5, n_redundant=0, n_classes=3, flip_y=0.2, random_state=3
@@ -54,7 +54,7 @@ CASES = [
 ]
 WAYS = {
     "weights": {"pruner": "caruana", "keep": 4},
-    "refitted": {"pruner": "best", "keep": 4, "refit": True, "synthetic_ratio": 2},
+    "refitted": {"pruner": "best", "keep": 4, "refit": LeafRefit(2)},
 }
 
 

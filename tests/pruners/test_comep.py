@@ -1,5 +1,6 @@
 """COMEP: Algorithm 1, its starts, its bound and its refinement."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import naive
 from cases import E1, E2, Case, cases_with_keep, make, plain
 from secateurs import COMEP, Votes
+from secateurs.objectives import TDAS
 from secateurs.pruners import _comep
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(chance would|1 member|one class)")
@@ -161,3 +163,20 @@ def test_half_of_the_optimum_can_be_all_that_is_reached():
     assert naive.best_tdas(votes.tolist(), y, 2, 0.0) == pytest.approx(1)
     assert COMEP(2, 0.0, 0).fit(votes, y).objective_ == pytest.approx(1 / 2)
     assert COMEP(2, 0.0).fit(votes, y).objective_ == pytest.approx(1)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_bound_is_the_same_to_the_last_bit_after_pickling(missing):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n_samples, n_members, n_classes = rng.integers((50, 5, 2), (300, 40, 20))
+        y = rng.integers(n_classes, size=n_samples)
+        votes = rng.integers(n_classes, size=(n_samples, n_members))
+        votes = np.where(rng.random(votes.shape) < 0.5, y[:, None], votes)
+        if missing:
+            votes = np.ma.array(votes, mask=rng.random(votes.shape) < 0.2)
+        pruner = COMEP(keep=3, diversity_weight=0.3).fit(votes, y)
+        pruner._predictions.truth_counts  # noqa: B018 (cached)
+        copy = pickle.loads(pickle.dumps(pruner))
+        assert copy.upper_bound_ == pruner.upper_bound_
+        assert (TDAS(copy._predictions, 0.3).relevance == pruner.relevance_).all()

@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from sklearn.base import BaseEstimator, clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.tree import DecisionTreeClassifier
 
 import naive
 from cases import cases_with_keep, plain
-from secateurs import COMEP, EPFD, BestMembersPruner, compare, prune
+from secateurs import COMEP, EPFD, BestMembersPruner, benchmark, compare, prune
 from secateurs.exceptions import InputError
-from secateurs.pruners import ReducedErrorPruner, SelectorPruner
+from secateurs.pruners import BasePruner, ReducedErrorPruner, SelectorPruner
 from secateurs.pruners.pruner_label import pruner_label
 from secateurs.pruners.selector import pruner_from_method
+from secateurs.search import Choice
 
 
 class Best(BaseEstimator):
@@ -125,6 +127,64 @@ def test_selected_members_are_checked(members, message):
     votes, y = plain(9, 30)
     with pytest.raises(InputError, match=message):
         SelectorPruner(Odd(members)).fit(votes, y)
+
+
+class Own(BasePruner):
+    """A user's pruner that returns the members that it was created with."""
+
+    def __init__(self, members=(0, 1), keep=2):
+        self.members = members
+        self.keep = keep
+
+    def _select(self, votes, n_keep, rng):
+        return Choice(self.members, [0.0] * len(self.members))
+
+
+class OwnFit(Own):
+    """A user's pruner whose own ``fit`` sets its members."""
+
+    def fit(self, votes, y=None):
+        super().fit(votes, y)
+        self.member_indices_ = np.array(self.members)
+        return self
+
+    def _select(self, votes, n_keep, rng):
+        return Choice([0, 1], [0.0, 0.0])
+
+
+WRONG_MEMBERS = [[1.7, 1.7], [1.0, 2.0], [3, 3], [-1, 2], [0, 12], [], [True, False], ["0", "1"]]
+
+
+@pytest.mark.parametrize("members", WRONG_MEMBERS, ids=str)
+def test_a_pruner_of_a_user_that_returns_wrong_members_is_named(members):
+    votes, y = plain(12, 60)
+    with pytest.raises(InputError, match=r"^Own has member_indices_=.* members of the 12"):
+        Own(members).fit(votes, y)
+    for pruner, name in ((Own(members), "Own"), (OwnFit(members), "OwnFit")):
+        with pytest.raises(InputError, match=f"{name} has member_indices_=.*") as caught:
+            prune(votes, None, y, pruner=pruner)
+        assert "\n" not in str(caught.value)
+    X, labels = np.arange(60.0)[:, None], np.arange(60) % 2
+    for method in (Own(members), OwnFit(members), lambda votes, y, keep: members):
+        name = getattr(method, "__name__", type(method).__name__)
+        with pytest.raises(InputError, match=r"method mine: .*has member_indices_=") as caught:
+            benchmark({"d": (X, labels)}, RandomForestClassifier(12), {"mine": method}, 2, folds=3)
+        assert f"{name} has" in str(caught.value)
+
+
+def test_a_mask_of_another_length_or_type_is_refused():
+    class Support:
+        def fit(self, votes, y):
+            pass
+
+        def get_support(self):
+            return [3, 5]
+
+    votes, y = plain(9, 30)
+    with pytest.raises(InputError, match=r"Support has get_support\(\) of type int64 and shape"):
+        SelectorPruner(Support()).fit(votes, y)
+    with pytest.raises(InputError, match="not distinct members"):
+        pruner_from_method(lambda votes, y, keep: [True, True]).with_keep(2).fit(votes, y)
 
 
 def test_bad_selectors_are_refused_in_one_line():

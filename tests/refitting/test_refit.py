@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import (
@@ -25,10 +26,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from secateurs import EarlyStoppingPruner, PrunedClassifier, load, prune, save
-from secateurs.exceptions import InputError, UnsupportedEnsembleError
-from secateurs.refitting._leaf_fit import LeafFit, fit_leaves, project_to_simplex
+from secateurs import EarlyStoppingPruner, LeafRefit, PrunedClassifier, load, prune, save
+from secateurs.ensembles import as_ensemble
+from secateurs.exceptions import InputError, SecateursWarning, UnsupportedEnsembleError
+from secateurs.refitting._leaf_fit import LeafFit, fit_leaves
 from secateurs.refitting._synthetic_samples import synthetic_samples
+from secateurs.refitting.refit import RefitTask
+from secateurs.refitting.teacher import LabelledSamples
+from secateurs.refitting.value_limits import ValueLimits, project_to_simplex
 
 N_TRAIN, N_CHOOSE = 300, 450
 
@@ -43,13 +48,13 @@ def problems(draw):
     leaves = [rng.randint(n_nodes, size=n_rows) for _ in range(n_trees)]
     if n_classes == 1:
         values = [rng.normal(size=(n_nodes, 1)) for _ in range(n_trees)]
-        target, allowed = rng.normal(size=(n_rows, 1)), None
+        target, limits = rng.normal(size=(n_rows, 1)), None
     else:
         values = [rng.dirichlet(np.ones(n_classes), size=n_nodes) for _ in range(n_trees)]
         target = rng.dirichlet(np.ones(n_classes), size=n_rows)
-        allowed = [np.ones(n_classes, dtype=bool)] * n_trees
+        limits = [ValueLimits(np.ones(n_classes, dtype=bool))] * n_trees
     weights, prior = rng.uniform(0, 2, size=n_rows), draw(st.sampled_from([0.1, 1.0, 5.0]))
-    return LeafFit(leaves, values, target, weights, prior, allowed), rng
+    return LeafFit(leaves, values, target, weights, prior, limits), rng
 
 
 def objective(fit, first):
@@ -87,10 +92,10 @@ def test_at_the_optimum_no_single_leaf_can_improve_it(problem):
             kept = values[leaf].copy()
             for step in (0.3, 1e-3):
                 other = kept + step * rng.normal(size=len(kept))
-                values[leaf] = other if fit.allowed is None else project_to_simplex(other[None])[0]
+                values[leaf] = other if fit.limits is None else project_to_simplex(other[None])[0]
                 assert objective(fit, first) >= best - 1e-9
             values[leaf] = kept
-    assert fit.allowed is None or all(
+    assert fit.limits is None or all(
         np.allclose(values.sum(axis=1), 1) and (values >= 0).all() for values in fit.values
     )
 
@@ -156,16 +161,15 @@ REGRESSORS = {
 
 @pytest.mark.parametrize("oob", [False, True])
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_refitted_regressors_are_closer_to_the_full_ensemble(name, oob):
+def test_refitted_regressors_have_smaller_errors(name, oob):
     X, y = make_regression(2500, 8, noise=20, random_state=0)
     model = REGRESSORS[name].fit(X[:N_TRAIN], y[:N_TRAIN])
     rows = slice(0, N_TRAIN) if oob else slice(N_TRAIN, N_CHOOSE)
     given = {"pruner": EarlyStoppingPruner(keep=5), "oob": oob, "random_state": 0}
     kept = prune(model, X[rows], y[rows], **given).estimator
     refitted = prune(model, X[rows], y[rows], refit=True, **given).estimator
-    test = X[N_CHOOSE:]
-    off = [((one.predict(test) - model.predict(test)) ** 2).mean() for one in (kept, refitted)]
-    assert off[1] < off[0]
+    errors = [((one.predict(X[N_CHOOSE:]) - y[N_CHOOSE:]) ** 2).mean() for one in (kept, refitted)]
+    assert errors[1] < errors[0]
 
 
 def test_pipelines_of_mixed_types_with_missing_values_are_refitted(tmp_path):
@@ -197,7 +201,7 @@ def test_pipelines_of_mixed_types_with_missing_values_are_refitted(tmp_path):
 def test_synthetic_samples_take_values_from_near_neighbours():
     frame = pd.DataFrame({"a": [0.0, 0.1, 9.0, 9.1, 9.2], "b": list("xyzzz")})
     frame = pd.concat([frame] * 3, ignore_index=True)
-    made = synthetic_samples(frame, frame[["a"]].to_numpy(), 200, np.random.RandomState(0))
+    made, _ = synthetic_samples(frame, frame[["a"]].to_numpy(), 200, np.random.RandomState(0))
     assert made.shape == (200, 2)
     assert set(made["a"]) <= set(frame["a"])
     assert set(made["b"]) <= set(frame["b"])
@@ -224,19 +228,53 @@ def test_the_same_random_state_gives_the_same_leaves(classified):
     [
         (AdaBoostClassifier(n_estimators=5), {}, UnsupportedEnsembleError, "cannot be refitted"),
         (BaggingClassifier(GaussianNB(), 5), {}, UnsupportedEnsembleError, "not a decision tree"),
+        *(
+            (RandomForestClassifier(5), {"refit": LeafRefit(**{name: value})}, InputError, told)
+            for name, value, told in (
+                ("synthetic_ratio", -1, "synthetic_ratio=-1 is not valid"),
+                ("synthetic_ratio", np.inf, "synthetic_ratio=inf is not valid"),
+                ("synthetic_ratio", "many", "synthetic_ratio='many' is not valid"),
+                ("n_steps", 1.5, "n_steps=1.5 is not valid. Pass a whole number"),
+                ("n_sweeps", 0, "n_sweeps=0 is not valid"),
+                ("shrinkage", 0, "shrinkage=0 is not valid. Pass a finite number above 0"),
+                ("prior", np.nan, "prior=nan is not valid"),
+            )
+        ),
+        (RandomForestClassifier(5), {"refit": "yes"}, InputError, "refit='yes' is not valid"),
         (
             RandomForestClassifier(5),
-            {"synthetic_ratio": -1},
+            {"X_unlabelled": np.ones((4, 3))},
             InputError,
-            "synthetic_ratio=-1 is not a valid number",
+            "X_unlabelled cannot be used: X has 3 features.*12 features",
+        ),
+        (
+            RandomForestClassifier(5),
+            {"X_unlabelled": np.ones((0, 12))},
+            InputError,
+            "X_unlabelled has no samples",
+        ),
+        (
+            RandomForestClassifier(5),
+            {"X_unlabelled": np.full((4, 12), np.inf)},
+            InputError,
+            "X_unlabelled cannot be used: Input X contains infinity",
+        ),
+        (
+            RandomForestClassifier(5),
+            {"X_unlabelled": 7},
+            InputError,
+            "X_unlabelled is of type int",
         ),
     ],
 )
 def test_what_cannot_be_refitted_is_refused_with_the_reason(classified, model, given, error, told):
     X, y = classified
     model.fit(X[:N_TRAIN], y[:N_TRAIN])
-    with pytest.raises(error, match=told):
-        prune(model, X[N_TRAIN:N_CHOOSE], y[N_TRAIN:N_CHOOSE], "best", 2, refit=True, **given)
+    with pytest.raises(error, match=told) as caught:
+        prune(
+            model, X[N_TRAIN:N_CHOOSE], y[N_TRAIN:N_CHOOSE], "best", 2, **{"refit": True, **given}
+        )
+    assert "\n" not in str(caught.value)
 
 
 def test_a_pruned_classifier_may_be_refitted(classified):
@@ -253,3 +291,172 @@ def test_a_pruned_classifier_may_be_refitted(classified):
     )
     losses = [log_loss(y[N_TRAIN:], one.predict_proba(X[N_TRAIN:])) for one in (plain, refitted)]
     assert losses[1] < losses[0]
+
+
+def brier(model, X, y):
+    """Return the Brier score of a classifier."""
+    truth = (np.asarray(y)[:, None] == model.classes_).astype(float)
+    return ((model.predict_proba(X) - truth) ** 2).sum(axis=1).mean()
+
+
+@pytest.mark.parametrize("oob", [False, True])
+def test_the_full_ensemble_is_corrected_with_all_members(classified, oob):
+    X, y = classified
+    forest = RandomForestClassifier(40, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    rows = slice(0, N_TRAIN) if oob else slice(N_TRAIN, 900)
+    pruning = prune(forest, X[rows], y[rows], keep=1.0, refit=True, oob=oob, random_state=0)
+    assert len(pruning.estimator.estimators_) == 40
+    assert brier(pruning.estimator, X[900:], y[900:]) < brier(forest, X[900:], y[900:])
+
+
+def test_without_a_correction_the_full_ensemble_stays_as_it_is(classified):
+    X, y = classified
+    forest = RandomForestClassifier(40, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    rng = np.random.RandomState(0)
+    noise = rng.permutation(y[N_TRAIN:N_CHOOSE])  # labels without any information
+    refit = LeafRefit(n_steps=0)
+    found = prune(forest, X[N_TRAIN:N_CHOOSE], noise, "es", 1.0, refit=refit, random_state=0)
+    assert_array_equal(found.estimator.predict_proba(X), forest.predict_proba(X))
+
+
+def test_auto_refits_with_the_automatic_method_only_and_if_it_helps(classified):
+    X, y = classified
+    forest = RandomForestClassifier(40, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    rows = slice(N_TRAIN, 900)
+    given = {"keep": 5, "random_state": 0}
+    assert prune(forest, X[rows], y[rows], **given).provenance()["refitted"]
+    assert not prune(forest, X[rows], y[rows], "joint", **given).provenance()["refitted"]
+    asked = prune(forest, X[rows], y[rows], "joint", refit="auto", **given)
+    assert asked.provenance()["refitted"]
+    assert not prune(forest, X[rows], y[rows], refit=False, **given).provenance()["refitted"]
+    # Labels without information: a forest that predicts their shares cannot be improved.
+    noise = np.random.RandomState(0).permutation(y)
+    forest = RandomForestClassifier(40, min_samples_leaf=100, random_state=0)
+    forest.fit(X[:N_TRAIN], noise[:N_TRAIN])
+    full = prune(forest, X[rows], noise[rows], "es", keep=1.0, refit="auto", random_state=0)
+    assert not full.provenance()["refitted"]
+    assert_array_equal(full.estimator.predict_proba(X), forest.predict_proba(X))
+
+
+def test_models_that_cannot_be_refitted_are_pruned_without_it(classified):
+    X, y = classified
+    model = BaggingClassifier(GaussianNB(), 8, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    found = prune(model, X[N_TRAIN:N_CHOOSE], y[N_TRAIN:N_CHOOSE], keep=3, random_state=0)
+    assert not found.provenance()["refitted"]
+
+
+def test_the_estimated_gain_is_close_to_the_gain_on_a_test_set():
+    X, y = make_classification(9000, 12, n_informative=6, n_classes=3, random_state=1)
+    forest = RandomForestClassifier(60, random_state=0).fit(X[:800], y[:800])
+    members = list(range(8))
+    for oob, rows in ((True, slice(0, 800)), (False, slice(800, 2000))):
+        samples = LabelledSamples(X[rows], y[rows], oob)
+        task = RefitTask.from_input(as_ensemble(forest), members, samples, random_state=0)
+        gain = task.estimate_gain()
+        test = X[2000:], y[2000:]
+        before = brier(as_ensemble(forest).slice(members), *test)
+        after = brier(task.refitted_ensemble().slice(members), *test)
+        assert gain.helps
+        assert after < before
+        # A sum of squares over 1,200 samples has an error of a tenth or so of the gain.
+        assert abs((gain.loss_after - gain.loss_before) - (after - before)) < 0.5 * (before - after)
+
+
+def test_sample_weights_move_the_leaves_towards_heavy_samples(classified):
+    X, y = classified
+    forest = RandomForestClassifier(30, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    rows = slice(N_TRAIN, 900)
+    heavy = np.where(y[rows] == "ant", 20.0, 1.0)
+    given = {"pruner": EarlyStoppingPruner(keep=1.0), "refit": True, "random_state": 0}
+    plain = prune(forest, X[rows], y[rows], **given).estimator
+    weighted = prune(forest, X[rows], y[rows], sample_weight=heavy, **given).estimator
+    shares = [model.predict_proba(X[900:])[:, 0].mean() for model in (plain, weighted)]
+    assert shares[1] > shares[0]
+
+
+def test_class_weights_of_the_forest_are_not_undone():
+    """A correction with labels as they are would move a balanced forest back to the majority."""
+    X, y = make_classification(3000, 8, weights=[0.92], flip_y=0.1, random_state=0)
+    forest = RandomForestClassifier(
+        60, class_weight="balanced", min_samples_leaf=5, random_state=0
+    ).fit(X[:800], y[:800])
+    found = prune(forest, X[800:1600], y[800:1600], "es", 1.0, refit=True, random_state=0)
+    recall = [model.predict(X[1600:])[y[1600:] == 1].mean() for model in (forest, found.estimator)]
+    assert recall[1] > 0.8 * recall[0]
+
+
+@pytest.mark.parametrize("oob", [False, True])
+def test_sparse_samples_are_refitted(oob):
+    rng = np.random.RandomState(0)
+    X = sparse.random(1500, 40, density=0.1, random_state=rng, format="csr")
+    y = (np.asarray(X[:, :6].sum(axis=1)).ravel() + 0.1 * rng.rand(1500) > 0.4).astype(int)
+    forest = RandomForestClassifier(30, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    rows = slice(0, N_TRAIN) if oob else slice(N_TRAIN, 600)
+    given = {"pruner": EarlyStoppingPruner(keep=4), "oob": oob, "random_state": 0}
+    kept = prune(forest, X[rows], y[rows], **given).estimator
+    for unlabelled in (None, X[600:900]):
+        refitted = prune(
+            forest, X[rows], y[rows], refit=True, X_unlabelled=unlabelled, **given
+        ).estimator
+        assert brier(refitted, X[900:], y[900:]) < brier(kept, X[900:], y[900:])
+
+
+def test_sparse_synthetic_samples_take_each_entry_from_one_of_two_samples():
+    X = sparse.random(60, 10, density=0.3, random_state=0, format="csr")
+    made, first = synthetic_samples(X, X, 300, np.random.RandomState(0))
+    dense = X.toarray()
+    for row, source in zip(made.toarray(), first, strict=True):
+        # Some sample of the others provides all the values that the first one does not.
+        other = np.where(row == dense[source], np.nan, row)
+        matches = (dense == other) | np.isnan(other)
+        assert matches.all(axis=1).any()
+
+
+def test_polars_frames_with_a_column_transformer_are_refitted():
+    polars = pytest.importorskip("polars")
+    rng = np.random.RandomState(0)
+    numbers, text = rng.normal(size=(900, 3)), rng.choice(["red", "green", "blue"], size=900)
+    frame = polars.DataFrame({"a": numbers[:, 0], "b": numbers[:, 1], "colour": text})
+    y = (numbers[:, 0] + (text == "red") > 0.5).astype(int)
+    prepare = make_column_transformer(
+        (OneHotEncoder(), ["colour"]), ("passthrough", ["a", "b"]), sparse_threshold=0
+    )
+    model = make_pipeline(prepare, RandomForestClassifier(30, random_state=0))
+    model.fit(frame[:N_TRAIN], y[:N_TRAIN])
+    found = prune(model, frame[N_TRAIN:600], y[N_TRAIN:600], "es", 4, refit=True, random_state=0)
+    assert found.estimator.score(frame[600:], y[600:]) > 0.8
+
+
+def test_labels_that_the_ensemble_does_not_know_are_left_out(classified):
+    X, y = classified
+    forest = RandomForestClassifier(20, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    labels = y[N_TRAIN:900].astype(object).copy()
+    labels[::10] = "dog"
+    with pytest.warns(SecateursWarning, match="dog"):
+        found = prune(forest, X[N_TRAIN:900], labels, "es", 4, refit="auto", random_state=0)
+    known = labels != "dog"
+    samples = LabelledSamples(X[N_TRAIN:900], labels.astype(str))
+    task = RefitTask.from_input(as_ensemble(forest), [0, 1, 2, 3], samples, random_state=0)
+    assert_array_equal(task.indices, np.flatnonzero(known))
+    assert found.estimator.classes_.tolist() == ["ant", "bee", "cow"]
+
+
+def test_summaries_and_reports_work_after_refitting_without_samples(classified, tmp_path):
+    X, y = classified
+    forest = RandomForestClassifier(30, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    given = {"refit": True, "random_state": 0}
+    for size in ({"keep": 5}, {"max_nodes": 300}):
+        pruning = prune(forest, X[N_TRAIN:600], y[N_TRAIN:600], "joint", **given, **size)
+        assert pruning.summary().loc["members", "after"] == len(pruning.member_indices)
+        assert pruning.report(tmp_path / "page.html", force=True).stat().st_size > 1000
+
+
+def test_the_old_parameter_of_the_ratio_works_with_a_warning(classified):
+    X, y = classified
+    forest = RandomForestClassifier(20, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    rows = slice(N_TRAIN, N_CHOOSE)
+    given = {"keep": 4, "random_state": 0}
+    with pytest.warns(FutureWarning, match=r"LeafRefit\(synthetic_ratio"):
+        old = prune(forest, X[rows], y[rows], "es", refit=True, synthetic_ratio=3, **given)
+    new = prune(forest, X[rows], y[rows], "es", refit=LeafRefit(synthetic_ratio=3), **given)
+    assert_array_equal(old.estimator.predict_proba(X), new.estimator.predict_proba(X))

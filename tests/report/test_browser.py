@@ -360,7 +360,7 @@ def test_a_hundred_members_and_four_thousand_rows_are_small_and_quick(open_page)
 def test_very_many_members_are_drawn_without_weights(monkeypatch, open_page):
     monkeypatch.setattr("secateurs.report.sections._section.MOST_LIVE", 20)
     monkeypatch.setattr("secateurs.evaluation.selections._MAX_ORDER", 20)
-    monkeypatch.setattr("secateurs.evaluation.member_diagnostics.MOST_IN_HEATMAP", 20)
+    monkeypatch.setattr("secateurs.report.member_diagnostics.MOST_IN_HEATMAP", 20)
     votes, y = cases.plain(60, 60)
     page = open_page(report_data(prune(votes, y=y, pruner="comep", keep=5)))
     assert page.locator("#weights").count() == 0

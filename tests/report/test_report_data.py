@@ -124,9 +124,9 @@ def test_milliseconds_are_medians_with_the_spread_of_their_timings(monkeypatch, 
     steps = np.random.default_rng(0).uniform(0.001, 0.02, size=4000)
     ticks = iter(np.cumsum(steps).tolist())  # a clock that moves on whenever it is read
     monkeypatch.setattr(
-        "secateurs.evaluation.latency.time", SimpleNamespace(perf_counter=lambda: next(ticks))
+        "secateurs.problem.latency.time", SimpleNamespace(perf_counter=lambda: next(ticks))
     )
-    monkeypatch.setattr("secateurs.evaluation.before_after._TIMING_SECONDS", 0.3)
+    monkeypatch.setattr("secateurs.problem.model_costs._TIMING_SECONDS", 0.3)
     given = {"X": X[CHOOSE]} if rows == "chosen on" else {"X_test": X[TEST], "y_test": Y[TEST]}
     data = report_data(pruning, **given)
     check_all(data)
@@ -270,7 +270,7 @@ def test_a_report_speaks_of_the_score_asked_for(tmp_path):
         assert run["score_size"]["whole"] == pytest.approx(line["before"])
         assert len(run["weights"]["values"]) == len(run["weights"]["grid"])
     assert "--scoring neg_log_loss" in data["reproduce"]["command"]
-    assert data["reproduce"]["python"].endswith("scoring='neg_log_loss')")
+    assert data["reproduce"]["python"].endswith("scoring='neg_log_loss', refit=True)")
 
 
 def test_mcnemar_is_exact(data):
@@ -435,7 +435,7 @@ def test_a_comparison_shows_its_best_line_and_all_others(tables):
     label, keep = found.best
     assert data["courses"][data["chosen"]["course"]]["label"] == label
     assert data["chosen"]["keep"] == keep
-    assert len(data["leaderboard"]) == 2 + 2 * 5
+    assert len(data["leaderboard"]) == 3 + 2 * 5  # with the full ensemble and two baselines
     assert data["leaderboard"][0]["score"] == found.leaderboard()["accuracy"].iloc[0]
     assert {course["label"] for course in data["courses"]} == set(found.curves)
     with pytest.raises(InputError, match="A comparison has its own test set"):
@@ -493,7 +493,7 @@ def test_out_of_bag_and_weighted_votes_are_fine():
 def test_very_many_members_go_without_all_weights(monkeypatch):
     monkeypatch.setattr("secateurs.report.sections._section.MOST_LIVE", 20)
     monkeypatch.setattr("secateurs.evaluation.selections._MAX_ORDER", 20)
-    monkeypatch.setattr("secateurs.evaluation.member_diagnostics.MOST_IN_HEATMAP", 20)
+    monkeypatch.setattr("secateurs.report.member_diagnostics.MOST_IN_HEATMAP", 20)
     votes, y = cases.plain(100, 60)
     data = report_data(prune(votes, y=y, pruner="comep", keep=5))
     check_all(data)
@@ -502,6 +502,17 @@ def test_very_many_members_go_without_all_weights(monkeypatch):
     assert len(data["courses"][0]["order"]) == 64
     assert not data["distances"]["complete"]
     assert len(data["distances"]["members"]) == 20
+
+
+def test_the_page_says_that_pairs_of_very_many_members_are_sampled(monkeypatch):
+    votes, y = cases.plain(100, 60)
+    pruning = prune(votes, y=y, pruner="re", keep=5)
+    sentence = "pairs of a sample of the 100 members were compared"
+    assert sentence not in render(report_data(pruning))
+    monkeypatch.setattr("secateurs.report.member_diagnostics.MOST_IN_PAIRS", 20)
+    data = report_data(pruning)
+    assert data["kappa_error"]["n_pairs"] == 20 * 19 // 2
+    assert f"Only 190 {sentence}" in render(data)
 
 
 def test_rows_chosen_on_are_not_held_out(pruning):

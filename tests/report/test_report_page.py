@@ -316,6 +316,24 @@ def test_a_run_goes_to_a_file_and_comes_back(tmp_path, data, hostile):
         assert load_run(path) == run
 
 
+def test_a_changed_digit_of_a_run_is_detected(tmp_path, data):
+    path = write_run(data, tmp_path / "run.json")
+    content = path.read_bytes()
+    places = [place for place, byte in enumerate(content) if chr(byte).isdigit()]
+    for place in random.Random(0).sample(places, 40):
+        digit = str((content[place] - 48 + 1) % 10).encode()
+        path.write_bytes(content[:place] + digit + content[place + 1 :])
+        with pytest.raises(InputError, match=r"run\.json "):
+            load_run(path)
+
+
+def test_a_run_of_an_earlier_version_is_read_with_a_note(tmp_path, data):
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(data), "utf-8")
+    with pytest.warns(UserWarning, match=r"run\.json comes from an earlier version"):
+        assert load_run(path) == data
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -376,6 +394,7 @@ def mutate(value, rng):
     return rng.choice(others)
 
 
+@pytest.mark.filterwarnings("ignore:.* comes from an earlier version")
 def test_damaged_runs_are_drawn_or_refused_and_nothing_else(tmp_path, data):
     rng = random.Random(0)
     path = tmp_path / "run.json"

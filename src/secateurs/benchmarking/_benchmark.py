@@ -134,7 +134,7 @@ def benchmark(
     experiments = study.fold_experiments()
     _check_picklable(experiments, n_jobs, executor)
     folder = None if results is None else ResultsFolder.create(results)
-    stored = {} if folder is None else stored_results(Path(folder.path), SCHEMA)
+    stored = {} if folder is None else stored_results(Path(folder.path), SCHEMA, is_resumed=True)
     cells = {cell: work for work in experiments for cell in study.fold_cells(work)}
     # A stored result with another source was measured on other data or with other parameters.
     up_to_date = {

@@ -23,14 +23,15 @@ from secateurs.benchmarking.splits_and_seeds import seed_sequence, small_seed, s
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation.alternatives import SINGLE_BEST
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
+from secateurs.evaluation.score_table import SizeCurve, cross_validate_selections
 from secateurs.evaluation.selections import MemberSelector, Selection, select_for_sizes
-from secateurs.evaluation.size_curves import SizeCurve, evaluate_methods
 from secateurs.exceptions import InputError, SecateursError, describe_error
 from secateurs.outputs.collect import collect_votes
 from secateurs.outputs.compiling import start_stopwatch
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners.parameters import resolve_keep
+from secateurs.pruners.selector import fit_pruner
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, Samples
 
@@ -100,6 +101,7 @@ class FoldExperiment:
         return f"{self.data.name}, {self.model.name}, fold {self.fold}"
 
     def _measure_cells(self, cells: Sequence[BenchmarkCell]) -> Iterator[Result]:
+        """Train the ensemble of a fold and yield the results of its cells."""
         problem, training_fields = self._train_ensemble()
         sizes = {cell.keep: resolve_keep(cell.keep, problem.n_members) or 1 for cell in cells}
         names = dict.fromkeys(cell.method for cell in cells)
@@ -116,7 +118,7 @@ class FoldExperiment:
         # At these sizes probabilities are added in the order of the members, as a sliced ensemble
         # adds them, so that near ties are rounded in the same way.
         exact = range(1, problem.n_members + 1) if problem.is_plain_accuracy else ()
-        curves = evaluate_methods(EvaluationPlan(problem), selectors, exact)
+        curves = cross_validate_selections(EvaluationPlan(problem), selectors, exact)
         any_curve = next(iter(curves.values()), None) or self._full_ensemble_curve(problem)
         for cell in cells:
             entrant = self.entrants[cell.method]
@@ -174,6 +176,7 @@ class FoldExperiment:
     def _make_problem(
         self, model: object, X: Samples, y: Array, X_test: Samples, y_test: Array
     ) -> Problem:
+        """Return the problem of a fold, as votes or with the model itself."""
         if self.voting == "labels":
             model, X, X_test = collect_votes(model, X), None, collect_votes(model, X_test)
         return Problem.from_input(model, X, y, X_test=X_test, y_test=y_test, scoring=self.scoring)
@@ -181,6 +184,7 @@ class FoldExperiment:
     def _make_selector(
         self, entrant: Entrant, sizes: list[int], problem: Problem
     ) -> MemberSelector:
+        """Return a function that selects members with a method of the benchmark."""
         assert entrant.pruner is not None
         pruner = self._seeded_pruner(entrant, problem)
         if entrant.decides_size:
@@ -207,7 +211,8 @@ class FoldExperiment:
         """Return a curve with the score of the full ensemble, if no method is measured."""
         members = list(range(problem.n_members))
         selection = Selection(np.array([len(members)]), members)
-        return evaluate_methods(EvaluationPlan(problem), {"": lambda _: selection}, [])[""]
+        selectors = {"": lambda _: selection}
+        return cross_validate_selections(EvaluationPlan(problem), selectors, [])[""]
 
 
 def _select_naming_errors(name: str, selector: MemberSelector, problem: Problem) -> Selection:
@@ -234,7 +239,7 @@ def _select_own_size(pruner: BasePruner, problem: Problem) -> Selection:
     """Return the members of a method that decides their number itself."""
     with record_warnings():
         elapsed = start_stopwatch()
-        fitted = pruner.fit(problem.predictions_for(pruner))
+        fitted = fit_pruner(pruner, problem.predictions_for(pruner))
         seconds = elapsed()
     members = fitted.member_indices_.tolist()
     size, weights = len(members), problem.weights_for_pruner(fitted)

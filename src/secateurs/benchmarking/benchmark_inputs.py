@@ -30,6 +30,11 @@ from secateurs.exceptions import (
 )
 from secateurs.labels import as_labels
 from secateurs.outputs.input_checks import as_target_values
+from secateurs.persistence.table_limits import (
+    MAX_TABLE_BYTES,
+    NUMBER_BYTES,
+    check_table_size,
+)
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.pruner_label import pruner_label
 from secateurs.pruners.selector import SelectorPruner, pruner_from_method
@@ -39,6 +44,7 @@ from secateurs.typing import Array, Samples
 if TYPE_CHECKING:
     import pandas as pd
 
+_LARGE_TABLE = "Pass a sample of its rows, or (X, y) instead of a path."
 _TABLES = (".csv", ".csv.gz", ".parquet")
 _DATASETS = (
     "Pass a dict of names to (X, y), to functions that return it or to paths of tables, or a "
@@ -60,7 +66,7 @@ class UnfittedEstimator(Protocol):
         """Return its parameters."""
 
     def set_params(self, **parameters: object) -> Self:
-        """Set some of its parameters."""
+        """Set parameters of the estimator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +79,7 @@ class BenchmarkDataset:
 
     @property
     def has_user_loader(self) -> bool:
-        """Whether a function of the user loads it, which may return different data each time."""
+        """Whether a user's function loads the data set, which may return other data each time."""
         return not isinstance(self.load, partial) or self.load.func not in (
             _return_given,
             read_table,
@@ -217,9 +223,11 @@ def read_table(path: Path, target: str) -> tuple[Samples, Array]:
     if path.suffix == ".parquet":
         parquet = import_extra("pyarrow.parquet", "parquet", "reading .parquet")
         with reading_file(path):
+            check_table_size(path, MAX_TABLE_BYTES, NUMBER_BYTES, _LARGE_TABLE)
             frame = parquet.read_table(path).to_pandas()
     else:
         with reading_file(path):
+            check_table_size(path, MAX_TABLE_BYTES, NUMBER_BYTES, _LARGE_TABLE)
             frame = pd.read_csv(path)
     if target not in frame.columns:
         columns = format_list(map(str, frame.columns[:12]))

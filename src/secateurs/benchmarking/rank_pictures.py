@@ -74,6 +74,7 @@ def _comma_prefixed(side: str) -> str:
 
 
 def _draw_intervals(methods: list[str], control: str | None, tests: Tests, figure: Figure) -> None:
+    """Draw the rank of each method with half the critical difference on both sides."""
     panels = figure.subplots(1, len(tests), sharex=True, sharey=True, squeeze=False)[0]
     for panel, (side, test) in zip(panels, tests.items(), strict=True):
         assert test.critical_difference is not None  # Nemenyi's test has one
@@ -92,6 +93,7 @@ def _draw_intervals(methods: list[str], control: str | None, tests: Tests, figur
 
 
 def _draw_diagrams(tests: Tests, figure: Figure) -> None:
+    """Draw a critical-difference diagram of the ranks for each comparison."""
     panels = figure.subplots(len(tests), 1, squeeze=False)[:, 0]
     for panel, (side, test) in zip(panels, tests.items(), strict=True):
         CriticalDifferenceDisplay(test).plot(ax=panel)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from secateurs.commands._plan_modules import import_class
 from secateurs.exceptions import (
     InputError,
     SecateursError,
@@ -39,7 +40,8 @@ _SKLEARN = ("iris", "wine", "digits", "breast_cancer", "diabetes")
 def read_plan(path: Path, data_dir: Path | None = None) -> JsonObject:
     """Return the parameters of `secateurs.benchmark` that a plan defines.
 
-    Paths in a plan are relative to its folder, and classes can be imported from that folder.
+    Paths in a plan are relative to its folder. Classes are imported from installed packages, and
+    from the modules in that folder that the plan names.
     """
     with reading_file(path):
         plan = tomllib.loads(path.read_text("utf-8"))
@@ -49,16 +51,17 @@ def read_plan(path: Path, data_dir: Path | None = None) -> JsonObject:
             raise InputError(f"has no {name}. Add them under [{name}].")
     sources = plan.pop("datasets")
     _check_settings("datasets.", sources, _SOURCES)
-    sys.path.insert(0, str(path.parent.resolve()))  # for classes of the user
+    make_object = partial(_make_object, path.parent.resolve())
     parameters = dict(plan)
     parameters["datasets"] = _dataset_loaders(sources, path.parent, data_dir)
     parameters["target"] = sources.get("target", "target")
     parameters["ensembles"] = {
-        name: _make_object(f"ensembles.{name}", entry) for name, entry in plan["ensembles"].items()
+        name: make_object(f"ensembles.{name}", entry) for name, entry in plan["ensembles"].items()
     }
     if isinstance(plan.get("methods"), dict):
         parameters["methods"] = {
-            name: _make_method(f"methods.{name}", entry) for name, entry in plan["methods"].items()
+            name: _make_method(make_object, f"methods.{name}", entry)
+            for name, entry in plan["methods"].items()
         }
     return parameters
 
@@ -129,7 +132,7 @@ def _dataset_loaders(
     return dict(loaders)
 
 
-def _make_method(where: str, entry: object) -> object:
+def _make_method(make_object: Callable[..., object], where: str, entry: object) -> object:
     """Return a method from its short name, a short name with parameters, or a class."""
     if isinstance(entry, str):
         return entry
@@ -138,25 +141,22 @@ def _make_method(where: str, entry: object) -> object:
 
         parameters = {name: value for name, value in entry.items() if name != "pruner"}
         return _call_factory(where, lambda **more: make_pruner(entry["pruner"], **more), parameters)
-    return _make_object(where, entry, 'pruner = "comep", or class = "my_module.Mine"')
+    return make_object(where, entry, 'pruner = "comep", or class = "my_module.Mine"')
 
 
 def _make_object(
-    where: str, entry: object, example: str = 'class = "sklearn.ensemble.…"'
+    folder: Path, where: str, entry: object, example: str = 'class = "sklearn.ensemble.…"'
 ) -> object:
     """Return an instance of the class that a table names, with its other entries as parameters."""
     if not isinstance(entry, dict) or not isinstance(entry.get("class"), str):
         raise InputError(f"has {where} = {entry!r}. Pass a table with {example}, and parameters.")
-    module, _, name = entry["class"].rpartition(".")
     try:
-        factory = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(
-            f"has {where}.class = {entry['class']!r}, which cannot be imported: "
-            f"{describe_error(error)}. Install its package, or put its module next to the plan."
-        ) from error
+        factory = import_class(entry["class"], folder)
+    except InputError as error:
+        error.prepend(f"has {where}.class = {entry['class']!r}, which ")
+        raise
     parameters = {
-        key: _make_object(f"{where}.{key}", value)
+        key: _make_object(folder, f"{where}.{key}", value)
         if isinstance(value, dict) and "class" in value
         else value
         for key, value in entry.items()

@@ -13,6 +13,7 @@ from secateurs.commands._column_types import AS_TEXT, ColumnTypes
 from secateurs.commands._table_files import format_names, read_table, require_columns
 from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
+from secateurs.persistence.table_limits import MAX_TABLE_BYTES
 from secateurs.text_format import format_count, to_one_line
 
 if TYPE_CHECKING:
@@ -25,18 +26,19 @@ _FEW_PER_CLASS = 5  # below, some of the five folds have no sample of the class
 _MIN_REGRESSION_SAMPLES = 10  # two samples in each of the five folds
 
 
-def read_samples(
+def read_samples(  # noqa: PLR0917
     path: Path,
     ensemble: Ensemble,
     target: str,
     ignore: Sequence[str] = (),
     types: ColumnTypes | None = None,
+    max_unpacked: float = MAX_TABLE_BYTES,
 ) -> tuple[pd.DataFrame | Array, Array]:
     """Read samples with the features of a model, and their true classes or values."""
     types = replace(
         types or ColumnTypes.from_ensemble(ensemble, None, ()), excluded_columns=[target, *ignore]
     )
-    frame = read_table(path, as_text=[target], types_of=types)
+    frame = read_table(path, as_text=[target], types_of=types, max_unpacked=max_unpacked)
     require_columns(path, frame, [target, *ignore])
     texts, where = frame[target].tolist(), f"{path}, column {target!r}"
     y = (
@@ -47,6 +49,17 @@ def read_samples(
     X = _match_features(path, frame.drop(columns=[target, *ignore]), ensemble, types.given_types)
     _try_predicting(path, X, ensemble)
     return X, y
+
+
+def read_features(
+    path: Path, ensemble: Ensemble, types: ColumnTypes, optional: Sequence[str]
+) -> pd.DataFrame | Array:
+    """Read samples with the features of a model; optional columns are dropped if present."""
+    frame = read_table(path, types_of=types)
+    frame = frame.drop(columns=[name for name in optional if name in frame.columns])
+    X = _match_features(path, frame, ensemble, types.given_types)
+    _try_predicting(path, X, ensemble)
+    return X
 
 
 def check_sample_counts(path: Path, y: Array, classes: Array | None, out: Output) -> None:
@@ -136,7 +149,7 @@ def _match_features(
     path: Path, frame: pd.DataFrame, ensemble: Ensemble, given_types: Mapping[str, str]
 ) -> pd.DataFrame | Array:
     """Return the features in the model's order, converted to numeric if it cannot use text."""
-    names, n_features = _known_features(ensemble)
+    names, n_features = known_features(ensemble)
     if names is not None:
         frame = order_features(path, frame, names)
     elif n_features is not None and n_features != frame.shape[1]:
@@ -151,7 +164,7 @@ def _match_features(
     return frame if names is not None or _can_use_text(ensemble) else frame.to_numpy()
 
 
-def _known_features(ensemble: Ensemble) -> tuple[list[str] | None, int | None]:
+def known_features(ensemble: Ensemble) -> tuple[list[str] | None, int | None]:
     """Return the names and the number of a model's features, each None if unknown."""
     outer = ensemble.wrappers[0] if ensemble.wrappers else ensemble.model
     for model in (outer, *ensemble.members[:1]):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from secateurs.commands._labelled_samples import parse_classes, reject_empty_cells
 from secateurs.commands._table_files import (
+    UNPACKED_HINT,
     file_format,
     format_names,
     name_file_in_errors,
@@ -59,7 +60,7 @@ def read_predictions(
     if is_array_file:
         predictions = _predictions_from_arrays(path, max_unpacked)
     else:
-        predictions = _predictions_from_table(path, target, labels, ignore)
+        predictions = _predictions_from_table(path, target, labels, ignore, max_unpacked)
     if labels is not None:
         predictions = replace(predictions, y=_read_true_labels(labels, target, max_unpacked))
     if predictions.y is None:
@@ -153,11 +154,13 @@ def read_arrays(path: Path, max_unpacked: float) -> dict[str, Array]:
 def _check_array_sizes(path: Path, max_unpacked: float) -> None:
     """Raise if arrays would need more memory than allowed, or than their values justify."""
     from secateurs.persistence.atomic_files import check_array_header
+    from secateurs.persistence.table_limits import check_row_count
 
     with path.open("rb") as handle:
         if not zipfile.is_zipfile(handle):
             handle.seek(0)
-            check_array_header(handle, path.stat().st_size)
+            shape = check_array_header(handle, path.stat().st_size)
+            check_row_count(max(shape, default=0), 0, max_unpacked, UNPACKED_HINT)
             return
         with zipfile.ZipFile(handle) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())
@@ -169,13 +172,18 @@ def _check_array_sizes(path: Path, max_unpacked: float) -> None:
                 )
             for entry in archive.infolist():
                 with archive.open(entry) as array:
-                    check_array_header(array, entry.file_size)
+                    shape = check_array_header(array, entry.file_size)
+                check_row_count(max(shape, default=0), unpacked, max_unpacked, UNPACKED_HINT)
 
 
 def _predictions_from_table(
-    path: Path, target: str | None, labels: Path | None, ignore: tuple[str, ...]
+    path: Path,
+    target: str | None,
+    labels: Path | None,
+    ignore: tuple[str, ...],
+    max_unpacked: float,
 ) -> LabelledPredictions:
-    frame = read_table(path, as_text=None)
+    frame = read_table(path, as_text=None, max_unpacked=max_unpacked)
     # With --labels, --target may name a column of that file only.
     is_elsewhere = labels is not None and target not in frame.columns
     targets = [] if target is None or is_elsewhere else [target]
@@ -198,7 +206,7 @@ def _read_true_labels(path: Path, target: str | None, max_unpacked: float) -> Ar
         if y is None or y.ndim != 1:
             raise Refusal("labels", f"{path} has no array y with one label per sample. Add it.")
         return y
-    frame = read_table(path, as_text=None)
+    frame = read_table(path, as_text=None, max_unpacked=max_unpacked)
     column = str(frame.columns[0])
     if frame.shape[1] > 1:
         if target is None:

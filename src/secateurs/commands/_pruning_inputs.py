@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from secateurs.commands._column_types import ColumnTypes
-from secateurs.commands._labelled_samples import check_sample_counts, read_samples
+from secateurs.commands._labelled_samples import (
+    check_sample_counts,
+    known_features,
+    read_samples,
+)
 from secateurs.commands._prediction_files import check_same_members, read_predictions
 from secateurs.commands._pruning_options import MethodOptions
-from secateurs.commands._sample_weights import read_sample_weights
+from secateurs.commands._sample_columns import (
+    read_sample_labels,
+    read_sample_weights,
+    read_time_order,
+    time_order_folds,
+)
 from secateurs.commands._table_files import require_file
 from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
@@ -26,7 +35,7 @@ if TYPE_CHECKING:
     from secateurs.ensembles import Ensemble
     from secateurs.outputs.prediction_table import PredictionTable
     from secateurs.problem import Problem
-    from secateurs.typing import Array, FloatArray
+    from secateurs.typing import Array, FloatArray, IndexArray
 
 
 class PruningInputs(NamedTuple):
@@ -39,6 +48,10 @@ class PruningInputs(NamedTuple):
     y_test: Array | None = None
     sample_weight: FloatArray | None = None
     sample_weight_test: FloatArray | None = None
+    groups: list[str] | None = None
+    time_order: IndexArray | None = None
+    sensitive_features: list[str] | None = None
+    sensitive_features_test: list[str] | None = None
 
     @property
     def summary_line(self) -> str:
@@ -62,10 +75,20 @@ class PruningInputs(NamedTuple):
             y_test=self.y_test,
             oob=method.oob,
             n_jobs=method.n_jobs,
-            scoring=method.scoring,
+            scoring=method.scoring_parameter,
             sample_weight=self.sample_weight,
             sample_weight_test=self.sample_weight_test,
+            cv=self._folds(method.cv),
+            groups=self.groups,
+            sensitive_features=self.sensitive_features,
+            sensitive_features_test=self.sensitive_features_test,
         )
+
+    def _folds(self, n_folds: int | None) -> Any:
+        """Return ``--cv``, or folds in the order of ``--time``."""
+        if self.time_order is None:
+            return n_folds
+        return time_order_folds(self.time_order, 5 if n_folds is None else n_folds)
 
 
 def read_inputs(
@@ -77,11 +100,15 @@ def read_inputs(
             inputs = _read_prediction_inputs(files, trust, out, scoring)
         else:
             inputs = _read_model_inputs(files, trust, out)
-        validation_weights, test_weights = (
-            read_sample_weights(path, files.sample_weight, trust.max_unpacked)
-            for path in (files.predictions or files.data, files.test)
+        validation, limit = files.predictions or files.data, trust.max_unpacked
+        return inputs._replace(
+            sample_weight=read_sample_weights(validation, files.sample_weight, limit),
+            sample_weight_test=read_sample_weights(files.test, files.sample_weight, limit),
+            groups=read_sample_labels(validation, files.groups, limit),
+            time_order=read_time_order(validation, files.time, limit),
+            sensitive_features=read_sample_labels(validation, files.sensitive_features, limit),
+            sensitive_features_test=read_sample_labels(files.test, files.sensitive_features, limit),
         )
-        return inputs._replace(sample_weight=validation_weights, sample_weight_test=test_weights)
 
 
 def check_input_files(files: InputFiles) -> None:
@@ -90,6 +117,12 @@ def check_input_files(files: InputFiles) -> None:
         raise click.UsageError(
             f"Column {files.sample_weight!r} holds weights: it cannot be the target or ignored."
         )
+    if files.groups is not None and files.time is not None:
+        raise click.UsageError("--groups and --time exclude each other. Pass one of them.")
+    for name in ("groups", "time", "sensitive_features"):
+        if (column := getattr(files, name)) is not None and column == files.target:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"Column {column!r} is the target: {option} needs another.")
     if files.predictions is None:
         _check_model_usage(files)
     elif files.model is not None:
@@ -155,8 +188,9 @@ def _read_model_inputs(files: InputFiles, trust: TrustOptions, out: Output) -> P
     ensemble = _recognise_ensemble(files.model, load_model(files.model, trust))
     settings = (
         files.target,
-        files.excluded_columns,
+        files.excluded_columns(known_features(ensemble)[0]),
         ColumnTypes.from_ensemble(ensemble, files.model, files.dtype),
+        trust.max_unpacked,
     )
     X, y = read_samples(files.data, ensemble, *settings)
     check_sample_counts(files.data, y, ensemble.classes, out)
@@ -191,7 +225,7 @@ def _read_prediction_inputs(
     from secateurs.measures.scoring import is_regression_scoring
 
     assert files.predictions is not None
-    limits = (files.excluded_columns, trust.max_unpacked)
+    limits = (files.excluded_columns(), trust.max_unpacked)
     is_regression = is_regression_scoring(scoring)
     validation = read_predictions(
         files.predictions, files.target, files.labels, *limits, is_regression=is_regression

@@ -22,9 +22,11 @@ from secateurs.commands.shared_options import (
     N_JOBS,
     RANDOM_STATE,
     SIZE,
+    TOLERANCE,
     WEIGHT,
     Decorator,
     bundle_options,
+    combine_tolerances,
     file_option,
     option,
 )
@@ -46,10 +48,21 @@ class MethodOptions:
     diversity_weight: float | str | None = None
     n_groups: int | None = None
     oob: bool = False
-    scoring: str | None = None
+    scoring: tuple[str, ...] = ()
+    cv: int | None = None
     random_state: int = 0
     n_jobs: int | None = None
     executor: str | None = None
+
+    @property
+    def main_scoring(self) -> str | None:
+        """The score to optimise; None for the default."""
+        return self.scoring[0] if self.scoring else None
+
+    @property
+    def scoring_parameter(self) -> str | list[str] | None:
+        """The parameter ``scoring`` of `prune`: one score, or several."""
+        return list(self.scoring) if len(self.scoring) > 1 else self.main_scoring
 
     @property
     def is_grouped(self) -> bool:
@@ -86,8 +99,8 @@ class MethodOptions:
         if name == "domep" or (name == "comep" and self.n_groups):
             return DOMEP(**grouping, **weight)
         pruner = make_pruner(name, **weight).seed(self.random_state)
-        if self.scoring is not None and "scoring" in pruner.get_params(deep=False):
-            pruner.set_params(scoring=self.scoring)
+        if self.scoring and "scoring" in pruner.get_params(deep=False):
+            pruner.set_params(scoring=self.main_scoring)
         return EPFD(pruner, **grouping) if name != "comep" and self.is_grouped else pruner
 
 
@@ -95,11 +108,12 @@ class MethodOptions:
 class BudgetOptions:
     """Budgets of the pruned ensemble, with the parameter names of `secateurs.prune`."""
 
-    tolerance: float | None = None
+    tolerance: float | tuple[tuple[str, float], ...] | None = None
     max_bytes: float | None = None
     max_latency: float | None = None
     cost: Path | list[float] | None = None  # the file; after `with_costs`, the costs in it
     max_cost: float | None = None
+    max_group_loss: float | None = None
 
     def check_options(self) -> None:
         """Raise if only one of ``--cost`` and ``--max-cost`` is set, or the file does not exist."""
@@ -125,17 +139,24 @@ class BudgetOptions:
     def given_limits(self) -> dict[str, Any]:
         """The budgets that are set, by parameter name."""
         values = {name: getattr(self, name) for name in BudgetOptions.__dataclass_fields__}
+        values["tolerance"] = self.tolerance_parameter
         return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def tolerance_parameter(self) -> float | dict[str, float] | None:
+        """The parameter ``tolerance`` of `prune`: one for the first score, or one per score."""
+        return dict(self.tolerance) if isinstance(self.tolerance, tuple) else self.tolerance
 
     def filter_leaderboard(self, board: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of a leaderboard that meet all budgets."""
         from secateurs.units import format_bytes, format_milliseconds, round_up
 
-        meets = board["members"] > 0
-        pruned = board[board["members"] < board["members"].max()]
+        meets = board["members"] >= 0
+        is_pruned = (board["members"] > 0) & (board["members"] < board["members"].max())
+        pruned = board[is_pruned]
         best = []  # per budget, the best value of the comparison
         # 1e-12 allows for rounding errors: a value equal to the budget meets it.
-        if self.tolerance is not None:
+        if isinstance(self.tolerance, float):
             meets &= board["change"] >= -self.tolerance - 1e-12
             best.append(f"the least loss is {round_up(max(0.0, -pruned['change'].max())):.15g}")
         if self.max_bytes is not None:
@@ -161,6 +182,7 @@ class SizeOptions(BudgetOptions):
     """A number of members to keep, or budgets."""
 
     keep: int | float | None = None
+    relative_to: str = "best"
 
     def check_options(self) -> None:
         """Raise if a number of members is combined with a budget."""
@@ -171,16 +193,31 @@ class SizeOptions(BudgetOptions):
     @property
     def budget_parameters(self) -> dict[str, Any]:
         """Budgets for `secateurs.prune`: those that are set, or the default tolerance."""
-        if self.given_limits or self.keep is not None:
-            return self.given_limits
-        return {"tolerance": DEFAULT_TOLERANCE}
+        if self.keep is not None:
+            return {}
+        limits = self.given_limits or {"tolerance": DEFAULT_TOLERANCE}
+        return limits | {"relative_to": self.relative_to}
 
-    def describe_reason(self, score: str) -> str:
+    def describe_reason(self, score: str, decided_by: str = "") -> str:
         """Return the reason for the number of kept members, to follow that number."""
-        if "tolerance" in self.budget_parameters:
-            tolerance = f"within {self.budget_parameters['tolerance']:g} of the full ensemble's"
-            return f": the fewest {tolerance} {score} on held-out samples"
+        if self.limits_score:
+            reference = "the best size's" if self.relative_to == "best" else "the full ensemble's"
+            decision = f"; {decided_by} decided" if decided_by else ""
+            return f": the fewest {self._tolerance_text(reference, score)}{decision}"
         return "" if self.keep is not None else ": as many as the budget allows"
+
+    @property
+    def limits_score(self) -> bool:
+        """Whether held-out scores decide the number of members."""
+        return bool({"tolerance", "max_group_loss"} & set(self.budget_parameters))
+
+    def _tolerance_text(self, reference: str, score: str) -> str:
+        tolerance = self.budget_parameters.get("tolerance", DEFAULT_TOLERANCE)
+        if isinstance(tolerance, dict):
+            texts = [f"{loss:g} of {reference} {name}" for name, loss in tolerance.items()]
+        else:
+            texts = [f"{tolerance:g} of {reference} {score}"]
+        return f"within {format_list(texts, ' and ')} on held-out samples"
 
     def check_result(
         self, n_kept: int, n_members: int, score: str, least_tolerance: float | None = None
@@ -188,16 +225,16 @@ class SizeOptions(BudgetOptions):
         """Raise if the result is the full ensemble."""
         if n_kept < n_members:
             return
-        if "tolerance" in self.budget_parameters:
+        if self.limits_score:
             from secateurs.units import round_up
 
             reached = ""
             if least_tolerance is not None:
                 reached = f" The smallest possible tolerance is {round_up(least_tolerance):.15g}."
             raise BudgetError(
-                f"no sub-ensemble smaller than all {n_members} members is within "
-                f"{self.budget_parameters['tolerance']:g} of their {score} on held-out samples."
-                f"{reached} Allow more with {{tolerance}}, or pass {{keep}}.",
+                f"no sub-ensemble smaller than all {n_members} members is "
+                f"{self._tolerance_text('their', score)}.{reached} Allow more with {{tolerance}}, "
+                "or pass {keep}.",
                 tolerance=...,
                 keep=...,
             )
@@ -270,15 +307,22 @@ METHOD_OPTIONS = bundle_options(
         "--n-groups",
         type=click.IntRange(min=1),
         metavar="M",
-        aliases=["--groups"],
         help="Prune in M random groups of members, then prune the members that the groups keep.",
     ),
     option("--oob", is_flag=True, help="DATA is the training set: use out-of-bag predictions."),
     option(
         "--scoring",
         metavar="NAME",
+        multiple=True,
         help="Score to optimise and report, by its name in scikit-learn: balanced_accuracy, "
-        "neg_log_loss, roc_auc, … Default: accuracy; r2 for regressors.",
+        "neg_log_loss, roc_auc, … Repeatable: the first is optimised, all are reported. Default: "
+        "accuracy; r2 for regressors.",
+    ),
+    option(
+        "--cv",
+        type=click.IntRange(min=2),
+        metavar="N",
+        help="Number of cross-validation folds. Default: 5.",
     ),
     RANDOM_STATE,
     N_JOBS,
@@ -290,8 +334,11 @@ METHOD_OPTIONS = bundle_options(
 _LIMIT_OPTIONS = (
     option(
         "--tolerance",
-        type=LOSS,
-        help="Maximum loss of accuracy (or --scoring) on held-out samples, such as 0.01 or 1%.",
+        type=TOLERANCE,
+        multiple=True,
+        callback=combine_tolerances,
+        help="Maximum loss of accuracy (or --scoring) on held-out samples, such as 0.01 or 1%; or "
+        "of several scores, each as NAME=LOSS.",
     ),
     option(
         "--max-bytes",
@@ -311,6 +358,11 @@ _LIMIT_OPTIONS = (
         metavar="TOTAL",
         help="Maximum total of the kept members' costs (--cost).",
     ),
+    option(
+        "--max-group-loss",
+        type=LOSS,
+        help="Maximum loss of the score in any subgroup of --sensitive-features.",
+    ),
 )
 LIMIT_OPTIONS = bundle_options("limits", BudgetOptions, *_LIMIT_OPTIONS)
 SIZE_OPTIONS = bundle_options(
@@ -322,6 +374,14 @@ SIZE_OPTIONS = bundle_options(
         type=KEEP,
         help="Number of members to keep: 50, 0.1 or 10%. "
         f"Default: the fewest that meet --tolerance {DEFAULT_TOLERANCE}.",
+    ),
+    option(
+        "--relative-to",
+        type=click.Choice(["best", "full"]),
+        default="best",
+        show_default=True,
+        help="Reference of --tolerance: the better of the full ensemble and the size with the best "
+        "held-out score, or the full ensemble.",
     ),
     *_LIMIT_OPTIONS,
 )

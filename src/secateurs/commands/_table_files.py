@@ -15,6 +15,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 from secateurs.commands._column_types import AS_TEXT, cast_columns
 from secateurs.commands.command_errors import Refusal
 from secateurs.exceptions import SecateursError, import_extra, reading_file
+from secateurs.persistence.table_limits import (
+    MAX_TABLE_BYTES,
+    NUMBER_BYTES,
+    TEXT_BYTES,
+    check_table_size,
+)
 from secateurs.text_format import to_one_line
 
 if TYPE_CHECKING:
@@ -32,6 +38,7 @@ _FORMATS = {  # by the first bytes of a file
 }
 _UNSUPPORTED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"\x89HDF": "HDF5"}
 _SUFFIXES = {".parquet": "parquet", ".npy": "npy", ".npz": "zip", ".gz": "gzip"}
+UNPACKED_HINT = "Pass a sample of its rows, or a larger {max_unpacked}, if you expect this size."
 _MAX_NAMES = 12  # in a message: it stays one line, and shows all columns of a small table
 
 
@@ -65,12 +72,21 @@ def file_format(path: Path) -> str:
 
 
 def read_table(
-    path: Path, as_text: Sequence[str] | None = (), types_of: TypesByColumn | None = None
+    path: Path,
+    as_text: Sequence[str] | None = (),
+    types_of: TypesByColumn | None = None,
+    *,
+    max_unpacked: float = MAX_TABLE_BYTES,
 ) -> pd.DataFrame:
     """Read a table; the columns ``as_text`` (None for all) keep the text of the file."""
     kind = file_format(path)
     if kind not in ("csv", "gzip", "parquet"):
         raise Refusal("format", f"{path} is not a table. Pass a .csv, .csv.gz or .parquet file.")
+    if kind == "parquet":
+        import_extra("pyarrow.parquet", "parquet", "reading .parquet")
+    with reading_file(path):
+        cell_bytes = TEXT_BYTES if as_text is None else NUMBER_BYTES
+        check_table_size(path, max_unpacked, cell_bytes, UNPACKED_HINT)
     read = _read_parquet if kind == "parquet" else _read_csv
     frame, types = read(path, kind, as_text, types_of or (lambda names: {}))
     if not len(frame):

@@ -70,12 +70,15 @@ def benchmark(
         out.print_result({"cells": count}, f"{count:,} measurements")
         return
     from secateurs.benchmarking import benchmark as run_benchmark
+    from secateurs.commands._plan_modules import upload_plan_modules
 
     with (
         dask_client(executor, n_jobs, out) as client,
         out.show_progress("measuring") as report,
         name_plan_in_errors(plan),
     ):
+        if client is not None:
+            upload_plan_modules(client)
         result = run_benchmark(
             **parameters, results=output, n_jobs=n_jobs, executor=client, callback=report
         )

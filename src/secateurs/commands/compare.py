@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,7 +91,7 @@ def compare(
     check_input_files(files)
     limits.check_options()
     targets.check_paths((".csv",))
-    inputs = read_inputs(files, trust, out, method.scoring)
+    inputs = read_inputs(files, trust, out, method.main_scoring)
     for size in keep:
         check_keep_option(size, inputs.ensemble.n_members, out)
     limits = limits.with_costs(inputs.ensemble.member_names)
@@ -110,14 +110,14 @@ def compare(
         write_all_files(contents, targets.force)
     for note in comparison.notes:
         out.print_note(note)
-    from secateurs.evaluation.leaderboard_table import leaderboard_rows
+    from secateurs.report.leaderboard_table import leaderboard_rows
 
     lines = leaderboard_rows(board)
     wrote = [str(path) for path in targets.output_paths]
     out.print_result(
         {"leaderboard": lines, "best": comparison.best, "judged_on": comparison.judged_on}
         | {"wrote": wrote, "advice": comparison.advice},
-        format_leaderboard(lines, comparison.score),
+        format_leaderboard(lines, comparison.score, _further_columns(comparison)),
     )
     out.print_note(comparison.advice)
     if wrote:
@@ -165,14 +165,29 @@ def _run_comparison(
         )
 
 
-def format_leaderboard(lines: Sequence[JsonObject], score: str = "accuracy") -> str:
-    """Return a leaderboard as a text table; ``score`` is the name of its score column."""
+def _further_columns(comparison: Comparison) -> dict[str, str]:
+    """Return the headings of further columns: other scores, and scores of subgroups."""
+    columns = {scoring.key: scoring.key for scoring in comparison.problem.other_scorings}
+    if comparison.problem.sensitive_features is not None:
+        columns |= {"worst_subgroup": "worst subgroup", "subgroup_gap": "largest gap"}
+    return columns
+
+
+def format_leaderboard(
+    lines: Sequence[JsonObject], score: str = "accuracy", further: Mapping[str, str] | None = None
+) -> str:
+    """Return a leaderboard as a text table; ``score`` is the name of its score column.
+
+    ``further`` has the headings of further columns, by their names.
+    """
     figures = ("members", score, "change", "95 % interval", "MB", "ms/row", "seconds")
-    costs: tuple[str, ...] = ("cost",) if lines and "cost" in lines[0] else ()
-    rows = [
-        (*_leaderboard_cells(line, score), *(f"{line[name]:g}" for name in costs)) for line in lines
-    ]
-    return format_columns(("", "method", *figures, *costs), rows, left=2)
+    more = dict(further or {}) | ({"cost": "cost"} if lines and "cost" in lines[0] else {})
+    rows = []
+    for line in lines:
+        values = [line.get(name) for name in more]
+        cells = ["" if value is None else f"{value:.4g}" for value in values]
+        rows.append((*_leaderboard_cells(line, score), *cells))
+    return format_columns(("", "method", *figures, *more.values()), rows, left=2)
 
 
 def _leaderboard_cells(line: JsonObject, score: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from secateurs.commands.console_output import Output
 from secateurs.commands.shared_options import (
     FORCE,
     PATH,
+    SLIM,
     TrustOptions,
     common_options,
     trust_options,
@@ -20,14 +21,18 @@ from secateurs.text_format import format_columns
 @click.command()
 @click.argument("source", type=PATH, metavar="IN")
 @click.argument("output", type=PATH, metavar="OUT")
+@SLIM
 @FORCE
 @trust_options("--max-bytes")
 @common_options
-def convert(out: Output, source: Path, output: Path, force: bool, trust: TrustOptions) -> None:
+def convert(
+    *, out: Output, source: Path, output: Path, slim: bool, force: bool, trust: TrustOptions
+) -> None:
     """Convert a model file to another format.
 
     The suffix of OUT determines the format. A typical conversion is from .joblib or .pkl (with
-    --trust-pickle) to .skops, which is safe to load.
+    --trust-pickle) to .skops, which is safe to load. With --slim, the file has only the numbers of
+    trees that prediction reads.
     """
     require_file(source)
     from secateurs.persistence import save
@@ -39,7 +44,7 @@ def convert(out: Output, source: Path, output: Path, force: bool, trust: TrustOp
     with out.show_progress("reading the model"):
         model = load_model(source, trust)
     with out.show_progress("writing the model"):
-        save(model, output, force=force)
+        save(model, output, force=force, slim=slim)
     facts = {
         "wrote": [str(path) for path in written],
         "model": type(model).__name__,

@@ -38,7 +38,7 @@ def demo(out: Output, output: Path, trees: int) -> None:
     Takes about a minute, and needs neither data nor a network connection.
     """
     from secateurs.demo import FILES, prune_command, run_demo
-    from secateurs.evaluation.leaderboard_table import leaderboard_rows
+    from secateurs.report.leaderboard_table import leaderboard_rows
 
     out.print_note(
         f"a forest of {format_count(trees, 'tree')} for handwritten digits, pruned with all methods"

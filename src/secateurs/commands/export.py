@@ -79,7 +79,7 @@ def export(
     with out.show_progress("reading"):
         loaded = load_model(model, trust)
         types = ColumnTypes([loaded], model, dict(dtype), excluded)
-        X = _read_features(X_check, loaded, types)
+        X = _read_features(X_check, loaded, types, trust.max_unpacked)
     with out.show_progress(f"writing {output} and comparing predictions"):
         export_model(loaded, output, X, force=force)
     check = json.loads(sidecar.read_text("utf-8"))["check"]
@@ -90,9 +90,11 @@ def export(
     out.print_note(f"wrote {output}, {sidecar}")
 
 
-def _read_features(path: Path, model: object, types: ColumnTypes) -> pd.DataFrame:
+def _read_features(
+    path: Path, model: object, types: ColumnTypes, max_unpacked: float
+) -> pd.DataFrame:
     """Return the samples of a table, with the features in the model's order."""
-    frame = read_table(path, types_of=types)
+    frame = read_table(path, types_of=types, max_unpacked=max_unpacked)
     require_columns(path, frame, types.excluded_columns)
     frame = frame.drop(columns=list(types.excluded_columns))
     names = getattr(model, "feature_names_in_", None)

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,7 @@ from secateurs.commands._pruning_options import (
     check_keep_option,
     dask_client,
 )
+from secateurs.commands._refit_options import REFIT_OPTIONS, RefitCommandOptions
 from secateurs.commands.console_output import Output, to_json
 from secateurs.commands.shared_options import (
     DRY_RUN,
@@ -35,22 +36,14 @@ from secateurs.commands.shared_options import (
 from secateurs.text_format import format_columns, format_count, format_signed, to_one_line
 
 if TYPE_CHECKING:
-    from secateurs.evaluation.before_after import BeforeAfter
+    from secateurs.evaluation.metrics import PruningFigures
     from secateurs.problem import Problem
+    from secateurs.problem.model_costs import BeforeAfter
     from secateurs.pruning import Pruning
     from secateurs.typing import JsonObject
 
-    Figures = Mapping[str, BeforeAfter]
-
 _ENOUGH_TO_CHECK = 100  # samples that `export` requires
 _CROSS_FITTED = ", cross-fitted"  # after the name of a score, in JSON output too
-_COSTS = {
-    "megabytes": "file (pickle)",
-    "megabytes as .skops": "file (.skops)",
-    "megabytes as .onnx": "file (.onnx)",
-    "ms for 1 row": "predict 1 row",
-    "ms for 1000 rows": "predict 1,000 rows",
-}
 
 
 @click.command()
@@ -65,11 +58,7 @@ _COSTS = {
 )
 @SIZE_OPTIONS
 @METHOD_OPTIONS
-@option(
-    "--refit",
-    is_flag=True,
-    help="Refit the leaves of the kept trees so that they imitate the full ensemble.",
-)
+@REFIT_OPTIONS
 @option(
     "--weights/--no-weights",
     default=None,
@@ -89,7 +78,7 @@ def prune(
     pruner: str | None,
     size: SizeOptions,
     method: MethodOptions,
-    refit: bool,
+    refitting: RefitCommandOptions,
     weights: bool | None,
     targets: OutputFiles,
     trust: TrustOptions,
@@ -113,11 +102,15 @@ def prune(
     pruner = pruner or method.default_pruner
     method.check_options(pruner)
     size.check_options()
+    refitting.check_options(files, size.keep is not None, "max_bytes" in size.given_limits)
+    if size.max_group_loss is not None and files.sensitive_features is None:
+        raise click.UsageError("--max-group-loss needs --sensitive-features COL.")
     check_input_files(files)
     targets = targets.with_default_output(None if files.predictions else files.model)
     targets.check_paths(MODELS if files.predictions is None else (".json",))
-    inputs = read_inputs(files, trust, out, method.scoring)
-    check_keep_option(size.keep, inputs.ensemble.n_members, out)
+    inputs = read_inputs(files, trust, out, method.main_scoring)
+    if not refitting.refit:  # all members may be kept and corrected
+        check_keep_option(size.keep, inputs.ensemble.n_members, out)
     words = [*files.prune_command, *trust.as_arguments, *size.cost_arguments]
     size = size.with_costs(inputs.ensemble.member_names)
     out.print_note(inputs.summary_line)
@@ -128,45 +121,57 @@ def prune(
         return
     with out.show_progress("collecting predictions"):
         problem = inputs.to_problem(method)
-    pruning = _select_members(problem, pruner, size, method, refit, weights, out)
+    budgets = size.given_limits if refitting.max_nodes is not None else size.budget_parameters
+    parameters = budgets | refitting.prune_parameters(inputs.ensemble, files)
+    pruning = _select_members(
+        problem, pruner, method, {"keep": size.keep, "weights": weights, **parameters}, out
+    )
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
-    size.check_result(n_kept, problem.n_members, score, pruning.least_tolerance)
-    reason = f": {pruning.by_cost.remark}" if pruning.by_cost else size.describe_reason(score)
-    extras = ", and refitted them" if refit else ", with weights" * (pruning.weights is not None)
+    is_refitted = pruning.problem.refitted is not None
+    if not is_refitted:
+        size.check_result(n_kept, problem.n_members, score, pruning.least_tolerance)
     if pruning.reason:
         out.print_note(f"method: {pruning.reason}")
-    kept = format_count(n_kept, "member")
-    out.print_note(f"{_method_label(pruning)} kept {kept}{reason}{extras}")
+    kept, reason = format_count(n_kept, "member"), _size_reason(pruning, size, refitting, score)
+    out.print_note(f"{_method_label(pruning)} kept {kept}{reason}")
     out.print_detail(f"in the order of selection: {', '.join(_names_with_weights(pruning))}")
     with out.show_progress("measuring"):
         pruned = pruning.problem  # has the refitted members and weights, but not the samples
         problem = dataclasses.replace(
             problem, refitted=pruned.refitted, member_weights=pruned.member_weights
         )
-        measured_on, figures = _measure_figures(problem, pruning, method.random_state)
+        measured = _measure_figures(problem, pruning, method.random_state)
     with out.show_progress("writing"):
-        _write_outputs(pruning, inputs, files, targets, words)
-    out.print_note(f"measured on: {measured_on}")
-    if problem.has_test_set and pruning.tolerance is not None:
-        from secateurs.evaluation.before_after import describe_tolerance
-
-        verdict = describe_tolerance(figures[score], pruning.tolerance, problem.scoring)
-        out.print_note(f"on the test set {verdict}")
-    data = _result_data(pruning, measured_on, figures, targets)
-    out.print_result(data, _result_text(pruning, figures))
+        _write_outputs(pruning, inputs, files, targets, words, slim=refitting.slim)
+    _print_remarks(problem, pruning, measured, out)
+    data = _result_data(pruning, measured, targets)
+    out.print_result(data, _result_text(pruning, measured))
     if targets.output_paths:
         out.print_note(f"wrote {', '.join(map(str, targets.output_paths))}")
     _suggest_export(out, files, targets, inputs)
 
 
-def _select_members(  # noqa: PLR0917
+def _size_reason(
+    pruning: Pruning, size: SizeOptions, refitting: RefitCommandOptions, score: str
+) -> str:
+    """Return the reason for the number of kept members, and whether they have new values."""
+    if pruning.by_cost:
+        reason = f": {pruning.by_cost.remark}"
+    elif refitting.max_nodes is not None:
+        reason = f": at most {format_count(refitting.max_nodes, 'node')}"
+    else:
+        reason = size.describe_reason(score, pruning.decided_by)
+    if pruning.problem.refitted is not None:
+        return f"{reason}, and refitted them"
+    return f"{reason}, with weights" if pruning.weights is not None else reason
+
+
+def _select_members(
     problem: Problem,
     pruner: str,
-    size: SizeOptions,
     method: MethodOptions,
-    refit: bool,
-    weights: bool | None,
+    parameters: Mapping[str, Any],
     out: Output,
 ) -> Pruning:
     """Prune, on the cluster of ``--scheduler`` if it is set."""
@@ -179,39 +184,42 @@ def _select_members(  # noqa: PLR0917
         return prune_ensemble(
             problem,
             pruner=method.build_pruner(pruner),
-            keep=size.keep,
-            **size.budget_parameters,
-            refit=refit,
-            weights=weights,
+            **parameters,
             random_state=method.random_state,
             executor=client,
         )
 
 
-def _measure_figures(problem: Problem, pruning: Pruning, seed: int) -> tuple[str, Figures]:
-    """Return the data and the figures measured on them: the test set, or cross-validation."""
+def _measure_figures(problem: Problem, pruning: Pruning, seed: int) -> PruningFigures:
+    """Return the figures of the test set, or cross-validated figures without a test set."""
     from sklearn.utils import check_random_state
 
-    from secateurs.evaluation.before_after import measure_on_test
-    from secateurs.evaluation.cross_validated_scores import (
-        cross_validate_pruning,
-        sample_weight_remark,
-    )
+    from secateurs.evaluation.before_after import cross_validate_pruning, measure_on_test
 
     pruner = pruning.pruner
     if problem.has_test_set:
-        samples, figures = measure_on_test(problem, pruner, check_random_state(seed), files=True)
-        remarks = sample_weight_remark(problem, pruner)
-        return ". ".join([samples, *(remark.rstrip(".") for remark in remarks)]), figures
-    scores = cross_validate_pruning(problem, pruner, pruning.by_cost, files=True)
-    figures = scores.figures
-    if scores.fold_description:
-        figures = {
-            name if name == "members" or name in _COSTS else f"{name}{_CROSS_FITTED}": figure
-            for name, figure in figures.items()
-        }
-    sentences = [scores.source_description, *(remark.rstrip(".") for remark in scores.remarks)]
-    return ". ".join(sentences), figures
+        return measure_on_test(problem, pruner, check_random_state(seed), files=True)
+    return cross_validate_pruning(problem, pruner, pruning.by_cost, files=True)
+
+
+def _measured_on(measured: PruningFigures) -> str:
+    """Return the samples that the figures come from, with remarks, in one line."""
+    sentences = [measured.source_description, *measured.remarks]
+    return ". ".join(sentence.rstrip(".") for sentence in sentences)
+
+
+def _print_remarks(
+    problem: Problem, pruning: Pruning, measured: PruningFigures, out: Output
+) -> None:
+    """Print where the figures come from, simple baselines, and whether tolerances hold."""
+    from secateurs.evaluation.metrics import describe_baselines, describe_tolerances
+
+    out.print_note(f"measured on: {_measured_on(measured)}")
+    for baseline in describe_baselines(problem.scoring.label, measured.baselines):
+        out.print_note(baseline[0].lower() + baseline[1:].rstrip("."))
+    if problem.has_test_set:
+        for verdict in describe_tolerances(problem, measured.figures, pruning.tolerance):
+            out.print_note(f"on the test set {verdict}")
 
 
 def _method_label(pruning: Pruning) -> str:
@@ -226,12 +234,15 @@ def _write_outputs(
     files: InputFiles,
     targets: OutputFiles,
     command: list[str],
+    *,
+    slim: bool,
 ) -> None:
     """Write the pruned model, or the selection, and the reports: all files or none."""
     from secateurs.persistence import save
 
     data: JsonObject = {"X": inputs.X, "X_test": inputs.X_test, "y_test": inputs.y_test}
-    data["sample_weight"] = inputs.sample_weight_test
+    data |= {"sample_weight": inputs.sample_weight_test}
+    data |= {"sensitive_features": inputs.sensitive_features_test}
     contents = targets.render_pages(pruning, **data, command=command, source=files.source_name)
     provenance = pruning.provenance() | {"inputs": files.file_hashes}
     if targets.output is not None and inputs.X is None:
@@ -243,14 +254,13 @@ def _write_outputs(
             provenance=provenance,
             force=targets.force,
             beside=contents,
+            slim=slim,
         )
         return
     write_all_files(contents, targets.force)
 
 
-def _result_data(
-    pruning: Pruning, measured_on: str, figures: Figures, targets: OutputFiles
-) -> JsonObject:
+def _result_data(pruning: Pruning, measured: PruningFigures, targets: OutputFiles) -> JsonObject:
     """Return a pruning and its figures as values for JSON."""
     budget = {"budget": pruning.by_cost.provenance()} if pruning.by_cost else {}
     return budget | {
@@ -259,19 +269,32 @@ def _result_data(
         "names": pruning.member_names,
         "weights": None if pruning.weights is None else pruning.weights.tolist(),
         "n_members_before": pruning.ensemble.n_members,
-        "measured_on": measured_on,
+        "measured_on": _measured_on(measured),
         "figures": {
             name: {"full": figure.before, "pruned": figure.after}
             | ({"interval": [figure.low, figure.high]} if math.isfinite(figure.low) else {})
-            for name, figure in figures.items()
+            for name, figure in _named_figures(measured).items()
         },
+        "baselines": dict(measured.baselines),
+        "decided_by": pruning.decided_by or None,
         "wrote": [str(path) for path in targets.output_paths],
     }
 
 
-def _result_text(pruning: Pruning, figures: Figures) -> str:
+def _named_figures(measured: PruningFigures) -> dict[str, BeforeAfter]:
+    """Return the figures by name; names of cross-validated scores say so."""
+    from secateurs.evaluation.metrics import METRICS
+
+    suffix = _CROSS_FITTED if measured.fold_description else ""
+    return {
+        name if name in METRICS else f"{name}{suffix}": figure
+        for name, figure in measured.figures.items()
+    }
+
+
+def _result_text(pruning: Pruning, measured: PruningFigures) -> str:
     """Return the figures as a text table; for predictions, also the names of the kept members."""
-    rows = [_figure_cells(name, figure) for name, figure in figures.items()]
+    rows = [_figure_cells(name, figure) for name, figure in _named_figures(measured).items()]
     table = format_columns(("", "full", "pruned", "change", ""), rows)
     if hasattr(pruning.estimator, "predict"):
         return table
@@ -289,22 +312,17 @@ def _names_with_weights(pruning: Pruning) -> list[str]:
 
 def _figure_cells(name: str, figure: BeforeAfter) -> tuple[str, ...]:
     """Return the cells of a figure: label, before, after, change and interval or remark."""
-    before, after, low, high = figure[:4]
-    label = _COSTS.get(name, name)
-    change = f"{format_signed(100 * (after / before - 1), 0)} %" if before else ""
-    if name == "members":
-        return (label, f"{before:,.0f}", f"{after:,.0f}", change, "")
-    if name.startswith("megabytes"):
-        if math.isnan(before):
-            return (label, "", f"{after:.2f} MB", "", "(full: too large or not possible)")
-        return (label, f"{before:.2f} MB", f"{after:.2f} MB", change, "")
-    if name.startswith("ms"):
-        speedup = f"×{before / after:.1f}" if after else ""
-        return (label, f"{before:.2f} ms", f"{after:.2f} ms", speedup, "")
-    interval = (
-        f"(95 % {format_signed(low, 4)} … {format_signed(high, 4)})" if math.isfinite(low) else ""
-    )
-    return (label, f"{before:.4f}", f"{after:.4f}", format_signed(after - before, 4), interval)
+    from secateurs.evaluation.metrics import metric_named
+
+    metric, (before, after, low, high) = metric_named(name), figure[:4]
+    values = [metric.format_value(value, unit=True) for value in (before, after)]
+    remark = ""
+    if metric.kind == "size" and math.isnan(before):
+        remark = "(full: too large or not possible)"
+    elif math.isfinite(low):
+        remark = f"(95 % {format_signed(low, 4)} … {format_signed(high, 4)})"
+    label = metric.description or name
+    return (label, *values, metric.format_change(before, after), remark)
 
 
 def _suggest_export(
@@ -315,6 +333,6 @@ def _suggest_export(
     if is_enough and targets.output is not None and targets.output.suffix == ".skops":
         words = ["secateurs", "export", targets.output, "-o", targets.output.with_suffix(".onnx")]
         words += ["--check", files.test if use_test else files.data, "--target", files.target]
-        for name in files.excluded_columns:
+        for name in files.excluded_columns():
             words += ["--ignore", name]
         out.print_note(f"next: {shlex.join(map(str, words))}")

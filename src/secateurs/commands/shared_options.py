@@ -7,7 +7,7 @@ import functools
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,33 @@ class QuantityParam(click.ParamType):  # type: ignore[type-arg]
         return f"{value / self.quantity.units[self.display_unit]:.15g}{self.display_unit}"
 
 
+class ToleranceParam(QuantityParam):
+    """A loss such as ``0.01`` or ``1%``, or the loss of a named score: ``neg_log_loss=0.01``."""
+
+    def __init__(self) -> None:
+        super().__init__(units.LOSS)
+
+    def convert(  # type: ignore[override]
+        self, value: str | float | tuple[str, float], param: _Parameter, ctx: _Context
+    ) -> float | tuple[str, float]:
+        """Convert ``1%`` to a number, and ``neg_log_loss=0.01`` to a pair."""
+        if not isinstance(value, str) or "=" not in value:
+            return super().convert(value, param, ctx)  # type: ignore[arg-type]
+        name, _, loss = value.partition("=")
+        return name.strip(), super().convert(loss, param, ctx)
+
+
+def combine_tolerances(
+    ctx: click.Context, param: click.Parameter, values: Sequence[float | tuple[str, float]]
+) -> float | tuple[tuple[str, float], ...] | None:
+    """Return one loss, or the losses of several scores."""
+    named = tuple(value for value in values if isinstance(value, tuple))
+    plain = [value for value in values if not isinstance(value, tuple)]
+    if named and plain:
+        raise click.BadParameter("Pass one loss, or NAME=LOSS for every score.", ctx, param)
+    return named or (plain[-1] if plain else None)
+
+
 class WeightParam(click.ParamType):  # type: ignore[type-arg]
     """A weight from 0 to 1, or "auto"."""
 
@@ -125,6 +152,7 @@ KEEP = KeepParam()
 SIZE = QuantityParam(units.SIZE)
 LATENCY = QuantityParam(units.LATENCY, shown="ms")
 LOSS = QuantityParam(units.LOSS)
+TOLERANCE = ToleranceParam()
 WEIGHT = WeightParam()
 METHOD = NameParam("method", _SUMMARIES)
 METHOD_OR_AUTO = NameParam(
@@ -177,7 +205,7 @@ class TrustOptions:
 
     @property
     def as_arguments(self) -> list[str]:
-        """The options as words of a command, without those that have their default."""
+        """The options as words of a command, without options that have their default value."""
         words = ["--trust-pickle"] if self.trust == "pickle" else []
         for name in self.trust_types:
             words += ["--trust-type", name]
@@ -196,6 +224,9 @@ class InputFiles:
     data: Path | None = None
     target: str | None = None
     sample_weight: str | None = None
+    groups: str | None = None
+    time: str | None = None
+    sensitive_features: str | None = None
     ignore: tuple[str, ...] = ()
     dtype: tuple[tuple[str, str], ...] = ()
     predictions: Path | None = None
@@ -216,10 +247,15 @@ class InputFiles:
             for name, path in self.given_paths.items()
         }
 
-    @property
-    def excluded_columns(self) -> tuple[str, ...]:
-        """Columns that are neither features nor members nor the target."""
-        return self.ignore if self.sample_weight is None else (*self.ignore, self.sample_weight)
+    def excluded_columns(self, features: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Return the columns that are neither features nor members nor the target.
+
+        Groups, times and sensitive features may be features of the model.
+        """
+        others = (self.groups, self.time, self.sensitive_features)
+        named = [name for name in others if name is not None and name not in (features or ())]
+        weights = [] if self.sample_weight is None else [self.sample_weight]
+        return (*self.ignore, *weights, *dict.fromkeys(named))
 
     @property
     def source_name(self) -> str:
@@ -233,7 +269,8 @@ class InputFiles:
         """First words of a ``prune`` command for the same files."""
         words = ["secateurs", "prune"]
         words += [str(path) for path in (self.model, self.data) if path is not None]
-        for name in ("predictions", "labels", "target", "sample_weight", "test", "test_labels"):
+        names = ("predictions", "labels", "target", "sample_weight", "groups", "time")
+        for name in (*names, "sensitive_features", "test", "test_labels"):
             if (value := getattr(self, name)) is not None:
                 words += [f"--{name.replace('_', '-')}", str(value)]
         for name in self.ignore:
@@ -318,7 +355,7 @@ def trust_options(*old_names: str) -> Decorator:
             default="4GiB",
             show_default=True,
             aliases=old_names,
-            help="Maximum size of a model file or .npz file when unpacked.",
+            help="Maximum size of a model, table or .npz file when unpacked.",
         ),
         option(
             "--allow-version-mismatch",
@@ -339,6 +376,24 @@ FILES = bundle_options(
         metavar="COL",
         help="Column with sample weights for all scores, also in the --test file; for .npz files, "
         "the name of an array.",
+    ),
+    option(
+        "--groups",
+        metavar="COL",
+        help="Column with the group of each sample, such as a patient. Groups are held out as a "
+        "whole in cross-validation.",
+    ),
+    option(
+        "--time",
+        metavar="COL",
+        help="Column with the time of each sample: a number or a date. In cross-validation, "
+        "members are selected on earlier samples and scored on later ones.",
+    ),
+    option(
+        "--sensitive-features",
+        metavar="COL",
+        help="Column with the subgroup of each sample, also in the --test file. Scores are "
+        "reported for each subgroup.",
     ),
     IGNORE,
     DTYPE,
@@ -373,6 +428,12 @@ RANDOM_STATE = option(
     metavar="N",
     aliases=["--seed"],
     help="Random seed.",
+)
+SLIM = option(
+    "--slim",
+    is_flag=True,
+    help="Store only the numbers of trees that prediction reads: predictions stay equal to the "
+    "last bit, feature importances are lost.",
 )
 FORCE = option("--force", is_flag=True, help="Overwrite existing files.")
 DRY_RUN = option("--dry-run", is_flag=True, help="Check all input, then stop.")

@@ -7,10 +7,10 @@ import numpy as np
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base_display import COLOURS, DASHES, Display, SampleSets, shown_evaluation
-from secateurs.evaluation.member_diagnostics import n_right_by_group
 from secateurs.evaluation.score_curve import score_curve
-from secateurs.evaluation.size_curves import Evaluation
+from secateurs.evaluation.score_table import Evaluation
 from secateurs.pruning import Pruning
+from secateurs.report.member_diagnostics import n_right_by_group
 from secateurs.typing import AxesLike, FloatArray, IndexArray
 
 
@@ -103,7 +103,7 @@ def _curves_by_score(evaluation: Evaluation) -> tuple[dict[str, AccuracyCurve], 
     for name, curve in evaluation.curves.items():
         groups, group_weights = curve.selection.member_groups, curve.selection.group_weights
         weights = problem.ensemble.weights, problem.sample_weight
-        validation = score_curve(outputs, groups, scoring, *weights, group_weights=group_weights)
+        validation = score_curve(outputs, groups, scoring, *weights, group_weights)
         half_width = np.nan_to_num(curve.main_score.half_width)  # NaN at sizes without an interval
         sizes, held_out = curve.selection.sizes, sign * curve.main_score.values
         curves[name] = AccuracyCurve(sizes, held_out, half_width, sign * validation.values)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 from numpy.typing import ArrayLike
 
 from secateurs.comparison import Comparison
-from secateurs.evaluation.size_curves import Evaluation
+from secateurs.evaluation.score_table import Evaluation
 from secateurs.exceptions import InputError, import_extra
 from secateurs.outputs.store_base import PredictionsLike
 from secateurs.pruners import BasePruner

@@ -5,8 +5,8 @@ from typing import Self
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base_display import COLOURS, Display, SampleSets, shown_pruning
-from secateurs.evaluation.member_diagnostics import KappaError, kappa_error
 from secateurs.pruning import Pruning
+from secateurs.report.member_diagnostics import KappaError, kappa_error
 from secateurs.typing import AxesLike
 
 
@@ -44,7 +44,8 @@ class KappaErrorDisplay(Display):
     def _compute_from_result(cls, result: Pruning | Comparison, samples: SampleSets) -> Self:
         """Compare all pairs on the validation samples."""
         pruning = shown_pruning(result)
-        return cls(kappa_error(pruning.votes), pruning.member_indices.tolist())
+        kept = pruning.member_indices.tolist()
+        return cls(kappa_error(pruning.votes, kept), kept)
 
     def plot(self, ax: AxesLike = None) -> Self:
         """Draw the figure; see `Display.plot`."""

@@ -7,8 +7,8 @@ import numpy as np
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base_display import COLOURS, Display, SampleSets, shown_pruning
-from secateurs.evaluation.member_diagnostics import PairDistances, pair_distances
 from secateurs.pruning import Pruning
+from secateurs.report.member_diagnostics import PairDistances, pair_distances
 from secateurs.typing import AxesLike
 
 

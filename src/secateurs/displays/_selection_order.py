@@ -5,8 +5,8 @@ from typing import Self
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base_display import COLOURS, Display, SampleSets, shown_pruning
-from secateurs.evaluation.member_diagnostics import SelectionStep, selection_steps
 from secateurs.pruning import Pruning
+from secateurs.report.member_diagnostics import SelectionStep, selection_steps
 from secateurs.typing import AxesLike
 
 

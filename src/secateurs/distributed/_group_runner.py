@@ -103,6 +103,7 @@ class GroupRunner:
     def _run_jobs(
         self, jobs: Sequence[GroupJob], finished: Callable[[int, GroupResult], None]
     ) -> None:
+        """Prune the groups on the engine, in this thread, or with joblib."""
         if self.engine is not None:
             self._run_on_engine(self.engine, jobs, finished)
         elif len(jobs) == 1 or effective_n_jobs(self.n_jobs) == 1:
@@ -206,7 +207,9 @@ def _accuracy_criterion(
     """Return the accuracy of the vote, for regression the negative squared error of the mean."""
     if isinstance(outputs, Votes) and weights is None:
         return outputs.accuracy(members)
-    predicted = outputs.vote(members, weights=weights)
+    # A sample without any prediction counts as wrong, not as a vote for the lowest class.
+    silent = np.array(None, dtype=object) if len(outputs.classes) else None
+    predicted = outputs.vote(members, silent=silent, weights=weights)
     if len(outputs.classes):
         return float((predicted == true_values(outputs)).mean())
     errors = predicted - outputs.truth  # NaN on samples without a prediction, which do not count

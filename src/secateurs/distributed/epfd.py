@@ -20,7 +20,7 @@ from secateurs.exceptions import InputError
 from secateurs.outputs.store_base import EncodedPredictions
 from secateurs.outputs.votes import Votes
 from secateurs.progress import current_stage
-from secateurs.pruners._comep import COMEP
+from secateurs.pruners import COMEP
 from secateurs.pruners.base import BasePruner, DistributedPruner
 from secateurs.pruners.parameters import check_option, is_integer, resolve_keep
 from secateurs.pruners.selector import as_pruner
@@ -131,6 +131,7 @@ class GroupedPruner(DistributedPruner):
         return Choice(results[winner].members.tolist(), results[winner].scores)
 
     def _candidate_score(self, votes: EncodedPredictions, result: GroupResult) -> float:
+        """Return the criterion of the members kept in a group or in the union."""
         if result.accuracy is not None:
             return result.accuracy
         if callable(self.criterion):

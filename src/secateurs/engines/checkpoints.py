@@ -24,7 +24,7 @@ class Checkpoints:
 
     A run is identified by the votes and by ``identity``, which together determine its result. Each
     file starts with a checksum of its content, run and name. A file that is damaged or belongs to
-    another run counts as missing.
+    another run counts as missing, with a warning that names it.
     """
 
     def __init__(self, votes: EncodedPredictions, *identity: object) -> None:
@@ -49,13 +49,21 @@ class Checkpoints:
         return None if content is None else np.load(io.BytesIO(content), allow_pickle=False)
 
     def _read_bytes(self, name: str) -> bytes | None:
+        """Return the content of a finished part; None if it is missing or its checksum is wrong."""
         if self._folder is None:
             return None
         try:
             checksum, _, content = (self._folder / name).read_bytes().partition(b"\n")
         except OSError:  # most often because the file does not exist
             return None
-        return content if checksum == _content_checksum(self._folder / name, content) else None
+        if checksum == _content_checksum(self._folder / name, content):
+            return content
+        warnings.warn(
+            f"{self._folder / name} is damaged: its content does not match its checksum. This part "
+            "is computed again.",
+            stacklevel=3,
+        )
+        return None
 
     def write_value(self, name: str, value: object) -> None:
         """Write a finished part as JSON."""
@@ -69,6 +77,7 @@ class Checkpoints:
             self._write_bytes(f"{name}.npy", buffer.getvalue())
 
     def _write_bytes(self, name: str, content: bytes) -> None:
+        """Write the content of a finished part with its checksum."""
         if self._folder is None:
             return
         try:

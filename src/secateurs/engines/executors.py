@@ -154,7 +154,7 @@ class DaskEngine(Engine):
             return self.executor.submit(*_seal_task(function, is_dask_task_cancelled, args))
 
     def hold_value(self, function: Callable[..., object], *args: object) -> object:
-        """Return a future of a value that one worker keeps, and another recomputes if lost."""
+        """Return a future whose value one worker keeps; if lost, another worker recomputes it."""
         # Dask assigns values to idle workers by itself. Do not name a worker here: Dask never
         # moves a task for a worker that is gone to a new worker, even if it allows other workers.
         with _silence_size_warning():

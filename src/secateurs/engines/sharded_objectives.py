@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateurs.engines.sharding import ShardedObjective, Shards
+from secateurs.exceptions import InputError
 from secateurs.measures.member_errors import (
     ErrorProducts,
     exact_binary_places,
@@ -22,8 +23,9 @@ from secateurs.objectives import TDAS, JointError, Profile
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions
 from secateurs.outputs.vote_store import VoteStore
-from secateurs.outputs.votes import Votes, empty_count_tables
+from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes, empty_count_tables
 from secateurs.typing import Array, MemberIndices
+from secateurs.units import format_bytes
 
 # Cells of joint counts per message: 16 MB of int32. More per message than blocks in memory have,
 # because a message costs more than memory (docs/decisions/0014-counts-and-memory.md).
@@ -40,10 +42,18 @@ class ShardedTDAS(ShardedObjective, TDAS):
 
     def __init__(self, votes: Votes | VoteStore, diversity_weight: float, shards: Shards) -> None:
         super().__init__(votes, diversity_weight, shards)
+        if votes.n_classes > MOST_TABLE_CLASSES:
+            needed = format_bytes(8 * votes.n_members * votes.n_classes**2)
+            raise InputError(
+                f"COMEP cannot be distributed with {votes.n_classes:,} classes: counts by pairs of "
+                f"classes would need {needed}. Leave out {{executor}}, and keep the votes in "
+                "memory: in one process, COMEP needs no such counts.",
+                executor=...,
+            )
         sizes, counted = shards.member_totals(_label_counts)
         truth = empty_count_tables(votes.n_members, votes.n_classes)
         truth[...] = counted
-        self._init_state(diversity_weight, Profile.from_counts(sizes, truth), truth)
+        self._init_state(diversity_weight, Profile.from_counts(sizes, truth))
 
     @staticmethod
     def make_piece(parameter: float, outputs: Votes) -> _PieceTDAS:

@@ -329,18 +329,22 @@ def _row_piece(source: PredictionSource, samples: slice) -> tuple[EncodedPredict
 def _member_shard(
     loads: Sequence[Callable[[], EncodedPredictions]], make_piece: Callable[[Any], MemberPiece]
 ) -> list[MemberPiece]:
+    """Return the pieces of a shard of members, which a worker keeps."""
     return [make_piece(load()) for load in loads]
 
 
 def _map_pieces(
     shard: list[MemberPiece], function: Callable[..., Result], *args: object
 ) -> list[Result]:
+    """Apply a function to each piece of a shard."""
     return [function(piece, *args) for piece in shard]
 
 
 def _shard_rows(
     shard: list[MemberPiece], chosen: Votes | Predictions, context: object, n_threads: int
 ) -> Floats:
+    """Return the values of pairs of chosen members (rows) with the members of a shard."""
+
     def piece_rows(piece: MemberPiece) -> Floats:
         return piece.rows_against(chosen, context)
 
@@ -357,6 +361,7 @@ def _map_in_threads(
 
 
 def _row_shard(predictions: EncodedPredictions, samples: slice) -> Votes | Predictions:
+    """Return the predictions on the samples of a shard of rows."""
     if isinstance(predictions, Votes):
         return predictions.run(samples)
     return predictions.rows(samples)

@@ -120,6 +120,7 @@ class Ensemble(ABC):
         return copied
 
     def _convert_input(self, X: Samples) -> Samples:
+        """Return samples in the form that the members expect."""
         return X
 
     def member_features(self, member: int) -> IndexArray | None:
@@ -155,6 +156,7 @@ class Ensemble(ABC):
         return f"Member {member}, a {type(self.members[member]).__name__},"
 
     def _label_indices(self, labels: ArrayLike, member: int) -> IndexArray:
+        """Return a member's labels as indices of the ensemble's classes."""
         classes = np.arange(len(self.classes)) if self.has_coded_labels else self.classes
         return label_indices(np.asarray(labels), classes, self._describe_member(member))
 

@@ -10,7 +10,7 @@ import numpy as np
 from secateurs._methods import METHODS, baseline_methods, report_methods
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.latency import Latency
+from secateurs.evaluation.score_table import Evaluation, SizeCurve, cross_validate_selections
 from secateurs.evaluation.selections import (
     MemberSelector,
     Selection,
@@ -18,12 +18,12 @@ from secateurs.evaluation.selections import (
     scored_sizes,
     select_for_sizes,
 )
-from secateurs.evaluation.size_curves import Evaluation, SizeCurve, evaluate_methods
 from secateurs.exceptions import InputError
 from secateurs.measures import disagreement
 from secateurs.objectives import TDAS
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
+from secateurs.problem.latency import Latency
 from secateurs.pruners import COMEP, BasePruner, make_pruner
 from secateurs.pruners.parameters import check_option, is_number
 from secateurs.pruners.pruner_label import pruner_label
@@ -80,7 +80,7 @@ def evaluate_with_alternatives(
         is_same = name == own or (can_select_in_browser(other) and can_select_in_browser(pruner))
         if not is_same and is_applicable(other, problem):
             selectors[name] = partial(select_for_sizes, other, [keep], largest)
-    curves = evaluate_methods(plan, selectors, [keep], selections={own: selection})
+    curves = cross_validate_selections(plan, selectors, [keep], {own: selection})
     for curve in curves.values():  # their warnings concern larger sets than the kept one
         curve.selection = replace(curve.selection, notes=())
     return Evaluation(plan, curves, [keep], remarks, () if alone else asides)
@@ -299,7 +299,9 @@ def diversity_weight_curve(
     own_weight = pruner.diversity_weight
     grid = diversity_weight_grid(*([float(own_weight)] if is_number(own_weight) else []))
     selectors = diversity_weight_selectors(pruner, grid, plan.problem.n_members, [keep])
-    curves = list(evaluate_methods(plan, selectors, [keep]).values())
+    problem = replace(plan.problem, other_scorings=(), sensitive_features=None)
+    main_only = EvaluationPlan(problem, plan.seed)
+    curves = list(cross_validate_selections(main_only, selectors, [keep]).values())
     sets = [set(curve.selection.members_at(keep)) for curve in curves]
     index = curves[0].selection.size_index(keep)
     return DiversityWeightCurve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import NamedTuple, TypeAlias
 
@@ -14,11 +14,12 @@ from sklearn.base import clone
 
 from secateurs._methods import AUTO, DEFAULT_TOLERANCE
 from secateurs.ensembles import CORRECTS
-from secateurs.evaluation._method_scores import MethodScores, cross_validate_methods
 from secateurs.evaluation.alternatives import is_applicable, pruner_for
-from secateurs.evaluation.score_curve import NORMAL_97_5
-from secateurs.evaluation.size_curves import Evaluation
+from secateurs.evaluation.evaluation_plan import EvaluationPlan
+from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
+from secateurs.evaluation.selections import select_for_sizes
 from secateurs.exceptions import InputError, SecateursWarning
+from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
@@ -29,7 +30,7 @@ from secateurs.pruners.selector import as_pruner
 from secateurs.search import TIE
 from secateurs.text_format import format_count, format_list
 from secateurs.thread_safety import record_warnings
-from secateurs.typing import Parameters, RandomStateLike
+from secateurs.typing import FloatArray, Parameters, RandomStateLike
 
 CANDIDATES: dict[str, tuple[str, Parameters]] = {  # by label: short name and parameters
     "comep λ=0.1": ("comep", {"diversity_weight": 0.1}),
@@ -68,6 +69,15 @@ _KINDS = {
 
 # Points by kind of ensemble, kind of score and method.
 Prior: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]
+
+
+class MethodScores(NamedTuple):
+    """Cross-validated scores of methods; larger is better."""
+
+    values: FloatArray  # (n_methods,)
+    # Standard errors of the differences of two methods on the same samples, (n_methods, n_methods);
+    # NaN if there are too few samples.
+    difference_errors: FloatArray
 
 
 class MethodAdvice(NamedTuple):
@@ -144,6 +154,35 @@ def advise_method(
     )
 
 
+def cross_validate_methods(
+    problem: Problem, methods: Sequence[BasePruner], rng: np.random.RandomState
+) -> MethodScores:
+    """Return cross-validated scores of methods at their own sizes."""
+    problem.scored_predictions()  # collects the predictions before the samples are dropped
+    plan = EvaluationPlan(problem.without_samples(), rng)
+    selectors = {
+        str(index): partial(select_for_sizes, method, [_requested_size(method, problem)], None)
+        for index, method in enumerate(methods)
+    }
+    curves = cross_validate_selections(
+        plan,
+        selectors,
+        sorted({_requested_size(method, problem) for method in methods}),
+        title="comparing methods",
+        only_folds=True,
+        by_labels=False,
+        scorings=[problem.scoring],
+    )
+    scores = [curve.scores[problem.scoring.key, None] for curve in curves.values()]
+    errors = np.array([[one.difference_error(0, other, 0) for other in scores] for one in scores])
+    np.fill_diagonal(errors, 0.0)
+    return MethodScores(np.array([score.values[0] for score in scores]), errors)
+
+
+def _requested_size(method: BasePruner, problem: Problem) -> int:
+    return resolve_keep(method.keep, problem.n_members) or problem.n_members
+
+
 def ensemble_kind(problem: Problem) -> str:
     """Return the kind of an ensemble, determined by its members' validation errors."""
     has_weights = problem.ensemble.weights is not None and not problem.ensemble.is_soft
@@ -180,7 +219,10 @@ def member_similarity(problem: Problem) -> dict[str, float]:
     if not isinstance(votes, Votes):
         errors = votes.squared_errors
         mean = max(float(errors.mean()), 1e-300)
-        return {"spread": float(errors.std()) / mean, "gap": 1 - float(errors.min()) / mean}
+        # Scaled by a power of two, squares of squared errors do not overflow.
+        scale = -int(np.frexp(mean)[1])
+        spread = float(np.ldexp(errors, scale).std()) / float(np.ldexp(mean, scale))
+        return {"spread": spread, "gap": 1 - float(errors.min()) / mean}
     n_voted = np.maximum(1, votes.n_voted)
     wrong = 1 - votes.n_right / n_voted
     mean = max(float(wrong.mean()), 1e-9)
@@ -310,8 +352,8 @@ def _subsample_problem(problem: Problem, rng: np.random.RandomState) -> Problem:
     """Return the problem on a random subset of its samples, if there are more than needed."""
     n_samples = problem.predictions.n_samples
     max_samples = max(_MIN_SAMPLES, _MAX_VOTES // problem.n_members)
-    if n_samples <= max_samples:
-        return problem
+    if n_samples <= max_samples or problem.cross_validation.cv is not None:
+        return problem  # the user's folds refer to all samples
     return problem.on_samples(np.sort(rng.choice(n_samples, max_samples, replace=False)))
 
 

@@ -1,103 +1,66 @@
 """Before and after: figures of the full ensemble and of the pruned ensemble."""
 
-import pickle
+from __future__ import annotations
+
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
-from html import escape
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
-import pandas as pd
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from secateurs.evaluation.latency import (
-    Predictor,
-    combined_prediction,
-    make_predictor,
-    time_predictions,
-)
+from secateurs.evaluation.alternatives import evaluate_with_alternatives
+from secateurs.evaluation.cost_selection import CostSelection
+from secateurs.evaluation.evaluation_plan import EvaluationPlan
+from secateurs.evaluation.metrics import PruningFigures, constant_name
 from secateurs.evaluation.score_curve import ScoreCurve, scores_with_interval
-from secateurs.evaluation.size_curves import AccuracyCounts, SizeCurve
+from secateurs.evaluation.score_table import (
+    SizeCurve,
+    constant_scores,
+    cross_validate_selections,
+    describe_sample_weights,
+    full_ensemble_vote,
+    score_row,
+)
+from secateurs.evaluation.selections import select_for_sizes
 from secateurs.exceptions import InputError, SecateursWarning
+from secateurs.measures.group_predictions import ConstantPrediction
 from secateurs.measures.scoring import Scoring
+from secateurs.measures.vote_counts import AccuracyCounts
 from secateurs.outputs.prediction_table import PredictionTable
-from secateurs.outputs.predictions import true_values
-from secateurs.persistence.model_export import onnx_bytes
-from secateurs.persistence.skops_files import dump_skops
+from secateurs.outputs.predictions import Predictions, true_values
+from secateurs.outputs.sample_rows import SampleRows
 from secateurs.problem import Problem
-from secateurs.pruners import BasePruner
-from secateurs.search import TIE
-from secateurs.text_format import format_count, format_signed
+from secateurs.problem.latency import combined_prediction
+from secateurs.problem.model_costs import (
+    BeforeAfter,
+    full_and_kept,
+    full_and_pruned_models,
+    full_and_pruned_predictors,
+    member_counts,
+    model_costs,
+)
+from secateurs.pruners import BasePruner, make_pruner
+from secateurs.pruners.pruner_label import pruner_label
+from secateurs.text_format import format_count, format_list
 from secateurs.thread_safety import record_warnings
-from secateurs.typing import Array, Classifier, FloatArray, Samples
+from secateurs.typing import Array, IndexArray, Samples
 
 _N_BOOTSTRAP = 2000  # the 2.5 % percentile then rests on 50 resamples
-_TIMED_SIZES = (1, 1000)  # samples: the latency of one, and the throughput of many
-# Seconds to time each model: for tables that the user asked for, and for a quick look in a
-# notebook, where only one sample is kept.
-_TIMING_SECONDS, _QUICK_SECONDS = 0.3, 0.1
-
-
-class BeforeAfter(NamedTuple):
-    """A figure of the full ensemble and of the pruned ensemble."""
-
-    before: float
-    after: float
-    low: float = np.nan  # 95 % interval of the change, if there is one
-    high: float = np.nan
-    timings: FloatArray | None = None  # single measurements, if the figures are their medians
-
-
-class Summary(pd.DataFrame):
-    """Figures before and after pruning, displayed with all rows and the remarks in ``attrs``."""
-
-    def __repr__(self) -> str:
-        return "\n".join([self.to_string(na_rep=""), *self.attrs.get("remarks", ())])
-
-    def _repr_html_(self) -> str:
-        remarks = (f"<p>{escape(remark)}</p>" for remark in self.attrs.get("remarks", ()))
-        return "\n".join([self.to_html(na_rep=""), *remarks])
-
-
-def summary_table(
-    data_description: str,
-    figures: Mapping[str, BeforeAfter],
-    remarks: Sequence[str],
-    scoring: Scoring,
-    tolerance: float | None,
-) -> Summary:
-    """Return figures as a table with remarks; the last remark is whether the tolerance is met."""
-    all_remarks = list(remarks)
-    if tolerance is not None:
-        result = describe_tolerance(figures[scoring.label], tolerance, scoring)
-        all_remarks.append(f"On these samples {result}.")
-    values = [(f.before, f.after, f.after - f.before, f.low, f.high) for f in figures.values()]
-    columns = ["before", "after", "change", "low", "high"]
-    index = pd.Index(figures, name=data_description)
-    table = Summary(values, columns=columns, index=index, dtype=float)
-    table.attrs["remarks"] = all_remarks
-    return table
-
-
-def describe_tolerance(figure: BeforeAfter, tolerance: float, scoring: Scoring) -> str:
-    """Return whether the change of a score is within the tolerance, in words."""
-    change = figure.after - figure.before
-    is_within = (change if scoring.larger_is_better else -change) >= -tolerance - TIE
-    return (
-        f"the {scoring.label} is {'within' if is_within else 'not within'} the tolerance of "
-        f"{tolerance:g}: {format_signed(change, 4)}"
-    )
+_REGRESSION_SCORES = ("r2", "neg_root_mean_squared_error", "neg_mean_absolute_error")
+_PROBABILITY_SCORES = ("neg_log_loss", "roc_auc")
+# Subgroups with fewer samples are named as small: the standard error of a proportion is then up to
+# nine points.
+_SMALL_SUBGROUP = 30
 
 
 def measure_on_test(
     problem: Problem, pruner: BasePruner, rng: np.random.RandomState, *, files: bool = False
-) -> tuple[str, dict[str, BeforeAfter]]:
-    """Return a description of the test set, and figures on it, with file sizes if ``files``."""
+) -> PruningFigures:
+    """Return figures on the test set, with file sizes if ``files``."""
     description = _describe_test_samples(problem)
     X, truth, weight = problem.X_test, problem.y_test, problem.sample_weight_test
     assert truth is not None
@@ -107,72 +70,202 @@ def measure_on_test(
         tables = (X, X if weights is None else X.with_member_weights(weights))
         before, after = (
             combined_prediction(table, None, members)
-            for table, members in zip(tables, _full_and_kept(pruner), strict=True)
+            for table, members in zip(tables, full_and_kept(pruner), strict=True)
         )
     else:
         before, after = (
-            np.ravel(predict(X)) for predict in _full_and_pruned_predictors(problem, pruner)
+            np.ravel(predict(X)) for predict in full_and_pruned_predictors(problem, pruner)
         )
+    predicted = _Predicted(truth, weight, before, after, samples=_test_rows(problem, pruner))
     if problem.is_regression:
-        figures |= score_both(problem, (truth, weight), _REGRESSION_SCORES, before, after)
+        figures |= score_both(problem, predicted, _REGRESSION_SCORES)
     else:
         figures |= _bootstrapped_accuracy(truth, before, after, weight, rng)
-        probabilities = _test_probabilities(problem, pruner)
-        if probabilities is not None:
-            scored = score_both(problem, (truth, weight), _PROBABILITY_SCORES, *probabilities)
-            figures |= scored
-            if problem.scoring.needs == "probabilities":
-                before, after = probabilities
-    main = figures.get(problem.scoring.label)
-    if main is None or np.isnan(main.low):  # the score that the user asked for needs an interval
-        figures |= score_both(problem, (truth, weight), [problem.scoring], before, after)
+        predicted = predicted._replace(probabilities=_test_probabilities(problem, pruner))
+        if predicted.probabilities is not None:
+            figures |= score_both(problem, predicted, _PROBABILITY_SCORES)
+    for scoring in problem.scorings:  # scores that the user asked for need an interval
+        known = figures.get(scoring.label)
+        if known is None or np.isnan(known.low):
+            figures |= score_both(problem, predicted, [scoring])
+    groups = problem.sensitive_features_test
+    remarks = sample_weight_remark(problem, pruner)
+    if groups is not None:
+        by_group = {
+            name: score_both(problem, predicted.on_part(np.flatnonzero(groups == name)), [], name)
+            for name in np.unique(groups).tolist()
+        }
+        figures |= _subgroup_figures(problem, by_group)
+        remarks += _small_subgroups(groups)
+    baselines = _test_baselines(problem, predicted)
     if not problem.has_only_predictions:
         figures |= model_costs(problem, pruner, files=files)
-    return description, figures
+    return PruningFigures(description, "", figures, tuple(remarks), baselines)
 
 
-_REGRESSION_SCORES = ("r2", "neg_root_mean_squared_error", "neg_mean_absolute_error")
-_PROBABILITY_SCORES = ("neg_log_loss", "roc_auc")
+class _Predicted(NamedTuple):
+    """True values of scored samples, and the predictions of the full and the pruned ensemble."""
+
+    truth: Array
+    weight: Array | None
+    before: Array  # labels or values
+    after: Array
+    probabilities: tuple[Array, Array] | None = None
+    samples: tuple[SampleRows | None, SampleRows | None] = (None, None)
+
+    def for_score(self, scoring: Scoring) -> tuple[Array, Array]:
+        """Return the predictions that a score needs."""
+        if scoring.needs in ("probabilities", "any") and self.probabilities is not None:
+            return self.probabilities
+        return self.before, self.after
+
+    def on_part(self, part: IndexArray) -> _Predicted:
+        """Return the predictions for some of the samples."""
+        before, after = self.samples
+        return _Predicted(
+            self.truth[part],
+            None if self.weight is None else self.weight[part],
+            self.before[part],
+            self.after[part],
+            self.probabilities and (self.probabilities[0][part], self.probabilities[1][part]),
+            (before and before.take(part), after and after.take(part)),
+        )
+
+
+def _test_rows(problem: Problem, pruner: BasePruner) -> tuple[SampleRows | None, SampleRows | None]:
+    """Return the test samples for scorers that read them, with the models of both ensembles."""
+    if not any(scoring.reads_samples for scoring in problem.scorings):
+        return None, None
+    if isinstance(problem.X_test, PredictionTable):
+        rows = problem.test_predictions.samples
+        return rows, rows
+    full, kept = full_and_kept(pruner)
+    return (
+        SampleRows(problem.X_test, problem.ensemble).predicted_by(full),
+        SampleRows(problem.X_test, problem.served_ensemble).predicted_by(kept),
+    )
 
 
 def score_both(
     problem: Problem,
-    truth_and_weight: tuple[Array, Array | None],
+    predicted: _Predicted,
     scorings: Iterable[str | Scoring],
-    before: Array,
-    after: Array,
+    subgroup: str | None = None,
 ) -> dict[str, BeforeAfter]:
-    """Return scores of the predictions before and after pruning, by label; losses are positive."""
-    (truth, weight), classes = truth_and_weight, problem.scoring.classes
+    """Return scores of the predictions before and after pruning, by label; losses are positive.
+
+    Errors of additional scores leave a row out; errors of the user's scores are raised. In a
+    subgroup, the user's scores are computed, and undefined scores are left out.
+    """
+    truth, classes = predicted.truth, problem.scoring.classes
     if len(classes) and not np.isin(truth, classes).all():
         return {}  # classes that the model never saw have no probability
     figures = {}
-    for requested in scorings:
+    for requested in problem.scorings if subgroup is not None else scorings:
         if requested == "roc_auc" and len(np.unique(truth)) != len(classes):
             continue  # undefined if a class is missing
         name = "roc_auc_ovr" if requested == "roc_auc" and len(classes) > 2 else requested
         scoring = name if isinstance(name, Scoring) else Scoring.from_scorer(name, classes)
-        # Errors of additional scores leave a row out; errors of the user's score are raised.
-        with nullcontext() if requested is problem.scoring else suppress(InputError):
-            figures[scoring.label] = _score_with_interval(scoring, truth, before, after, weight)
+        is_required = isinstance(requested, Scoring) and subgroup is None
+        with nullcontext() if is_required else suppress(InputError):
+            figures[scoring.label] = _score_with_interval(scoring, predicted)
     return figures
 
 
-def _score_with_interval(
-    scoring: Scoring, truth: Array, before: Array, after: Array, weight: Array | None
-) -> BeforeAfter:
+def _score_with_interval(scoring: Scoring, predicted: _Predicted) -> BeforeAfter:
     """Return a score before and after, and the jackknife's 95 % interval of its change."""
     sign = 1.0 if scoring.larger_is_better else -1.0
-    full, pruned, half = scores_with_interval(scoring, truth, before, after, weight)
+    full, pruned, half = scores_with_interval(
+        scoring,
+        predicted.truth,
+        *predicted.for_score(scoring),
+        predicted.weight,
+        samples=predicted.samples,
+    )
     change = sign * (pruned - full)
     return BeforeAfter(sign * full, sign * pruned, change - half, change + half)
+
+
+def _subgroup_figures(
+    problem: Problem, by_group: Mapping[str, Mapping[str, BeforeAfter]]
+) -> dict[str, BeforeAfter]:
+    """Return a row for each score and subgroup, for the worst subgroup and the largest gap."""
+    figures: dict[str, BeforeAfter] = {}
+    for scoring in problem.scorings:
+        label = scoring.label
+        known = {name: scores[label] for name, scores in by_group.items() if label in scores}
+        figures |= {f"{label}, {name}": figure for name, figure in known.items()}
+        values = [(f.before, f.after) for f in known.values() if np.isfinite(f.before)]
+        if len(values) > 1:
+            before, after = np.array(values).T
+            worst = np.min if scoring.larger_is_better else np.max
+            figures[f"{label}, worst subgroup"] = BeforeAfter(worst(before), worst(after))
+            figures[f"{label}, largest gap"] = BeforeAfter(np.ptp(before), np.ptp(after))
+    return figures
+
+
+def _small_subgroups(groups: Array) -> list[str]:
+    """Return a remark that names subgroups with few samples, if there are any."""
+    names, counts = np.unique(groups, return_counts=True)
+    small = [
+        f"{name} ({count})"
+        for name, count in zip(names, counts, strict=True)
+        if count < _SMALL_SUBGROUP
+    ]
+    if not small:
+        return []
+    return [
+        f"Subgroups with fewer than {_SMALL_SUBGROUP} samples, whose figures are uncertain: "
+        f"{format_list(small)}."
+    ]
+
+
+def _test_baselines(problem: Problem, predicted: _Predicted) -> dict[str, float]:
+    """Return the test score of a constant prediction, and of the best member on the validation set.
+
+    Scores that are not defined are left out.
+    """
+    scoring, baselines = problem.scoring, dict[str, float]()
+    if len(scoring.classes) and not np.isin(predicted.truth, scoring.classes).all():
+        return baselines
+    rows = predicted.samples[0]
+    constant = _constant_prediction(problem, scoring, len(predicted.truth))
+    with suppress(InputError):
+        value = scoring(constant, predicted.truth, predicted.weight, rows)
+        baselines[constant_name(scoring)] = scoring.display_score(value)
+    if problem.ensemble.is_sequential:
+        return baselines
+    with suppress(InputError), record_warnings():
+        (best,) = make_pruner("best", keep=1).fit(problem.predictions).member_indices_.tolist()
+        if isinstance(problem.X_test, PredictionTable):
+            outputs = problem.scored_predictions(test=True)
+            single = (
+                outputs.average([best])
+                if isinstance(outputs, Predictions) and scoring.needs != "labels"
+                else combined_prediction(problem.X_test, None, [best])
+            )
+        else:
+            model = problem.ensemble.as_predictor([best])
+            is_soft = predicted.probabilities is not None and scoring.needs != "labels"
+            method = model.predict_proba if is_soft else model.predict
+            single = np.asarray(method(problem.X_test))
+        rows = None if rows is None else rows.predicted_by([best])
+        value = scoring(single, predicted.truth, predicted.weight, rows)
+        baselines["best single member"] = scoring.display_score(value)
+    return baselines
+
+
+def _constant_prediction(problem: Problem, scoring: Scoring, n_samples: int) -> Array:
+    outputs = problem.predictions
+    constant = ConstantPrediction(outputs.truth, outputs).for_score(scoring)
+    return np.repeat(constant[:1], n_samples, axis=0)
 
 
 def _test_probabilities(problem: Problem, pruner: BasePruner) -> tuple[Array, Array] | None:
     """Return test probabilities of the full and the pruned ensemble; None if there are none."""
     if isinstance(problem.X_test, PredictionTable):
         return _averaged_predictions(problem, pruner) if problem.X_test.is_soft else None
-    models = _full_and_pruned_models(problem, pruner)
+    models = full_and_pruned_models(problem, pruner)
     if not all(hasattr(model, "predict_proba") for model in models):
         return None
     before, after = (model.predict_proba(problem.X_test) for model in models)
@@ -181,170 +274,179 @@ def _test_probabilities(problem: Problem, pruner: BasePruner) -> tuple[Array, Ar
 
 def _averaged_predictions(problem: Problem, pruner: BasePruner) -> tuple[Array, Array]:
     """Return the mean test predictions of all members, and of the kept members."""
-    full, kept = _full_and_kept(pruner)
+    full, kept = full_and_kept(pruner)
     predictions, weights = problem.soft_test_predictions, problem.member_weights
     kept_weights = None if weights is None else weights[kept]
     return predictions.average(full), predictions.average(kept, kept_weights)
 
 
-def member_counts(pruner: BasePruner) -> dict[str, BeforeAfter]:
-    """Return the numbers of members."""
-    full, kept = _full_and_kept(pruner)
-    return {"members": BeforeAfter(len(full), len(kept))}
+def cross_validate_pruning(
+    problem: Problem,
+    pruner: BasePruner,
+    by_cost: CostSelection | None = None,
+    *,
+    row: Samples = None,
+    files: bool = False,
+) -> PruningFigures:
+    """Return cross-validated scores of a pruning, with its size and its prediction times.
+
+    The first rounds of a boosted model are kept whatever the samples, so it is scored on all.
+    """
+    with record_warnings():  # the fit on all samples warned already
+        evaluation = evaluate_with_alternatives(problem, pruner, by_cost=by_cost, alone=True)
+        baselines = held_out_baselines(evaluation.split)
+    (curve,) = evaluation.curves.values()
+    keep, plan = len(pruner.member_indices_), evaluation.split
+    figures = held_out_scores(plan, curve, keep)
+    costs = model_costs(evaluation.problem, pruner, files=files, row=row)
+    figures = member_counts(pruner) | figures | costs
+    remarks = [*evaluation.remarks, *sample_weight_remark(problem, pruner, by_cost)]
+    remarks += _score_remarks(problem, plan)
+    if problem.sensitive_features is not None:
+        remarks += _small_subgroups(problem.sensitive_features)
+    samples = f"validation set ({format_count(problem.predictions.n_samples, 'sample')})"
+    if not plan.has_folds:
+        return PruningFigures(samples, "", figures, tuple(remarks), baselines)
+    description = problem.cross_validation.description
+    return PruningFigures(
+        f"{samples}, cross-validated", description, figures, tuple(remarks), baselines
+    )
 
 
-def held_out_scores(problem: Problem, curve: SizeCurve, size: int) -> dict[str, BeforeAfter]:
+def held_out_baselines(plan: EvaluationPlan) -> dict[str, float]:
+    """Return the held-out score of a constant prediction, and of the best single member."""
+    problem, scoring = plan.problem, plan.problem.scoring
+    curves = {constant_name(scoring): constant_scores(plan, [scoring])[scoring.key, None]}
+    if not problem.ensemble.is_sequential:
+        selectors = {"best": partial(select_for_sizes, make_pruner("best", keep=1), [1], None)}
+        best = cross_validate_selections(
+            plan,
+            selectors,
+            (),
+            only_folds=plan.has_folds,
+            by_labels=problem.is_soft and not problem.has_soft_predictions,
+            scorings=[scoring],
+        )["best"]
+        curves["best single member"] = best.scores[scoring.key, None]
+    return {name: scoring.display_score(float(curve.values[0])) for name, curve in curves.items()}
+
+
+def sample_weight_remark(
+    problem: Problem, pruner: BasePruner, by_cost: CostSelection | None = None
+) -> list[str]:
+    """Return a remark on how sample weights were used, if there are any."""
+    if problem.sample_weight is None:
+        return []
+    if by_cost is not None and by_cost.is_by_gain:
+        return [f"Sample weights are used in scores, but not in the selection by {by_cost.rule}."]
+    return [describe_sample_weights({pruner_label(pruner): pruner})]
+
+
+def _score_remarks(problem: Problem, plan: EvaluationPlan) -> list[str]:
+    """Return remarks on differences between scored and served members."""
+    remarks = []
+    is_sequential = problem.predictions.is_sequential
+    if problem.is_soft and plan.scored_samples.counts_labels and not is_sequential:
+        remarks.append(
+            "Labels are counted, because the probabilities that the ensemble averages were not "
+            "collected. Pass the validation samples to use them: summary(X=…)."
+        )
+    if problem.refitted is not None:
+        remarks.append("The scores are those of the kept members before they were refitted.")
+    if is_sequential:
+        remarks.append(
+            "The first rounds are kept whatever the samples; only their number depends on them."
+        )
+    return remarks
+
+
+def cross_validation_seconds(pruner: BasePruner) -> float:
+    """Return an estimate of the seconds that cross-validating a fitted pruner takes."""
+    rounds, max_rounds = getattr(pruner, "n_iter_", 0), pruner.most_rounds
+    share = max_rounds / rounds if max_rounds is not None and rounds > max_rounds else 1.0
+    # Five selections, each on four fifths of the samples, take four times as long as one.
+    return 4.0 * share * pruner._selection_seconds
+
+
+def held_out_scores(plan: EvaluationPlan, curve: SizeCurve, size: int) -> dict[str, BeforeAfter]:
     """Return cross-validated scores by label, as they are displayed; losses are positive."""
-    figures = {}
+    problem, index, figures = plan.problem, curve.selection.size_index(size), {}
     if not problem.is_regression:
-        figures["accuracy"] = _before_after_at(curve.accuracy, curve.selection.size_index(size))
-    if problem.scoring.label not in figures or not problem.is_plain_accuracy:
-        main = main_held_out_score(curve, size)
-        if not problem.scoring.larger_is_better:
-            main = BeforeAfter(-main.before, -main.after, -main.high, -main.low)
-        figures[problem.scoring.label] = main
+        figures["accuracy"] = before_after_at(curve.accuracy, index)
+        codes = full_ensemble_vote(plan), curve.predicted_codes[size]
+        figures["balanced accuracy"] = balanced_accuracy(
+            plan.scored_truth, *codes, plan.scored_weight
+        )
+    for scoring in problem.scorings:
+        if scoring.label not in figures or not problem.is_plain_accuracy:
+            score = before_after_at(curve.score(scoring.key), index)
+            figures[scoring.label] = _displayed(scoring, score)
     if problem.is_regression or (problem.is_soft and problem.has_soft_predictions):
-        scorings = _REGRESSION_SCORES if problem.is_regression else _PROBABILITY_SCORES
-        truth = true_values(problem.predictions)
-        predictions = _cross_validated_predictions(problem, curve, size)
-        scored = score_both(problem, (truth, problem.sample_weight), scorings, *predictions)
+        extra = _REGRESSION_SCORES if problem.is_regression else _PROBABILITY_SCORES
+        before, after = _cross_validated_predictions(plan, curve, size)
+        truth = true_values(problem.predictions)[plan.scored_indices]
+        pair = None if problem.is_regression else (before, after)
+        predicted = _Predicted(truth, plan.scored_weight, before, after, pair)
+        scored = score_both(problem, predicted, extra)
         figures |= {name: figure for name, figure in scored.items() if name not in figures}
-    return figures
+    by_group = {
+        name: {
+            scoring.label: _displayed(
+                scoring, before_after_at(curve.scores[scoring.key, name], index)
+            )
+            for scoring in problem.scorings
+        }
+        for name in curve.subgroups
+    }
+    return figures | _subgroup_figures(problem, by_group)
+
+
+def _displayed(scoring: Scoring, score: BeforeAfter) -> BeforeAfter:
+    """Return a score as it is displayed: losses are positive."""
+    if scoring.larger_is_better:
+        return score
+    return BeforeAfter(-score.before, -score.after, -score.high, -score.low)
 
 
 def _cross_validated_predictions(
-    problem: Problem, curve: SizeCurve, size: int
+    plan: EvaluationPlan, curve: SizeCurve, size: int
 ) -> tuple[Array, Array]:
     """Return predictions of all members, and of the members selected without each sample."""
+    problem = plan.problem
     predictions, weights = problem.soft_predictions, problem.ensemble.weights
-    full = predictions.average(weights=weights)
+    full = predictions.average(weights=weights)[plan.scored_indices]
     pruned = np.empty_like(full)
-    for held_out, selection in curve.fold_selections:
+    folds = zip(curve.fold_selections, plan.fold_positions, strict=True)
+    for (held_out, selection), positions in folds:
         assert held_out is not None
         members = selection.members_at(size)
         kept_weights = selection.weights.get(size)
         if weights is not None:
             kept_weights = weights[members] * (1.0 if kept_weights is None else kept_weights)
-        pruned[held_out] = predictions.rows(held_out).average(members, kept_weights)
+        pruned[positions] = predictions.rows(held_out).average(members, kept_weights)
     return full, pruned
 
 
 def truth_and_predictions(
-    problem: Problem, pruner: BasePruner, curve: SizeCurve, size: int
+    plan: EvaluationPlan, pruner: BasePruner, curve: SizeCurve, size: int
 ) -> tuple[Array, Array, Array]:
     """Return true values of held-out samples, and predictions of the full and pruned ensemble."""
+    problem = plan.problem
     if not problem.has_test_set:
-        return problem.predictions.truth, *_cross_validated_predictions(problem, curve, size)
+        return plan.scored_truth, *_cross_validated_predictions(plan, curve, size)
     truth = problem.soft_test_predictions.truth
     if problem.has_only_predictions:
         return truth, *_averaged_predictions(problem, pruner)
     before, after = (
-        predict(problem.X_test) for predict in _full_and_pruned_predictors(problem, pruner)
+        predict(problem.X_test) for predict in full_and_pruned_predictors(problem, pruner)
     )
     return truth, before, after
 
 
-def main_held_out_score(curve: SizeCurve, size: int) -> BeforeAfter:
-    """Return the held-out score that the user asked for, with the sign of scikit-learn's scorer."""
-    return _before_after_at(curve.main_score, curve.selection.size_index(size))
-
-
-def _before_after_at(scored: AccuracyCounts | ScoreCurve, index: int) -> BeforeAfter:
+def before_after_at(scored: AccuracyCounts | ScoreCurve, index: int) -> BeforeAfter:
     """Return the scores of the full ensemble and of one size of a curve."""
-    change, half = float(scored.change[index]), float(scored.half_width[index])
-    return BeforeAfter(scored.full_value, float(scored.values[index]), change - half, change + half)
-
-
-def model_costs(
-    problem: Problem, pruner: BasePruner, *, files: bool = True, row: Samples = None
-) -> dict[str, BeforeAfter]:
-    """Measure the models: megabytes, and milliseconds if there are samples to predict.
-
-    If the samples are not kept, only the single sample ``row`` is timed, which is quick.
-    """
-    if problem.has_only_predictions:
-        return {}
-    n_bytes = [len(pickle.dumps(model)) for model in _full_and_pruned_models(problem, pruner)]
-    figures = {"megabytes": BeforeAfter(n_bytes[0] / 1e6, n_bytes[1] / 1e6)}
-    if files:
-        figures |= _file_sizes(problem, pruner, n_bytes)
-    predictors = _full_and_pruned_predictors(problem, pruner)
-    X = problem.X_test if problem.has_test_set else problem.X
-    if X is not None:
-        figures |= _prediction_times(predictors, X, _TIMED_SIZES, _TIMING_SECONDS)
-    elif row is not None:
-        figures |= _prediction_times(predictors, row, [1], _QUICK_SECONDS)
-    return figures
-
-
-def _full_and_kept(pruner: BasePruner) -> tuple[list[int], list[int]]:
-    """Return all members and the kept members, in their original order."""
-    return list(range(len(pruner.support_))), np.sort(pruner.member_indices_).tolist()
-
-
-def _full_and_pruned_models(problem: Problem, pruner: BasePruner) -> list[Classifier]:
-    full, kept = _full_and_kept(pruner)
-    return [problem.ensemble.as_predictor(full), problem.served_ensemble.as_predictor(kept)]
-
-
-def _full_and_pruned_predictors(problem: Problem, pruner: BasePruner) -> list[Predictor]:
-    full, kept = _full_and_kept(pruner)
-    return [make_predictor(problem.ensemble, full), make_predictor(problem.served_ensemble, kept)]
-
-
-def _prediction_times(
-    predictors: Sequence[Predictor], X: Samples, sizes: Iterable[int], seconds: float
-) -> dict[str, BeforeAfter]:
-    """Time predictions of several numbers of samples, each for ``seconds`` per model."""
-    figures = {}
-    for size in sizes:
-        samples = _safe_indexing(X, np.arange(size) % _num_samples(X))
-        times = 1e3 * time_predictions(predictors, samples, seconds)
-        before, after = np.median(times, axis=1).tolist()
-        figures[f"ms for {size} row{'s' * (size > 1)}"] = BeforeAfter(before, after, timings=times)
-    return figures
-
-
-# For each format: the function that writes it, and the largest pickle and number of members for
-# which it is written just to report its size. At these limits each model takes about a second, and
-# all figures together about two.
-_FORMATS: dict[str, tuple[Callable[[object], bytes], int, float]] = {
-    "megabytes as .skops": (dump_skops, 40_000_000, np.inf),
-    "megabytes as .onnx": (onnx_bytes, 8_000_000, 100),
-}
-_file_sizes_by_pruner: "WeakKeyDictionary[BasePruner, dict[str, BeforeAfter]]" = WeakKeyDictionary()
-
-
-def _file_sizes(
-    problem: Problem, pruner: BasePruner, n_bytes: Sequence[int]
-) -> dict[str, BeforeAfter]:
-    """Return the file sizes in each format that supports the pruned ensemble; cached per pruner.
-
-    The size of the full ensemble is NaN if it is too large or cannot be written.
-    """
-    sizes = _file_sizes_by_pruner.get(pruner)
-    if sizes is None:
-        n_members = map(len, _full_and_kept(pruner))
-        models = _full_and_pruned_models(problem, pruner)
-        full_and_pruned = list(zip(models, n_members, n_bytes, strict=True))
-        sizes = {}
-        for name in _FORMATS:
-            before, after = (_file_megabytes(name, *model) for model in full_and_pruned)
-            if not np.isnan(after):
-                sizes[name] = BeforeAfter(before, after)
-        _file_sizes_by_pruner[pruner] = sizes
-    return sizes
-
-
-def _file_megabytes(name: str, model: object, n_members: int, n_bytes: int) -> float:
-    write, max_bytes, max_members = _FORMATS[name]
-    if n_bytes > max_bytes or n_members > max_members:
-        return np.nan
-    with record_warnings():  # converters call deprecated functions of scikit-learn
-        try:
-            return len(write(model)) / 1e6
-        except Exception:  # the format does not support the model, or its extra is not installed
-            return np.nan
+    row = score_row(scored, index)
+    return BeforeAfter(scored.full_value, row["value"], row["low"], row["high"])
 
 
 def _describe_test_samples(problem: Problem) -> str:

@@ -1,31 +1,44 @@
 """Budgets: the limits that `secateurs.prune` accepts, and the number of members that meets them."""
 
-import pickle
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs.ensembles import CORRECTS, Ensemble
-from secateurs.evaluation._cost_rules import bisect_largest_size
-from secateurs.evaluation._tolerance import STEADY_SHARE, ToleratedSize, smallest_tolerated_size
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.latency import Latency, ServedMembers, measure_latencies, model_n_jobs
-from secateurs.evaluation.size_curves import count_correct
+from secateurs.evaluation.score_table import SizeCurve, cross_validate_selections
+from secateurs.evaluation.selections import Selection
+from secateurs.evaluation.tolerance import (
+    RELATIVE_TO,
+    STEADY_SHARE,
+    ToleratedLoss,
+    ToleratedSize,
+    smallest_tolerated_size,
+)
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
+from secateurs.measures.scoring import Scoring
 from secateurs.problem import Problem
-from secateurs.progress import open_stage
+from secateurs.problem.latency import (
+    Latency,
+    ServedMembers,
+    bisect_largest_size,
+    measure_latencies,
+    model_n_jobs,
+)
+from secateurs.problem.model_costs import pickle_bytes
 from secateurs.pruners import BasePruner
-from secateurs.pruners.parameters import is_number
+from secateurs.pruners.parameters import check_option, is_number
 from secateurs.pruners.selector import fit_pruner
-from secateurs.text_format import format_count
+from secateurs.text_format import format_count, format_list
 from secateurs.typing import FloatArray, IndexArray
 from secateurs.units import LATENCY, LOSS, SIZE, format_bytes, format_milliseconds, round_up
 
-_QUANTITIES = {"tolerance": LOSS, "max_bytes": SIZE, "max_latency": LATENCY}
+_QUANTITIES = {"tolerance": LOSS, "max_bytes": SIZE, "max_latency": LATENCY, "max_group_loss": LOSS}
+_LIMITS = ("tolerance", "max_bytes", "max_latency", "max_cost", "max_group_loss")
 # Methods that need a new search for each size are evaluated at about this many sizes.
 _N_SEARCHED_SIZES = 20
 # n_jobs=1 is recommended only if it saves a tenth of the time, which is more than timing noise.
@@ -36,43 +49,76 @@ _FASTER_SHARE = 0.9
 class Budget:
     """Limits of a sub-ensemble: loss of score, bytes, latency or total cost of its members."""
 
-    tolerance: float | None = None
+    tolerance: float | Mapping[str, float] | None = None
     max_bytes: float | None = None
     max_latency: float | None = None
     cost: ArrayLike | None = None
     max_cost: float | None = None
+    max_group_loss: float | None = None  # of the score in any subgroup
+    relative_to: str = "best"
 
     @classmethod
-    def from_parameters(
+    def from_parameters(  # noqa: PLR0917
         cls,
-        tolerance: float | str | None,
+        tolerance: float | str | Mapping[str, float | str] | None,
         max_bytes: float | str | None,
         max_latency: float | str | None,
         cost: ArrayLike | None,
         max_cost: float | None,
+        max_group_loss: float | str | None = None,
+        relative_to: str = "best",
     ) -> "Budget":
         """Return the budget of these parameters of `prune`, with texts such as "20MB" parsed."""
-        texts = {"tolerance": tolerance, "max_bytes": max_bytes, "max_latency": max_latency}
+        check_option("relative_to", relative_to, RELATIVE_TO)
         limits = {
-            name: _QUANTITIES[name].read_parameter(name, text) for name, text in texts.items()
+            name: _QUANTITIES[name].read_parameter(name, text)
+            for name, text in (("max_bytes", max_bytes), ("max_latency", max_latency))
         }
-        return cls(**limits, cost=cost, max_cost=max_cost)
+        loss = LOSS.read_parameter("max_group_loss", max_group_loss)
+        return cls(
+            _read_tolerance(tolerance),
+            **limits,
+            cost=cost,
+            max_cost=max_cost,
+            max_group_loss=loss,
+            relative_to=relative_to,
+        )
 
     @property
     def is_set(self) -> bool:
         """Whether there is any limit."""
-        return any(value is not None for value in vars(self).values())
+        return any(value is not None for name, value in vars(self).items() if name != "relative_to")
+
+    @property
+    def limits_score(self) -> bool:
+        """Whether cross-validated scores decide the size."""
+        return self.tolerance is not None or self.max_group_loss is not None
+
+    def tolerances(self, problem: Problem) -> dict[str, float]:
+        """Return the tolerated loss of each score, by its key; the first score by default."""
+        if self.tolerance is None or isinstance(self.tolerance, Mapping):
+            return dict(self.tolerance or {})
+        return {problem.scoring.key: self.tolerance}
 
     def check_limits(self, problem: Problem) -> None:
         """Raise an error for limits that are invalid, or that do not apply to the ensemble."""
-        for name in ("tolerance", "max_bytes", "max_latency", "max_cost"):
-            value = getattr(self, name)
+        tolerances = self.tolerance if isinstance(self.tolerance, Mapping) else {}
+        limits = [(name, getattr(self, name)) for name in _LIMITS if name != "tolerance"]
+        losses = list(tolerances.values()) if tolerances else [self.tolerance]
+        for name, value in [*limits, *(("tolerance", loss) for loss in losses)]:
             if value is not None and not (is_number(value) and value >= 0):
-                text = f", or text such as {_QUANTITIES[name].examples}" * (name in _QUANTITIES)
+                quantity = _QUANTITIES.get(name)
+                text = f", or text such as {quantity.examples}" if quantity else ""
                 raise InputError(
                     f"{{{name}}} is not a valid budget. Pass a number of at least 0{text}.",
                     **{name: value},
                 )
+        if self.max_group_loss is not None and problem.sensitive_features is None:
+            raise InputError(
+                "{max_group_loss} needs {sensitive_features}: the subgroup of each sample.",
+                max_group_loss=...,
+                sensitive_features=...,
+            )
         if (self.cost is None) != (self.max_cost is None):
             raise InputError(
                 "{cost} and {max_cost} go together. Pass the cost of each member, and the maximum "
@@ -82,7 +128,7 @@ class Budget:
             )
         if self.cost is not None:
             self._check_costs(problem)
-        if self.max_latency is not None and problem.X is None:
+        if self.max_latency is not None and problem.has_only_predictions:
             raise InputError(
                 "{max_latency} needs models, because predictions cannot be timed. Pass a fitted "
                 "ensemble, or another budget.",
@@ -148,52 +194,116 @@ class SizeSearch:
             name for name in ("max_bytes", "max_latency") if getattr(budget, name) is not None
         ]
         largest = min((self._largest_allowed(name, budget) for name in limit_names), default=None)
-        if budget.tolerance is None:
+        if not budget.limits_score:
             assert largest is not None
             return ToleratedSize(largest)
-        sizes, scores = self.held_out_curve(vote)
-        share = 1.0 if self.problem.predictions.is_sequential else STEADY_SHARE
-        tolerated = smallest_tolerated_size(sizes, scores, budget.tolerance, share)
+        tolerated = self._tolerated_size(budget, vote)
         if largest is not None and tolerated.size > largest:
-            allowed_scores, scoring = scores[sizes <= largest], self.problem.scoring
+            sizes, curves = self.held_out_scores(vote, budget)
+            scores, scoring = curves[self.problem.scoring.key], self.problem.scoring
             raise BudgetError(
                 f"The budget allows at most {format_count(largest, 'member')}, and no such "
                 f"sub-ensemble meets {{tolerance}}: the best cross-validated {scoring.label} is "
-                f"{scoring.display_score(allowed_scores.max()):.4f}, compared with "
+                f"{scoring.display_score(scores[sizes <= largest].max()):.4f}, compared with "
                 f"{scoring.display_score(scores[-1]):.4f} for the full ensemble. Pass a larger "
                 "budget, or a larger tolerance.",
                 tolerance=budget.tolerance,
             )
         return tolerated
 
-    def held_out_curve(self, vote: str) -> tuple[IndexArray, FloatArray]:
-        """Return sizes and their cross-validated scores; the last size is the full ensemble."""
-        n_members, nested = self.problem.n_members, self.pruner.is_nested
-        sizes = np.arange(1, n_members + 1)
-        if not nested:  # denser at small sizes, where scores change most
-            spaced = np.geomspace(1, n_members, _N_SEARCHED_SIZES)
-            sizes = np.unique(spaced.round().astype(np.intp))
-        problem = self.problem.without_samples()  # without a test set, so that it cross-validates
-        own = vote == "auto"
+    def _tolerated_size(self, budget: Budget, vote: str) -> ToleratedSize:
+        """Return the smallest size whose cross-validated scores are within all tolerances."""
+        sizes, scores = self.held_out_scores(vote, budget)
+        limits = [
+            ToleratedLoss(key, scores[key], loss)
+            for key, loss in budget.tolerances(self.problem).items()
+        ]
+        if budget.max_group_loss is not None:
+            limits += [
+                ToleratedLoss(name, values, budget.max_group_loss)
+                for name, values in scores.items()
+                if name.startswith(_SUBGROUP)
+            ]
+        share = 1.0 if self.problem.predictions.is_sequential else STEADY_SHARE
+        tolerated = smallest_tolerated_size(sizes, limits, share, budget.relative_to)
+        if tolerated is None:
+            names = format_list([limit.name.removeprefix(_SUBGROUP) for limit in limits], " and ")
+            raise BudgetError(
+                f"No size is within all tolerances ({names}) at the same time. Pass larger "
+                "tolerances, or {relative_to} to compare with the full ensemble.",
+                relative_to="full",
+            )
+        return tolerated
+
+    @cached_property
+    def _scores_by_vote(self) -> dict[str, tuple[IndexArray, dict[str, FloatArray]]]:
+        return {}
+
+    def held_out_scores(
+        self, vote: str, budget: Budget
+    ) -> tuple[IndexArray, dict[str, FloatArray]]:
+        """Return sizes and their cross-validated scores; the last size is the full ensemble.
+
+        The scores are those that have a tolerance, by their keys, and the score to optimise in
+        each subgroup if its loss is limited.
+        """
+        if vote not in self._scores_by_vote:
+            self._scores_by_vote[vote] = self._cross_validate_sizes(vote, budget)
+        return self._scores_by_vote[vote]
+
+    def _cross_validate_sizes(
+        self, vote: str, budget: Budget
+    ) -> tuple[IndexArray, dict[str, FloatArray]]:
+        problem, own = self.problem.without_samples(), vote == "auto"  # without a test set
         if own and not problem.is_regression:
             problem = problem.with_validation_set(self.problem.X)
-        n_right, curve = np.zeros(len(sizes), dtype=np.int64), None
-        plan = EvaluationPlan(problem, self.rng)
-        with open_stage("finding the size", max(1, plan.n_selections - 1)) as steps:
-            for fold in plan.iter_folds():
-                search = SizeSearch(fold.problem, self.pruner, self.rng)
-                selected = [search.members_and_weights(size) for size in sizes[:-1]]
-                groups = [members for members, _ in selected]
-                groups.append(search.members_at(n_members) if nested else list(range(n_members)))
-                weights = {i: given for i, (_, given) in enumerate(selected) if given is not None}
-                if problem.is_plain_accuracy:
-                    for block in fold.vote_blocks():
-                        n_right += count_correct(block, groups, own, weights=weights)[0].n_right
-                else:
-                    fold_curve = fold.score_groups(groups, self.problem.scoring, (), weights)
-                    curve = fold_curve if curve is None else curve + fold_curve
-                steps.step()
-        return sizes, n_right / problem.predictions.n_samples if curve is None else curve.values
+        if budget.max_group_loss is None:
+            problem = replace(problem, sensitive_features=None)
+        keys = budget.tolerances(problem)
+        scorings = [s for s in problem.scorings if s.key in keys] or [problem.scoring]
+        if budget.max_group_loss is not None and scorings[0] is not problem.scoring:
+            scorings = [problem.scoring, *(s for s in scorings if s is not problem.scoring)]
+        is_counted = scorings == [problem.scoring] and problem.is_plain_accuracy
+        is_counted = is_counted and problem.sensitive_features is None
+        curve = cross_validate_selections(
+            EvaluationPlan(problem, self.rng),
+            {"": self._select_all_sizes},
+            (),
+            title="finding the size",
+            only_folds=True,
+            by_labels=None if is_counted else not own,
+            scorings=scorings,
+        )[""]
+        values = _values_by_key(curve, scorings, own if is_counted else None)
+        if budget.max_group_loss is not None:
+            key = problem.scoring.key
+            subgroups = {name: curve.scores[key, name].values for name in curve.subgroups}
+            values |= {
+                f"{_SUBGROUP}{name}": by_size
+                for name, by_size in subgroups.items()
+                if not np.isnan(by_size).any()
+            }
+        return self._sizes, values
+
+    @property
+    def _sizes(self) -> IndexArray:
+        n_members = self.problem.n_members
+        if self.pruner.is_nested:
+            return np.arange(1, n_members + 1)
+        # Denser at small sizes, where scores change most.
+        spaced = np.geomspace(1, n_members, _N_SEARCHED_SIZES)
+        return np.unique(spaced.round().astype(np.intp))
+
+    def _select_all_sizes(self, problem: Problem) -> Selection:
+        """Return the members that the pruner selects for each size; all for the last."""
+        search, sizes = SizeSearch(problem, self.pruner, self.rng), self._sizes
+        n_members = problem.n_members
+        selected = {int(size): search.members_and_weights(int(size)) for size in sizes[:-1]}
+        members = {size: group for size, (group, _) in selected.items()}
+        is_nested = self.pruner.is_nested
+        members[n_members] = search.members_at(n_members) if is_nested else [*range(n_members)]
+        weights = {size: given for size, (_, given) in selected.items() if given is not None}
+        return Selection(sizes, None, members, weights=weights)
 
     def _largest_allowed(self, name: str, budget: Budget) -> int:
         """Return the largest size within a limit; raise an error if one member is too many."""
@@ -210,6 +320,30 @@ class SizeSearch:
         if weights is None:
             weights = self.problem.optimised_weights(members)
         return members, with_member_weights(self.problem.ensemble, members, weights)
+
+
+_SUBGROUP = "subgroup "  # before the name of a subgroup, among names of limits
+
+
+def _read_tolerance(
+    tolerance: float | str | Mapping[str, float | str] | None,
+) -> float | dict[str, float] | None:
+    """Return the parameter ``tolerance`` with texts such as "0.5%" as numbers."""
+    if not isinstance(tolerance, Mapping):
+        return LOSS.read_parameter("tolerance", tolerance)
+    if not tolerance:
+        raise InputError("{tolerance} has no scores. Pass at least one.", tolerance=tolerance)
+    return {str(key): LOSS.read_parameter("tolerance", loss) for key, loss in tolerance.items()}
+
+
+def _values_by_key(
+    curve: SizeCurve, scorings: Sequence[Scoring], counted_by_own_vote: bool | None
+) -> dict[str, FloatArray]:
+    """Return the scores by size of each scoring; exact accuracies if votes were counted."""
+    if counted_by_own_vote is None:
+        return {s.key: curve.scores[s.key, None].values for s in scorings}
+    counts = curve.by_own_vote if counted_by_own_vote else curve.by_labels
+    return {scorings[0].key: counts.accuracy}
 
 
 def largest_within_limit(
@@ -308,8 +442,3 @@ def budget_error(
     return BudgetError(
         f"Not even one member meets {{{name}}}: {needed}. Pass a larger limit.", **{name: limit}
     )
-
-
-def pickle_bytes(ensemble: Ensemble, members: Sequence[int]) -> int:
-    """Return the number of bytes of a pickled sub-ensemble."""
-    return len(pickle.dumps(ensemble.as_predictor(sorted(members))))

@@ -2,24 +2,216 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
+from typing import TypeAlias
 
 import numpy as np
 
 from secateurs.ensembles import Ensemble
-from secateurs.evaluation._cost_rules import CostRules, FitPruner, Members, limit_with_rounding
 from secateurs.evaluation.budget import Budget, budget_error, largest_within_limit
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.score_curve import ScoreCurve
+from secateurs.evaluation.score_curve import ScoreCurve, score_curve
+from secateurs.evaluation.score_table import cross_validate_selections
 from secateurs.evaluation.selections import Selection, copy_with_members
 from secateurs.exceptions import BudgetError, InputError
+from secateurs.objectives import JointError
+from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
-from secateurs.progress import open_stage
+from secateurs.problem.latency import bisect_largest_size
 from secateurs.pruners import BasePruner
-from secateurs.search import TIE, score_levels
+from secateurs.pruners.pruner_label import pruner_label
+from secateurs.pruners.selector import fit_pruner
+from secateurs.search import TIE, best_member, score_levels
 from secateurs.thread_safety import record_warnings
-from secateurs.typing import FloatArray, JsonObject
+from secateurs.typing import BoolArray, FloatArray, JsonObject
+
+Members: TypeAlias = list[int]
+FitPruner: TypeAlias = Callable[[BasePruner, Votes | Predictions], BasePruner]
+
+PER_COST, BY_GAIN = "gain per cost", "gain"
+
+
+@dataclass(frozen=True, eq=False)
+class CostRules:
+    """Rules that select members within a total cost, on the samples of a problem.
+
+    The gain of a member is the decrease of the joint error: the squared error of the average of
+    probabilities or values, where a label is a probability of 1. Without members, all classes have
+    the same probability, and the value is the mean of the target.
+    """
+
+    problem: Problem
+    pruner: BasePruner  # the method that the user asked for
+    cost: FloatArray  # of each member
+    vote: str = "auto"  # how sets are scored: "auto" as in the ensemble, or by "labels"
+    fit: FitPruner | None = None  # None fits on the samples of the problem, with their weights
+    _fitted_by_size: dict[int, BasePruner] = field(default_factory=dict, init=False)
+
+    @property
+    def rules_by_name(self) -> dict[str, Callable[[float], Members]]:
+        """The rules by name; each returns members in the order in which it adds them."""
+        name = pruner_label(self.pruner)
+        return {
+            PER_COST: partial(self._greedy_members, per_cost=True),
+            BY_GAIN: partial(self._greedy_members, per_cost=False),
+            f"order of {name}": partial(self._members_in_order, skip=True),
+            f"start of the order of {name}": partial(self._members_in_order, skip=False),
+            "single member": self._best_single_member,
+        }
+
+    @property
+    def floor_rules(self) -> list[str]:
+        """The last two rules: no result may have a lower validation score than theirs.
+
+        The first of them is not cross-validated, since a rule that skips members extends it.
+        """
+        return list(self.rules_by_name)[-2:]
+
+    def sets_by_rule(self, limit: float) -> dict[str, Members]:
+        """Return the members that each rule selects, without the rules that select none."""
+        sets = {name: rule(limit) for name, rule in self.rules_by_name.items()}
+        return {name: members for name, members in sets.items() if members}
+
+    def members_by_rule(self, rule: str, limit: float) -> Members:
+        """Return the members that a rule selects; if there are none, those by gain per cost."""
+        return self.rules_by_name[rule](limit) or self.rules_by_name[PER_COST](limit)
+
+    def total_cost(self, members: Sequence[int]) -> float:
+        """Return the total cost of members; sorted, so that rounding ignores their order."""
+        with np.errstate(over="ignore"):
+            return float(self.cost[sorted(members)].sum())
+
+    @property
+    def by_labels(self) -> bool:
+        """Whether sets are scored by the members' labels."""
+        return self.vote == "labels" and self.problem.scoring.needs == "labels"
+
+    def score_sets(self, groups: Sequence[Sequence[int]]) -> ScoreCurve:
+        """Return the scores of sets of members on the validation samples."""
+        problem = self.problem
+        outputs = problem.predictions if self.by_labels else self._scored_predictions
+        member_weights = None if self.by_labels else problem.ensemble.weights
+        return score_curve(outputs, groups, problem.scoring, member_weights, problem.sample_weight)
+
+    def fit_for_size(self, n_keep: int) -> BasePruner:
+        """Return the method that the user asked for, fitted for a size."""
+        if n_keep not in self._fitted_by_size:
+            outputs = self.problem.predictions_for(self.pruner)
+            fit = self.fit or partial(fit_pruner, sample_weight=self.problem.sample_weight)
+            self._fitted_by_size[n_keep] = fit(self.pruner.with_keep(n_keep), outputs)
+        return self._fitted_by_size[n_keep]
+
+    @property
+    def fitted_pruners(self) -> list[BasePruner]:
+        """The pruners fitted so far, one per size."""
+        return list(self._fitted_by_size.values())
+
+    def _affordable_members(self, members: Sequence[int], limit: float) -> BoolArray:
+        """Return a mask of the members that can be added to these within the limit."""
+        with np.errstate(over="ignore"):
+            fits = self.total_cost(members) + self.cost <= limit_with_rounding(limit)
+        fits[list(members)] = False
+        return fits
+
+    def _greedy_members(self, limit: float, per_cost: bool) -> Members:
+        """Select the member with the largest gain, or gain per cost, while any fits the limit."""
+        selected: Members = []
+        error, value, sums = self._error_without_members, 0.0, np.zeros(len(self.cost))
+        while (free := self._affordable_members(selected, limit)).any():
+            values = value + sums + self._joint_error.member_values
+            errors = self._joint_error.value_to_error(values, len(selected) + 1)
+            member = best_member(*_rank_and_candidates(error - errors, self.cost, free, per_cost))
+            selected.append(member)
+            error, value = float(errors[member]), float(values[member])
+            sums = sums + self._joint_error_row(member)
+        return selected
+
+    def _members_in_order(self, limit: float, skip: bool) -> Members:
+        """Return members in the method's order: all that fit, or those before the first misfit.
+
+        A method without an order is fitted for sizes, to find the largest size that fits.
+        """
+        if not self.pruner.is_nested:
+
+            def fits(first: Members) -> bool:
+                total = self.total_cost(self._members_at_size(len(first)))
+                return total <= limit_with_rounding(limit)
+
+            return self._members_at_size(bisect_largest_size(range(len(self.cost)), fits))
+        selected: Members = []
+        for member in self._members_at_size(len(self.cost)):
+            if self._affordable_members(selected, limit)[member]:
+                selected.append(member)
+            elif not skip:
+                break
+        return selected
+
+    def _members_at_size(self, n_keep: int) -> Members:
+        return self.fit_for_size(n_keep).member_indices_.tolist() if n_keep else []
+
+    def _best_single_member(self, limit: float) -> Members:
+        fits = np.flatnonzero(self._affordable_members([], limit))
+        if not len(fits):
+            return []
+        ranks = -score_levels(self._single_scores[fits])
+        return [int(fits[np.lexsort([fits, self.cost[fits], ranks])[0]])]
+
+    @cached_property
+    def _single_scores(self) -> FloatArray:
+        return self.score_sets([[member] for member in range(len(self.cost))]).values
+
+    @cached_property
+    def _scored_predictions(self) -> Votes | Predictions:
+        return self.problem.scored_predictions()
+
+    @cached_property
+    def _joint_error(self) -> JointError:
+        return JointError(self._scored_predictions)
+
+    @cached_property
+    def _error_without_members(self) -> float:
+        if (
+            isinstance(self._scored_predictions, Predictions)
+            and self._scored_predictions.is_numbers
+        ):
+            return float(np.var(self._scored_predictions.truth))
+        return 1.0 - 1.0 / self._scored_predictions.n_classes
+
+    @cached_property
+    def _row_cache(self) -> dict[int, FloatArray]:
+        return {}
+
+    def _joint_error_row(self, member: int) -> FloatArray:
+        if member not in self._row_cache:
+            self._row_cache[member] = self._joint_error.exact_matrix_rows([member])[0]
+        return self._row_cache[member]
+
+
+def _rank_and_candidates(
+    gains: FloatArray, cost: FloatArray, free: BoolArray, per_cost: bool
+) -> tuple[FloatArray, BoolArray]:
+    """Return the values to rank members by, and a mask of the members to consider.
+
+    Members that cost nothing and have a gain come first. Losses are not divided by the cost, since
+    the loss of an expensive member would look small.
+    """
+    useful = free & (gains > 0)
+    if not per_cost or not useful.any():
+        return gains, free
+    without_cost = useful & (cost == 0)
+    if without_cost.any():
+        return gains, without_cost
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return gains / cost, useful
+
+
+def limit_with_rounding(limit: float) -> float:
+    """Return the limit plus the rounding error that a sum of costs may have."""
+    return limit * (1 + TIE)
+
 
 # Cost limits that are cross-validated if a loss is tolerated. More limits would come closer to the
 # lowest tolerated cost, but each takes one selection per rule and fold.
@@ -38,6 +230,11 @@ class CostSelection:
     rule: str
     max_members: int | None  # that other limits allow with this rule; None without other limits
     has_held_out_scores: bool  # whether the rule was selected by cross-validation
+
+    @property
+    def is_by_gain(self) -> bool:
+        """Whether a gain selected the members, so that sample weights did not count."""
+        return self.rule in (PER_COST, BY_GAIN)
 
     @property
     def total(self) -> float:
@@ -160,32 +357,37 @@ def _held_out_scores(
         for name, members in sets.items()
         if name != rules.floor_rules[0]
     }
-    total: ScoreCurve | None = None
     rules.score_sets([[0]])  # collects the predictions before the samples are dropped
-    plan = EvaluationPlan(rules.problem.without_samples(), rng)
-    with open_stage("comparing rules within the cost", max(1, plan.n_selections - 1)) as steps:
-        for fold in plan.iter_folds():
-            fold_rules = CostRules(fold.problem, rules.pruner, rules.cost, rules.vote)
-            with record_warnings():  # the fit on all samples warns already
-                fold_sets = [
-                    fold_rules.members_by_rule(name, limit)[:size]
-                    for name, size in max_members.items()
-                    for limit in limits
-                ]
-            scored = rules.score_sets(fold_sets, fold.held_out)
-            total = scored if total is None else total + scored
-            steps.step()
-    assert total is not None
-    values = total.values.reshape(len(max_members), len(limits))
-    return dict(zip(max_members, values, strict=True)), total.full_value
+    cached_rules = lru_cache(maxsize=1)(
+        lambda problem: CostRules(problem, rules.pruner, rules.cost, rules.vote)
+    )  # all selectors are called for one fold before the next fold
+
+    def select(name: str, limit: float, problem: Problem) -> Selection:
+        with record_warnings():  # the fit on all samples warns already
+            members = cached_rules(problem).members_by_rule(name, limit)[: max_members[name]]
+        return Selection(np.array([1]), None, {1: members})
+
+    pairs = [(name, limit) for name in max_members for limit in limits]
+    curves = cross_validate_selections(
+        EvaluationPlan(rules.problem.without_samples(), rng),
+        {str(index): partial(select, *pair) for index, pair in enumerate(pairs)},
+        (),
+        title="comparing rules within the cost",
+        only_folds=True,
+        by_labels=rules.by_labels,
+        scorings=[rules.problem.scoring],
+    )
+    scores = [curve.main_score for curve in curves.values()]
+    values = np.array([score.values[0] for score in scores]).reshape(-1, len(limits))
+    return dict(zip(max_members, values, strict=True)), scores[0].full_value
 
 
 def _first_tolerated(
     scores: FloatArray, full_score: float, problem: Problem, budget: Budget
 ) -> int:
     """Return the index of the first score within the tolerance; raise an error without any."""
-    assert budget.tolerance is not None
-    tolerated = np.flatnonzero(scores >= full_score - budget.tolerance - TIE)
+    tolerance = budget.tolerances(problem).get(problem.scoring.key, np.inf)
+    tolerated = np.flatnonzero(scores >= full_score - tolerance - TIE)
     if len(tolerated):
         return int(tolerated[0])
     scoring = problem.scoring

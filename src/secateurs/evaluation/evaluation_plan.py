@@ -1,161 +1,44 @@
 """Evaluation plan: the samples to select members on and to score them on, with all votes.
 
-Members are scored on the test set if there is one. Otherwise they are cross-validated in five
-folds: selected on four fifths of the validation samples, and scored on the remaining fifth.
+Members are scored on the test set if there is one. Otherwise they are cross-validated in the folds
+of the parameters ``cv`` and ``groups``: by default, members are selected on four fifths of the
+validation samples and scored on the remaining fifth, five times.
 """
 
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs._renamed_modules import restore_renamed
-from secateurs.ensembles import Ensemble
-from secateurs.evaluation.score_curve import (
-    EQUAL_WEIGHTS,
-    GroupWeights,
-    ScoreCurve,
-    score_curve,
-)
-from secateurs.labels import argmax_with_ties
+from secateurs.evaluation.score_curve import CurveKey, ScoreCurve, ScoredSamples
+from secateurs.measures.group_predictions import EQUAL_WEIGHTS, ConstantPrediction, GroupWeights
 from secateurs.measures.scoring import Scoring
-from secateurs.outputs import vote_kernels
-from secateurs.outputs.input_checks import effective_members
+from secateurs.measures.vote_counts import VoteBlock, VotedSamples
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions
-from secateurs.outputs.stratified_folds import N_FOLDS, stratified_fold_indices
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
-from secateurs.typing import Array, FloatArray, IndexArray, MemberIndices, RandomStateLike, Samples
-
-_MAX_CONTRIBUTIONS = 1 << 24  # bounds the memory of one block's contributions to 128 MiB
-
-
-@dataclass(frozen=True, eq=False)
-class VoteBlock:
-    """Votes on a block of samples, and each member's contribution to the ensemble's own vote."""
-
-    sample_indices: IndexArray
-    votes: Votes  # with the true labels
-    # (n_members, n_samples, n_ensemble_classes); None if the ensemble's own vote counts labels.
-    contributions: FloatArray | None
-    classes: IndexArray  # codes of the ensemble's classes among those of the votes
-
-    def winning_codes(
-        self, groups: Iterable[Sequence[int]], own: bool, weights: GroupWeights = EQUAL_WEIGHTS
-    ) -> Iterator[Array]:
-        """Yield the codes that groups of members vote for.
-
-        A group that extends the previous group is quick. ``weights`` has the weights of members
-        in some of the groups, by the index of the group.
-        """
-        contributions = self.contributions if own else None
-        n_classes = self.votes.n_classes if contributions is None else len(self.classes)
-        dtype = np.int32 if contributions is None else np.float64
-        tally: Array = np.zeros((self.votes.n_samples, n_classes), dtype=dtype)
-        counted: list[int] = []  # the members in the tally
-        for index, group in enumerate(effective_members(self.votes, group) for group in groups):
-            if index in weights:
-                yield self._weighted_winners(group, weights[index], contributions)
-                continue
-            if list(group[: len(counted)]) != counted:
-                tally, counted = np.zeros_like(tally), []
-            for member in group[len(counted) :]:
-                if contributions is None:
-                    vote_kernels.tally_votes(self.votes.codes([member]), 1, tally)
-                else:
-                    tally += contributions[member]
-            counted = list(group)
-            if contributions is None:
-                winner = np.empty(len(tally), dtype=np.intp)
-                vote_kernels.find_winners(tally, winner)
-                yield winner
-            else:  # means, not sums, so that near ties round as in the model
-                yield self.classes[(tally / len(counted)).argmax(axis=1)]
-
-    def _weighted_winners(
-        self, group: MemberIndices, weights: FloatArray, contributions: FloatArray | None
-    ) -> Array:
-        """Return the codes that a group of weighted members votes for."""
-        tally = np.zeros((self.votes.n_samples, self.votes.n_classes))
-        for member, weight in zip(group, weights, strict=True):
-            if contributions is None:
-                vote_kernels.tally_votes(self.votes.codes([member]), weight, tally)
-            else:
-                tally[:, self.classes] += weight * contributions[member]
-        return argmax_with_ties(tally)
-
-
-@dataclass(frozen=True, eq=False)
-class VotedSamples:
-    """Samples with votes and true labels, and the ensemble whose own vote is evaluated on them."""
-
-    __setstate__ = restore_renamed(scores="soft_predictions")
-
-    votes: Votes  # with the true labels
-    ensemble: Ensemble | None = None  # None if the samples are not kept: labels are counted
-    X: Samples = None  # as the ensemble's predict accepts them
-    # The members' probabilities, if they are known and the samples are not kept.
-    soft_predictions: Predictions | None = None
-
-    @property
-    def counts_labels(self) -> bool:
-        """Whether the vote simply counts labels."""
-        if self.ensemble is None or self.votes.is_sequential:
-            return True
-        return not self.ensemble.is_soft and self.ensemble.weights is None
-
-    def vote_blocks(self, samples: IndexArray | None = None) -> Iterator[VoteBlock]:
-        """Yield the votes on some samples, or on all, in blocks that fit in memory."""
-        indices = np.arange(self.votes.n_samples) if samples is None else samples
-        if self.ensemble is None or self.counts_labels:
-            yield VoteBlock(indices, self._votes_on(indices), None, np.arange(self.votes.n_classes))
-            return
-        classes = np.searchsorted(self.votes.classes, self.ensemble.classes)
-        prepared = (
-            None if self.soft_predictions is not None else self.ensemble.prepare_input(self.X)
-        )
-        step = max(1, _MAX_CONTRIBUTIONS // (self.votes.n_members * len(classes)))
-        for first in range(0, len(indices), step):
-            block = indices[first : first + step]
-            votes = self._votes_on(block)
-            yield VoteBlock(
-                block, votes, self._member_contributions(prepared, block, votes), classes
-            )
-
-    def _votes_on(self, indices: IndexArray) -> Votes:
-        return self.votes if len(indices) == self.votes.n_samples else self.votes.rows(indices)
-
-    def _member_contributions(
-        self, prepared: Samples, indices: IndexArray, votes: Votes
-    ) -> FloatArray:
-        assert self.ensemble is not None
-        if self.soft_predictions is not None:
-            own_weights, soft = self.ensemble.weights, self.soft_predictions.rows(indices)
-            weights = np.ones(votes.n_members) if own_weights is None else own_weights
-            return np.stack([weight * soft.values(m) for m, weight in enumerate(weights)])
-        block = _safe_indexing(prepared, indices)
-        contributions = np.stack(
-            [self.ensemble.vote_contribution(block, member) for member in range(votes.n_members)]
-        )
-        if votes.has_missing:  # out of bag: members do not vote on their training samples
-            for member, contribution in enumerate(contributions):
-                contribution[votes.codes([member])[0] == votes.n_classes] = 0.0
-        return contributions
+from secateurs.problem.cross_validation import FoldIndices
+from secateurs.text_format import format_count
+from secateurs.typing import Array, FloatArray, IndexArray, RandomStateLike
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationPlan:
-    """Samples to select and to score members on: a test set, or cross-validation folds."""
+    """Samples to select and to score members on: a test set, or cross-validation folds.
+
+    The problem has the folds (``cv``, ``groups``), the test set, the weights of samples and the
+    sensitive features.
+    """
 
     __setstate__ = restore_renamed(
         choosing="validation_samples", testing="test_samples", judged_on="scored_samples"
     )
 
     problem: Problem
-    seed: RandomStateLike = 0  # draws the folds
+    seed: RandomStateLike = 0  # draws the default folds
 
     @cached_property
     def validation_samples(self) -> VotedSamples:
@@ -180,30 +63,91 @@ class EvaluationPlan:
 
     @property
     def scored_samples(self) -> VotedSamples:
-        """The samples that sub-ensembles are scored on."""
+        """The validation or test samples, all or some of which sub-ensembles are scored on."""
         return self.validation_samples if self.test_samples is None else self.test_samples
+
+    @property
+    def has_folds(self) -> bool:
+        """Whether members are selected again in each fold."""
+        # The first rounds of a boosted model are selected whatever the samples.
+        return not (self.problem.has_test_set or self.problem.predictions.is_sequential)
+
+    @cached_property
+    def fold_indices(self) -> list[FoldIndices]:
+        """The training and held-out samples of each fold; empty without folds."""
+        if not self.has_folds:
+            return []
+        problem = self.problem
+        truth = problem.predictions.truth
+        return list(problem.cross_validation.split(truth, problem.X, self.seed))
+
+    @cached_property
+    def scored_indices(self) -> IndexArray:
+        """The samples that are scored, in ascending order; those of several folds repeat."""
+        if not self.has_folds:
+            return np.arange(self.scored_samples.votes.n_samples)
+        return np.sort(np.concatenate([held_out for _, held_out in self.fold_indices]))
+
+    @cached_property
+    def fold_positions(self) -> list[IndexArray]:
+        """The positions of each fold's held-out samples among the scored samples."""
+        if not self.has_folds:
+            return [self.scored_indices]
+        n_before = np.zeros(self.problem.predictions.n_samples, dtype=np.intp)
+        first = np.searchsorted(self.scored_indices, np.arange(len(n_before)))
+        positions = []
+        for _, held_out in self.fold_indices:
+            positions.append(first[held_out] + n_before[held_out])
+            n_before[held_out] += 1
+        return positions
+
+    @property
+    def scored_truth(self) -> Array:
+        """The true codes or values of the scored samples."""
+        truth: Array = self.scored_samples.votes.truth[self.scored_indices]
+        return truth
+
+    @property
+    def scored_weight(self) -> FloatArray | None:
+        """The weights of the scored samples, if they have weights."""
+        problem = self.problem
+        weight = problem.sample_weight_test if problem.has_test_set else problem.sample_weight
+        return None if weight is None else weight[self.scored_indices]
 
     @property
     def n_selections(self) -> int:
         """Number of selections per method: on all validation samples, and in each fold."""
-        if self.problem.has_test_set or self.problem.predictions.is_sequential:
+        problem = self.problem
+        if not self.has_folds:
             return 1
-        return 1 + min(N_FOLDS, self.problem.predictions.n_samples)
+        return 1 + problem.cross_validation.n_folds(problem.predictions.truth, problem.X)
+
+    @property
+    def description(self) -> str:
+        """The samples that the scores come from, in a sentence."""
+        problem = self.problem
+        n_validation = format_count(problem.predictions.n_samples, "validation sample")
+        if problem.has_test_set:
+            n_test = format_count(problem.test_predictions.n_samples, "test sample")
+            return f"Members are selected on {n_validation} and scored on {n_test}."
+        if problem.cross_validation.is_default:
+            return (
+                f"Scores are cross-validated on {n_validation}: members are selected on four "
+                "fifths and scored on the remaining fifth, five times."
+            )
+        how = problem.cross_validation.description
+        return f"Scores are cross-validated on {n_validation}: members are {how}."
 
     def iter_folds(self) -> Iterator["Fold"]:
-        """Yield the problems to select on with the samples to score on: five folds, or one."""
+        """Yield the problems to select on with the samples to score on."""
         problem = self.problem
-        if problem.has_test_set:
-            yield Fold(problem, self, None)
+        if not self.has_folds:
+            every = None if problem.has_test_set else np.arange(problem.predictions.n_samples)
+            yield Fold(problem, self, every, self.fold_positions[0])
             return
-        if problem.predictions.is_sequential:
-            # The first rounds are selected whatever the samples, so that no fold is needed.
-            yield Fold(problem, self, np.arange(problem.predictions.n_samples))
-            return
-        for selected_on, held_out in stratified_fold_indices(
-            problem.predictions.truth, check_random_state(self.seed)
-        ):
-            yield Fold(problem.on_samples(selected_on), self, held_out)
+        folds = zip(self.fold_indices, self.fold_positions, strict=True)
+        for (training, held_out), positions in folds:
+            yield Fold(problem.on_samples(training), self, held_out, positions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +157,7 @@ class Fold:
     problem: Problem
     plan: EvaluationPlan
     held_out: IndexArray | None  # validation samples to score on; None for the test set
+    positions: IndexArray  # of the scored samples among ``plan.scored_indices``
 
     def vote_blocks(self) -> Iterator[VoteBlock]:
         """Yield the votes on the samples to score on, in blocks that fit in memory."""
@@ -221,27 +166,91 @@ class Fold:
         assert self.plan.test_samples is not None
         return self.plan.test_samples.vote_blocks()
 
+    def block_positions(self, block: VoteBlock) -> IndexArray:
+        """Return the positions of a block's samples among all scored samples."""
+        samples = np.arange(len(self.positions)) if self.held_out is None else self.held_out
+        order = np.argsort(samples)
+        return self.positions[order[np.searchsorted(samples, block.sample_indices, sorter=order)]]
+
+    @cached_property
+    def _scored_samples(self) -> ScoredSamples:
+        return self._samples_with(self.plan.problem.scored_predictions(self.held_out is None))
+
+    @cached_property
+    def _labelled_samples(self) -> ScoredSamples:
+        """The samples with the members' labels only."""
+        problem, is_test = self.plan.problem, self.held_out is None
+        outputs = problem.test_predictions if is_test else problem.predictions
+        return replace(self._samples_with(outputs), own_weights=None)
+
+    def _samples_with(self, outputs: Votes | Predictions) -> ScoredSamples:
+        problem, held_out = self.plan.problem, self.held_out
+        own_weights = problem.ensemble.weights
+        if held_out is None:
+            return ScoredSamples(
+                outputs,
+                problem.sample_weight_test,
+                subgroups=problem.sensitive_features_test,
+                own_weights=own_weights,
+            )
+        given = problem.sample_weight, problem.cross_validation.groups, problem.sensitive_features
+        weight, clusters, subgroups = (
+            None if values is None else values[held_out] for values in given
+        )
+        return ScoredSamples(outputs.rows(held_out), weight, clusters, subgroups, own_weights)
+
     def score_groups(
         self,
         groups: Sequence[Sequence[int]],
-        scoring: Scoring,
+        scorings: Sequence[Scoring],
         wanted: Container[int] = (),
         group_weights: GroupWeights = EQUAL_WEIGHTS,
-    ) -> ScoreCurve:
-        """Return the scores of groups of members on the samples to score on."""
-        problem, held_out = self.plan.problem, self.held_out
-        outputs = problem.scored_predictions(test=held_out is None)
-        sample_weight = problem.sample_weight_test if held_out is None else problem.sample_weight
-        if held_out is not None:
-            outputs = outputs.rows(held_out)
-            sample_weight = None if sample_weight is None else sample_weight[held_out]
-        weights = (problem.ensemble.weights, sample_weight)
-        if held_out is None or scoring.name != "r2":
-            return score_curve(outputs, groups, scoring, *weights, wanted, group_weights)
-        # R² divides by the variance of the target. In a small fold it may be 0, so that the
-        # variance of all validation samples is used.
-        squared = Scoring.from_scorer("neg_mean_squared_error", outputs.classes)
-        curve = score_curve(outputs, groups, squared, *weights, wanted, group_weights)
-        y, all_weights = problem.predictions.truth, problem.sample_weight
-        variance = np.average((y - np.average(y, weights=all_weights)) ** 2, weights=all_weights)
-        return curve.scale_and_shift(1 / variance if variance > 0 else 0.0, 1.0)
+        *,
+        by_labels: bool = False,
+        everywhere: Container[str] | None = None,
+    ) -> dict[CurveKey, ScoreCurve]:
+        """Return the scores of groups of members on the samples to score on.
+
+        With ``by_labels``, members vote by their labels instead of probabilities. ``everywhere``
+        has the keys of the scores to compute for all groups, see `ScoredSamples.score_groups`.
+        """
+        samples = self._labelled_samples if by_labels else self._scored_samples
+        requested = [self._foldwise(scoring) for scoring in scorings]
+        curves = samples.score_groups(groups, requested, wanted, group_weights, everywhere)
+        return self._in_original_units(curves, scorings)
+
+    def score_constant(self, scorings: Sequence[Scoring]) -> dict[CurveKey, ScoreCurve]:
+        """Return the scores of the most frequent class, or of the mean of the target."""
+        problem = self.plan.problem
+        is_known = not problem.is_soft or problem.has_soft_predictions
+        samples = self._scored_samples if is_known else self._labelled_samples
+        constant = ConstantPrediction(self.problem.predictions.truth, samples.outputs)
+        requested = [self._foldwise(scoring) for scoring in scorings]
+        curves = samples.score_predictions([constant], 1, requested, [0])
+        return self._in_original_units(curves, scorings)
+
+    def _foldwise(self, scoring: Scoring) -> Scoring:
+        """Return the score to compute in a fold: the squared error instead of R².
+
+        R² divides by the variance of the target. In a small fold it may be 0, so that the variance
+        of all validation samples is used.
+        """
+        if self.held_out is None or scoring.name != "r2":
+            return scoring
+        squared = Scoring.from_scorer("neg_mean_squared_error", scoring.classes)
+        return replace(squared, given_key=scoring.key)
+
+    def _in_original_units(
+        self, curves: dict[CurveKey, ScoreCurve], scorings: Sequence[Scoring]
+    ) -> dict[CurveKey, ScoreCurve]:
+        squared = {s.key for s in scorings if self._foldwise(s) is not s}
+        if not squared:
+            return curves
+        problem = self.plan.problem
+        y, weights = problem.predictions.truth, problem.sample_weight
+        variance = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
+        factor = 1 / variance if variance > 0 else 0.0
+        return {
+            key: curve.scale_and_shift(factor, 1.0) if key[0] in squared else curve
+            for key, curve in curves.items()
+        }

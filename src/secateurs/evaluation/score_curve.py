@@ -1,30 +1,47 @@
-"""Score curves: a score of sub-ensembles by size, with its jackknife variance."""
+"""Score curves: scores of sub-ensembles by size, with jackknife variances.
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+`score_groups` computes all scores of all groups, for all samples and for subgroups, in one pass
+over the predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import InputError
-from secateurs.labels import argmax_with_ties
+from secateurs.measures.group_predictions import (
+    EQUAL_WEIGHTS,
+    GroupWeights,
+    ScoredPrediction,
+    group_predictions,
+)
 from secateurs.measures.scoring import Scoring
-from secateurs.outputs.fixed_point import mean_from_sums
-from secateurs.outputs.input_checks import effective_members
+from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.outputs.predictions import Predictions, true_values
+from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
-from secateurs.typing import Array, BoolArray, FloatArray
+from secateurs.typing import Array, FloatArray, IndexArray
 
-GroupWeights: TypeAlias = Mapping[int, FloatArray]  # of a group's members, by the group's index
-EQUAL_WEIGHTS: GroupWeights = MappingProxyType({})  # in all groups
+CurveKey: TypeAlias = tuple[str, str | None]  # key of a score, and subgroup; None for all samples
 
-NORMAL_97_5 = 1.959964  # the 97.5 % quantile of the normal distribution
 # Blocks of the jackknife. Each block costs one more evaluation of the score, and fewer blocks
 # would estimate the variance less precisely.
 _N_BLOCKS = 10
+
+
+class FoldScores(NamedTuple):
+    """Scores of one fold, from which standard errors of differences are computed."""
+
+    weight: float
+    full_left_out: FloatArray  # (n_blocks,), with each block left out
+    values: FloatArray  # (n_sizes,)
+    left_out: FloatArray  # (n_sizes, n_blocks); NaN for sizes that were not asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +57,15 @@ class ScoreCurve:
     # that were not asked for.
     variances: FloatArray
     change_variances: FloatArray
+    folds: tuple[FoldScores, ...] = field(default=(), repr=False)
 
-    def __add__(self, other: "ScoreCurve") -> "ScoreCurve":
-        """Return the mean over the samples of both curves, as for folds of cross-validation."""
+    def __add__(self, other: ScoreCurve) -> ScoreCurve:
+        """Return the mean over the samples of both curves, as for folds of cross-validation.
+
+        A fold in which a subgroup's score is undefined does not count.
+        """
+        if np.isnan(self.full_value) or np.isnan(other.full_value):
+            return other if np.isnan(self.full_value) else self
         total = self.total_weight + other.total_weight
         share, other_share = self.total_weight / total, other.total_weight / total
         return ScoreCurve(
@@ -51,9 +74,10 @@ class ScoreCurve:
             share * self.values + other_share * other.values,
             share**2 * self.variances + other_share**2 * other.variances,
             share**2 * self.change_variances + other_share**2 * other.change_variances,
+            (*self.folds, *other.folds),
         )
 
-    def scale_and_shift(self, factor: float, shift: float) -> "ScoreCurve":
+    def scale_and_shift(self, factor: float, shift: float) -> ScoreCurve:
         """Return the curve of the score times a factor, plus a shift."""
         return ScoreCurve(
             self.total_weight,
@@ -61,9 +85,18 @@ class ScoreCurve:
             factor * self.values + shift,
             factor**2 * self.variances,
             factor**2 * self.change_variances,
+            tuple(
+                FoldScores(
+                    fold.weight,
+                    factor * fold.full_left_out + shift,
+                    factor * fold.values + shift,
+                    factor * fold.left_out + shift,
+                )
+                for fold in self.folds
+            ),
         )
 
-    def full_ensemble_curve(self) -> "ScoreCurve":
+    def at_full_ensemble(self) -> ScoreCurve:
         """Return the curve of a single size, the full ensemble."""
         zero, unknown = np.zeros(1), np.full(1, np.nan)
         return ScoreCurve(self.total_weight, self.full_value, zero + self.full_value, unknown, zero)
@@ -83,119 +116,269 @@ class ScoreCurve:
         """Standard error of the score, by size."""
         return np.sqrt(self.variances)
 
+    def difference_error(self, index: int, other: ScoreCurve, other_index: int) -> float:
+        """Return the standard error of the difference to a size of another curve."""
+        variance = 0.0
+        for fold, other_fold in zip(self.folds, other.folds, strict=True):
+            share = fold.weight / self.total_weight
+            difference = fold.left_out[index] - other_fold.left_out[other_index]
+            variance += share**2 * jackknife_variance(difference)
+        return float(np.sqrt(variance))
 
-def group_predictions(
-    outputs: Votes | Predictions,
-    groups: Sequence[Sequence[int]],
-    needs: str,
-    weights: Array | None,
-    group_weights: GroupWeights = EQUAL_WEIGHTS,
-) -> Iterator[Array]:
-    """Yield the combined predictions of groups of members: labels, probabilities or values.
+    def with_fold_variances(self) -> ScoreCurve:
+        """Return the curve with variances between folds, if folds with one group have none."""
+        if len(self.folds) < 2 or not all(fold.left_out.shape[1] < 2 for fold in self.folds):
+            return self
+        shares = np.array([fold.weight for fold in self.folds]) / self.total_weight
+        full = np.array([fold.full_left_out[0] for fold in self.folds])
+        values = np.array([fold.values for fold in self.folds])
 
-    A group that extends the previous group is quick. Missing predictions are left out of the mean;
-    if all are missing, the classes have equal probabilities. ``weights`` are the ensemble's own
-    weights, ``group_weights`` those of the members in some of the groups.
-    """
-    n_classes = outputs.n_classes
-    shape = (outputs.n_samples, n_classes) if n_classes else (outputs.n_samples,)
-    total, present, counted = np.zeros(shape), np.zeros(outputs.n_samples), list[int]()
-    for index, group in enumerate(effective_members(outputs, group) for group in groups):
-        own_weights = group_weights.get(index)
-        if own_weights is not None or list(group[: len(counted)]) != counted:
-            total, present, counted = np.zeros(shape), np.zeros(outputs.n_samples), []
-        for position, member in enumerate(group[len(counted) :]):
-            weight = 1.0 if weights is None else float(weights[member])
-            weight *= 1.0 if own_weights is None else float(own_weights[position])
-            values, is_present = _member_prediction(outputs, member)
-            total += weight * values
-            present += weight * is_present
-        # Sums of a weighted group cannot be extended: -1 is not the start of any group.
-        counted = list(group) if own_weights is None else [-1]
-        if needs == "labels":
-            yield outputs.classes[
-                total.argmax(axis=1) if own_weights is None else argmax_with_ties(total)
-            ]
-            continue
-        mean = mean_from_sums(total, present)
-        yield outputs.linked(mean) if isinstance(outputs, Predictions) else mean
+        def between(by_fold: FloatArray) -> FloatArray:
+            spread = (by_fold - (shares[:, None] * by_fold).sum(axis=0)) ** 2
+            return len(shares) / (len(shares) - 1) * (shares[:, None] ** 2 * spread).sum(axis=0)
+
+        return replace(
+            self, variances=between(values), change_variances=between(values - full[:, None])
+        )
 
 
-def _member_prediction(outputs: Votes | Predictions, member: int) -> tuple[FloatArray, BoolArray]:
-    """Return a member's values or probabilities, and a mask of the samples that have them."""
-    if isinstance(outputs, Predictions):
-        return outputs.values(member), ~outputs.is_missing(member)
-    codes = outputs.codes([member])[0]
-    return np.eye(outputs.n_classes + 1)[codes][:, :-1], codes < outputs.n_classes
+@dataclass(frozen=True, eq=False)
+class ScoredSamples:
+    """Predictions on the samples to score, with what the scores need to know about the samples."""
+
+    outputs: Votes | Predictions
+    sample_weight: FloatArray | None = None
+    clusters: Array | None = None  # groups of dependent samples, for standard errors
+    subgroups: Array | None = None  # sensitive features
+    own_weights: Array | None = None  # of the members in the ensemble's vote
+
+    def score_groups(
+        self,
+        groups: Sequence[Sequence[int]],
+        scorings: Sequence[Scoring],
+        wanted: Container[int] = (),
+        group_weights: GroupWeights = EQUAL_WEIGHTS,
+        everywhere: Container[str] | None = None,
+    ) -> dict[CurveKey, ScoreCurve]:
+        """Return the scores of groups of members, with variances of the wanted groups.
+
+        Subgroups, and scores whose key is not in ``everywhere``, are scored for the wanted groups
+        only; without ``everywhere``, everything is scored for all groups.
+        """
+        predictions = group_predictions(self.outputs, groups, self.own_weights, group_weights)
+        return self.score_predictions(predictions, len(groups), scorings, wanted, everywhere)
+
+    def score_predictions(
+        self,
+        predictions: Iterable[ScoredPrediction],
+        n_predictions: int,
+        scorings: Sequence[Scoring],
+        wanted: Container[int] = (),
+        everywhere: Container[str] | None = None,
+    ) -> dict[CurveKey, ScoreCurve]:
+        """Return the scores of predictions and of the full ensemble, by score and subgroup."""
+        members = [range(self.outputs.n_members)]
+        full = next(group_predictions(self.outputs, members, self.own_weights))
+        parts: dict[str | None, IndexArray | None] = {None: None}
+        if self.subgroups is not None:
+            names = np.unique(self.subgroups).tolist()
+            parts |= {name: np.flatnonzero(self.subgroups == name) for name in names}
+        has_wanted = any(index in wanted for index in range(n_predictions))
+        curves = {
+            (scoring.key, name): _CurveBuilder(
+                self._jackknife_blocks(scoring, part), full, n_predictions, name, has_wanted
+            )
+            for scoring in scorings
+            for name, part in parts.items()
+        }
+        for index, prediction in enumerate(predictions):
+            for (key, name), builder in curves.items():
+                is_wanted = index in wanted
+                if is_wanted or everywhere is None or (name is None and key in everywhere):
+                    builder.add(index, prediction, is_wanted)
+        return {key: builder.finish() for key, builder in curves.items()}
+
+    def _jackknife_blocks(self, scoring: Scoring, part: IndexArray | None) -> JackknifeBlocks:
+        # Test samples may have further classes.
+        scoring = replace(scoring, classes=self.outputs.classes)
+        given = (true_values(self.outputs), self.sample_weight, self.clusters)
+        truth, weight, clusters = (
+            values if values is None or part is None else values[part] for values in given
+        )
+        assert truth is not None
+        return JackknifeBlocks(scoring, truth, weight, clusters, part)
+
+
+class _CurveBuilder:
+    """Collects one score of several predictions on some of the samples."""
+
+    def __init__(
+        self,
+        blocks: JackknifeBlocks,
+        full: ScoredPrediction,
+        n_predictions: int,
+        subgroup: str | None,
+        has_wanted: bool,
+    ) -> None:
+        self._blocks, self._is_subgroup = blocks, subgroup is not None
+        self._full_value = self._score(full)
+        n_blocks = blocks.n_blocks
+        self._full_left_out = (
+            blocks.left_out_scores(full) if has_wanted else np.full(n_blocks, np.nan)
+        )
+        self._values = np.full(n_predictions, np.nan)
+        self._left_out = np.full((n_predictions, n_blocks), np.nan)
+
+    def _score(self, prediction: ScoredPrediction) -> float:
+        if not self._is_subgroup:
+            return self._blocks.score_on(prediction)
+        with suppress(InputError):  # not defined on the samples of a small subgroup
+            return self._blocks.score_on(prediction)
+        return np.nan
+
+    def add(self, index: int, prediction: ScoredPrediction, is_wanted: bool) -> None:
+        self._values[index] = self._score(prediction)
+        if is_wanted:
+            self._left_out[index] = self._blocks.left_out_scores(prediction)
+
+    def finish(self) -> ScoreCurve:
+        variances = np.array([jackknife_variance(left_out) for left_out in self._left_out])
+        changes = self._left_out - self._full_left_out
+        change_variances = np.array([jackknife_variance(change) for change in changes])
+        weight = self._blocks.total_weight
+        fold = FoldScores(weight, self._full_left_out, self._values, self._left_out)
+        if fold.left_out.shape[1] < 2:  # a single group: `with_fold_variances` needs its score
+            fold = fold._replace(full_left_out=np.array([self._full_value]))
+        return ScoreCurve(
+            weight, self._full_value, self._values, variances, change_variances, (fold,)
+        )
 
 
 def score_curve(  # noqa: PLR0917
     outputs: Votes | Predictions,
     groups: Sequence[Sequence[int]],
     scoring: Scoring,
-    weights: Array | None = None,
-    sample_weight: Array | None = None,
-    wanted: Container[int] = (),
+    own_weights: Array | None = None,
+    sample_weight: FloatArray | None = None,
     group_weights: GroupWeights = EQUAL_WEIGHTS,
 ) -> ScoreCurve:
-    """Return the scores of groups and of the full ensemble, with variances of the wanted groups."""
-    # Test samples may have further classes.
-    scoring = replace(scoring, classes=outputs.classes)
-    truth = true_values(outputs)
-    full = next(group_predictions(outputs, [range(outputs.n_members)], scoring.needs, weights))
-    blocks = JackknifeBlocks(scoring, truth, sample_weight)
-    has_wanted = any(index in wanted for index in range(len(groups)))
-    full_left_out = blocks.left_out_scores(full) if has_wanted else None
-    values, variances = np.empty(len(groups)), np.full((2, len(groups)), np.nan)
-    predictions = group_predictions(outputs, groups, scoring.needs, weights, group_weights)
-    for index, predicted in enumerate(predictions):
-        values[index] = blocks.score_on(predicted)
-        if index in wanted and full_left_out is not None:
-            left_out = blocks.left_out_scores(predicted)
-            change_variance = jackknife_variance(left_out - full_left_out)
-            variances[:, index] = jackknife_variance(left_out), change_variance
-    total_weight = len(truth) if sample_weight is None else float(sample_weight.sum())
-    return ScoreCurve(total_weight, blocks.score_on(full), values, *variances)
+    """Return one score of groups and of the full ensemble, without variances."""
+    samples = ScoredSamples(outputs, sample_weight, own_weights=own_weights)
+    return samples.score_groups(groups, [scoring], (), group_weights)[scoring.key, None]
 
 
-def scores_with_interval(
-    scoring: Scoring, truth: Array, before: Array, after: Array, sample_weight: Array | None
+def scores_with_interval(  # noqa: PLR0917
+    scoring: Scoring,
+    truth: Array,
+    before: Array,
+    after: Array,
+    sample_weight: Array | None,
+    clusters: Array | None = None,
+    samples: tuple[SampleRows | None, SampleRows | None] = (None, None),
 ) -> tuple[float, float, float]:
     """Return the scores of two predictions, and half of the 95 % interval of their difference."""
-    blocks = JackknifeBlocks(scoring, truth, sample_weight)
-    variance = jackknife_variance(blocks.left_out_scores(after) - blocks.left_out_scores(before))
-    return blocks.score_on(before), blocks.score_on(after), float(NORMAL_97_5 * np.sqrt(variance))
+    blocks = JackknifeBlocks(scoring, truth, sample_weight, clusters)
+    full, pruned = (
+        _GivenPrediction(predicted, rows)
+        for predicted, rows in zip((before, after), samples, strict=True)
+    )
+    variance = jackknife_variance(blocks.left_out_scores(pruned) - blocks.left_out_scores(full))
+    return blocks.score_on(full), blocks.score_on(pruned), float(NORMAL_97_5 * np.sqrt(variance))
+
+
+class _GivenPrediction(NamedTuple):
+    """Predictions that are known already."""
+
+    predicted: Array
+    samples: SampleRows | None
+
+    def for_score(self, scoring: Scoring) -> Array:
+        return self.predicted
 
 
 class JackknifeBlocks:
-    """Samples in ten blocks, each of which can be left out of a score."""
+    """Samples in ten blocks, each of which can be left out of a score.
 
-    def __init__(self, scoring: Scoring, truth: Array, sample_weight: Array | None) -> None:
+    With clusters, all samples of a cluster are in the same block.
+    """
+
+    def __init__(
+        self,
+        scoring: Scoring,
+        truth: Array,
+        sample_weight: Array | None,
+        clusters: Array | None = None,
+        part: IndexArray | None = None,  # the samples among those that are predicted; None for all
+    ) -> None:
         self._scoring, self._truth, self._sample_weight = scoring, truth, sample_weight
-        # Sorted by target and assigned in turn, so that no block has all samples of a class.
+        self._part = part
+        self._rows: dict[int | None, SampleRows] = {}
         self._block_indices = np.empty(len(truth), dtype=np.intp)
-        self._block_indices[np.argsort(truth, kind="stable")] = np.arange(len(truth)) % _N_BLOCKS
+        if clusters is None:
+            # Sorted by target and assigned in turn, so that no block has all samples of a class.
+            order = np.argsort(truth, kind="stable")
+            self._block_indices[order] = np.arange(len(truth)) % _N_BLOCKS
+            self.n_blocks = _N_BLOCKS
+            self._is_enough = len(truth) >= 2 * _N_BLOCKS  # else single samples would be blocks
+        else:
+            cluster_indices = np.unique(clusters, return_inverse=True)[1]
+            self.n_blocks = min(_N_BLOCKS, int(cluster_indices.max(initial=-1)) + 1)
+            self._block_indices[:] = cluster_indices % max(1, self.n_blocks)
+            self._is_enough = self.n_blocks >= 2
 
-    def score_on(self, predicted: Array, samples: BoolArray | slice = slice(None)) -> float:
-        """Return the score on some samples, without those that have no prediction."""
-        weight = None if self._sample_weight is None else self._sample_weight[samples]
-        predicted, truth = predicted[samples], self._truth[samples]
+    @property
+    def total_weight(self) -> float:
+        """Number of samples, or the sum of their weights."""
+        if self._sample_weight is None:
+            return len(self._truth)
+        return float(self._sample_weight.sum())
+
+    def score_on(self, prediction: ScoredPrediction, left_out: int | None = None) -> float:
+        """Return the score, without a block and without samples that have no prediction."""
+        predicted = prediction.for_score(self._scoring)
+        predicted = predicted if self._part is None else predicted[self._part]
+        truth, weight = self._truth, self._sample_weight
+        if left_out is not None:
+            kept = self._block_indices != left_out
+            predicted, truth = predicted[kept], truth[kept]
+            weight = None if weight is None else weight[kept]
+        rows = self._sample_rows(prediction.samples, left_out)
         if self._scoring.is_regression_score and not (present := ~np.isnan(predicted)).all():
             predicted, truth = predicted[present], truth[present]
             weight = None if weight is None else weight[present]
-        return self._scoring(predicted, truth, weight)
+            rows = None if rows is None else rows.take(present)
+        if not len(truth):
+            raise InputError("{scoring} needs samples.", scoring=self._scoring.name)
+        return self._scoring(predicted, truth, weight, rows)
 
-    def left_out_scores(self, predicted: Array) -> FloatArray:
+    def _sample_rows(self, samples: SampleRows | None, left_out: int | None) -> SampleRows | None:
+        """Return the samples to score; taken once, because groups share them."""
+        if samples is None or not self._scoring.reads_samples:
+            return None
+        if left_out not in self._rows:
+            rows = samples if self._part is None else samples.take(self._part)
+            if left_out is not None:
+                rows = rows.take(self._block_indices != left_out)
+            self._rows[left_out] = rows
+        taken = self._rows[left_out]
+        return replace(
+            taken,
+            members=samples.members,
+            member_weights=samples.member_weights,
+            given_model=samples.given_model,
+        )
+
+    def left_out_scores(self, prediction: ScoredPrediction) -> FloatArray:
         """Return the scores with each block left out; NaN where a score is undefined."""
-        scores = np.full(_N_BLOCKS, np.nan)
-        if len(self._truth) < 2 * _N_BLOCKS:  # single samples would be blocks of their own
-            return scores
-        for block in range(_N_BLOCKS):
+        scores = np.full(self.n_blocks, np.nan)
+        for block in range(self.n_blocks) if self._is_enough else ():
             with suppress(InputError):
-                scores[block] = self.score_on(predicted, self._block_indices != block)
+                scores[block] = self.score_on(prediction, block)
         return scores
 
 
 def jackknife_variance(values: FloatArray) -> float:
     """Return the variance of a score from its values with each block of samples left out."""
+    if len(values) < 2:
+        return np.nan
     return float((len(values) - 1) * np.mean((values - values.mean()) ** 2))

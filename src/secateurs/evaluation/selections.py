@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs._renamed_modules import restore_renamed
-from secateurs.evaluation.score_curve import GroupWeights
+from secateurs.measures.group_predictions import GroupWeights
 from secateurs.outputs.compiling import start_stopwatch
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes

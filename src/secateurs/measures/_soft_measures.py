@@ -136,4 +136,5 @@ def _as_output_array(outputs: ArrayLike) -> Floats:
 
 
 def _mean_square(differences: Floats) -> float:
+    """Return the mean squared length of vectors of differences of probabilities."""
     return float((differences**2).sum(axis=2).mean())

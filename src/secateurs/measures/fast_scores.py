@@ -11,7 +11,7 @@ from secateurs.exceptions import InputError
 from secateurs.typing import Array, FloatArray, IndexArray
 
 SampleWeights: TypeAlias = FloatArray | None
-RequiredPredictions: TypeAlias = Literal["labels", "probabilities", "numbers"]
+RequiredPredictions: TypeAlias = Literal["labels", "probabilities", "numbers", "any"]
 
 
 class FastScore(NamedTuple):

@@ -16,13 +16,15 @@ from secateurs.measures.pair_measure import (
     as_complete_votes,
     safe_divide,
 )
-from secateurs.outputs import bit_kernels
+from secateurs.outputs import bit_kernels, code_kernels
 from secateurs.outputs.label_coding import encode_labels, find_classes
-from secateurs.outputs.votes import Votes
+from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes
+from secateurs.typing import Array
 
 # Samples up to which c log c is looked up in a table of at most 8 MB. This takes a tenth to a
 # seventh of NumPy's time (docs/decisions/0014-counts-and-memory.md).
 _MOST_LOOKED_UP = 1 << 20
+_MOST_TRUTH_CELLS = 1 << 24  # counts of votes by true label at once: 128 MB, and logarithms of them
 
 
 def entropy(labels: ArrayLike) -> float:
@@ -62,6 +64,54 @@ def joint_entropies(tables: Counts, n_samples: int) -> Floats:
     sums = np.zeros(tables.shape[:2])
     bit_kernels.sum_of_cells(tables, _count_times_log_table(n_samples), sums)
     return _entropy_from_sums(n_samples, sums)
+
+
+class PairEntropies(NamedTuple):
+    """Entropies in bits of pairs of columns over the samples that both have, and counts."""
+
+    joint: Floats
+    first: Floats
+    second: Floats
+    n_agreed: Counts
+    n_common: Counts
+
+    @classmethod
+    def from_codes(cls, codes: Array, others: Array, n_classes: int) -> PairEntropies:
+        """Compute from codes (members, samples), without tables of labels × labels."""
+        shape = len(codes), len(others)
+        sums, agreed = np.empty((*shape, 3)), np.empty(shape, dtype=np.int64)
+        common = np.empty_like(agreed)
+        orders = np.argsort(codes, axis=1, kind="stable")
+        values = _count_times_log_table(codes.shape[1])
+        code_kernels.sum_of_pair_cells(
+            codes, orders, others, n_classes, values, sums, agreed, common
+        )
+        joint, first, second = (
+            _entropy_from_sums(np.maximum(common, 1), sums[..., i]) for i in range(3)
+        )
+        return cls(joint, first, second, agreed, common)
+
+
+def relevance_to_truth(votes: Votes) -> Floats:
+    """Compute the normalised mutual information of each member with the true labels."""
+    if votes.n_classes > MOST_TABLE_CLASSES:
+        pairs = PairEntropies.from_codes(votes.packed.decode(), votes.truth[None], votes.n_classes)
+        joint, first, second = pairs.joint[:, 0], pairs.first[:, 0], pairs.second[:, 0]
+        return _normalised_information(first, second, joint)
+    # NumPy sums a single table in another order, so that no block of several has one member.
+    step = max(2, _MOST_TRUTH_CELLS // max(1, votes.n_classes**2))
+    if votes.n_members <= step:
+        return nmi.of_counts(labels=votes.truth_counts)
+    starts = range(0, votes.n_members - 1, step)
+    stops = [*starts[1:], votes.n_members]
+    blocks = [votes.take(range(*limits)) for limits in zip(starts, stops, strict=True)]
+    return np.concatenate([nmi.of_counts(labels=block.truth_counts) for block in blocks])
+
+
+def _normalised_information(first: Floats, second: Floats, joint: Floats) -> Floats:
+    """Return I(X;Y) / √(H(X) H(Y)); 0 if a column is constant."""
+    shared = first + second - joint
+    return np.clip(safe_divide(shared, np.sqrt(first * second), 0.0), 0.0, 1.0)
 
 
 def _entropy_from_sums(n_samples: int | Counts, sums: Floats) -> Floats:
@@ -126,8 +176,7 @@ def nmi(labels: Counts) -> Floats:
     1.0
     """
     first, second = _marginal_entropies(labels)
-    shared = first + second - joint_entropy_from_counts(labels)
-    return np.clip(safe_divide(shared, np.sqrt(first * second), 0.0), 0.0, 1.0)
+    return _normalised_information(first, second, joint_entropy_from_counts(labels))
 
 
 @PairMeasure

@@ -17,15 +17,17 @@ import numpy as np
 
 from secateurs.measures.pair_measure import Counts, Floats, safe_divide
 from secateurs.measures.pairwise_measures import n_agreed
-from secateurs.outputs import prediction_kernels
+from secateurs.outputs import code_kernels, prediction_kernels
 from secateurs.outputs.fixed_point import (
     NUMBER_BITS,
     PROBABILITY_BITS,
     fixed_point_exponent,
     missing_cell_value,
 )
+from secateurs.outputs.label_coding import MOST_BY_NUMPY
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions
+from secateurs.outputs.vote_packing import CodeMatrix
 from secateurs.outputs.votes import BaseVotes, Votes
 from secateurs.typing import Array, MemberIndices
 
@@ -98,11 +100,10 @@ class VoteErrors(MemberErrors[Votes]):
         votes, oracle = self._votes, replace(others, y=self._votes.truth).oracle
         first, last, _ = block.indices(self.n_members)
         blocks = []
-        for members in votes.member_blocks(first, others.n_members):
+        for members in votes.oracle.member_blocks(first, others.n_members):
             if members.start < last:
                 columns = slice(members.start, min(members.stop, last))
-                tables = votes.joint_counts_of(others, columns)
-                agreed, counts = n_agreed(tables), tables.sum(axis=(-2, -1))
+                agreed, counts = _agreement_counts(votes, others, columns)
                 oracle_tables = votes.oracle.joint_counts_of(oracle, columns)
                 both_right, both_wrong = oracle_tables[..., 0, 0], oracle_tables[..., 1, 1]
                 # A product is 1 if both are wrong, 2 if with the same label, and otherwise 0.
@@ -112,6 +113,18 @@ class VoteErrors(MemberErrors[Votes]):
     def member_predictions(self, members: MemberIndices) -> Votes:
         """Return the votes of some members."""
         return self._votes.take(members)
+
+
+def _agreement_counts(votes: Votes, others: Votes, block: slice) -> tuple[Counts, Counts]:
+    """Count the equal labels of other members and a block of members, and their common samples."""
+    if isinstance(votes.packed, CodeMatrix):  # for many classes, without tables of classes²
+        shape = others.n_members, len(range(*block.indices(votes.n_members)))
+        agreed, counts = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+        codes = others.packed.decode(), votes.packed.decode(block)
+        code_kernels.count_agreed(*codes, votes.n_classes, agreed, counts)
+        return agreed, counts
+    tables = votes.joint_counts_of(others, block)
+    return n_agreed(tables), tables.sum(axis=(-2, -1))
 
 
 class PredictionErrors(MemberErrors[Predictions]):
@@ -133,7 +146,12 @@ class PredictionErrors(MemberErrors[Predictions]):
     def self_products(self) -> ErrorProducts:
         """Return the sums of each member's squared errors."""
         sums = np.zeros(self.n_members, dtype=np.int64)
-        prediction_kernels.error_squares(*self._kernel_arguments(slice(None)), sums)
+        if self._cells.size <= MOST_BY_NUMPY:
+            for member, cells in enumerate(self._cells):
+                errors = self._member_errors(cells).astype(np.int64)
+                sums[member] = np.vdot(errors, errors)
+        else:
+            prediction_kernels.error_squares(*self._kernel_arguments(slice(None)), sums)
         return ErrorProducts(sums, self._predictions.n_voted)
 
     def pair_products(self, others: Predictions, block: slice = slice(None)) -> ErrorProducts:
@@ -149,14 +167,20 @@ class PredictionErrors(MemberErrors[Predictions]):
 
     def _add_products(self, cells: Array, block: slice, sums: Counts) -> None:
         """Add the products of one member's errors with those of a block."""
-        errors = (cells >> self._shift) - self._truth
+        errors = self._member_errors(cells)
         if self._predictions.is_numbers or self._predictions.has_missing:
-            errors[cells == self._missing_code] = 0
             prediction_kernels.error_dots(errors, *self._kernel_arguments(block), sums)
         else:
             # Σ e·(p − t) = Σ e·p − Σ e·t: the last sum is the same for all members of the block.
             prediction_kernels.add_dot_products(errors, self._cells[block], sums)
             sums -= int(np.vdot(errors.astype(np.int64), self._truth.astype(np.int64)))
+
+    def _member_errors(self, cells: Array) -> Array:
+        """Return one member's errors, in the type of the cells; 0 where a cell is missing."""
+        errors = (cells >> self._shift) - self._truth
+        if self._predictions.is_numbers or self._predictions.has_missing:
+            errors[cells == self._missing_code] = 0
+        return errors
 
     def _kernel_arguments(self, block: slice) -> tuple[Array, Array, int, int]:
         """Return the kernel arguments for the errors of a block of members."""

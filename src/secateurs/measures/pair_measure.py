@@ -118,6 +118,7 @@ class PairMeasure:
         return voted
 
     def _block_values(self, votes: Votes, rows: slice, columns: slice) -> Floats:
+        """Return the measure for pairs of members, from their tables of counts."""
         tables = {}
         if "labels" in self._table_names:
             tables["labels"] = votes.joint_counts(rows, columns)
@@ -144,9 +145,10 @@ def pair_matrix(members: _MemberBlocks, block_values: Callable[[slice, slice], F
 
 def _pair_blocks(members: _MemberBlocks) -> Iterator[tuple[slice, slice]]:
     """Cut the pairs i ≤ j into blocks of rows and columns."""
-    for first in range(0, members.n_members, _BLOCK_ROWS):
-        rows = slice(first, min(members.n_members, first + _BLOCK_ROWS))
-        for columns in members.member_blocks(first, _BLOCK_ROWS):
+    n_rows = members.rows_per_block if isinstance(members, Votes) else _BLOCK_ROWS
+    for first in range(0, members.n_members, n_rows):
+        rows = slice(first, min(members.n_members, first + n_rows))
+        for columns in members.member_blocks(first, n_rows):
             yield rows, columns
 
 

@@ -8,6 +8,7 @@ correct on the same samples and 0 otherwise, so that identical members are alway
 import numpy as np
 
 from secateurs.measures.pair_measure import Counts, Floats, PairMeasure, safe_divide
+from secateurs.outputs.votes import Votes
 
 
 def n_agreed(labels: Counts) -> Counts:
@@ -151,6 +152,23 @@ def same_fault(labels: Counts, oracle: Counts) -> Floats:
     return _fraction_of_samples(n_agreed(labels) - _oracle_cells(oracle)[0], _n_samples(labels))
 
 
+def kappa_from_counts(n_samples: Counts, agreed: Counts, by_chance: Counts) -> Floats:
+    """Return Cohen's κ from counts of samples, of equal labels, and of labels equal by chance."""
+    # Numerator and denominator are exact integers, so that equal values are equal floats.
+    return safe_divide(n_samples * agreed - by_chance, n_samples**2 - by_chance, 1.0)
+
+
+def kappa_with_truth(votes: Votes) -> Floats:
+    """Compute each member's κ with the true labels, without tables of labels × labels."""
+    truth_sizes = np.bincount(votes.truth, minlength=votes.n_classes)
+    if votes.has_missing:
+        present = (votes.codes([member])[0] < votes.n_classes for member in range(votes.n_members))
+        truth_sizes = np.stack(
+            [np.bincount(votes.truth[has_vote], minlength=votes.n_classes) for has_vote in present]
+        )
+    return kappa_from_counts(votes.n_voted, votes.n_right, (votes.sizes * truth_sizes).sum(axis=1))
+
+
 @PairMeasure
 def kappa(labels: Counts) -> Floats:
     """Cohen's κ of two members' labels, for any number of classes [1]_.
@@ -175,10 +193,8 @@ def kappa(labels: Counts) -> Floats:
     >>> kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"])
     0.5
     """
-    # Numerator and denominator are exact integers, so that equal values are equal floats.
-    n_samples = _n_samples(labels)
     by_chance = (labels.sum(axis=-1) * labels.sum(axis=-2)).sum(axis=-1)
-    return safe_divide(n_samples * n_agreed(labels) - by_chance, n_samples**2 - by_chance, 1.0)
+    return kappa_from_counts(_n_samples(labels), n_agreed(labels), by_chance)
 
 
 @PairMeasure

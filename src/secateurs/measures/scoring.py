@@ -6,25 +6,25 @@ import inspect
 import math
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.utils.metaestimators import available_if
 
 from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import InputError, SecateursError, describe_error, unknown_name_error
 from secateurs.measures.fast_scores import FAST_SCORES, RequiredPredictions, SampleWeights
+from secateurs.measures.lookup_estimators import LookupClassifier, LookupRegressor
 from secateurs.outputs.input_checks import has_fractions
+from secateurs.outputs.sample_rows import SampleRows
+from secateurs.outputs.votes import Votes
 from secateurs.text_format import to_one_line
 from secateurs.thread_safety import record_warnings
-from secateurs.typing import Array, IndexArray
+from secateurs.typing import Array
 
 _REGRESSION_NAMES = re.compile(r"r2|explained_variance|d2_absolute.*|neg_(mean|median|root|max)_.*")
 _MAKE_SCORER = re.compile(r"make_scorer\((\w+).*")  # how scikit-learn prints a scorer
@@ -45,15 +45,23 @@ class Scoring:
 
     name: str  # as in scikit-learn, for instance "neg_log_loss"
     label: str  # for display, for instance "log loss"; names the result of `display_score`
-    needs: RequiredPredictions  # at least; a score of labels also accepts probabilities
+    # At least; a score of labels also accepts probabilities. "any" for functions, which may call
+    # any method of the estimator.
+    needs: RequiredPredictions
     larger_is_better: bool  # of the result of `display_score`
     classes: Array  # the labels, sorted; empty for regression
     scorer: Callable[..., float]  # called with (estimator, X, y)
     given_scorer: object = None  # the argument of `from_scorer`: str, callable or None
+    given_key: str | None = None  # the user's own name for the score, if there is one
 
     @classmethod
-    def from_scorer(cls, scoring: object, classes: ArrayLike | None = None) -> Scoring:
-        """Return the score for a name, a scorer, or None: accuracy, or R² without classes."""
+    def from_scorer(
+        cls, scoring: object, classes: ArrayLike | None = None, key: str | None = None
+    ) -> Scoring:
+        """Return the score for a name, a scorer, or None: accuracy, or R² without classes.
+
+        ``key`` is the user's own name for the score.
+        """
         labels = np.asarray(() if classes is None else classes)
         scorer = _resolve_scorer(scoring, len(labels) == 0)
         name = scoring if isinstance(scoring, str) else _scorer_name(scorer)
@@ -61,12 +69,27 @@ class Scoring:
         made_from = _MAKE_SCORER.match(name)
         metric = made_from[1].removesuffix("_score") if made_from else name
         is_loss = name.startswith("neg_") or "greater_is_better=False" in name
-        needs: RequiredPredictions = "labels" if len(labels) else "numbers"
+        needs: RequiredPredictions = "any" if len(labels) else "numbers"
         if name in FAST_SCORES:
             needs = FAST_SCORES[name].needs
-        made = cls(name, _readable_label(metric), needs, not is_loss, labels, scorer, scoring)
-        has_known_needs = name in FAST_SCORES or made.is_regression_score
+        label = _readable_label(metric) if key is None else key
+        made = cls(name, label, needs, not is_loss, labels, scorer, scoring, key)
+        has_known_needs = name in FAST_SCORES or made.is_regression_score or made.reads_samples
         return made if has_known_needs else made._with_detected_needs()
+
+    @property
+    def key(self) -> str:
+        """Its name among several scores."""
+        return self.given_key or self.name
+
+    @property
+    def reads_samples(self) -> bool:
+        """Whether it is the user's own function, which may read X or predict other samples."""
+        return self.name not in FAST_SCORES and not hasattr(self.scorer, "_response_method")
+
+    def uses_labels(self, outputs: object) -> bool:
+        """Return whether it is computed from predicted labels, for these votes or predictions."""
+        return self.needs == "labels" or (self.needs == "any" and isinstance(outputs, Votes))
 
     @property
     def is_regression_score(self) -> bool:
@@ -88,9 +111,16 @@ class Scoring:
             )
 
     def __call__(
-        self, predictions: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        predictions: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        samples: SampleRows | None = None,
     ) -> float:
-        """Return the score of probabilities (samples × classes), or of labels or values."""
+        """Return the score of probabilities (samples × classes), or of labels or values.
+
+        A function of the user receives ``samples`` as X; without samples, the predictions.
+        """
         predicted, truth = np.asarray(predictions), np.asarray(y)
         if not self.is_regression_score:
             self.check_prediction_kind("labels" if predicted.ndim == 1 else "probabilities")
@@ -100,8 +130,9 @@ class Scoring:
             if fast is not None:
                 score = fast.score_function(predicted, truth, weights, self.classes)
             else:
-                estimator = _lookup_estimator(predicted, self.classes)
-                score = self._call_scorer(estimator, truth, weights)
+                if samples is None:
+                    samples = SampleRows(predicted.reshape(len(truth), -1))
+                score = self._call_scorer(self._lookup(predicted, samples), truth, weights)
             score = float(score)
         except (SecateursError, Warning, MemoryError):
             raise
@@ -111,13 +142,24 @@ class Scoring:
             raise self._undefined_error(truth)
         return score
 
-    def _call_scorer(self, estimator: _LookupEstimator, y: Array, weights: SampleWeights) -> float:
+    def _lookup(
+        self, predictions: Array, samples: SampleRows
+    ) -> LookupClassifier | LookupRegressor:
+        """Return an estimator that looks up these predictions."""
+        if self.is_regression_score:
+            return LookupRegressor(predictions, samples)
+        # A scorer with a choice of methods uses probabilities, as it would for a forest.
+        is_choice = not isinstance(getattr(self.scorer, "_response_method", ""), str)
+        return LookupClassifier(predictions, samples, self.classes, not is_choice)
+
+    def _call_scorer(
+        self, estimator: LookupClassifier | LookupRegressor, y: Array, weights: SampleWeights
+    ) -> float:
         """Return the score of an estimator that looks up stored predictions."""
-        sample_indices = np.arange(len(y))[:, None]
         keywords = {} if weights is None else {"sample_weight": weights}
         # With metadata routing, scorers would ignore weights that were not requested explicitly.
         with config_context(enable_metadata_routing=False), record_warnings() as recorded:
-            score = self.scorer(estimator, sample_indices, y, **keywords)
+            score = self.scorer(estimator, estimator.samples.X, y, **keywords)
         for warning in recorded:
             # Folds often lack a class, so these warnings of scikit-learn would come many times.
             is_expected = isinstance(warning, UndefinedMetricWarning)
@@ -131,7 +173,8 @@ class Scoring:
         codes = np.repeat(np.arange(len(self.classes)), 3)
         probabilities = np.full((len(codes), len(self.classes)), 0.2 / len(self.classes))
         probabilities[np.arange(len(codes)), np.roll(codes, 1)] += 0.8
-        estimator = _LookupClassifier(probabilities, self.classes)
+        estimator = self._lookup(probabilities, SampleRows(probabilities))
+        assert isinstance(estimator, LookupClassifier)
         failure = None
         try:
             self._call_scorer(estimator, self.classes[codes], None)
@@ -191,6 +234,36 @@ class Scoring:
 
     def __repr__(self) -> str:
         return f"Scoring({self.name!r})"
+
+
+def resolve_scorings(scoring: object, classes: ArrayLike | None) -> tuple[Scoring, ...]:
+    """Return the scores of the parameter ``scoring``: one, a list, or a dict of several."""
+    if isinstance(scoring, Mapping):
+        pairs: list[tuple[str | None, object]] = [(str(k), scorer) for k, scorer in scoring.items()]
+    elif isinstance(scoring, (list, tuple, set)):
+        pairs = [(None, scorer) for scorer in scoring]
+    else:
+        return (Scoring.from_scorer(scoring, classes),)
+    if not pairs:
+        raise InputError("{scoring} has no scores. Pass at least one.", scoring=scoring)
+    scorings = [Scoring.from_scorer(scorer, classes, key) for key, scorer in pairs]
+    keys = [scoring.key for scoring in scorings]
+    if len(set(keys)) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(
+            f"{{scoring}} has two scores called {twice!r}. Pass a dict with a name for each.",
+            scoring=...,
+        )
+    return tuple(scorings)
+
+
+def main_scorer(scoring: object) -> object:
+    """Return the score to optimise: the first of several."""
+    if isinstance(scoring, Mapping):
+        return next(iter(scoring.values()), None)
+    if isinstance(scoring, (list, tuple)):
+        return scoring[0] if scoring else None
+    return scoring
 
 
 def _resolve_scorer(scoring: object, is_regression: bool) -> Callable[..., float]:
@@ -266,41 +339,3 @@ def _scorer_name(scorer: object) -> str:
 def _readable_label(name: str) -> str:
     words = name.removeprefix("neg_").split("_")
     return " ".join(_LABEL_WORDS.get(word, word) for word in words)
-
-
-class _LookupRegressor(RegressorMixin, BaseEstimator):
-    """A regressor that looks up stored predictions by the sample indices in X."""
-
-    def __init__(self, predictions: Array) -> None:
-        self.predictions = predictions
-
-    def predict(self, X: IndexArray) -> Array:
-        return self.predictions[np.asarray(X, dtype=np.intp).ravel()]
-
-
-class _LookupClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that looks up stored predictions by the sample indices in X."""
-
-    def __init__(self, predictions: Array, classes: Array) -> None:
-        self.predictions, self.classes = predictions, classes
-        self.classes_ = classes
-        self.called_methods: set[str] = set()
-
-    def predict(self, X: IndexArray) -> Array:
-        predicted = self.predictions[np.asarray(X, dtype=np.intp).ravel()]
-        return predicted if predicted.ndim == 1 else self.classes_[predicted.argmax(axis=1)]
-
-    @available_if(lambda classifier: classifier.predictions.ndim == 2)
-    def predict_proba(self, X: IndexArray) -> Array:
-        self.called_methods.add("predict_proba")
-        return self.predictions[np.asarray(X, dtype=np.intp).ravel()]
-
-
-_LookupEstimator: TypeAlias = _LookupRegressor | _LookupClassifier
-
-
-def _lookup_estimator(predictions: Array, classes: Array) -> _LookupEstimator:
-    """Return an estimator that returns these predictions."""
-    if len(classes):
-        return _LookupClassifier(predictions, classes)
-    return _LookupRegressor(predictions)

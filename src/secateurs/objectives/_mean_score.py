@@ -14,7 +14,7 @@ from secateurs.labels import argmax_with_ties, one_hot
 from secateurs.measures.fast_scores import FAST_SCORES
 from secateurs.measures.pair_measure import Floats
 from secateurs.measures.scoring import Scoring
-from secateurs.outputs import selection_kernels, vote_kernels
+from secateurs.outputs import margin_kernels, selection_kernels, vote_kernels
 from secateurs.outputs.fixed_point import (
     NUMBER_BITS,
     PROBABILITY_BITS,
@@ -22,10 +22,12 @@ from secateurs.outputs.fixed_point import (
     missing_cell_value,
 )
 from secateurs.outputs.predictions import Predictions, true_values
+from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, BoolArray, IndexArray
 
 _ONE = 1 << PROBABILITY_BITS  # the cell of probability 1
+_LARGEST_EXPONENT = 300.0  # exp of twice this is still finite
 
 
 class MeanScore(ABC):
@@ -78,6 +80,11 @@ class MeanScore(ABC):
         )
         self._y = true_values(outputs)
         self._value = -math.inf
+        self._selected: list[int] = []  # with repetitions
+        self._samples: SampleRows | None = None
+        if scoring.reads_samples:
+            given = outputs.samples
+            self._samples = SampleRows.of_table(outputs) if given is None else given
         self.perfect_value: float | None = None
         if scoring.name in FAST_SCORES:
             self.perfect_value = 0.0 if scoring.needs == "probabilities" else 1.0
@@ -89,7 +96,9 @@ class MeanScore(ABC):
         """Return the objective for votes or predictions."""
         if isinstance(outputs, Votes):
             return _VoteMeanScore(outputs, scoring, sample_weight)
-        return _PredictionMeanScore(outputs, scoring, sample_weight)
+        is_margins = outputs.margin_scale is not None
+        kind = _MarginMeanScore if is_margins else _PredictionMeanScore
+        return kind(outputs, scoring, sample_weight)
 
     def for_members(self, members: IndexArray) -> MeanScore:
         """Return the objective for some members, or itself for all; none may be selected yet."""
@@ -114,6 +123,7 @@ class MeanScore(ABC):
     def add(self, member: int) -> None:
         """Add a member."""
         self._value = float(self._block_gains(range(member, member + 1))[0])
+        self._selected.append(member)
         self._include_member(member)
 
     def prefix_scores(self, members: Sequence[int], weights: Array) -> list[float]:
@@ -128,11 +138,12 @@ class MeanScore(ABC):
             values, has_value = self._member_predictions(member)
             total = total + weight * values
             present += weight * has_value
-            predictions: Array = mean_from_sums(total, present)
-            if self.scoring.needs == "labels":
+            predictions: Array = self._link_mean(mean_from_sums(total, present))
+            if self.scoring.uses_labels(self._outputs):
                 predictions = self._outputs.classes[argmax_with_ties(predictions)]
+            group = list(members[:n_members]), weights[:n_members]
             try:
-                scores.append(self._score_predictions(predictions, present > 0))
+                scores.append(self._score_predictions(predictions, present > 0, *group))
             except InputError:
                 if n_members == len(members):
                     raise
@@ -143,11 +154,22 @@ class MeanScore(ABC):
         """Convert a value of this objective to the score."""
         return value
 
-    def _score_predictions(self, predictions: Array, samples: BoolArray) -> float:
-        if samples.all():
-            return self.scoring(predictions, self._y, self._sample_weight)
-        weight = None if self._sample_weight is None else self._sample_weight[samples]
-        return self.scoring(predictions[samples], self._y[samples], weight)
+    def _link_mean(self, mean: Floats) -> Floats:
+        """Return the prediction that a mean stands for."""
+        return mean
+
+    def _score_predictions(
+        self, predictions: Array, present: BoolArray, members: Sequence[int], weights: Array
+    ) -> float:
+        """Return the score on the samples that have a prediction of these members."""
+        y, weight, rows = self._y, self._sample_weight, self._samples
+        if not present.all():
+            predictions, y = predictions[present], y[present]
+            weight = None if weight is None else weight[present]
+            rows = None if rows is None else rows.take(present)
+        if rows is not None:
+            rows = rows.predicted_by(members, weights)
+        return self.scoring(predictions, y, weight, rows)
 
     def _block_gains(self, members: range) -> Floats:
         """Return the value after adding each member of a block."""
@@ -164,8 +186,12 @@ class MeanScore(ABC):
             totals, weights = np.empty(len(members)), np.empty(len(members))
             self._fill_losses(block, totals, weights)
             return _divide_by_weights(totals, weights)
-        candidates = map(self._predictions_with, members)
-        return np.array([self._score_predictions(*candidate) for candidate in candidates])
+        scores = []
+        for member in members:
+            group = [*self._selected, member]
+            candidate = self._predictions_with(member)
+            scores.append(self._score_predictions(*candidate, group, np.ones(len(group))))
+        return np.array(scores)
 
     @abstractmethod
     def _fill_hits(self, block: slice, hits: Floats, seen: Floats) -> None:
@@ -205,14 +231,17 @@ class _VoteMeanScore(MeanScore):
         selection_kernels.vote_hits(*state, self._weight_per_sample, hits, seen)
 
     def _predictions_with(self, member: int) -> tuple[Array, BoolArray]:
+        """Return the vote after adding a member, and which samples have a vote."""
         winner = self._winner_of(self._tally_with(member))
         return self._outputs.classes[winner], winner >= 0
 
     def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
+        """Return a member's votes as probabilities of 0 and 1, and which samples have a vote."""
         codes, n_classes = self._codes[member], self._outputs.n_classes
         return one_hot(codes, n_classes), codes < n_classes
 
     def _include_member(self, member: int) -> None:
+        """Add a member to the tally of votes."""
         self._tally = self._tally_with(member)
         self._winner = self._winner_of(self._tally)
 
@@ -235,7 +264,7 @@ class _PredictionMeanScore(MeanScore):
     ) -> None:
         super().__init__(predictions, scoring, sample_weight)
         self._cells, self._missing_code = predictions.cells, missing_cell_value(predictions.cells)
-        if scoring.name == "neg_log_loss":
+        if scoring.name == "neg_log_loss" and predictions.margin_scale is None:
             self._cells = _true_class_cells(predictions)[:, None]
         self._sums = np.zeros(self._cells.shape[1:], dtype=np.int64)
         self._counts = np.zeros(predictions.n_samples, dtype=np.int64)
@@ -272,9 +301,17 @@ class _PredictionMeanScore(MeanScore):
         return -math.sqrt(error) if "root" in self.scoring.name else -error
 
     def _fill_hits(self, block: slice, hits: Floats, seen: Floats) -> None:
+        truth, is_binary = self._outputs.truth, self._outputs.n_classes == 2
+        total = int(self._counts[0] + 1) * _ONE
+        has_weights = self._outputs.has_missing or self._sample_weight is not None
+        if not has_weights and total <= np.iinfo(np.int32).max:
+            state = self._cells[block], np.int32(total), is_binary, self._sums.astype(np.int32)
+            selection_kernels.unweighted_mean_hits(*state, truth, hits)
+            seen += np.bincount(truth, minlength=self._outputs.n_classes)
+            return
         selection_kernels.mean_hits(
-            *(self._cells[block], self._missing_code, _ONE, self._outputs.n_classes == 2),
-            *(self._sums, self._counts, self._outputs.truth, self._weight_per_sample, hits, seen),
+            *(self._cells[block], self._missing_code, _ONE, is_binary),
+            *(self._sums, self._counts, truth, self._weight_per_sample, hits, seen),
         )
 
     def _fill_losses(self, block: slice, totals: Floats, weights: Floats) -> None:
@@ -301,23 +338,76 @@ class _PredictionMeanScore(MeanScore):
             weights[:] = self._outputs.n_samples
 
     def _predictions_with(self, member: int) -> tuple[Array, BoolArray]:
+        """Return the mean prediction after adding a member, and which samples have one."""
         sums, counts = self._sums_with(member)
         divisors = np.maximum(counts, 1)
         if self._outputs.is_numbers:
             return np.ldexp(sums[0].astype(float), -self._outputs.exponent) / divisors, counts > 0
         if self._outputs.n_classes == 2:  # only the second class is stored
             sums = np.concatenate([counts * _ONE - sums, sums])
-        return (sums / (divisors * _ONE)).T, counts > 0
+        return self._link_mean((sums / (divisors * _ONE)).T), counts > 0
 
     def _member_predictions(self, member: int) -> tuple[Floats, BoolArray]:
+        """Return a member's probabilities or values, and which samples have a prediction."""
         return self._outputs.values(member), ~self._outputs.is_missing(member)
 
     def _include_member(self, member: int) -> None:
+        """Add a member to the sums of predictions."""
         self._sums, self._counts = self._sums_with(member)
 
     def _sums_with(self, member: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         present = ~self._outputs.is_missing(member)
         return self._sums + np.where(present, self._cells[member], 0), self._counts + present
+
+
+class _MarginMeanScore(_PredictionMeanScore):
+    """Score of the probabilities that the mean of members' margins stands for.
+
+    The link function follows the mean, so that the value is that of the model that averages the
+    selected members' margins, and not that of the mean of their probabilities.
+    """
+
+    def _link_mean(self, mean: Floats) -> Floats:
+        return self._outputs.linked(mean)
+
+    def _fill_losses(self, block: slice, totals: Floats, weights: Floats) -> None:
+        scale, n_classes = self._outputs.margin_scale, self._outputs.n_classes
+        assert scale is not None
+        if self._outputs.has_missing or scale > _LARGEST_EXPONENT:
+            self._fill_losses_by_sample(block, totals, weights)
+            return
+        # The exponential of a mean is a product: that of the selected members is computed once,
+        # that of a candidate is looked up by its cell. Centred exponents keep both within range.
+        n_means = int(self._counts[0]) + 1
+        is_binary = self._cells.shape[1] == 1
+        slope, centre = (-2.0, 0.5) if is_binary else (1.0, 1.0 / n_classes)
+        slope *= scale / n_means
+        factors = np.exp(slope * (np.arange(_ONE + 1) / _ONE - centre))
+        powers = np.exp(slope * (self._sums / _ONE - centre * (n_means - 1)))
+        margin_kernels.margin_losses(
+            *(self._cells[block], factors, powers, self._outputs.truth, self._weight_per_sample),
+            *(self.scoring.name == "neg_log_loss", totals),
+        )
+        weights[:] = self._weight_per_sample.sum()
+
+    def _fill_losses_by_sample(self, block: slice, totals: Floats, weights: Floats) -> None:
+        """Fill in losses where samples have means of different numbers of members."""
+        truth = self._outputs.truth
+        is_true = truth[:, None] == np.arange(self._outputs.n_classes)
+        factor = 0.5 if self._outputs.n_classes < 3 else 1.0  # as scikit-learn's Brier score
+        for index, member in enumerate(range(*block.indices(self.n_members))):
+            probabilities, has_value = self._predictions_with(member)
+            if self.scoring.name == "neg_log_loss":
+                of_true_class = np.where(is_true, probabilities, 0.0).sum(axis=1)
+                clipped = np.clip(
+                    of_true_class, selection_kernels.EPSILON, 1 - selection_kernels.EPSILON
+                )
+                losses = np.log(clipped)
+            else:
+                losses = -factor * ((probabilities - is_true) ** 2).sum(axis=1)
+            sample_weights = np.where(has_value, self._weight_per_sample, 0.0)
+            totals[index] = (sample_weights * losses).sum()
+            weights[index] = sample_weights.sum()
 
 
 def _true_class_cells(predictions: Predictions) -> Array:

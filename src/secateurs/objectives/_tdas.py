@@ -8,17 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from secateurs.measures.information import (
+    PairEntropies,
     entropy_from_counts,
     joint_entropies,
     nmi,
     normalised_variation,
     nvi,
+    relevance_to_truth,
 )
 from secateurs.measures.pair_measure import Counts, Floats, pair_matrix
 from secateurs.measures.pairwise_measures import n_agreed
 from secateurs.objectives._pair_objective import PairObjective
-from secateurs.outputs.votes import Votes
-from secateurs.typing import MemberIndices
+from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes
+from secateurs.typing import Array, BoolArray, MemberIndices
 
 
 class Profile(NamedTuple):
@@ -72,12 +74,22 @@ class TDAS(PairObjective):
 
     def __init__(self, votes: Votes, diversity_weight: float) -> None:
         self._votes = votes
-        profile = Profile.from_counts(votes.sizes, votes.truth_counts)
-        self._init_state(diversity_weight, profile, votes.truth_counts)
+        profile = Profile(entropy_from_counts(votes.sizes), relevance_to_truth(votes))
+        self._init_state(diversity_weight, profile)
 
-    def _init_state(self, weight: float, profile: Profile, truth_counts: Counts) -> None:
-        self._weight, self.profile, self.truth_counts = weight, profile, truth_counts
+    def _init_state(self, weight: float, profile: Profile) -> None:
+        self._weight, self.profile = weight, profile
         self._start_empty(np.zeros(self.n_members))
+
+    @property
+    def truth_counts(self) -> Counts:
+        """Number of samples by vote and true label: (members, classes, classes)."""
+        return self._votes.truth_counts
+
+    @property
+    def _has_tables(self) -> bool:
+        """Whether pairs are counted in tables of labels × labels, which few classes allow."""
+        return self._votes.n_classes <= MOST_TABLE_CLASSES
 
     @property
     def n_members(self) -> int:
@@ -99,6 +111,8 @@ class TDAS(PairObjective):
 
     def distances_from(self, others: Votes, profile: Profile) -> Floats:
         """Return the TDAC of other members to all members of this objective: (others, members)."""
+        if not self._has_tables:
+            return self._tdac_from_codes(others.packed.decode(), profile, slice(None))
         values = np.empty((others.n_members, self.n_members))
         for block in self._votes.member_blocks(n_rows=others.n_members):
             tables = self._votes.joint_counts_of(others, block)
@@ -114,6 +128,8 @@ class TDAS(PairObjective):
 
     def member_blocks(self, first: int = 0, n_rows: int = 1) -> Iterator[slice]:
         """Yield slices of the members from ``first`` on whose tables against n_rows are small."""
+        if not self._has_tables:
+            return super().member_blocks(first, n_rows)
         return self._votes.member_blocks(first, n_rows)
 
     def value_of(self, members: Sequence[int]) -> float:
@@ -121,6 +137,9 @@ class TDAS(PairObjective):
         return float(TDAS(self._votes.take(members), self._weight).matrix().sum() / 2)
 
     def _block_values(self, members: slice, others: slice) -> Floats:
+        if not self._has_tables:
+            codes = self._votes.packed.decode(members)
+            return self._tdac_from_codes(codes, self.profile.for_members(members), others)
         tables = self._votes.joint_counts(members, others)
         first, second = self.profile.for_members(members), self.profile.for_members(others)
         return self.tdac_from_tables(tables, first, second)
@@ -134,7 +153,25 @@ class TDAS(PairObjective):
         else:
             joint = joint_entropies(tables, self._votes.n_samples)
             diversity = normalised_variation(first.entropies[:, None], second.entropies, joint)
+        return self._combine(diversity, first, second, n_agreed(tables) == n_common)
+
+    def _tdac_from_codes(self, codes: Array, first: Profile, members: slice) -> Floats:
+        """Return the TDAC of members with these codes to a block of the members."""
+        others = self._votes.packed.decode(members)
+        second = self.profile.for_members(members)
+        pairs = PairEntropies.from_codes(codes, others, self._votes.n_classes)
+        if self._votes.has_missing:
+            diversity = normalised_variation(pairs.first, pairs.second, pairs.joint)
+        else:
+            own, other = first.entropies[:, None], second.entropies
+            diversity = normalised_variation(own, other, pairs.joint)
+        return self._combine(diversity, first, second, pairs.n_agreed == pairs.n_common)
+
+    def _combine(
+        self, diversity: Floats, first: Profile, second: Profile, is_equal: BoolArray
+    ) -> Floats:
+        """Return the weighted sum of diversity and mean relevance; 0 for equal votes."""
         relevance = (first.relevance[:, None] + second.relevance) / 2
         distances = self._weight * diversity + (1 - self._weight) * relevance
-        distances[n_agreed(tables) == n_common] = 0.0  # equal votes
+        distances[is_equal] = 0.0
         return distances

@@ -31,7 +31,8 @@ class VoteError:
         Votes with true labels.
     ties : {"lowest", "shared"}
         How a tied vote counts: as a vote for the lowest class, or as 1 − 1/q errors if the true
-        class is one of q tied classes.
+        class is one of q tied classes. A sample without any vote is an error, or with "shared" a
+        tie of all classes.
     distinct : bool, default=False
         Whether to count equal samples once, weighted by their number. The values are the same, and
         are computed faster if many members agree. Methods that return one value per sample then
@@ -95,16 +96,22 @@ class VoteError:
         return int(self._value_of_counts(counts))
 
     def is_vote_right(self) -> BoolArray:
-        """Return where the vote is correct, per sample; ties go to the lowest class."""
+        """Return where the vote is correct, per sample; ties go to the lowest class.
+
+        A sample without any vote is not correct: a vote for the lowest class would make the result
+        depend on the names of the classes.
+        """
         winner = np.empty(self._votes.n_samples, dtype=np.intp)
         vote_kernels.find_winners(self._tally, winner)
-        return winner == self._y
+        is_right: BoolArray = winner == self._y
+        return is_right & self._tally.any(axis=1) if self._votes.has_missing else is_right
 
     def n_overruled(self) -> NDArray[np.int32]:
         """Count, per sample, the members that are correct if the vote is wrong, or vice versa."""
-        counts = np.empty(self._votes.n_samples, dtype=np.int32)
-        vote_kernels.count_overruled_votes(self._tally, self._y, counts)
-        return counts
+        n_right = np.take_along_axis(self._tally, self._y[:, None].astype(np.intp), axis=1)[:, 0]
+        n_votes = self._tally.sum(axis=1) if self._votes.has_missing else self._n_selected
+        n_wrong = (n_votes - n_right).astype(np.int32)
+        return np.where(self.is_vote_right(), n_wrong, n_right)
 
     def gains(self) -> Array:
         """Return minus the errors after adding each member, in units."""
@@ -165,9 +172,9 @@ class VoteError:
                 value = after
 
     @property
-    def is_reduced(self) -> bool:
-        """Whether there are fewer distinct samples than samples, so that `flip_each` is fast."""
-        return self._sample_repeats is not None and len(self._sample_repeats) < self._n_samples
+    def can_flip_each(self) -> bool:
+        """Whether `flip_each` is available: if equal samples were counted once, in 64 bits."""
+        return self._sample_repeats is not None
 
     def flip_each(self, chosen: BoolArray) -> tuple[IndexArray, NDArray[np.int64]]:
         """Flip every member once, each time the member whose flip leaves the fewest errors.
@@ -185,9 +192,12 @@ class VoteError:
             Minus the errors after each flip, in units. The empty set is one unit worse than a set
             whose votes are all wrong.
         """
-        order, values = np.empty(len(chosen), np.intp), np.empty(len(chosen), np.int64)
+        n_samples, n_classes = self._tally.shape
+        turn_of_member, values = np.full(len(chosen), -1), np.empty(len(chosen), np.int64)
         samples = (self._decoded_votes, self._y, self._sample_repeats, np.array(self._tie_units))
-        vote_kernels.flip_each(*samples, chosen, self._tally, order, values)
+        work = np.empty(n_samples, np.intp), np.empty((2, n_samples, n_classes + 1), np.int64)
+        vote_kernels.flip_each(*samples, chosen, self._tally, *work, turn_of_member, values)
+        order = np.argsort(turn_of_member)
         self._n_selected = int(chosen.sum())
         return order, values - self.units_per_error * self._n_samples
 

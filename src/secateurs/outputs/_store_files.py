@@ -156,6 +156,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _acquire_lock(handle: IO[bytes], wait: bool) -> bool:
+        """Lock a store on Windows; return whether the lock was acquired."""
         # Windows locks are mandatory: a byte far behind the end leaves the file readable.
         handle.seek(1 << 40)
         try:
@@ -167,6 +168,7 @@ else:
     import fcntl
 
     def _acquire_lock(handle: IO[bytes], wait: bool) -> bool:
+        """Lock a store; return False if it is locked already. Some file systems have no locks."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
@@ -234,5 +236,6 @@ def forget_checks(file: Path) -> None:
 
 
 def _forget(file: Path) -> None:
+    """Forget that the members of a changed file were checked."""
     for key in [key for key in _checked if key[0] == file]:
         del _checked[key]

@@ -104,6 +104,7 @@ class TileFolder(ABC):
         return self.path / f"tile-{tile:05d}.npy"
 
     def _check_tile(self, members: MemberIndices, shape: tuple[int, ...]) -> None:
+        """Raise an error unless members and shape are those of a complete tile."""
         storage_index = int(np.argmax(self.order == members[0])) if len(members) else 0
         expected = self.members_of(storage_index // self.tile_members)
         if not np.array_equal(members, expected) or shape != (len(expected), self.n_samples):
@@ -152,6 +153,7 @@ class TileFolder(ABC):
         return None if entry is None else entry.crc32
 
     def _map_tile(self, tile: int) -> Array:
+        """Map the file of a tile into memory, and check its shape."""
         cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
         template = self._cell_template
         shape = (len(self.members_of(tile)), *template.shape[1:])

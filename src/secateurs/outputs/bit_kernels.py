@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
-from secateurs.outputs.compiling import kernel
+from secateurs.outputs.compiling import inlined, kernel
 
 WORD_BITS = 64
 _TILE_WORDS = 2048  # 16 KiB: one tile of each of two planes stays in the first-level cache
@@ -106,7 +106,7 @@ def copy_rows(table, rows, copies, targets):
             copies[targets[i], column] = table[rows[i], column]
 
 
-@kernel
+@inlined
 def joint_count(plane, other):
     """Return the number of samples set in both planes."""
     # LLVM vectorises a loop over a complete array, but not over a range with other bounds; this

@@ -79,7 +79,8 @@ def collect_votes(
         Number of threads used to collect votes.
     store : path, optional
         Folder to write the votes to, a few members at a time, instead of holding all in memory. If
-        it already holds part of these votes, only the missing votes are collected.
+        it already holds part of these votes, only the missing votes are collected. Samples are
+        compared in full; those of scikit-learn's forests as float32, to which their trees round.
     y : array-like of shape (n_samples,), optional
         True labels to keep in the store.
     callback : callable(done, total, best), optional
@@ -295,7 +296,7 @@ def is_likely_training_set(ensemble: Ensemble, outputs: Votes | Predictions) -> 
 
 
 def warn_unseen_labels(ensemble: Ensemble, labels: Array, name: str) -> None:
-    """Warn about true labels that are not among the model's classes, so that no member is right."""
+    """Warn about true labels that the model does not have, so that no member can predict them."""
     classes, label_counts = set(ensemble.classes.tolist()), Counter(labels.tolist())
     unseen = [label for label in label_counts if label not in classes]
     are_text = {any(isinstance(label, str) for label in part) for part in (classes, label_counts)}

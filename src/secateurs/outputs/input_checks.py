@@ -21,6 +21,7 @@ NO_VOTES = "votes is masked everywhere. Pass at least one vote."
 
 # The square of 1e150 is 1e300, so that sums of 10**8 squares stay below the largest float.
 _LARGEST = 1e150
+_SMALLEST = 1e-140  # squares of errors of a billionth of it are not yet rounded to zero
 
 
 def check_table_shape(labels: Array, n_labels: int | None) -> None:
@@ -124,6 +125,16 @@ def check_magnitude(values: Array, name: str) -> None:
         )
 
 
+def check_target_scale(y: Array, largest_prediction: float) -> None:
+    """Raise an error if values are so small that squares of errors vanish."""
+    largest = max(float(np.abs(y).max(initial=0.0)), largest_prediction)
+    if 0 < largest < _SMALLEST:
+        raise InputError(
+            f"y and the predictions hold values up to {largest:.3g} only, and squares of errors of "
+            f"values below {_SMALLEST:g} are rounded to zero. Pass the values in a smaller unit."
+        )
+
+
 def check_sample_weights(
     weights: ArrayLike | None, n_samples: int, name: str = "sample_weight"
 ) -> FloatArray | None:
@@ -149,6 +160,13 @@ def check_sample_weights(
         fault = f"{checked[sample]:g} for sample {sample}" if is_invalid.any() else "0 everywhere"
         raise InputError(
             f"{{{name}}} is {fault}. Pass weights that are finite, zero or more, and not all zero.",
+            **{name: ...},
+        )
+    if not _SMALLEST <= checked.max() <= _LARGEST:
+        raise InputError(
+            f"{{{name}}} has {checked.max():.3g} as its largest weight, and sums of weighted "
+            f"errors need one from {_SMALLEST:g} to {_LARGEST:g}. Divide all weights by their "
+            "mean: only their ratios matter.",
             **{name: ...},
         )
     return checked

@@ -66,7 +66,7 @@ def code_dtype(n_classes: int) -> type[np.uint8] | type[np.uint16]:
 
 
 def encode_labels(labels: Array, classes: Array) -> Array:
-    """Return the codes of a 2-D array of labels, which must be among the classes; maybe a view."""
+    """Return the codes of a 2-D array of labels of these classes; the result may be a view."""
     codes = np.empty(labels.shape, dtype=code_dtype(len(classes)))
     if is_text(labels):
         import pandas as pd

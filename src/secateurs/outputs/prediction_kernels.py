@@ -10,31 +10,35 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from secateurs.outputs.compiling import kernel
+from secateurs.outputs.compiling import inlined, kernel
 
 _BLOCK = 1 << 17  # samples of one member that stay in the cache while others are read (256 KiB)
 _TURN = 32  # samples in one turn of `dot_four`'s loop: two vectors of 16 numbers of 16 bits
 _HALF = _TURN // 2
 
 
-def dot_four(values, rows, sums):
-    """Add the dot products of values with four rows to sums, up to the last complete turn.
+def dot_four(values, table, component, member, first, last, sums):  # noqa: PLR0917
+    """Add the dot products of values with four members to sums, up to the last complete turn.
 
-    Values and rows have 16 bits and are at most 2**14. Four rows are read side by side, because a
-    single row does not use the full memory bandwidth.
+    Values and cells have 16 bits and are at most 2**14. Four members are read side by side, because
+    a single one does not use the full memory bandwidth.
     """
-    n_complete = values.size // _TURN * _TURN
-    for row in range(4):
-        for i in range(n_complete):
-            sums[row] += np.int64(values[i]) * np.int64(rows[row, i])
+    last = first + (last - first) // _TURN * _TURN
+    for i in range(member, member + 4):
+        for sample in range(first, last):
+            product = np.int64(values[component, sample]) * np.int64(table[i, component, sample])
+            sums[i] += product
 
 
 @intrinsic
-def _dot_four(typing_context, values, rows, sums):
+def _dot_four(  # noqa: PLR0917
+    typing_context, values, table, component, member, first, last, sums
+):
     """Multiply 16 × 16 bits and add neighbours in 32 bits, which processors do in one step.
 
     LLVM does not compile a plain loop to this instruction, so it is written by hand. Sums of four
-    products of at most 2**28 fit into 32 bits.
+    products of at most 2**28 fit into 32 bits. Addresses are computed here, because compiling
+    slices of arrays would take longer than all the rest.
     """
     word, wide = ir.IntType(16), ir.IntType(64)
     words = ir.VectorType(word, _HALF)
@@ -42,21 +46,29 @@ def _dot_four(typing_context, values, rows, sums):
     totals = ir.VectorType(wide, _HALF // 2)
 
     def emit_dot_four(context, builder, signature, args):
-        one, table, out = (
-            context.make_array(kind)(context, builder, value)
-            for kind, value in zip(signature.args, args, strict=True)
+        one, cells, out = (
+            context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 1, 6)
         )
+        label, index_of_first, start, stop = args[2:6]
 
         def wide_constant(value):
             return ir.Constant(wide, value)
 
-        def lane_indices(first):
+        def lane_indices(lane):
             return ir.Constant(
-                ir.VectorType(ir.IntType(32), _HALF // 2), list(range(first, _HALF, 2))
+                ir.VectorType(ir.IntType(32), _HALF // 2), list(range(lane, _HALF, 2))
             )
 
-        def load_widened(start, index):
-            run = builder.bitcast(builder.gep(start, [index]), words.as_pointer())
+        def address(array, *indices):
+            strides = cgutils.unpack_tuple(builder, array.strides)
+            offset = builder.mul(start, strides[-1])
+            for index, stride in zip(indices, strides, strict=False):
+                offset = builder.add(offset, builder.mul(index, stride))
+            base = builder.bitcast(array.data, ir.IntType(8).as_pointer())
+            return builder.bitcast(builder.gep(base, [offset]), word.as_pointer())
+
+        def load_widened(pointer, index):
+            run = builder.bitcast(builder.gep(pointer, [index]), words.as_pointer())
             return builder.sext(builder.load(run, align=2), products)
 
         def add_neighbours(left, right):
@@ -64,30 +76,27 @@ def _dot_four(typing_context, values, rows, sums):
             even = builder.shuffle_vector(product, unused, lane_indices(0))
             return builder.add(even, builder.shuffle_vector(product, unused, lane_indices(1)))
 
-        stride = builder.extract_value(table.strides, 0)
-        base = builder.bitcast(table.data, ir.IntType(8).as_pointer())
-        starts = [
-            builder.bitcast(
-                builder.gep(base, [builder.mul(stride, wide_constant(row))]), word.as_pointer()
-            )
-            for row in range(4)
-        ]
+        members = [builder.add(index_of_first, wide_constant(i)) for i in range(4)]
+        value_run = address(one, label)
+        runs = [address(cells, position, label) for position in members]
         zeros = ir.Constant(totals, [0] * (_HALF // 2))
-        row_totals = [cgutils.alloca_once_value(builder, zeros) for _ in starts]
-        size = builder.extract_value(one.shape, 0)
+        run_totals = [cgutils.alloca_once_value(builder, zeros) for _ in runs]
+        for total in run_totals:
+            builder.store(zeros, total)
+        size = builder.sub(stop, start)
         n_complete = builder.mul(builder.sdiv(size, wide_constant(_TURN)), wide_constant(_TURN))
         turns = cgutils.for_range_slice(
             builder, wide_constant(0), n_complete, wide_constant(_TURN), wide
         )
         with turns as (index, _):
             second = builder.add(index, wide_constant(_HALF))
-            left = [load_widened(one.data, index), load_widened(one.data, second)]
-            for start, total in zip(starts, row_totals, strict=True):
-                first_half = add_neighbours(left[0], load_widened(start, index))
-                turn = builder.add(first_half, add_neighbours(left[1], load_widened(start, second)))
+            left = [load_widened(value_run, index), load_widened(value_run, second)]
+            for run, total in zip(runs, run_totals, strict=True):
+                first_half = add_neighbours(left[0], load_widened(run, index))
+                turn = builder.add(first_half, add_neighbours(left[1], load_widened(run, second)))
                 builder.store(builder.add(builder.load(total), builder.sext(turn, totals)), total)
-        for row, total in enumerate(row_totals):
-            target = builder.gep(out.data, [wide_constant(row)])
+        for position, total in zip(members, run_totals, strict=True):
+            target = builder.gep(out.data, [position])
             lanes, result = builder.load(total), builder.load(target)
             for lane in range(_HALF // 2):
                 index = ir.Constant(ir.IntType(32), lane)
@@ -95,21 +104,16 @@ def _dot_four(typing_context, values, rows, sums):
             builder.store(result, target)
         return context.get_dummy_value()
 
-    return types.void(values, rows, sums), emit_dot_four
+    arguments = values, table, types.int64, types.int64, types.int64, types.int64, sums
+    return types.void(*arguments), emit_dot_four
 
 
 @overload(dot_four)
-def _compiled_dot_four(values, rows, sums):
-    return lambda values, rows, sums: _dot_four(values, rows, sums)  # noqa: PLW0108
+def _compiled_dot_four(values, table, component, member, first, last, sums):  # noqa: PLR0917
+    def compiled(values, table, component, member, first, last, sums):  # noqa: PLR0917
+        _dot_four(values, table, component, member, first, last, sums)
 
-
-@kernel
-def dot_product(values, others):
-    """Return the dot product of two integer arrays, in a loop that the compiler vectorises."""
-    total = np.int64(0)
-    for i in range(values.size):
-        total += np.int64(values[i]) * np.int64(others[i])
-    return total
+    return compiled
 
 
 @kernel
@@ -124,25 +128,24 @@ def add_dot_products(values, table, sums):
         last = min(n_samples, first + _BLOCK)
         rest = last - (last - first) % _TURN
         for component in range(values.shape[0]):
-            block = values[component, first:last]
-            end = values[component, rest:last]
-            for member in range(0, n_fours, 4):
-                four = table[member : member + 4, component]
-                dot_four(block, four[:, first:last], sums[member : member + 4])
-                for i in range(4):
-                    sums[member + i] += dot_product(end, table[member + i, component, rest:last])
-            for member in range(n_fours, n_members):
-                sums[member] += dot_product(block, table[member, component, first:last])
+            for member in range(n_members):
+                if member % 4 == 0 and member < n_fours:
+                    dot_four(values, table, component, member, first, last, sums)
+                # Unsigned indices avoid Numba's test for negative ones, so that this is vectorised.
+                total, row, part = np.int64(0), np.uintp(member), np.uintp(component)
+                for sample in range(np.uintp(rest if member < n_fours else first), np.uintp(last)):
+                    total += np.int64(values[part, sample]) * np.int64(table[row, part, sample])
+                sums[member] += total
 
 
-@kernel
+@inlined
 def cell_error(cell, true, shift, missing):
     """Return the error of a cell, in 32 bits for faster products; 0 if the cell is missing."""
     error = np.int32(np.int64(cell >> shift) - np.int64(true))
     return error if cell != missing else np.int32(0)
 
 
-@kernel
+@inlined
 def error_dot(errors, cells, truth, shift, missing):
     """Return the sum of products of errors with one member's errors; missing cells count 0."""
     total = np.int64(0)
@@ -152,7 +155,7 @@ def error_dot(errors, cells, truth, shift, missing):
     return total
 
 
-@kernel
+@inlined
 def error_square(cells, truth, shift, missing):
     """Return the sum of squared errors of one member; missing cells count 0."""
     total = np.int64(0)

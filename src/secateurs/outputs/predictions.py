@@ -14,6 +14,8 @@ from secateurs.exceptions import InputError
 from secateurs.labels import argmax_with_ties, as_labels, merge_classes, one_hot
 from secateurs.outputs._prediction_cells import PredictionFiller
 from secateurs.outputs.fixed_point import (
+    FINEST,
+    NUMBER_BITS,
     PROBABILITY_BITS,
     coarsen_steps,
     mean_from_sums,
@@ -24,10 +26,12 @@ from secateurs.outputs.input_checks import (
     as_target_values,
     check_not_transposed,
     check_table_shape,
+    check_target_scale,
     effective_members,
     text_column_names,
 )
 from secateurs.outputs.label_coding import encode_column, find_classes, make_read_only
+from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import BitPlanes, pack_bits
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count
@@ -96,6 +100,7 @@ class Predictions:
     exponent: int = PROBABILITY_BITS
     is_sequential: bool = False
     margin_scale: float | None = None
+    samples: SampleRows | None = None  # only if a scorer reads them
 
     @classmethod
     def encode(
@@ -117,6 +122,11 @@ class Predictions:
         Predictions
         """
         table: Array = np.ma.asanyarray(scores)
+        if table.ndim == 3 and table.shape[2] == 0:
+            raise InputError(
+                f"The probabilities have shape {table.shape}, without any class. Pass one "
+                "probability per class: (samples, members, classes)."
+            )
         check_not_transposed(table.shape, None if y is None else np.shape(y))
         check_table_shape(table[:, :, 0] if table.ndim == 3 else table, None)
         is_probabilities = table.ndim == 3
@@ -212,7 +222,7 @@ class Predictions:
         truth = self.truth if self.is_numbers else np.eye(self.n_classes)[self.truth]
         for member in range(self.n_members):
             present = ~self.is_missing(member)
-            differences = (self.values(member) - truth)[present]
+            differences = (self.linked(self.values(member)) - truth)[present]
             errors[member] = (differences**2).sum() / max(1, np.count_nonzero(present))
         return errors
 
@@ -295,22 +305,33 @@ class Predictions:
         """Return the predictions of some members, in the given order."""
         selected = np.asarray(members, dtype=np.intp)
         names = None if self.names is None else self.names[selected]
-        return replace(self, cells=make_read_only(self.cells[selected]), names=names)
+        rows = None if self.samples is None else self.samples.for_columns(selected)
+        cells = make_read_only(self.cells[selected])
+        return replace(self, cells=cells, names=names, samples=rows)
 
     def rows(self, samples: IndexArray | slice) -> Predictions:
         """Return the predictions on some samples."""
         y = None if self.y is None else make_read_only(self.y[samples])
-        return replace(
-            self, cells=make_read_only(np.ascontiguousarray(self.cells[..., samples])), y=y
-        )
+        cells = make_read_only(np.ascontiguousarray(self.cells[..., samples]))
+        rows = None if self.samples is None else self.samples.take(samples)
+        return replace(self, cells=cells, y=y, samples=rows)
 
     def with_labels(self, y: ArrayLike) -> Predictions:
         """Return the same predictions with other true labels or values."""
         if self.is_numbers:
-            return replace(self, y=make_read_only(as_target_values(y, self.n_samples)))
+            values = as_target_values(y, self.n_samples)
+            check_target_scale(values, self._largest_value())
+            return replace(self, y=make_read_only(values))
         labels = as_label_column(y, self.n_samples)
         recoded = self.among(merge_classes(self.classes, find_classes(labels)))
         return replace(recoded, y=encode_column(labels, recoded.classes))
+
+    def _largest_value(self) -> float:
+        """Return an upper bound of the absolute values, of at most twice the largest one."""
+        if self.exponent == FINEST:  # zeros, or values close to them
+            cells = np.where(self.cells == missing_cell_value(self.cells), 0, self.cells)
+            return float(np.ldexp(float(np.abs(cells).max(initial=0)), -FINEST))
+        return float(np.ldexp(1.0, NUMBER_BITS - self.exponent))
 
     def append(self, scores: Predictions) -> Predictions:
         """Return these predictions followed by further samples, as if encoded together."""
@@ -334,6 +355,7 @@ class Predictions:
             cells=make_read_only(np.concatenate([batch.cells for batch in batches], axis=2)),
             y=make_read_only(np.concatenate(targets)) if targets else None,
             has_missing=self.has_missing or scores.has_missing,
+            samples=None,
         )
 
     def with_exponent(self, exponent: int) -> Predictions:

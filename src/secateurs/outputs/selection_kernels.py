@@ -80,6 +80,38 @@ def mean_hits(  # noqa: PLR0917
 
 
 @kernel
+def unweighted_mean_hits(cells, total, binary, sums, truth, hits):  # noqa: PLR0917
+    """Count the correct predictions with each candidate by true class, as `mean_hits` does.
+
+    For data without missing predictions and without weights. ``total`` is the integer for the sum
+    of the probabilities of all members, including the candidate. Samples are compared side by side.
+    """
+    n_members, n_components, n_samples = cells.shape
+    most = np.empty(_SIDE, dtype=np.int32)
+    best = np.empty(_SIDE, dtype=np.int32)
+    for member in range(n_members):
+        for start in range(0, n_samples, _SIDE):
+            stop = min(start + _SIDE, n_samples)
+            for component in range(n_components):
+                block_sums = sums[component, start:stop]
+                block_cells = cells[member, component, start:stop]
+                label = np.int32(1 if binary else component)
+                if component == 0:
+                    best[:] = 0
+                    for lane in range(block_sums.size):
+                        value = block_sums[lane] + np.int32(block_cells[lane])
+                        most[lane] = total - value if binary else value
+                if component > 0 or binary:
+                    for lane in range(block_sums.size):
+                        value = block_sums[lane] + np.int32(block_cells[lane])
+                        best[lane] = label if value > most[lane] else best[lane]
+                        most[lane] = max(value, most[lane])
+            for lane in range(stop - start):
+                label = truth[start + lane]
+                hits[member, label] += 1.0 if best[lane] == label else 0.0
+
+
+@kernel
 def mean_logs(cells, missing, one, sums, counts, weights, totals, seen):  # noqa: PLR0917
     """Sum the weighted logarithms of the true class's mean probability with each candidate.
 

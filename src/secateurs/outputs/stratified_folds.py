@@ -1,4 +1,4 @@
-"""Stratified cross-validation folds of votes, and cross-validated accuracy."""
+"""Stratified cross-validation folds of samples or of groups, and cross-validated accuracy."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -12,16 +12,54 @@ N_FOLDS = 5
 
 
 def stratified_fold_indices(
-    y: Array, rng: np.random.RandomState
+    y: Array,
+    rng: np.random.RandomState,
+    n_folds: int = N_FOLDS,
+    groups: IndexArray | None = None,
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the indices of training and held-out samples of five folds, stratified by class."""
+    """Yield the indices of training and held-out samples of folds, stratified by class.
+
+    With ``groups``, numbered from 0 in the order of their first samples, all samples of a group are
+    in the same fold. Groups of equal size get the same folds as single samples.
+    """
     if len(y) < 2:
         raise InputError("Cross-validation needs at least 2 samples. Pass more, or set a value.")
-    n_folds = min(N_FOLDS, len(y))
-    fold_of_sample = np.empty(len(y), dtype=np.intp)
-    fold_of_sample[shuffled_by_class(y, rng)] = np.arange(len(y)) % n_folds
+    if groups is None:
+        n_folds = min(n_folds, len(y))
+        fold_of_sample = np.empty(len(y), dtype=np.intp)
+        fold_of_sample[shuffled_by_class(y, rng)] = np.arange(len(y)) % n_folds
+    else:
+        n_folds = min(n_folds, int(groups.max()) + 1)
+        fold_of_sample = _fold_of_group(y, groups, n_folds, rng)[groups]
     for fold in range(n_folds):
         yield np.flatnonzero(fold_of_sample != fold), np.flatnonzero(fold_of_sample == fold)
+
+
+def _fold_of_group(
+    y: Array, groups: IndexArray, n_folds: int, rng: np.random.RandomState
+) -> IndexArray:
+    """Return the fold of each group: the fold with the fewest samples of the group's class."""
+    sizes = np.bincount(groups)
+    if y.dtype.kind == "f":  # regression: groups are ordered by their mean, as samples by y
+        target = np.bincount(groups, weights=y) / sizes
+        strata = np.zeros(len(sizes), dtype=np.intp)
+    else:
+        codes = np.unique(y, return_inverse=True)[1]
+        counts = np.zeros((len(sizes), codes.max() + 1), dtype=np.intp)
+        np.add.at(counts, (groups, codes), 1)
+        target = strata = counts.argmax(axis=1)
+    order = shuffled_by_class(target, rng)
+    # Larger groups of a class first, so that smaller groups can even out the sizes of the folds.
+    order = order[np.lexsort([np.arange(len(order)), -sizes[order], strata[order]])]
+    in_class = np.zeros((strata.max() + 1, n_folds), dtype=np.intp)
+    in_fold = np.zeros(n_folds, dtype=np.intp)
+    folds = np.empty(len(sizes), dtype=np.intp)
+    for group in order:
+        fold = np.lexsort([in_fold, in_class[strata[group]]])[0]  # ties go to the lowest fold
+        folds[group] = fold
+        in_class[strata[group], fold] += sizes[group]
+        in_fold[fold] += sizes[group]
+    return folds
 
 
 def shuffled_by_class(y: Array, rng: np.random.RandomState) -> IndexArray:

@@ -1,5 +1,7 @@
 """Recognise samples: whether they are the training samples in their order, or were seen before."""
 
+from hashlib import blake2b
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -65,11 +67,26 @@ def _accuracy_loss(
     return float(((training_accuracy - is_right) * counts).sum() / counts.sum())
 
 
-def row_hashes(X: Samples) -> NDArray[np.uint64] | None:
-    """Return a hash of each sample; None for sparse X and for tables of predictions."""
-    if X is None or hasattr(X, "tocsr"):
-        return None
+def row_hashes(X: Samples) -> NDArray[np.uint64]:
+    """Return a hash of each sample; equal rows have equal hashes."""
+    if hasattr(X, "tocsr"):
+        return _sparse_row_hashes(X.tocsr(copy=True))
     values = X if hasattr(X, "iloc") else np.asarray(X)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-        values = values.astype(np.float64, copy=False)  # equal numbers of any type hash alike
+    if isinstance(values, np.ndarray):
+        values = values.reshape(len(values), -1)
+        if values.dtype.kind in "biuf":
+            values = values.astype(np.float64, copy=False)  # equal numbers of any type hash alike
     return np.asarray(pd.util.hash_pandas_object(pd.DataFrame(values), index=False))
+
+
+def _sparse_row_hashes(X: Samples) -> NDArray[np.uint64]:
+    """Return a hash of each row of a CSR matrix, which does not depend on explicit zeros."""
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    data, indices = X.data.astype(np.float64), X.indices.astype(np.int64)
+    rows = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    digests = [
+        blake2b(indices[start:stop].tobytes() + data[start:stop].tobytes(), digest_size=8).digest()
+        for start, stop in rows
+    ]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)

@@ -11,6 +11,7 @@ from secateurs.ensembles import Ensemble
 from secateurs.ensembles.decision_trees import is_tree
 from secateurs.exceptions import InputError
 from secateurs.outputs import vote_kernels
+from secateurs.persistence.slim_models import round_down_to_float32
 from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
 _BLOCK_ROWS = 1 << 16  # samples per block, which bounds the memory of a thread's leaf indices
@@ -90,9 +91,7 @@ def _tree_splits(ensemble: Ensemble, member: int, n_features: int) -> tuple[Arra
     children = np.stack([tree.children_left, tree.children_right], axis=1)
     children[is_leaf] = nodes[is_leaf, None]
     # The largest float32 up to the threshold splits float32 samples exactly as the threshold does.
-    thresholds = tree.threshold.astype(np.float32)
-    is_above = thresholds > tree.threshold
-    thresholds[is_above] = np.nextafter(thresholds[is_above], np.float32(-np.inf))
+    thresholds = round_down_to_float32(tree.threshold)
     member_features = ensemble.member_features(member)
     features = np.where(is_leaf, 0, tree.feature)
     features = features if member_features is None else member_features[features]

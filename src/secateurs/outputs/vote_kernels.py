@@ -3,7 +3,7 @@
 import numpy as np
 
 from secateurs.outputs.bit_kernels import WORD_BITS, joint_count
-from secateurs.outputs.compiling import kernel
+from secateurs.outputs.compiling import inlined, kernel
 
 
 @kernel
@@ -57,81 +57,67 @@ def find_winners(tally, winner):
 
 
 @kernel
-def mark_correct_votes(planes, truth, right):
+def mark_correct_votes(planes, truth, work, right):  # noqa: PLR0912 (one branch per case)
     """Mark the samples on which the vote is correct; ties go to the lowest class.
 
     Votes for a class are counted for 64 samples at once, in words that hold one binary digit of the
     counts each. ``truth`` has a plane for each class. The last class has no plane of votes: its
     votes are those not in the other planes, and with two classes it wins where the first class has
-    less than half of the votes.
+    less than half of the votes. ``work`` (2 · digits + 1, words) is memory for the counts of the
+    best class so far, those of the current class, and the carry; it is passed as zeros.
     """
     n_members, n_planes, n_words = planes.shape
-    n_digits = 1
-    while n_members >> n_digits:
-        n_digits += 1
-    best = np.zeros((n_digits, n_words), dtype=np.uint64)
-    count = np.empty((n_digits, n_words), dtype=np.uint64)
-    carry = np.empty(n_words, dtype=np.uint64)
-    right[:] = truth[0]
+    n_digits = work.shape[0] // 2
+    carry = work[2 * n_digits]
+    for word in range(n_words):
+        right[word] = truth[0, word]
     for label in range(truth.shape[0]):
-        if label == 1 and n_planes == 1:
-            for digit in range(n_digits):
-                is_set = (n_members + 1) // 2 >> digit & 1
-                count[digit] = ~np.uint64(0) if is_set else np.uint64(0)
-            _keep_larger(count, truth[1], best, right)
-            break
-        count[:] = np.uint64(0)
-        for member in range(n_members):
+        is_rest = label == 1 and n_planes == 1
+        for digit in range(n_digits):
+            is_set = is_rest and (n_members + 1) // 2 >> digit & 1
+            for word in range(n_words):
+                work[n_digits + digit, word] = ~np.uint64(0) if is_set else np.uint64(0)
+        for member in range(0 if is_rest else n_members):
             if label < n_planes:
-                carry[:] = planes[member, label]
+                for word in range(n_words):
+                    carry[word] = planes[member, label, word]
             else:
-                carry[:] = ~np.uint64(0)
+                for word in range(n_words):
+                    carry[word] = ~np.uint64(0)
                 for voted in range(n_planes):
-                    _clear_bits(planes[member, voted], carry)
+                    for word in range(n_words):
+                        carry[word] &= ~planes[member, voted, word]
             for digit in range(n_digits):
                 if (member + 1) >> digit:
-                    _add_digit(count[digit], carry)
-        _keep_larger(count, truth[label], best, right)
+                    for word in range(n_words):
+                        both = work[n_digits + digit, word] & carry[word]
+                        work[n_digits + digit, word] ^= carry[word]
+                        carry[word] = both
+        # Where the counts are larger than the best so far, copy the counts and the truth.
+        for word in range(n_words):
+            more = np.uint64(0)
+            equal = ~np.uint64(0)
+            for digit in range(n_digits - 1, -1, -1):
+                best, count = work[digit, word], work[n_digits + digit, word]
+                more |= equal & count & ~best
+                equal &= ~(count ^ best)
+            for digit in range(n_digits):
+                count = work[n_digits + digit, word]
+                work[digit, word] = (work[digit, word] & ~more) | (count & more)
+            right[word] = (right[word] & ~more) | (truth[label, word] & more)
+        if is_rest:
+            break
 
 
-@kernel
-def _clear_bits(plane, carry):
-    """Clear the bits of carry that are set in a plane."""
-    for word in range(plane.size):
-        carry[word] &= ~plane[word]
-
-
-@kernel
-def _add_digit(digit, carry):
-    """Add a carry to one digit of many counts, and replace it by the new carry."""
-    for word in range(digit.size):
-        both = digit[word] & carry[word]
-        digit[word] ^= carry[word]
-        carry[word] = both
-
-
-@kernel
-def _keep_larger(count, truth, best, right):
-    """Where counts are larger than the best so far, copy the counts and the truth."""
-    for word in range(right.size):
-        more = np.uint64(0)
-        equal = ~np.uint64(0)
-        for digit in range(count.shape[0] - 1, -1, -1):
-            more |= equal & count[digit, word] & ~best[digit, word]
-            equal &= ~(count[digit, word] ^ best[digit, word])
-        for digit in range(count.shape[0]):
-            best[digit, word] = (best[digit, word] & ~more) | (count[digit, word] & more)
-        right[word] = (right[word] & ~more) | (truth[word] & more)
-
-
-@kernel
-def count_tied_classes(tally, label):
+@inlined
+def count_tied_classes(tally, sample, label):
     """Return the number of classes, including ``label``, that tie for the win; 0 if it lost."""
     n_tied = 0
-    for rival in range(tally.size):
-        if tally[rival] > tally[label]:
-            return 0
-        n_tied += tally[rival] == tally[label]
+    for rival in range(tally.shape[1]):
+        if tally[sample, rival] > tally[sample, label]:
+            n_tied = 0
+            break
+        n_tied += tally[sample, rival] == tally[sample, label]
     return n_tied
 
 
@@ -139,30 +125,14 @@ def count_tied_classes(tally, label):
 def ties_per_sample(tally, y, ties):
     """Fill in the number of classes tied with the true class; 0 where the true class lost."""
     for sample in range(tally.shape[0]):
-        ties[sample] = count_tied_classes(tally[sample], y[sample])
+        ties[sample] = count_tied_classes(tally, sample, y[sample])
 
 
 @kernel
 def tie_histogram(tally, y, counts):
     """Count the samples by the number of classes tied with the true class."""
     for sample in range(tally.shape[0]):
-        counts[count_tied_classes(tally[sample], y[sample])] += 1
-
-
-@kernel
-def count_overruled_votes(tally, y, counts):
-    """Count the wrong votes where the vote is correct, and the correct votes where it is wrong.
-
-    Ties go to the lowest class.
-    """
-    for sample in range(tally.shape[0]):
-        best, total = 0, 0
-        for label in range(tally.shape[1]):
-            total += tally[sample, label]
-            if tally[sample, label] > tally[sample, best]:
-                best = label
-        n_right = tally[sample, y[sample]]
-        counts[sample] = total - n_right if best == y[sample] else n_right
+        counts[count_tied_classes(tally, sample, y[sample])] += 1
 
 
 @kernel
@@ -318,7 +288,7 @@ def vote_worth(tally, y, repeats, weights):
     """Return the score of the vote on samples that occur repeatedly; see `flip_rounds`."""
     worth = np.int64(0)
     for sample in range(y.size):
-        worth += repeats[sample] * weights[count_tied_classes(tally[sample], y[sample])]
+        worth += repeats[sample] * weights[count_tied_classes(tally, sample, y[sample])]
     return worth
 
 
@@ -331,41 +301,61 @@ def _flip_members(flips, codes, chosen, tally):
 
 
 @kernel
-def flip_each(codes, y, repeats, weights, chosen, tally, order, worths):  # noqa: PLR0917
+def flip_each(  # noqa: PLR0912, PLR0917
+    codes, y, repeats, weights, chosen, tally, near, changes, order, worths
+):
     """Add or remove every member once, each time the member after which the score is highest.
 
     Arguments are those of `flip_rounds`; fills in the order and the score after each step. Ties go
-    to the first member. The score of an empty set is −1.
+    to the first member. The score of an empty set is −1. Only samples on which one vote changes
+    the score are compared for each member: a few per cent of them for a set of many members.
+    ``near`` (samples) and ``changes`` (2, samples, classes + 1) are memory for these; the order is
+    passed as −1.
     """
-    n_members, n_samples = codes.shape
-    n_classes = tally.shape[1]
-    ties = np.empty((2, n_classes, n_samples), dtype=np.int64)
-    gains = np.empty((2, n_classes + 1, n_samples), dtype=np.int64)
-    free = np.ones(n_members, dtype=np.bool_)
-    n_chosen = chosen.sum()
+    n_members, n_classes = codes.shape[0], tally.shape[1]
+    n_chosen = 0
+    for member in range(n_members):
+        n_chosen += chosen[member]
     for turn in range(n_members):
-        outcomes_shared(tally, y, ties[0], ties[1])
-        for sample in range(n_samples):
-            stays = repeats[sample] * weights[count_tied_classes(tally[sample], y[sample])]
-            for side in range(2):
-                gains[side, n_classes, sample] = stays  # a missing vote
+        stays = np.int64(0)
+        n_near = 0
+        for sample in range(y.size):
+            before = weights[count_tied_classes(tally, sample, y[sample])]
+            stays += repeats[sample] * before
+            top, n_rivals = 0, 0
+            for label in range(n_classes):
+                top = max(top, tally[sample, label])
+            for label in range(n_classes):
+                n_rivals += tally[sample, label] >= top - 1
+            if n_rivals > 1 and tally[sample, y[sample]] >= top - 1:
+                near[n_near] = sample
+                changes[0, n_near, n_classes] = changes[1, n_near, n_classes] = 0  # a missing vote
                 for label in range(n_classes):
-                    gained = weights[ties[side, label, sample]]
-                    gains[side, label, sample] = repeats[sample] * gained
+                    for side in range(2):
+                        change = np.int64(0)
+                        if tally[sample, label] >= top - 1:
+                            step = -1 if side else 1
+                            tally[sample, label] += step
+                            after = weights[count_tied_classes(tally, sample, y[sample])]
+                            tally[sample, label] -= step
+                            change = repeats[sample] * (after - before)
+                        changes[side, n_near, label] = change
+                n_near += 1
         best, most = -1, np.int64(-2)
         for member in range(n_members):
-            if free[member]:
+            if order[member] < 0:
                 side = 1 if chosen[member] else 0
-                worth = np.int64(0)
-                for sample in range(n_samples):
-                    worth += gains[side, codes[member, sample], sample]
+                worth = stays
+                for index in range(n_near):
+                    worth += changes[side, index, codes[member, near[index]]]
                 if side and n_chosen == 1:
                     worth = np.int64(-1)
                 if worth > most:
                     best, most = member, worth
         step = -1 if chosen[best] else 1
-        tally_votes(codes[best : best + 1], step, tally)
+        for sample in range(y.size):
+            if codes[best, sample] < n_classes:
+                tally[sample, codes[best, sample]] += step
         chosen[best] = not chosen[best]
-        free[best] = False
         n_chosen += step
-        order[turn], worths[turn] = best, most
+        order[best], worths[turn] = turn, most

@@ -91,6 +91,9 @@ class PackedVotes(Protocol):
     def is_vote_correct(self, truth: Self, n_classes: int) -> BoolArray:
         """Return the mask of the samples on which the vote of all members is the true label."""
 
+    def has_any_vote(self) -> BoolArray:
+        """Return the mask of the samples with a vote, if the last code stands for missing votes."""
+
     def compare_with_truth(self, truth: Array, missing: bool) -> "BitPlanes":
         """Return 0 where a member's vote is the true label, and 1 elsewhere.
 
@@ -239,13 +242,19 @@ class BitPlanes(PackedVotes):
         return totals
 
     def is_vote_correct(self, truth: Self, n_classes: int) -> BoolArray:
-        is_right = np.empty(self.cells.shape[2], dtype=np.uint64)
+        n_words = self.cells.shape[2]
+        is_right = np.empty(n_words, dtype=np.uint64)
+        work = np.zeros((2 * self.n_members.bit_length() + 1, n_words), dtype=np.uint64)
         planes = truth.cells[0]
         last = ~np.bitwise_or.reduce(planes, axis=0, keepdims=True)
         vote_kernels.mark_correct_votes(
-            self.cells, np.concatenate([planes, last])[:n_classes], is_right
+            self.cells, np.concatenate([planes, last])[:n_classes], work, is_right
         )
         return _unpack_bits(is_right, self.n_samples).view(bool)
+
+    def has_any_vote(self) -> BoolArray:
+        words = np.bitwise_or.reduce(self.cells, axis=(0, 1))
+        return _unpack_bits(words, self.n_samples).view(bool)
 
     def compare_with_truth(self, truth: Array, missing: bool) -> "BitPlanes":
         true_planes = pack_bits(truth == np.arange(self.n_classes)[:, None])
@@ -316,6 +325,12 @@ class CodeMatrix(PackedVotes):
         winner = np.empty(self.n_samples, dtype=np.intp)
         vote_kernels.find_winners(tally, winner)
         return winner == truth.cells[0]
+
+    def has_any_vote(self) -> BoolArray:
+        has_vote = np.zeros(self.n_samples, dtype=bool)
+        for codes in self.cells:
+            has_vote |= codes < self.n_classes - 1
+        return has_vote
 
     def compare_with_truth(self, truth: Array, missing: bool) -> BitPlanes:
         compared = _empty_planes(self.n_members, 1 + missing, self.n_samples)

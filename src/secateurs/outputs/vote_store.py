@@ -216,6 +216,7 @@ class VoteStore(Store[Votes], BaseVotes):
     def _from_columns(
         cls, path: StrPath, columns: LabelColumns, y: ArrayLike | None, **options: Any
     ) -> VoteStore:
+        """Create a store from columns of labels."""
         check_store_sizes(columns.n_members, columns.n_samples)
         options = {"has_missing": columns.has_missing, "names": columns.names, **options}
         classes = options.pop("classes", None)

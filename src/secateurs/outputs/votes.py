@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,13 @@ from secateurs.outputs.input_checks import (
     fill_missing_votes,
     text_column_names,
 )
-from secateurs.outputs.label_coding import encode_column, encode_labels, mark_missing
+from secateurs.outputs.label_coding import (
+    MOST_BY_NUMPY,
+    encode_column,
+    encode_labels,
+    mark_missing,
+)
+from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import (
     CountBuffer,
     PackedVotes,
@@ -31,10 +37,14 @@ from secateurs.outputs.vote_packing import (
 )
 from secateurs.text_format import format_count
 from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, MemberIndices
+from secateurs.units import format_bytes
 
 # Joint counts are computed in blocks of at most 2 MB, which stay in the processor's cache. Blocks
 # of 32 MB took up to twice as long (docs/decisions/0014-counts-and-memory.md).
 _MOST_TABLE_CELLS = 1 << 18
+# Above, a table of labels × labels takes more than 8 MB, and pairs are counted without it.
+MOST_TABLE_CLASSES = 1 << 10
+_MOST_CELLS = 1 << 29  # 4 GiB of counts; more is rejected, as it rarely fits beside the rest
 _BUFFER = CountBuffer()
 
 
@@ -51,6 +61,11 @@ class BaseVotes:
     def n_classes(self) -> int:
         """Number of distinct labels."""
         return len(self.classes)
+
+    @property
+    def rows_per_block(self) -> int:
+        """Number of members in a block of rows of pairs; one if tables of labels are large."""
+        return 16 if self.n_classes <= MOST_TABLE_CLASSES else 1
 
     def member_blocks(
         self, first: int = 0, n_rows: int = 1, most_cells: int = _MOST_TABLE_CELLS
@@ -106,7 +121,15 @@ class Votes(BaseVotes):
            [0, 1]])
     """
 
-    __setstate__ = restore_renamed(staged="is_sequential")
+    def __getstate__(self) -> dict[str, object]:
+        # Without cached counts: pickle does not keep the memory layout of `truth_counts`, on which
+        # sums depend in their last bit, and the counts may be larger than the votes.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        known = {field.name for field in fields(self)} | {"staged"}
+        restored = {name: value for name, value in state.items() if name in known}
+        restore_renamed(staged="is_sequential")(self, restored)
 
     packed: PackedVotes
     classes: Array
@@ -114,6 +137,7 @@ class Votes(BaseVotes):
     names: NDArray[np.object_] | None = None
     has_missing: bool = False
     is_sequential: bool = False
+    samples: SampleRows | None = None  # only if a scorer reads them
 
     @classmethod
     def encode(cls, votes: ArrayLike, y: ArrayLike | None = None) -> Votes:
@@ -226,6 +250,7 @@ class Votes(BaseVotes):
     @cached_property
     def truth_counts(self) -> NDArray[np.int64]:
         """Number of samples by vote and true label: (members, classes, classes)."""
+        self._check_table_size(self.n_members)
         tables = empty_count_tables(self.n_members, self.n_classes)
         for block in self.member_blocks():
             counted = self.packed.select_members(block).joint_counts(self._packed_truth)
@@ -240,7 +265,11 @@ class Votes(BaseVotes):
     @cached_property
     def n_right(self) -> NDArray[np.int64]:
         """Number of samples that each member predicts correctly."""
-        return np.trace(self.truth_counts, axis1=1, axis2=2)
+        if self.n_members * self.n_samples <= MOST_BY_NUMPY:
+            return self.oracle.sizes[:, 0]  # no kernel needs to be compiled for it
+        # Not the diagonal of `truth_counts`, whose size is members × classes².
+        compared = self.packed.compare_with_truth(self.truth, self.has_missing)
+        return compared.code_counts[:, 0]
 
     @property
     def n_voted(self) -> NDArray[np.int64]:
@@ -261,15 +290,16 @@ class Votes(BaseVotes):
         self, members: MemberIndices | slice, others: MemberIndices | slice = slice(None)
     ) -> NDArray[np.int64]:
         """Count samples by label pair: (members, others, classes, classes)."""
-        return self._drop_missing_counts(
-            self._select_packed(members).joint_counts(self._select_packed(others))
-        )
+        first, second = self._select_packed(members), self._select_packed(others)
+        self._check_table_size(first.n_members * second.n_members)
+        return self._drop_missing_counts(first.joint_counts(second))
 
     def joint_counts_of(self, others: Votes, block: slice) -> NDArray[np.int64]:
         """Count samples by label pair for the members of other votes and a block of these members.
 
         The result (others, block, classes, classes) is a buffer, which each thread reuses.
         """
+        self._check_table_size(others.n_members * len(range(*block.indices(self.n_members))))
         return self._drop_missing_counts(
             others.packed.joint_counts(self._select_packed(block), _BUFFER)
         )
@@ -312,10 +342,14 @@ class Votes(BaseVotes):
         return tally
 
     def is_right(self, members: MemberIndices | None = None) -> BoolArray:
-        """Return the mask of the samples on which the vote of some members is correct."""
+        """Return the mask of the samples on which the vote of some members is correct.
+
+        A sample without any vote is not correct, whatever its true label.
+        """
         is_full = members is None and not self.is_sequential
         packed = self.packed if is_full else self._select_packed(effective_members(self, members))
-        return packed.is_vote_correct(self._packed_truth, self.n_classes)
+        is_correct = packed.is_vote_correct(self._packed_truth, self.n_classes)
+        return is_correct & packed.has_any_vote() if self.has_missing else is_correct
 
     def accuracy(self, members: MemberIndices | None = None) -> float:
         """Return the fraction of samples on which the vote of some members is correct."""
@@ -325,7 +359,9 @@ class Votes(BaseVotes):
         """Return the votes of some members, in the given order."""
         selected = np.asarray(members, dtype=np.intp)
         names = None if self.names is None else self.names[selected]
-        return replace(self, packed=self.packed.select_members(selected), names=names)
+        rows = None if self.samples is None else self.samples.for_columns(selected)
+        packed = self.packed.select_members(selected)
+        return replace(self, packed=packed, names=names, samples=rows)
 
     def rows(self, samples: IndexArray) -> Votes:
         """Return the votes on some samples, with the same classes."""
@@ -334,7 +370,8 @@ class Votes(BaseVotes):
         part = Votes.from_codes(codes, self.classes, None, mask, self.names)
         part = part._with_classes(self.classes, self.has_missing)
         y = None if self.y is None else label_coding.make_read_only(self.y[samples])
-        return replace(part, y=y, is_sequential=self.is_sequential)
+        rows = None if self.samples is None else self.samples.take(samples)
+        return replace(part, y=y, is_sequential=self.is_sequential, samples=rows)
 
     def run(self, samples: slice) -> Votes:
         """Return the votes on consecutive samples that start at a multiple of 64."""
@@ -343,7 +380,9 @@ class Votes(BaseVotes):
         first, last = start // packed.samples_per_cell, -(-stop // packed.samples_per_cell)
         packed.cells[..., : last - first] = self.packed.cells[..., first:last]
         packed.make_read_only()
-        return replace(self, packed=packed, y=None if self.y is None else self.y[start:stop])
+        y = None if self.y is None else self.y[start:stop]
+        rows = None if self.samples is None else self.samples.take(slice(start, stop))
+        return replace(self, packed=packed, y=y, samples=rows)
 
     def with_labels(self, y: ArrayLike) -> Votes:
         """Return the same votes with other true labels."""
@@ -369,7 +408,7 @@ class Votes(BaseVotes):
         packed.make_read_only()
         targets = [batch.y for batch in batches if batch.y is not None]
         y_codes = label_coding.make_read_only(np.concatenate(targets)) if targets else None
-        return replace(batches[0], packed=packed, y=y_codes)
+        return replace(batches[0], packed=packed, y=y_codes, samples=None)
 
     def _select_packed(self, members: MemberIndices | slice) -> PackedVotes:
         if isinstance(members, slice):
@@ -378,11 +417,22 @@ class Votes(BaseVotes):
             return self.packed.select_members(slice(members[0], members[0] + 1))  # a view, no copy
         return self.packed.select_members(np.asarray(members, dtype=np.intp))
 
+    def _check_table_size(self, n_tables: int) -> None:
+        """Raise an error if tables of labels × labels would need too much memory."""
+        n_cells = n_tables * self.packed.n_classes**2
+        if n_cells > _MOST_CELLS:
+            raise InputError(
+                f"Counts by pairs of {self.n_classes:,} classes need {format_bytes(8 * n_cells)} "
+                f"here, more than {format_bytes(8 * _MOST_CELLS)}. Use a method without them: "
+                "best, uwa, re, comp, joint or comep. Or merge rare classes."
+            )
+
     def _drop_missing_counts(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return tables of counts without the counts of missing votes."""
         return tables[..., : self.n_classes, : self.n_classes]
 
     def _with_classes(self, classes: Array, has_missing: bool) -> Votes:
+        """Return the votes encoded with a set of classes that contains the present classes."""
         if len(classes) == self.n_classes and has_missing == self.has_missing:
             return replace(self, classes=classes)
         new_codes = np.append(np.searchsorted(classes, self.classes), len(classes))

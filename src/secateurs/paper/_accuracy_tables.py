@@ -202,6 +202,7 @@ def _table_columns(plan: Plan) -> tuple[str, ...]:
 
 
 def _build_row(plan: Plan, name: str, source: PaperRow, frame: pd.DataFrame) -> AccuracyRow:
+    """Return a row of an accuracy table, with the paper's printed accuracies."""
     paper = printed_accuracies(plan.name).get(source.paper_name, {})
     measured = {
         method if variant == "library" else f"{method}/{variant}": folds

@@ -80,6 +80,7 @@ def cast_votes(bag: Bag, data_dir: str | os.PathLike[str] | None = None) -> Ense
 
 
 def _train_and_vote(bag: Bag, data_dir: str | os.PathLike[str] | None) -> EnsembleVotes:
+    """Train a bag on a data set of the paper, and collect its votes."""
     data = datasets.load(bag.dataset, data_dir, bag.reading)
     rng = np.random.default_rng(seed_sequence(bag.seed, bag.dataset, bag.reading, "folds"))
     parts = split_samples(data.y, bag.fold, rng)
@@ -153,6 +154,7 @@ def _draw_votes(bag: Bag) -> EnsembleVotes:
 def _draw_labelled_votes(
     n_samples: int, n_classes: int, skill: NDArray[np.float64], rng: np.random.Generator
 ) -> Votes:
+    """Draw true labels, and votes of synthetic members with these accuracies."""
     y = rng.integers(n_classes, size=n_samples, dtype=np.uint8)
     hardness = rng.uniform(-0.1, 0.1, n_samples)
     codes = np.empty((len(skill), n_samples), dtype=np.uint8)

@@ -52,6 +52,7 @@ class CellMeasurer:
         }
 
     def _measure_prune(self, cell: Cell) -> JsonObject:
+        """Return accuracy and times of a selection of the reproduction."""
         members, times = self._select_members(cell)
         votes, test = self._ensemble_votes.validation, self._ensemble_votes.test
         return {
@@ -64,6 +65,7 @@ class CellMeasurer:
         }
 
     def _select_members(self, cell: Cell) -> tuple[list[int], JsonObject]:
+        """Select the members of a cell of the reproduction, and time the selection."""
         if cell.method == "full":
             return list(range(cell.n_members)), {"seconds": 0.0}
         is_free_size = cell.method in FREE_SIZE and cell.variant == "library"

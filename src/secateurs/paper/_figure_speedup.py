@@ -76,7 +76,7 @@ class SpeedupRace(RowSeries):
         return float(np.exp(difference.mean)), float(np.exp(low)), float(np.exp(high))
 
     def speed_verdict(self, possible: bool = False) -> str:
-        """Return "faster" or "slower" if the interval of the speed-up excludes 1; or "neither"."""
+        """Return "faster" or "slower" if the speed-up's interval excludes 1, else "neither"."""
         _, low, high = self.speedup_with_interval(possible)
         return "faster" if low > 1 else "slower" if high < 1 else "neither"
 

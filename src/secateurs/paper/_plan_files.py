@@ -154,6 +154,7 @@ def _lists_to_tuples(table: JsonObject) -> JsonObject:
 
 
 def _check_plan(plan: Plan) -> None:
+    """Raise an error if a plan of the reproduction has unknown values."""
     allowed: dict[str, tuple[Iterable[object], Collection[Any]]] = {
         "kind": ([plan.kind], KINDS),
         "reading": ([row.reading for row in plan.rows], READING_NAMES),

@@ -180,7 +180,7 @@ def run(
     sources, missing = find_sources(loaded, data_folder)
     write_json(path.parent / "missing.json", [asdict(item) for item in missing])
     wanted = dict.fromkeys(c for p in loaded for c in p.cells(seed) if c.dataset in sources)
-    stored = stored_results(path, SCHEMA)
+    stored = stored_results(path, SCHEMA, is_resumed=True)
     # Results of a data set from another source, such as a changed file, are measured again.
     measured = {c for c, result in stored.items() if result["source"] == sources.get(c.dataset)}
     tasks = [

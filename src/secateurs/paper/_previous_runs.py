@@ -36,6 +36,7 @@ def record_plans(out_dir: str | os.PathLike[str], plans: Iterable[Plan]) -> list
 
 
 def _read_recorded_plans(path: Path) -> dict[str, JsonObject]:
+    """Read the plans that earlier runs into the folder recorded."""
     if not path.is_file():
         return {}
     try:

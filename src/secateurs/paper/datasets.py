@@ -386,6 +386,7 @@ def _fetched_from(path: Path, digest: str) -> str | None:
 def _read_source(
     dataset: Dataset, source: str, data_dir: str | os.PathLike[str] | None
 ) -> sources.FeaturesAndLabels:
+    """Read a data set of the paper from its file, from scikit-learn, a generator or OpenML."""
     path = _file_path(dataset.name, data_dir)
     if path is not None:
         return sources.read_file(path)

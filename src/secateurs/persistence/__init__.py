@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from secateurs.persistence.model_files import inspect_file as inspect_file
     from secateurs.persistence.model_files import load as load
     from secateurs.persistence.model_files import save as save
+    from secateurs.persistence.slim_models import slim as slim
 
 # Loaded on first use: packages that only write files do not need scikit-learn.
 _HOMES = {
@@ -15,6 +16,7 @@ _HOMES = {
     "load": "model_files",
     "inspect_file": "model_files",
     "export": "model_export",
+    "slim": "slim_models",
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604

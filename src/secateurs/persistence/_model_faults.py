@@ -75,6 +75,7 @@ def find_fault(model: object) -> str | None:
 
 
 def _child_objects(item: object) -> list[object]:
+    """Return the objects that a loaded object refers to."""
     children: list[object] = list(_instance_attributes(item).values())
     if isinstance(item, dict):
         children += [*item.keys(), *item.values()]
@@ -96,6 +97,7 @@ def _sklearn_attributes(item: object) -> dict[str, Any]:
 
 
 def _tree_faults(tree: object) -> Iterator[str]:
+    """Yield what is wrong with the node arrays of a tree."""
     if not isinstance(tree, Tree):
         return
     if tree.node_count < 1:
@@ -286,6 +288,7 @@ def _svm_faults(machine: BaseEstimator) -> Iterator[str]:
 
 
 def _generator_faults(generator: object) -> Iterator[str]:
+    """Yield what is wrong with the state of a random generator."""
     if not isinstance(generator, np.random.RandomState):
         return
     state = generator.get_state(legacy=False)["state"]

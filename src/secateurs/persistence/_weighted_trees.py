@@ -45,7 +45,8 @@ def leaf_totals(model: BaseEstimator) -> FloatArray | None:
     trees = [getattr(member, "tree_", None) for member in model.estimators_]
     if not isinstance(model, ClassifierMixin) or not all(isinstance(tree, Tree) for tree in trees):
         return None
-    totals = np.array([tree.value[0, 0].sum() for tree in trees if tree is not None])
+    # A leaf, because slim trees have no values in inner nodes. The last node is always a leaf.
+    totals = np.array([tree.value[-1, 0].sum() for tree in trees if tree is not None])
     # The tolerance only allows for rounding in sums of shares.
     return None if np.allclose(totals, 1, rtol=0, atol=1e-9) else totals
 

@@ -36,6 +36,7 @@ from secateurs.persistence._weighted_trees import (
 )
 from secateurs.persistence.atomic_files import check_writable, write_with_sidecar
 from secateurs.persistence.model_files import describe_model
+from secateurs.persistence.slim_models import has_missing_splits
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, FloatArray, JsonObject, Samples
 
@@ -283,7 +284,7 @@ def _check_onnx_support(model: BaseEstimator, samples: CheckSamples) -> None:
         _raise_unsupported(model, ".onnx", "it has no predict_proba to compare")
     parts = reachable_objects(model)
     instead = "Export it as .treelite" if isinstance(model, FORESTS) else _KEEP
-    if any(_has_missing_splits(part) for part in parts if isinstance(part, Tree)):
+    if any(has_missing_splits(part) for part in parts if isinstance(part, Tree)):
         _raise_unsupported(
             model, ".onnx", "its trees were trained with missing values, which ONNX loses", instead
         )
@@ -317,17 +318,6 @@ def _raise_unsupported(
     raise UnsupportedEnsembleError(
         f"{type(model).__name__} cannot be written as {suffix}: {reason}. {instead}.", **parameters
     )
-
-
-def _has_missing_splits(tree: Tree) -> bool:
-    """Return whether the nodes of a tree show that it was trained with missing values."""
-    # Without missing values in training, scikit-learn sends them to the child with more samples.
-    # Only a split between missing and other values has an infinite threshold.
-    parents = np.flatnonzero(tree.children_left != -1)
-    sizes = tree.n_node_samples
-    larger = sizes[tree.children_left[parents]] > sizes[tree.children_right[parents]]
-    learnt = tree.missing_go_to_left[parents].astype(bool) != larger
-    return bool(learnt.any() or np.isinf(tree.threshold[parents]).any())
 
 
 def onnx_bytes(model: BaseEstimator) -> bytes:

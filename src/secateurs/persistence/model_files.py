@@ -25,6 +25,7 @@ from secateurs.exceptions import (
     describe_error,
     reading_file,
 )
+from secateurs.persistence import slim_models
 from secateurs.persistence._model_faults import find_fault
 from secateurs.persistence.atomic_files import check_writable, write_with_sidecar
 from secateurs.persistence.skops_files import (
@@ -55,6 +56,7 @@ def save(
     provenance: JsonObject | None = None,
     force: bool = False,
     beside: Mapping[Path, bytes] | None = None,
+    slim: bool = False,
 ) -> Path:
     """Write a model to a file, with a side-car that describes it.
 
@@ -77,6 +79,9 @@ def save(
         Whether to overwrite existing files.
     beside : mapping of Path to bytes, optional
         Further files to write, such as a report. Either all files appear, or none.
+    slim : bool, default=False
+        Whether to store only the numbers of trees that prediction reads. Predictions stay equal to
+        the last bit, and compressed files become smaller; see `secateurs.persistence.slim`.
 
     Returns
     -------
@@ -110,8 +115,11 @@ def save(
         )
     sidecar = sidecar_path(target)
     check_writable((target, sidecar, *(beside or ())), force)
+    if slim:
+        model = slim_models.slim(model)
+    write = _dump_joblib_xz if slim and suffix == ".joblib" else _WRITERS[suffix]
     try:
-        content = _WRITERS[suffix](model)
+        content = write(model)
     except Exception as error:
         raise _unwritable_error(model, suffix, error) from error
     types = _check_readable(model, _ModelFile(target, content, pinned=True))
@@ -121,6 +129,8 @@ def save(
             raise InputError(f"{target} was not written correctly. Check the disk.")
 
     record = describe_model(model, suffix[1:], content) | {"provenance": provenance}
+    if slim:
+        record["slim"] = True
     if types:
         record["trust_types"] = types
     write_with_sidecar(target, content, sidecar, record, force=force, check=check, beside=beside)
@@ -267,6 +277,7 @@ def _detect_format(start: bytes) -> str:
 
 
 def _open_model_file(path: Path) -> io.BufferedReader:
+    """Open a model file, or raise an error that names the path."""
     if not path.is_file():
         problem = "is not a file" if path.exists() else "does not exist"
         raise InputError(f"{path} {problem}. Pass the path of a model file.")
@@ -279,6 +290,7 @@ def _open_model_file(path: Path) -> io.BufferedReader:
 
 
 def _read_model_file(path: Path, max_bytes: int) -> _ModelFile:
+    """Read a model file of a limited size."""
     with _open_model_file(path) as handle:
         data = handle.read(max_bytes + 1)
     if len(data) > max_bytes:
@@ -370,10 +382,15 @@ def describe_model(
     return record if members is None else record | {"members": len(members)}
 
 
-def _dump_joblib(model: object) -> bytes:
+def _dump_joblib(model: object, compress: int | tuple[str, int] = 3) -> bytes:
     buffer = io.BytesIO()
-    import_module("joblib").dump(model, buffer, compress=3)
+    import_module("joblib").dump(model, buffer, compress=compress)
     return buffer.getvalue()
+
+
+def _dump_joblib_xz(model: object) -> bytes:
+    # Files of slim forests are 1.7 times smaller than with zlib, and take about 4 times as long.
+    return _dump_joblib(model, ("xz", 3))
 
 
 _WRITERS: dict[str, Callable[[object], bytes]] = {

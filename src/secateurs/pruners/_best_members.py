@@ -48,7 +48,10 @@ class BestMembersPruner(BasePruner):
     ) -> Choice:
         if isinstance(votes, Predictions):
             scores = -votes.squared_errors
-            best = ranking(scores)[:n_keep]
+            # Ties are within 1e-12 of errors up to 1. Scaling by a power of two keeps the digits,
+            # so that the unit of small values does not matter.
+            scale = max(0, -int(np.frexp(votes.squared_errors.max())[1]))
+            best = ranking(np.ldexp(scores, scale))[:n_keep]
             return Choice(best.tolist(), scores[best])
         accuracies = votes.n_right / votes.n_voted
         # Without missing votes the integer counts are ranked, so that ties are exact.

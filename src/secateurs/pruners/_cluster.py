@@ -6,32 +6,29 @@ from collections.abc import Callable
 
 import numpy as np
 
-from secateurs.measures import disagreement, double_fault, nvi, oracle_disagreement
+from secateurs.measures import disagreement, nvi, oracle_disagreement
 from secateurs.measures.pair_measure import Floats, safe_divide
 from secateurs.objectives import VoteError
+from secateurs.outputs import cluster_kernels
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.pruners.parameters import check_option
-from secateurs.search import Choice, best_member, best_prefix, raise_if_stopped
+from secateurs.search import TIE, Choice, best_member, best_prefix, raise_if_stopped
 from secateurs.typing import BoolArray
 
 _MOST_CELLS = 1 << 20  # bounds the memory of one block of cells to 8 MB of floats
 
 # Euclidean distances lack a factor of √(2d) or √d for d samples, which does not affect clusters.
 _DISTANCES: dict[str, Callable[[Votes], Floats]] = {
-    "double_fault": lambda votes: 1 - double_fault.matrix(votes),
+    "double_fault": lambda votes: _double_fault_distances(votes),  # noqa: PLW0108 (defined below)
     "disagreement": disagreement.matrix,
     "nvi": nvi.matrix,
     "onehot": lambda votes: np.sqrt(disagreement.matrix(votes)),
     "oracle": lambda votes: np.sqrt(oracle_disagreement.matrix(votes)),
     "proba": lambda votes: np.sqrt(disagreement.matrix(votes)),  # for labels, the same as "onehot"
 }
-_LINKAGES: dict[str, Callable[[Floats, Floats, float], Floats]] = {
-    "average": lambda first, second, share: share * first + (1 - share) * second,
-    "single": lambda first, second, share: np.minimum(first, second),
-    "complete": lambda first, second, share: np.maximum(first, second),
-}
+_LINKAGES = ("average", "single", "complete")  # in the order of `cluster_kernels.merge_rows`
 
 
 class ClusterPruner(BasePruner):
@@ -124,14 +121,19 @@ default="double_fault"
         else:
             votes, distances = outputs, _DISTANCES[self.representation](outputs)
         np.fill_diagonal(distances, 0.0)
-        merges = _merge_clusters(distances, _LINKAGES[self.linkage], n_keep or 1)
+        merges = _merge_clusters(distances, self.linkage, n_keep or 1)
         if n_keep is None:
             merges = merges[: votes.n_members - self._best_cluster_count(votes, distances, merges)]
         labels = np.arange(votes.n_members)
         for first, second in merges:
             labels[labels == second] = first
         clusters, self.labels_, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-        members = [self._select_representative(votes, distances, labels == c) for c in clusters]
+        all_sums, members = distances.sum(axis=1), []
+        for cluster in clusters:
+            in_cluster = labels == cluster
+            own_sums = np.zeros(votes.n_members)
+            own_sums[in_cluster] = distances[np.ix_(in_cluster, in_cluster)].sum(axis=1)
+            members.append(self._select_representative(votes, in_cluster, own_sums, all_sums))
         return Choice(members, sizes)
 
     def _best_cluster_count(
@@ -143,25 +145,61 @@ default="double_fault"
         representatives = dict(enumerate(range(votes.n_members)))
         objective.reset(representatives)
         values = [objective.value]
+        # Sums of distances are updated, as computing them for each cluster would be cubic.
+        own_sums = np.zeros(votes.n_members)
+        all_sums = distances.sum(axis=1)
         for first, second in merges:
             objective.remove(representatives[first])
             objective.remove(representatives.pop(second))
+            if self.representative != "accuracy":
+                parts = np.flatnonzero(labels == first), np.flatnonzero(labels == second)
+                block = distances[np.ix_(*parts)]
+                own_sums[parts[0]] += block.sum(axis=1)
+                own_sums[parts[1]] += block.sum(axis=0)
             labels[labels == second] = first
-            representatives[first] = self._select_representative(votes, distances, labels == first)
+            representatives[first] = self._select_representative(
+                votes, labels == first, own_sums, all_sums
+            )
             objective.add(representatives[first])
             values.append(objective.value)
         return best_prefix(values[::-1])
 
-    def _select_representative(self, votes: Votes, distances: Floats, in_cluster: BoolArray) -> int:
-        """Return the member to keep from a cluster."""
+    def _select_representative(
+        self, votes: Votes, in_cluster: BoolArray, own_sums: Floats, all_sums: Floats
+    ) -> int:
+        """Return the member to keep from a cluster, given sums of distances to it and to all."""
         members = np.flatnonzero(in_cluster)
         if self.representative == "accuracy":
             scores = votes.n_right[members] / votes.n_voted[members]
         elif self.representative == "distant":
-            scores = distances[members] @ ~in_cluster / max(1, len(in_cluster) - len(members))
+            n_others = max(1, len(in_cluster) - len(members))
+            scores = (all_sums[members] - own_sums[members]) / n_others
         else:
-            scores = -(distances[members] @ in_cluster) / len(members)
+            scores = -own_sums[members] / len(members)
         return int(members[best_member(scores)])
+
+
+def _double_fault_distances(votes: Votes) -> Floats:
+    """Return 1 − double fault of all pairs, a product of matrices of wrong votes."""
+    # Sums of zeros and ones are exact in 32 bits up to 2**24 samples, in any order; the product
+    # takes a third of the time of the tables of counts.
+    codes = votes.oracle.packed.decode()
+    distances = _inner_products(codes == 1)
+    if votes.has_missing:
+        distances = safe_divide(distances, _inner_products(codes < 2), 0.0)
+    else:
+        distances /= votes.n_samples
+    np.subtract(1.0, distances, out=distances)
+    return distances
+
+
+def _inner_products(rows: BoolArray) -> Floats:
+    """Return the number of samples at which each pair of rows is true."""
+    if rows.shape[1] > 1 << 24:
+        wide = rows.astype(np.float64)
+        return wide @ wide.T
+    narrow = rows.astype(np.float32)
+    return (narrow @ narrow.T).astype(np.float64)
 
 
 def _probability_distances(predictions: Predictions) -> Floats:
@@ -185,28 +223,24 @@ def _probability_distances(predictions: Predictions) -> Floats:
     return np.ldexp(np.sqrt(mean_squares), -predictions.exponent)
 
 
-def _merge_clusters(
-    distances: Floats, linkage: Callable[[Floats, Floats, float], Floats], n_clusters: int
-) -> list[tuple[int, int]]:
+def _merge_clusters(distances: Floats, linkage: str, n_clusters: int) -> list[tuple[int, int]]:
     """Return the clusters that each step merges, each named by its first member."""
     # SciPy's linkage breaks ties by rounding and by the order of its search; here ties go to the
-    # lowest members, as in all methods (docs/decisions/0005-readings-of-the-methods.md).
+    # lowest members, as in all methods (docs/decisions/0005-readings-of-the-methods.md). Counts
+    # on few samples make most distances equal, so that its clusters would be others.
     between = distances.copy()
     np.fill_diagonal(between, np.inf)
     nearest = between.min(axis=1)
+    is_bound = np.zeros(len(between), dtype=bool)
     sizes = np.ones(len(between))
     merges = []
     for _ in range(len(between) - n_clusters):
         raise_if_stopped()
-        row = best_member(-nearest)
-        first, second = sorted((row, best_member(-between[row])))
+        first, second = cluster_kernels.closest_pair(between, nearest, is_bound, TIE)
         merges.append((first, second))
-        changed = (between[first] <= nearest) | (between[second] <= nearest)
         merged_size = sizes[first] + sizes[second]
-        merged = linkage(between[first], between[second], sizes[first] / merged_size)
+        share = sizes[first] / merged_size
         sizes[first] = merged_size
-        between[first] = between[:, first] = merged
-        between[first, first] = between[second] = between[:, second] = np.inf
-        changed[[first, second]] = True
-        nearest[changed] = between[changed].min(axis=1)
+        pair = first, second, _LINKAGES.index(linkage), share
+        cluster_kernels.merge_rows(between, nearest, is_bound, *pair)
     return merges

@@ -11,8 +11,8 @@ from secateurs.engines.sharded_objectives import ShardedTDAS
 from secateurs.engines.sharding import open_objective
 from secateurs.exceptions import InputError
 from secateurs.measures.pair_measure import Floats
-from secateurs.measures.pairwise_measures import kappa
-from secateurs.objectives import TDAS
+from secateurs.measures.pairwise_measures import kappa_with_truth
+from secateurs.objectives import TDAS, PairObjective
 from secateurs.objectives.bounds import upper_bound
 from secateurs.outputs.store_base import load_into_memory
 from secateurs.outputs.stratified_folds import cross_validated_accuracy, split_vote_folds
@@ -224,14 +224,14 @@ class COMEP(DistributedPruner):
         elif self.start == "relevance":
             first = best_member(objective.relevance)
         elif self.start == "spread":
-            first = best_member(_mean_member_distances(objective))
+            first = best_member(mean_member_distances(objective, objective.relevance))
         else:
             first = int(self.start)
         start = objective.resume_selection(first)[:n_keep]
         return greedy_forward(objective, n_keep, start, worth=lambda _: objective.value)
 
 
-def _mean_member_distances(objective: TDAS) -> Floats:
+def mean_member_distances(objective: PairObjective, relevance: Floats) -> Floats:
     """Return the mean TDAC of each member to all others, or to a sample of many members."""
     n_members = objective.n_members
     if n_members == 1:
@@ -239,7 +239,7 @@ def _mean_member_distances(objective: TDAS) -> Floats:
     if n_members <= _SPREAD_EXACT:
         return objective.matrix().sum(axis=0) / (n_members - 1)
     ranks = [round(j * (n_members - 1) / (_SPREAD_SAMPLE - 1)) for j in range(_SPREAD_SAMPLE)]
-    sample = ranking(objective.relevance)[ranks].tolist()
+    sample = ranking(relevance)[ranks].tolist()
     n_others = np.full(n_members, _SPREAD_SAMPLE)
     n_others[sample] -= 1
     return objective.matrix_rows(sample).sum(axis=0) / n_others
@@ -276,7 +276,7 @@ def poor_member_warnings(votes: Votes | VoteStore, members: IndexArray) -> Itera
     """Yield a warning if selected members agree with y less than chance would."""
     # A negative κ, because accuracy below 1/classes would flag good members on imbalanced classes.
     chosen = np.sort(members)
-    poor = chosen[kappa.of_counts(labels=votes.take(chosen).truth_counts) < 0]
+    poor = chosen[kappa_with_truth(votes.take(chosen)) < 0]
     if len(poor):
         named = ", ".join(map(str, poor[:5])) + (", …" if len(poor) > 5 else "")
         verb, noun = ("agrees", "member") if len(poor) == 1 else ("agree", "members")

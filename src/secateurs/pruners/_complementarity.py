@@ -35,8 +35,8 @@ class ComplementarityPruner(BasePruner):
 
     Notes
     -----
-    A tied vote goes to the lowest class. Once the vote is right on all samples, members are added
-    in the order of their indices.
+    A tied vote goes to the lowest class. A sample without any vote counts as an error. Once the
+    vote is right on all samples, members are added in the order of their indices.
 
     References
     ----------

@@ -52,7 +52,7 @@ class DREP(BasePruner):
 
     Notes
     -----
-    A tied vote goes to the lowest class.
+    A tied vote goes to the lowest class. A sample without any vote counts as an error.
 
     References
     ----------

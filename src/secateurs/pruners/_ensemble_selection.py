@@ -36,8 +36,9 @@ class EnsembleSelection(BasePruner):
         reached, only members that are already selected can be added again. None sets no limit.
     scoring : str, callable or None, default=None
         The score to maximise: a name of ``sklearn.metrics.get_scorer_names()`` such as
-        "neg_log_loss", a scorer of ``make_scorer``, or a function ``scorer(estimator, X, y)``,
-        for which X contains the indices of the samples. None for accuracy, or R² for regression.
+        "neg_log_loss", a scorer of ``make_scorer``, or a function ``scorer(estimator, X, y)``.
+        In `prune`, X contains the samples; in `fit`, the table of predictions. None for accuracy,
+        or R² for regression.
     max_models : int, default=50
         Number of steps, which is the number of members in the mean, with repetitions.
     replacement : bool, default=True

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from secateurs.engines.sharded_objectives import ShardedJointError
 from secateurs.engines.sharding import open_objective
-from secateurs.objectives import JointError
+from secateurs.exceptions import InputError
+from secateurs.measures.scoring import Scoring
+from secateurs.objectives import JointError, MeanScore
 from secateurs.objectives.bounds import upper_bound
+from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions, load_into_memory
 from secateurs.pruners.base import DistributedPruner
 from secateurs.pruners.parameters import check_fraction, check_option
-from secateurs.search import Choice, best_member, greedy_forward, swap_search
+from secateurs.search import (
+    TIE,
+    Choice,
+    best_member,
+    greedy_forward,
+    raise_if_stopped,
+    swap_search,
+)
 from secateurs.typing import ExecutorLike
 
 
@@ -76,6 +88,10 @@ class JointErrorPruner(DistributedPruner):
 
     Two members without a sample in common have G = 0.
 
+    Forests of XGBoost and LightGBM average margins, and turn the mean into probabilities. The
+    squared error of these probabilities is not a sum over pairs. It is computed for each candidate,
+    in this process, ``lower_bound_`` is 0, and ``shrink`` is not available.
+
     References
     ----------
     .. [1] Zhou, Wu and Tang. "Ensembling neural networks: many could be better than all".
@@ -112,6 +128,8 @@ class JointErrorPruner(DistributedPruner):
     @property
     def lower_bound_(self) -> float:
         """Lower bound of the squared error of any set of the same size."""
+        if _averages_margins(self._predictions):
+            return 0.0  # a bound of sums over pairs does not hold for the link function
         if "_lower_bound" not in self.__dict__:
             n_keep = len(self.member_indices_)
             objective = JointError(load_into_memory(self._predictions))
@@ -123,6 +141,12 @@ class JointErrorPruner(DistributedPruner):
     def _check_parameters(self, votes: EncodedPredictions) -> None:
         check_fraction("shrink", self.shrink, zero=True)
         check_option("shard", self.shard, ("auto", "members", "rows"))
+        if self.shrink and _averages_margins(votes):
+            raise InputError(
+                "{shrink} changes sums over pairs of members, which a forest that averages margins "
+                "does not have. Leave it out.",
+                shrink=self.shrink,
+            )
 
     def _select(
         self,
@@ -131,6 +155,10 @@ class JointErrorPruner(DistributedPruner):
         rng: np.random.RandomState,
         executor: ExecutorLike | None = None,
     ) -> Choice:
+        if isinstance(votes, Predictions) and _averages_margins(votes):
+            choice = _select_by_margins(votes, n_keep, self.refine)
+            self.objective_ = float(choice.scores[-1])
+            return choice
         with open_objective(
             ShardedJointError, votes, self.shrink, executor, self.shard
         ) as objective:
@@ -153,3 +181,42 @@ def _select_greedily(objective: JointError, n_keep: int) -> Choice:
 
     start = objective.resume_selection(best_member(objective.member_values))[:n_keep]
     return greedy_forward(objective, n_keep, start, worth=average_error)
+
+
+def _averages_margins(predictions: EncodedPredictions) -> bool:
+    return getattr(predictions, "margin_scale", None) is not None
+
+
+def _select_by_margins(predictions: Predictions, n_keep: int, refine: bool) -> Choice:
+    """Select members of a forest that averages margins by the squared error of its probabilities.
+
+    The error of the average is not a sum over pairs there, because the link function follows the
+    average. It is computed for each candidate.
+    """
+    scoring = Scoring.from_scorer("neg_brier_score", predictions.classes)
+    # scikit-learn halves the Brier score of two classes; here it is summed over the classes.
+    factor = 2.0 if predictions.n_classes < 3 else 1.0
+
+    def objective_of(members: Sequence[int]) -> tuple[MeanScore, list[float]]:
+        objective, values = MeanScore.for_predictions(predictions, scoring), []
+        for member in members:
+            objective.add(member)
+            values.append(objective.value)
+        return objective, values
+
+    members = list(greedy_forward(objective_of([])[0], n_keep).members)
+    value = objective_of(members)[1][-1]
+    while refine:
+        raise_if_stopped()
+        gains = np.full((len(members), predictions.n_members), -np.inf)
+        for index in range(len(members) if len(members) > 1 else 0):
+            rest = members[:index] + members[index + 1 :]
+            gains[index] = objective_of(rest)[0].gains()
+            gains[index, members] = -np.inf
+        by_index = np.argsort(members)
+        rank, entering = divmod(best_member(gains[by_index].ravel()), predictions.n_members)
+        leaving = int(by_index[rank])
+        if not gains[leaving, entering] > value + TIE:
+            break
+        members[leaving], value = entering, float(gains[leaving, entering])
+    return Choice(members, -factor * np.array(objective_of(members)[1]) + 0.0)

@@ -9,22 +9,32 @@ from itertools import combinations
 
 import numpy as np
 
-from secateurs.measures import nmi, nvi
+from secateurs.measures import nmi
 from secateurs.measures.pair_measure import Floats
-from secateurs.objectives import TDAS
+from secateurs.measures.pairwise_measures import n_agreed
+from secateurs.objectives import TDAS, PairObjective
 from secateurs.outputs.stratified_folds import cross_validated_accuracy, split_vote_folds
 from secateurs.outputs.votes import Votes
-from secateurs.pruners._comep import COMEP, one_class_warnings, poor_member_warnings
+from secateurs.pruners import _pareto_kernels
+from secateurs.pruners._comep import (
+    mean_member_distances,
+    one_class_warnings,
+    poor_member_warnings,
+)
 from secateurs.pruners.base import BasePruner
 from secateurs.search import TIE, Choice, best_member, raise_if_stopped, score_levels, swap_search
-from secateurs.typing import Array, IndexArray, RandomStateLike
+from secateurs.typing import Array, BoolArray, IndexArray, MemberIndices, RandomStateLike
 
 Sets = IndexArray  # sets of members, one per row, each sorted
+Sums = tuple[Floats, Floats]  # the relevance and the diversity of sets
 
 _WEIGHTS = _TRADE_OFFS = np.arange(11) / 10
 _MOST_SETS = 10_000  # up to this number all sets are compared, which is exact
 _MOST_SWAPS = 1 << 20  # bounds the time of a search: the number of swaps that are evaluated
 _MOST_CELLS = 1 << 18  # bounds the memory of the distances of one block of sets to 2 MB
+_NEAR_ZERO = 1e-9  # distances of equal votes are below this, in spite of rounding
+_NO_FLOOR = -1e300  # below any diversity
+_N_FLOORS = 1024  # 8 KB, which stays in the first-level cache; a front has a few hundred sets
 
 
 class ParetoCOMEP(BasePruner):
@@ -147,11 +157,10 @@ def _pareto_front(votes: Votes, n_keep: int) -> Array:
     """Return the front as a structured array, from the most relevant to the most diverse set."""
     sums = _SetSums(votes)
     if math.comb(votes.n_members, n_keep) <= _MOST_SETS:
-        sets = sums.undominated_sets(np.array(list(combinations(range(votes.n_members), n_keep))))
+        everything = np.array(list(combinations(range(votes.n_members), n_keep)))
+        sets = everything[_undominated_indices(*sums.relevance_and_diversity(everything))]
     else:
-        sets = sums.search_front(
-            np.array([_comep_members(votes, n_keep, weight) for weight in _WEIGHTS])
-        )
+        sets = sums.search_front(sums.comep_sets(votes, n_keep))
     fields = [("members", np.intp, (n_keep,)), ("relevance", float), ("diversity", float)]
     front = np.empty(len(sets), dtype=fields)
     front["members"] = sets
@@ -159,11 +168,22 @@ def _pareto_front(votes: Votes, n_keep: int) -> Array:
     return front
 
 
-def _comep_members(votes: Votes, n_keep: int, weight: float) -> list[int]:
-    """Return COMEP's set for a weight, refined by swaps."""
-    objective = TDAS(votes, weight)
-    members, _ = COMEP().grow(objective, n_keep, np.random.RandomState(0))
-    return sorted(swap_search(objective, members))
+class _TDACMatrix(PairObjective):
+    """The objective of COMEP for a weight, from the TDAC of all pairs."""
+
+    def __init__(self, matrix: Floats) -> None:
+        self._matrix = matrix
+        self._start_empty(np.zeros(len(matrix)))
+
+    @property
+    def n_members(self) -> int:
+        return len(self._matrix)
+
+    def matrix(self) -> Floats:
+        return self._matrix
+
+    def _compute_rows(self, members: MemberIndices) -> Floats:
+        return self._matrix[members]
 
 
 class _SetSums:
@@ -171,63 +191,125 @@ class _SetSums:
 
     def __init__(self, votes: Votes) -> None:
         self._relevance = nmi.of_counts(labels=votes.truth_counts)
-        self._distances = nvi.matrix(votes)
-        np.fill_diagonal(self._distances, 0.0)
+        self._distances = TDAS(votes, diversity_weight=1.0).matrix()
 
-    def relevance_and_diversity(self, sets: Sets) -> tuple[Floats, Floats]:
+    def comep_sets(self, votes: Votes, n_keep: int) -> Sets:
+        """Return COMEP's set for each weight, refined by swaps."""
+        are_equal = _equal_votes(votes, self._distances)
+        mean_relevance = (self._relevance[:, None] + self._relevance) / 2
+        sets = np.empty((len(_WEIGHTS), n_keep), dtype=np.intp)
+        for members, weight in zip(sets, _WEIGHTS, strict=True):
+            raise_if_stopped()
+            matrix = weight * self._distances + (1 - weight) * mean_relevance
+            matrix[are_equal] = 0.0
+            objective = _TDACMatrix(matrix)
+            members[0] = best_member(mean_member_distances(objective, self._relevance))
+            _pareto_kernels.grow_set(matrix, TIE, np.zeros(len(matrix)), members)
+            members[:] = sorted(swap_search(objective, members.tolist()))
+        return sets
+
+    def relevance_and_diversity(self, sets: Sets) -> Sums:
         """Return the relevance and the diversity of each set."""
+        n_keep = sets.shape[1]
         diversity = np.empty(len(sets))
-        step = max(1, _MOST_CELLS // sets.shape[1] ** 2)
+        step = max(1, _MOST_CELLS // n_keep**2)
+        pairs = np.empty((min(step, len(sets)), n_keep, n_keep))
         for first in range(0, len(sets), step):
             block = sets[first : first + step]
-            pairs = self._distances[block[:, :, None], block[:, None, :]]
-            diversity[first : first + step] = pairs.sum(axis=(1, 2)) / 2
+            _pareto_kernels.gather_pairs(block, self._distances, pairs)
+            diversity[first : first + step] = pairs[: len(block)].sum(axis=(1, 2)) / 2
         return self._relevance[sets].sum(axis=1), diversity
-
-    def undominated_sets(self, sets: Sets) -> Sets:
-        """Return the front of some sets; of equal sets the first."""
-        return sets[_undominated_indices(*self.relevance_and_diversity(sets))]
 
     def search_front(self, sets: Sets) -> Sets:
         """Return the front after swaps of single members, until no swap extends it or too many."""
-        front = self.undominated_sets(np.unique(sets, axis=0))
+        front, sums = _undominated_sets(sets, self.relevance_and_diversity(sets))
         n_keep, n_members = sets.shape[1], len(self._relevance)
         budget = max(1, _MOST_SWAPS // (n_keep * (n_members - n_keep)))  # in sets to search from
         searched: set[bytes] = set()
         while budget > 0:
-            new_sets = [members for members in front if members.tobytes() not in searched]
-            if not new_sets:
+            new = [i for i, members in enumerate(front) if members.tobytes() not in searched]
+            if not new:
                 break
-            new_sets = new_sets[:: -(-len(new_sets) // budget)]  # at equal distances on the front
-            front_sums = self.relevance_and_diversity(front)
-            swapped = [self._improving_swaps(members, front_sums) for members in new_sets]
-            front = self.undominated_sets(np.unique(np.concatenate([front, *swapped]), axis=0))
-            searched.update(members.tobytes() for members in new_sets)
-            budget -= len(new_sets)
+            new = new[:: -(-len(new) // budget)]  # at equal distances on the front
+            swapped = np.concatenate(list(self._improving_sets(front[new], sums)))
+            searched.update(members.tobytes() for members in front[new])
+            budget -= len(new)
+            new_sums = self.relevance_and_diversity(swapped)
+            front, sums = _undominated_sets(
+                np.concatenate([front, swapped]),
+                (np.concatenate([sums[0], new_sums[0]]), np.concatenate([sums[1], new_sums[1]])),
+            )
         return front
 
-    def _improving_swaps(self, members: Sets, front_sums: tuple[Floats, Floats]) -> Sets:
-        """Return the sets that differ from a set by one member and extend the front."""
-        raise_if_stopped()
-        free = np.setdiff1d(np.arange(len(self._relevance)), members)
-        sums = self._distances[members].sum(axis=0)
-        leaving, entering = np.divmod(np.arange(len(members) * len(free)), len(free))
-        out, new = members[leaving], free[entering]
-        relevance = self._relevance[members].sum() + self._relevance[new] - self._relevance[out]
-        diversity = sums[members].sum() / 2 + sums[new] - sums[out] - self._distances[out, new]
-        # Of the sets on the front that are at least as relevant, the last is the most diverse.
-        n_above = np.searchsorted(-front_sums[0], TIE - relevance, side="right")
-        reached = np.concatenate([[-np.inf], front_sums[1]])[n_above]
-        better = np.flatnonzero(diversity > reached + TIE)
-        best = better[_undominated_indices(relevance[better], diversity[better])]
-        swapped = np.tile(members, (len(best), 1))
-        swapped[np.arange(len(best)), leaving[best]] = new[best]
-        return np.sort(swapped, axis=1)
+    def _improving_sets(self, sets: Sets, front_sums: Sums) -> Iterator[Sets]:
+        """Yield the sets that differ by one member from one of some sets and extend the front."""
+        n_swaps = sets.shape[1] * (len(self._relevance) - sets.shape[1])
+        step = max(1, _MOST_CELLS // n_swaps)
+        found = np.empty((step * n_swaps, 3), dtype=np.intp)
+        sums = np.empty((step * n_swaps, 2))
+        work = np.empty((4, max(len(self._relevance), _pareto_kernels.N_BINS)))
+        front = np.stack(front_sums), *_diversity_floors(*front_sums)
+        members = self._relevance, self._distances
+        for first in range(0, len(sets), step):
+            raise_if_stopped()
+            block = sets[first : first + step]
+            n_found = _pareto_kernels.find_improving_swaps(
+                block, *members, *front, TIE, work, found, sums
+            )
+            origin, leaving, entering = found[:n_found].T
+            best = _undominated_indices(sums[:n_found, 0], sums[:n_found, 1], origin)
+            swapped = block[origin[best]]
+            swapped[np.arange(len(best)), leaving[best]] = entering[best]
+            yield np.sort(swapped, axis=1)
 
 
-def _undominated_indices(relevance: Floats, diversity: Floats) -> IndexArray:
-    """Return the indices on the front, from the most relevant on; of equal entries the first."""
-    levels = score_levels(diversity)
-    order = np.lexsort((-levels, -score_levels(relevance)))
+def _undominated_sets(sets: Sets, sums: Sums) -> tuple[Sets, Sums]:
+    """Return the front of some sets, and its sums; of equal sets the first by its members."""
+    # Numbers with the highest byte first sort as raw bytes, which is fast.
+    rows = np.ascontiguousarray(sets, dtype=">u4").view(f"V{4 * sets.shape[1]}").ravel()
+    _, distinct = np.unique(rows, return_index=True)
+    relevance, diversity = sums
+    front = distinct[_undominated_indices(relevance[distinct], diversity[distinct])]
+    return sets[front], (relevance[front], diversity[front])
+
+
+def _equal_votes(votes: Votes, distances: Floats) -> BoolArray:
+    """Return the mask of the pairs of members whose votes are equal where both have one."""
+    are_equal = distances < _NEAR_ZERO
+    np.fill_diagonal(are_equal, False)
+    for member in np.flatnonzero(are_equal.any(axis=1)).tolist():
+        others = np.flatnonzero(are_equal[member])
+        tables = votes.joint_counts([member], others)[0]
+        are_equal[member, others] = n_agreed(tables) == tables.sum(axis=(1, 2))
+    np.fill_diagonal(are_equal, True)
+    return are_equal
+
+
+def _diversity_floors(relevance: Floats, diversity: Floats) -> tuple[Floats, float]:
+    """Return the least diversity of a front by its relevance below the largest, and the scale.
+
+    Entry i is for a relevance that is i to i + 1 steps below the largest, with 1 / scale for a
+    step. It is taken one step above, so that rounding never makes it too high.
+    """
+    width = relevance[0] - relevance[-1]
+    scale = _N_FLOORS / width if width > TIE else 0.0
+    above = relevance[0] - (np.arange(1, _N_FLOORS) - 1) * width / _N_FLOORS
+    n_above = np.searchsorted(-relevance, -above - TIE, side="right")
+    # No limit is a finite number, so that its difference from −∞ is defined.
+    floors = np.concatenate([[_NO_FLOOR], diversity])[np.concatenate([[0], n_above])]
+    return floors, scale
+
+
+def _undominated_indices(
+    relevance: Floats, diversity: Floats, groups: IndexArray | None = None
+) -> IndexArray:
+    """Return the indices on the front, from the most relevant on; of equal entries the first.
+
+    With ``groups``, they are the fronts of the groups, one after another.
+    """
+    levels = score_levels(diversity, groups)
+    keys = -levels, -score_levels(relevance, groups)
+    order = np.lexsort(keys if groups is None else (*keys, groups))
+    # Levels of a group are above those of the groups before it.
     highest_before = np.maximum.accumulate(np.concatenate([[-1], levels[order]]))[:-1]
     return order[levels[order] > highest_before]

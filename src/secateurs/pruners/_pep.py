@@ -136,14 +136,14 @@ def _evolve_archive(
         child = _make_solution(objective, chosen)
         if _add_to_archive(archive, child):
             searched.add(chosen.tobytes())
-            for solution in _search_variable_depth(objective, child):
-                if solution.n_members:
-                    _add_to_archive(archive, solution)
+            for solution in _search_variable_depth(objective, child, archive):
+                _add_to_archive(archive, solution)
     report_progress(n_rounds, n_rounds)
     return archive
 
 
 def _make_solution(objective: VoteError, chosen: BoolArray) -> _Solution:
+    """Return a solution with the errors and the size of its members."""
     objective.reset(np.flatnonzero(chosen))
     return _Solution(chosen, int(objective.value), int(chosen.sum()))
 
@@ -157,19 +157,28 @@ def _add_to_archive(archive: list[_Solution], solution: _Solution) -> bool:
     return True
 
 
-def _search_variable_depth(objective: VoteError, start: _Solution) -> list[_Solution]:
+def _search_variable_depth(
+    objective: VoteError, start: _Solution, archive: list[_Solution]
+) -> list[_Solution]:
     """Return the sets of a search that flips each member once, the best member first.
 
-    The members of the start must already be selected in the objective.
+    Empty sets and sets that a solution of the archive dominates are left out. The members of the
+    start must already be selected in the objective.
     """
-    chosen = start.member_mask.copy()
-    flip_each = VoteError.flip_each if objective.is_reduced else _flip_each
-    path = []
-    mask = start.member_mask.copy()
-    for member, value in zip(*flip_each(objective, chosen), strict=True):
-        mask[member] = not mask[member]
-        path.append(_Solution(mask.copy(), int(value), int(mask.sum())))
-    return path
+    flip_each = VoteError.flip_each if objective.can_flip_each else _flip_each
+    order, values = map(np.asarray, flip_each(objective, start.member_mask.copy()))
+    step_of_member = np.argsort(order)
+    steps = np.arange(len(order))
+    masks = start.member_mask ^ (step_of_member <= steps[:, None])
+    sizes = masks.sum(axis=1)
+    is_open = sizes > 0
+    for solution in archive:
+        is_open &= (
+            (values > solution.value)
+            | (sizes < solution.n_members)
+            | ((values == solution.value) & (sizes == solution.n_members))
+        )
+    return [_Solution(masks[i], int(values[i]), int(sizes[i])) for i in np.flatnonzero(is_open)]
 
 
 def _flip_each(objective: VoteError, chosen: BoolArray) -> tuple[list[int], list[int]]:

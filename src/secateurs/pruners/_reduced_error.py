@@ -42,7 +42,7 @@ class ReducedErrorPruner(BasePruner):
 
     Notes
     -----
-    A tied vote goes to the lowest class.
+    A tied vote goes to the lowest class. A sample without any vote counts as an error.
 
     References
     ----------

@@ -39,6 +39,7 @@ from secateurs.typing import Array, BoolArray, ExecutorLike, IndexArray, RandomS
 if TYPE_CHECKING:
     import pandas as pd
 
+_MOST_SHOWN = 200  # characters of wrong indices in a message, which stays one line
 DOC_PAGE = "https://secateurs.github.io/secateurs/api/secateurs.{estimator_name}.html"
 
 
@@ -285,9 +286,10 @@ class BasePruner(SelectorMixin, BaseEstimator):
             self._selection_seconds = elapsed()
             if not steps.done:  # the method reports no steps
                 steps.report_progress(1, 1)
+        members = check_selected_members(choice.members, votes.n_members, type(self).__name__)
         self._predictions = votes
         self.classes_ = votes.classes
-        self.member_indices_ = np.array(choice.members, dtype=np.intp)
+        self.member_indices_ = members
         self.scores_ = np.asarray(choice.scores, dtype=float)
         self.support_ = np.zeros(votes.n_members, dtype=bool)
         self.support_[self.member_indices_] = True
@@ -392,10 +394,30 @@ class DistributedPruner(BasePruner):
             return self._fit_encoded(self._encode_predictions(votes, y, reset=True), executor)
 
 
+def check_selected_members(selected: ArrayLike, n_members: int, selected_by: str) -> IndexArray:
+    """Return selected members as indices; raise an error that names the method if they are not."""
+    members = np.asarray(selected)
+    if (
+        members.ndim != 1
+        or members.dtype.kind not in "iu"
+        or not len(members)
+        or len(np.unique(members)) < len(members)
+        or not 0 <= members.min() <= members.max() < n_members
+    ):
+        text = repr(members.tolist())
+        text = text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 2]}…]"
+        raise InputError(
+            f"{selected_by} has member_indices_={text}, which are not distinct members of the "
+            f"{n_members}. It must select indices from 0 to {n_members - 1}."
+        )
+    return members.astype(np.intp)
+
+
 def _empty_member_frame(votes: EncodedPredictions) -> Array | pd.DataFrame:
     """Return an empty table whose columns let scikit-learn check number and names of members."""
     if votes.names is None:
         return np.empty((0, votes.n_members))
     import pandas as pd
 
-    return pd.DataFrame(columns=pd.Index(list(map(str, votes.names)), dtype=object))
+    names = pd.Index(list(map(str, votes.names)), dtype=object)
+    return pd.DataFrame(np.empty((0, len(names))), columns=names)  # one block for all columns

@@ -11,7 +11,12 @@ from sklearn.utils.validation import has_fit_parameter
 from secateurs.exceptions import InputError
 from secateurs.outputs.store_base import EncodedPredictions
 from secateurs.outputs.votes import Votes
-from secateurs.pruners.base import DOC_PAGE, BasePruner, DistributedPruner
+from secateurs.pruners.base import (
+    DOC_PAGE,
+    BasePruner,
+    DistributedPruner,
+    check_selected_members,
+)
 from secateurs.search import Choice
 from secateurs.text_format import format_count, format_list
 from secateurs.typing import Array, ExecutorLike, IndexArray
@@ -118,25 +123,19 @@ class SelectorPruner(BasePruner):
         if hasattr(selector, "member_indices_"):
             members = np.asarray(selector.member_indices_)
         elif hasattr(selector, "get_support"):
-            members = np.flatnonzero(selector.get_support())
+            mask = np.asarray(selector.get_support())
+            if mask.shape != (n_members,) or mask.dtype != bool:
+                raise InputError(
+                    f"{self._selector_name} has get_support() of type {mask.dtype} and shape "
+                    f"{mask.shape}. It must return a mask of the {n_members} members."
+                )
+            members = np.flatnonzero(mask)
         else:
             raise InputError(
                 f"{self._selector_name} has neither member_indices_ nor get_support() after fit. "
                 "Pass a selector."
             )
-        if (
-            members.ndim != 1
-            or members.dtype.kind not in "iu"
-            or not len(members)
-            or len(np.unique(members)) < len(members)
-            or not 0 <= members.min() <= members.max() < n_members
-        ):
-            raise InputError(
-                f"{self._selector_name} has member_indices_={members.tolist()!r}, which are not "
-                f"distinct members of the {n_members}. It must select indices from 0 to "
-                f"{n_members - 1}."
-            )
-        return members.astype(np.intp)
+        return check_selected_members(members, n_members, self._selector_name)
 
 
 def as_pruner(pruner: object) -> BasePruner:
@@ -199,7 +198,8 @@ class FunctionSelector(BaseEstimator):
         """Call the function and store the members that it returns."""
         returned = self.function(votes, y, self.keep)
         members = np.asarray(returned if hasattr(returned, "__len__") else list(returned))
-        self.member_indices_ = np.flatnonzero(members) if members.dtype == bool else members
+        is_mask = members.dtype == bool and members.shape == (votes.shape[1],)
+        self.member_indices_ = np.flatnonzero(members) if is_mask else members
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -220,12 +220,16 @@ def fit_pruner(
 ) -> BasePruner:
     """Fit a pruner on the executor, with the optional arguments that its ``fit`` accepts."""
     accepted = {name: value for name, value in optional.items() if has_fit_parameter(pruner, name)}
+    name = type(pruner).__name__
     if isinstance(pruner, DistributedPruner):
-        return pruner.fit(outputs, executor=executor, **accepted)
-    if executor is not None:
-        name = type(pruner).__name__
+        fitted = pruner.fit(outputs, executor=executor, **accepted)
+    elif executor is None:
+        fitted = pruner.fit(outputs, **accepted)
+    else:
         raise InputError(
             f"{name} works in one process. Pass pruner=EPFD({name}(…)), which distributes the "
             "work, or leave out the executor."
         )
-    return pruner.fit(outputs, **accepted)
+    # Also for classes of users whose own ``fit`` replaces that of `BasePruner`.
+    fitted.member_indices_ = check_selected_members(fitted.member_indices_, outputs.n_members, name)
+    return fitted

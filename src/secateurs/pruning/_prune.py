@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
@@ -25,8 +23,15 @@ from secateurs.pruners.member_weights import check_weights_option
 from secateurs.pruners.parameters import check_option
 from secateurs.pruners.selector import fit_pruner
 from secateurs.pruning._pruning import Pruning
-from secateurs.refitting.refit import SYNTHETIC_RATIO, RefitSamples, refit_ensemble
-from secateurs.typing import ExecutorLike, RandomStateLike, Samples
+from secateurs.pruning._refitting import (
+    BranchesLike,
+    RefitLike,
+    RefitOptions,
+    prune_to_size,
+    refit_members,
+    take_synthetic_ratio,
+)
+from secateurs.typing import ExecutorLike, RandomStateLike, Samples, ScoringOption
 
 VOTE_OPTIONS = ("auto", "labels")
 
@@ -38,21 +43,27 @@ def prune(
     pruner: str | BasePruner = AUTO,
     keep: int | float | str | None = None,
     *,
-    tolerance: float | str | None = None,
+    tolerance: float | str | Mapping[str, float | str] | None = None,
+    relative_to: str = "best",
     max_bytes: float | str | None = None,
     max_latency: float | str | None = None,
     cost: ArrayLike | None = None,
     max_cost: float | None = None,
+    max_group_loss: float | str | None = None,
     vote: str = "auto",
-    scoring: str | Callable[..., float] | None = None,
+    scoring: ScoringOption = None,
     sample_weight: ArrayLike | None = None,
+    cv: Any = None,
+    groups: ArrayLike | None = None,
+    sensitive_features: ArrayLike | str | None = None,
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     weights: bool | None = None,
-    refit: bool = False,
-    synthetic_ratio: float = SYNTHETIC_RATIO,
+    refit: RefitLike = None,
     X_unlabelled: Samples = None,
+    branches: BranchesLike = "auto",
+    max_nodes: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     executor: ExecutorLike | None = None,
@@ -83,12 +94,17 @@ def prune(
     keep : int, float or str, optional
         Number of members to keep: a count, or a fraction such as 0.1 or "10%". Without ``keep``
         and without a budget, ``tolerance=0.005`` is used; a pruner object uses its own ``keep``.
-    tolerance : float or str, optional
+    tolerance : float, str or dict, optional
         Instead of ``keep``: maximum loss of the cross-validated score, such as 0.005 or "0.5%",
-        compared with the full ensemble. The smallest sub-ensemble within the tolerance is kept. So
-        that it is not selected by chance, nine in ten of the larger sub-ensembles (for a boosted
-        model, all) must be within the tolerance too. Members are selected on four fifths of the
-        samples and scored on the remaining fifth, five times.
+        compared with the reference of ``relative_to``. The smallest sub-ensemble within the
+        tolerance is kept. So that it is not selected by chance, nine in ten of the larger
+        sub-ensembles up to the reference (for a boosted model, all) must be within the tolerance
+        too. A dict has a tolerance for each of several scores, such as ``{"accuracy": 0.005,
+        "neg_brier_score": 0.01}``. All of them must hold; ``Pruning.decided_by`` is the score that
+        needs the most members.
+    relative_to : {"best", "full"}, default="best"
+        The reference of ``tolerance`` and ``max_group_loss``: the better of the full ensemble and
+        the size with the best cross-validated score, or the full ensemble.
     max_bytes : float or str, optional
         Instead of ``keep``: keep the largest sub-ensemble whose pickle has at most this many
         bytes; also text such as "20MB".
@@ -101,19 +117,39 @@ def prune(
         members. Members are selected by gain per cost, by gain, or in the method's order,
         whichever has the best cross-validated score. With ``tolerance``, the lowest total cost
         within the tolerance is used.
+    max_group_loss : float or str, optional
+        Instead of ``keep``: maximum loss of the cross-validated score in any subgroup of
+        ``sensitive_features``, in addition to ``tolerance``.
     vote : {"auto", "labels"}, default="auto"
         How the accuracy is computed for ``tolerance``: with the ensemble's own vote, as in its
         ``predict``, or by counting the members' labels.
-    scoring : str or callable, optional
+    scoring : str, callable, list or dict, optional
         The score to optimise: a name of scikit-learn (``sklearn.metrics.get_scorer_names``) or
         ``scorer(estimator, X, y)``. It is used for ``tolerance``, for ``pruner="auto"``, for
         methods that have a ``scoring`` parameter, and in summaries. By default, accuracy for
-        classifiers and R² for regressors. Scores that need probabilities use the mean of the
-        members' probabilities, as the ensemble itself does. Predictions that are integers are
-        taken as labels, unless this is a regression score.
+        classifiers and R² for regressors. Of several scores in a list, or in a dict with a name
+        for each, the first is optimised and all are reported. Scores that need probabilities use
+        the mean of the members' probabilities, as the ensemble itself does. Predictions that are
+        integers are taken as labels, unless this is a regression score.
+
+        A function receives the rows of X to score, and an estimator with ``predict``,
+        ``predict_proba``, ``predict_log_proba`` and ``decision_function`` (log odds). For the rows
+        of X, the estimator returns stored predictions, which are out-of-bag with ``oob``. For
+        other samples, such as permuted ones, the sub-ensemble predicts. For predictions, X is the
+        table of predictions, unless X is passed.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the validation samples in scores. Methods that count labels ignore them when
         they select members.
+    cv : int, splitter or iterable, optional
+        The cross-validation folds for everything that is cross-validated, as in scikit-learn's
+        ``cross_validate``: a number of folds, a splitter such as ``TimeSeriesSplit()``, or pairs
+        of training and held-out indices. By default, five stratified folds.
+    groups : array-like of shape (n_samples,), optional
+        The group of each sample, such as a patient with several samples. Samples of a group are
+        never in both parts of a fold, and standard errors are clustered by group.
+    sensitive_features : array-like of shape (n_samples,) or str, optional
+        The subgroup of each sample, or the name of a column of X. Summaries and reports then have
+        the scores of each subgroup, of the worst subgroup, and the largest gap between subgroups.
     oob : bool, default=False
         Whether X contains the training samples. Each member's votes on its own training samples
         are then ignored (out-of-bag votes).
@@ -125,19 +161,24 @@ def prune(
         have them ("caruana"), False uses none. True optimises weights for the members of any
         method: each member counts once, and members that improve the score (the Brier score
         instead of accuracy) count several times.
-    refit : bool, default=False
+    refit : {"auto", True, False}, LeafRefit or None, default=None
         Whether to refit the values in the leaves of the kept trees, so that their average
-        approximates the full ensemble's average. For forests and bagged trees, classifiers and
-        regressors. Splits do not change, nor does the original ensemble. Cannot be combined with
-        weights.
-    synthetic_ratio : float, default=20
-        Number of synthetic samples for ``refit``, as a multiple of the samples of X. Each of them
-        takes each feature from a sample or from a near neighbour of it, with probability ½. The
-        full ensemble predicts their targets.
+        approximates the full ensemble, corrected by the labels. For forests and bagged trees,
+        classifiers and regressors. Splits do not change, nor does the original ensemble. "auto"
+        refits if that reduces the Brier score or squared error by an honest estimate. None is
+        "auto" with ``pruner="auto"``, and False with a method that you name. `LeafRefit` holds
+        parameters. Cannot be combined with weights. With ``keep=1.0``, all trees are kept and
+        corrected.
     X_unlabelled : array-like, optional
         Further samples for ``refit``, without labels. If X is a held-out validation set, pass the
         training samples: there are more of them, and synthetic samples based on them give the best
         results.
+    branches : {"auto", True, False}, default="auto"
+        Whether to prune branches of trees to meet ``max_bytes`` or ``max_nodes``, if the trees are
+        refitted: more trees with fewer nodes each often predict better than few whole trees.
+        "auto" does so if it imitates the full ensemble better.
+    max_nodes : int, optional
+        Instead of ``keep``: the maximum number of nodes of all trees together.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -178,14 +219,10 @@ def prune(
     RandomForestClassifier(n_estimators=5, random_state=0)
     """
     check_option("vote", vote, VOTE_OPTIONS)
-    if "n_made" in parameters:
-        warnings.warn(
-            "n_made was renamed to synthetic_ratio and will be removed in the next release. "
-            "Pass synthetic_ratio.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        synthetic_ratio = parameters.pop("n_made")
+    refit = take_synthetic_ratio(refit, parameters)
+    options = RefitOptions.from_parameters(
+        refit, X_unlabelled, branches, max_nodes, pruner, bool(weights)
+    )
     if parameters:
         _check_parameter_names(parameters)
     with watch_progress(callback):
@@ -197,20 +234,30 @@ def prune(
             n_jobs=n_jobs,
             scoring=scoring,
             sample_weight=sample_weight,
+            cv=cv,
+            groups=groups,
+            sensitive_features=sensitive_features,
             classes=classes,
             names=names,
         )
         problem = problem.with_weighing(
-            check_weights_option(weights, refit, problem.ensemble.is_sequential)
+            check_weights_option(weights, options.is_forced, problem.ensemble.is_sequential)
         )
         rng = check_random_state(random_state)
-        budget = Budget.from_parameters(tolerance, max_bytes, max_latency, cost, max_cost)
-        if budget.is_set and keep is not None:
+        budget = Budget.from_parameters(
+            tolerance, max_bytes, max_latency, cost, max_cost, max_group_loss, relative_to
+        )
+        problem = problem.with_tolerance_scores(budget.tolerance)
+        is_sized = options.is_sized(budget)
+        has_budget = budget.is_set or is_sized
+        if has_budget and keep is not None:
             raise InputError(
                 "{keep} cannot be combined with a budget. Leave out one or the other.", keep=keep
             )
-        if keep is None and not budget.is_set and (pruner is None or isinstance(pruner, str)):
-            budget = Budget(tolerance=DEFAULT_TOLERANCE)
+        if keep is None and not has_budget and (pruner is None or isinstance(pruner, str)):
+            budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
+        if budget.max_group_loss is not None and budget.tolerance is None:
+            budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
         distributed = executor is not None
         method, reason = resolve_method(
             problem, pruner, parameters, keep, rng, distributed, random_state
@@ -221,30 +268,29 @@ def prune(
         fit: Callable[..., BasePruner] = partial(
             fit_pruner, executor=executor, sample_weight=problem.sample_weight
         )
-        by_cost = least_tolerance = None
+        by_cost, found = None, None
         if budget.max_cost is not None:
             by_cost = select_by_cost(problem, method, budget, rng, vote, fit)
             method = by_cost.pruner
+            problem = refit_members(problem, method, options, rng)
+        elif is_sized and options.limits_trees(problem.ensemble):
+            problem, method = prune_to_size(problem, method, options, budget, fit, rng)
         else:
             if budget.is_set:
-                keep, least_tolerance = SizeSearch(problem, method, rng).find_size(budget, vote)
+                found = SizeSearch(problem, method, rng).find_size(budget, vote)
+                keep = found.size
             if keep is not None:
                 method = method.with_keep(keep)
             fit(method, problem.predictions_for(method))
-        if refit:
-            kept = np.sort(method.member_indices_).tolist()
-            samples = RefitSamples(
-                problem.X, problem.predictions, problem.oob, X_unlabelled, synthetic_ratio
-            )
-            refitted = refit_ensemble(problem.ensemble, kept, samples, rng, problem.n_jobs)
-            problem = replace(problem, refitted=refitted)
+            problem = refit_members(problem, method, options, rng)
         return Pruning.of(
             problem,
             method,
             by_cost=by_cost,
             reason=reason,
             tolerance=budget.tolerance,
-            least_tolerance=least_tolerance,
+            least_tolerance=None if found is None else found.least_tolerance,
+            decided_by="" if found is None else found.decided_by,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,19 +15,18 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, check_random_state
 
 from secateurs.ensembles import Ensemble
-from secateurs.evaluation import before_after
 from secateurs.evaluation.alternatives import (
     ReportSubject,
     evaluate_with_alternatives,
     plain_parameters,
 )
-from secateurs.evaluation.cost_selection import CostSelection
-from secateurs.evaluation.cross_validated_scores import (
-    CrossValidatedScores,
+from secateurs.evaluation.before_after import (
     cross_validate_pruning,
     cross_validation_seconds,
-    sample_weight_remark,
+    measure_on_test,
 )
+from secateurs.evaluation.cost_selection import CostSelection
+from secateurs.evaluation.metrics import PruningFigures
 from secateurs.exceptions import InputError
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
@@ -61,8 +61,10 @@ class Pruning:
         How members were selected by their cost, if ``max_cost`` was passed.
     reason : str
         Why the method was used, in one line; empty if it was passed to `prune`.
-    tolerance : float or None
-        The tolerance that determined the number of members, if any.
+    tolerance : float, dict or None
+        The tolerance that determined the number of members, if any; by score if there are several.
+    decided_by : str
+        The score or subgroup that needs the most members, if there are several tolerances.
     least_tolerance : float or None
         If all members were kept because of the tolerance: the smallest tolerance that would leave
         members out.
@@ -77,9 +79,10 @@ class Pruning:
     pruner: BasePruner
     by_cost: CostSelection | None = None
     reason: str = ""
-    tolerance: float | None = None
+    tolerance: float | Mapping[str, float] | None = None
     least_tolerance: float | None = None
     row: Samples = None  # one validation sample, to time predictions
+    decided_by: str = ""
     estimator: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,13 +97,14 @@ class Pruning:
         *,
         by_cost: CostSelection | None = None,
         reason: str = "",
-        tolerance: float | None = None,
+        tolerance: float | Mapping[str, float] | None = None,
         least_tolerance: float | None = None,
+        decided_by: str = "",
     ) -> Pruning:
         """Return the pruning of a fitted pruner, which keeps one sample to time predictions."""
         row = None if problem.X is None else _safe_indexing(problem.X, [0])
         problem = problem.with_pruner_weights(pruner).without_samples()
-        return cls(problem, pruner, by_cost, reason, tolerance, least_tolerance, row)
+        return cls(problem, pruner, by_cost, reason, tolerance, least_tolerance, row, decided_by)
 
     @property
     def ensemble(self) -> Ensemble:
@@ -145,12 +149,14 @@ class Pruning:
         *,
         X: Samples = None,
         sample_weight: ArrayLike | None = None,
+        sensitive_features: ArrayLike | str | None = None,
         random_state: RandomStateLike = 0,
     ) -> pd.DataFrame:
         """Return a table that compares the pruned ensemble with the full ensemble.
 
-        Without a test set, the scores are cross-validated on the validation set: members are
-        selected on four fifths of the samples and scored on the remaining fifth, five times.
+        Without a test set, the scores are cross-validated on the validation set, in the folds of
+        the parameters ``cv`` and ``groups`` of `prune`. By default, members are selected on four
+        fifths of the samples and scored on the remaining fifth, five times.
 
         Parameters
         ----------
@@ -164,6 +170,8 @@ class Pruning:
             predictions of 1000 samples are timed.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the test samples.
+        sensitive_features : array-like of shape (n_samples,) or str, optional
+            The subgroup of each test sample, or the name of a column of X_test.
         random_state : int, RandomState or None, default=0
             Random state of the bootstrap.
 
@@ -171,39 +179,53 @@ class Pruning:
         -------
         pandas.DataFrame
             Rows: number of members; accuracy, balanced accuracy, log loss and ROC AUC, or for
-            regressors R², root mean squared error and mean absolute error; the score passed as
-            ``scoring``; megabytes of the pickle, and milliseconds to predict 1 and 1000 samples
-            (only 1 if there are no samples). Size and time are left out for predictions.
+            regressors R², root mean squared error and mean absolute error; the scores passed as
+            ``scoring``; with sensitive features, these scores for each subgroup and the worst
+            subgroup, and the largest gap between subgroups; megabytes of the pickle, and
+            milliseconds to predict 1 and 1000 samples (only 1 if there are no samples). Size and
+            time are left out for predictions.
             Columns: the full ensemble (``before``), the pruned ensemble (``after``), the
             ``change``, and its 95 % interval from ``low`` to ``high``: a paired bootstrap for the
             accuracy on a test set, otherwise the normal approximation or the jackknife. The name
             of the index describes the samples. ``attrs["remarks"]``, displayed below the table,
             states whether the scores meet the tolerance that determined the size, and further
-            notes.
+            notes. ``attrs["baselines"]`` has the score of always predicting the most frequent
+            class (the class frequencies for scores of probabilities) or the mean of the target,
+            and of the best single member.
         """
-        scoring, remarks = self.problem.scoring, tuple[str, ...]()
-        if X_test is not None or y_test is not None:
-            problem = self.problem.with_test_set(X_test, y_test, sample_weight)
-            rng = check_random_state(random_state)
-            samples, figures = before_after.measure_on_test(problem, self.pruner, rng)
-            remarks = tuple(sample_weight_remark(problem, self.pruner))
-        else:
-            samples, folds, figures, remarks = (
-                self._cross_validated_scores if X is None else self._cross_validate(X)
-            )
-            remarks = (f"Cross-validated: {folds}.", *remarks) if folds else remarks
+        measured = self._measure(X_test, y_test, sample_weight, sensitive_features, X, random_state)
+        folds, remarks = measured.fold_description, [*measured.remarks]
+        remarks = [f"Cross-validated: {folds}.", *remarks] if folds else remarks
         if self.least_tolerance is not None:
             least = f"{round_up(self.least_tolerance):.15g}"
-            remark = f"All members are kept: the smallest tolerance that leaves any out is {least}."
-            remarks = (*remarks, remark)
-        return before_after.summary_table(samples, figures, remarks, scoring, self.tolerance)
+            remarks.append(
+                f"All members are kept: the smallest tolerance that leaves any out is {least}."
+            )
+        if self.decided_by:
+            remarks.append(f"The number of members was decided by: {self.decided_by}.")
+        return measured.summary_table(self.problem, remarks, self.tolerance)
 
-    def _cross_validate(self, X: Samples = None) -> CrossValidatedScores:
+    def _measure(  # noqa: PLR0917
+        self,
+        X_test: Samples,
+        y_test: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        sensitive_features: ArrayLike | str | None,
+        X: Samples,
+        random_state: RandomStateLike,
+    ) -> PruningFigures:
+        """Return figures on the test set, or cross-validated figures without a test set."""
+        if X_test is None and y_test is None:
+            return self._cross_validated_scores if X is None else self._cross_validate(X)
+        problem = self.problem.with_test_set(X_test, y_test, sample_weight, sensitive_features)
+        return measure_on_test(problem, self.pruner, check_random_state(random_state))
+
+    def _cross_validate(self, X: Samples = None) -> PruningFigures:
         problem = self.problem.with_validation_set(X)
         return cross_validate_pruning(problem, self.pruner, self.by_cost, row=self.row)
 
     @cached_property
-    def _cross_validated_scores(self) -> CrossValidatedScores:
+    def _cross_validated_scores(self) -> PruningFigures:
         """Cross-validated scores from the stored predictions, without the samples."""
         return self._cross_validate()
 
@@ -215,6 +237,7 @@ class Pruning:
         *,
         X: Samples = None,
         sample_weight: ArrayLike | None = None,
+        sensitive_features: ArrayLike | str | None = None,
         force: bool = False,
     ) -> Path:
         """Write an HTML report that compares the pruned ensemble with the full ensemble.
@@ -232,6 +255,8 @@ class Pruning:
             The validation samples, so that cross-validated scores use the ensemble's own vote.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the test samples.
+        sensitive_features : array-like of shape (n_samples,) or str, optional
+            The subgroup of each test sample, or the name of a column of X_test.
         force : bool, default=False
             Whether to overwrite an existing file.
 
@@ -244,7 +269,14 @@ class Pruning:
         from secateurs.report import report_data, write_report
 
         check_writable([Path(path)], force)  # raise errors before the long computation
-        data = report_data(self, X_test, y_test, X=X, sample_weight=sample_weight)
+        data = report_data(
+            self,
+            X_test,
+            y_test,
+            X=X,
+            sample_weight=sample_weight,
+            sensitive_features=sensitive_features,
+        )
         return write_report(data, path, force=force)
 
     def featured(
@@ -254,6 +286,7 @@ class Pruning:
         *,
         X: Samples = None,
         sample_weight: ArrayLike | None = None,
+        sensitive_features: ArrayLike | str | None = None,
         beside: bool = True,
     ) -> ReportSubject:
         """Evaluate the pruning at all sizes, with other methods beside it; used by reports."""
@@ -263,13 +296,30 @@ class Pruning:
                 "model do not. Use summary, or on the command line leave out {report}.",
                 report=...,
             )
-        problem = self.problem.with_validation_set(X).with_test_set(X_test, y_test, sample_weight)
+        problem = self.problem.with_validation_set(X).with_test_set(
+            X_test, y_test, sample_weight, sensitive_features
+        )
         evaluation = evaluate_with_alternatives(problem, self.pruner, beside, self.by_cost)
         return ReportSubject(
             evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0]
         )
 
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
+    def slim(self) -> Any:
+        """Return the pruned ensemble without the numbers that prediction does not read.
+
+        Predictions stay equal to the last bit. Files become smaller; ``feature_importances_`` and
+        the numbers in plots of trees are lost. See `secateurs.persistence.slim`.
+
+        Returns
+        -------
+        object
+            A copy of ``estimator``.
+        """
+        from secateurs.persistence.slim_models import slim
+
+        return slim(self.estimator)
+
+    def save(self, path: str | Path, *, force: bool = False, slim: bool = False) -> Path:
         """Save the pruned ensemble, with its provenance in a second file.
 
         Parameters
@@ -278,6 +328,8 @@ class Pruning:
             The file to write: .skops, .joblib or .pkl.
         force : bool, default=False
             Whether to overwrite an existing file.
+        slim : bool, default=False
+            Whether to store only the numbers that prediction reads, see `slim`.
 
         Returns
         -------
@@ -286,7 +338,7 @@ class Pruning:
         """
         from secateurs.persistence.model_files import save
 
-        return save(self.estimator, path, provenance=self.provenance(), force=force)
+        return save(self.estimator, path, provenance=self.provenance(), force=force, slim=slim)
 
     def provenance(self) -> JsonObject:
         """Return how the members were selected, as JSON values."""

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from secateurs.progress import report_progress
-from secateurs.typing import Array, BoolArray, FloatArray
+from secateurs.refitting.refit_kernels import add_leaf_sums, subtract_values
+from secateurs.refitting.value_limits import ValueLimits
+from secateurs.typing import Array, FloatArray
 
 
 @dataclass
@@ -27,20 +29,23 @@ class LeafFit:
     target: FloatArray  # of the average: (n_samples, n_outputs)
     weights: FloatArray  # of the samples (ω)
     prior: float = 1.0  # weight of the initial leaf values (λ)
-    # For each tree, a mask of its classes, over which values are distributions; None in regression.
-    allowed: Sequence[BoolArray] | None = None
+    limits: Sequence[ValueLimits] | None = None  # for each tree, the values its nodes may have
 
     def __post_init__(self) -> None:
         self._initial_values = [values.copy() for values in self.values]
-        self._prediction_sums = np.zeros_like(self.target)
+        k = len(self.values)
+        # k · F minus the sum of the trees' predictions, kept up to date.
+        self._residuals = k * np.asarray(self.target, dtype=np.float64)
+        self._leaf_weights = []
         for leaves, values in zip(self.leaves, self.values, strict=True):
-            self._prediction_sums += values[leaves]
+            subtract_values(leaves, values, self._residuals)
+            self._leaf_weights.append(np.bincount(leaves, self.weights, len(values)))
 
     @property
     def objective(self) -> float:
         """The objective at the current values."""
         k = len(self.values)
-        errors = ((self._prediction_sums / k - self.target) ** 2).sum(axis=1)
+        errors = ((self._residuals / k) ** 2).sum(axis=1)
         distance = sum(
             float(((values - initial) ** 2).sum())
             for values, initial in zip(self.values, self._initial_values, strict=True)
@@ -52,21 +57,15 @@ class LeafFit:
         return max(self._fit_tree(tree) for tree in range(len(self.values)))
 
     def _fit_tree(self, tree: int) -> float:
-        leaves, old = self.leaves[tree], self.values[tree]
-        n_nodes, n_outputs = old.shape
-        wanted = len(self.values) * self.target - self._prediction_sums + old[leaves]
-        total = np.bincount(leaves, self.weights, n_nodes)
-        new = np.empty_like(old)
-        for output in range(n_outputs):
-            new[:, output] = np.bincount(leaves, self.weights * wanted[:, output], n_nodes)
-        new = (new + self.prior * self._initial_values[tree]) / (total + self.prior)[:, None]
-        if self.allowed is not None:
-            allowed = self.allowed[tree]
-            new[:, allowed] = project_to_simplex(new[:, allowed])
-            new[:, ~allowed] = 0.0
-        self._prediction_sums += (new - old)[leaves]
+        leaves, old, total = self.leaves[tree], self.values[tree], self._leaf_weights[tree][:, None]
+        sums = np.zeros_like(old)
+        add_leaf_sums(leaves, self.weights, self._residuals, sums)
+        new = (sums + total * old + self.prior * self._initial_values[tree]) / (total + self.prior)
+        if self.limits is not None:
+            new = self.limits[tree].nearest(new)
+        subtract_values(leaves, new - old, self._residuals)
         self.values[tree] = new
-        return float(np.abs(new - old)[np.unique(leaves)].max(initial=0.0))
+        return float(np.abs(new - old)[total[:, 0] > 0].max(initial=0.0))
 
 
 def fit_leaves(fit: LeafFit, n_sweeps: int, tolerance: float = 1e-4) -> int:
@@ -78,19 +77,3 @@ def fit_leaves(fit: LeafFit, n_sweeps: int, tolerance: float = 1e-4) -> int:
         if change <= tolerance:
             return sweep + 1
     return n_sweeps
-
-
-def project_to_simplex(points: FloatArray) -> FloatArray:
-    """Return the distribution closest to each row: non-negative, with a sum of 1 [1]_.
-
-    References
-    ----------
-    .. [1] Duchi et al. "Efficient projections onto the l1-ball for learning in high dimensions".
-       ICML 2008.
-    """
-    ordered = -np.sort(-points, axis=1)
-    excess = np.cumsum(ordered, axis=1) - 1
-    counts = np.arange(1, points.shape[1] + 1)
-    n_positive = np.count_nonzero(ordered * counts > excess, axis=1)
-    threshold = excess[np.arange(len(points)), n_positive - 1] / n_positive
-    return np.maximum(points - threshold[:, None], 0.0)

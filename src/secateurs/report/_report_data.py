@@ -64,6 +64,7 @@ class Reportable(Protocol):
         *,
         X: Samples = None,
         sample_weight: ArrayLike | None = None,
+        sensitive_features: ArrayLike | str | None = None,
     ) -> ReportSubject:
         """Return the pruning to report, evaluated next to other methods."""
 
@@ -75,6 +76,7 @@ def report_data(
     *,
     X: Samples = None,
     sample_weight: ArrayLike | None = None,
+    sensitive_features: ArrayLike | str | None = None,
     command: Sequence[str] | None = None,
     source: str | None = None,
 ) -> JsonObject:
@@ -93,6 +95,8 @@ def report_data(
         own vote. By default they count labels, because a pruning stores nothing else.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the test samples.
+    sensitive_features : array-like of shape (n_samples,) or str, optional
+        The subgroup of each test sample, or the name of a column of X_test.
     command : sequence of str, optional
         The beginning of the equivalent command line, such as
         ``["secateurs", "prune", "forest.skops", "rows.csv", "--target", "churn"]``.
@@ -119,7 +123,10 @@ def report_data(
     [0, 1]
     """
     context = ReportContext(
-        result.featured(X_test, y_test, X=X, sample_weight=sample_weight), command
+        result.featured(
+            X_test, y_test, X=X, sample_weight=sample_weight, sensitive_features=sensitive_features
+        ),
+        command,
     )
     # Warnings become notes on the page, and are raised again for the caller, each once.
     with record_warnings() as recorded:

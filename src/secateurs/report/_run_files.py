@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import warnings
 from pathlib import Path
 
 from secateurs.exceptions import InputError, describe_error, reading_file
@@ -16,6 +18,7 @@ from secateurs.typing import JsonObject
 # 256 MB, more than any run has: the votes and distances in it are limited by `MOST_LABELS` and
 # `MOST_LIVE`. The limit keeps other files from filling the memory.
 _MOST_BYTES = 1 << 28
+_CHECKSUM = "checksum"  # the last field of a run file
 
 
 def write_report(data: JsonObject, path: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -39,7 +42,7 @@ def write_report(data: JsonObject, path: str | os.PathLike[str], *, force: bool 
 
 
 def write_run(data: JsonObject, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Write the data of a report as JSON, for `load_run`.
+    """Write the data of a report as JSON with a checksum, for `load_run`.
 
     Parameters
     ----------
@@ -51,7 +54,8 @@ def write_run(data: JsonObject, path: str | os.PathLike[str], *, force: bool = F
     Path
         The file.
     """
-    return _write_text(json.dumps(data, allow_nan=False) + "\n", Path(path), force)
+    signed = {**data, _CHECKSUM: _data_checksum(data)}
+    return _write_text(json.dumps(signed, allow_nan=False) + "\n", Path(path), force)
 
 
 def load_run(path: str | os.PathLike[str]) -> JsonObject:
@@ -88,10 +92,25 @@ def load_run(path: str | os.PathLike[str]) -> JsonObject:
             raise InputError(
                 f"is not a run of this version: its schema is not {SCHEMA!r}. Write it again."
             )
+        checksum = data.pop(_CHECKSUM, None)
         check_shape(data, HEADER)
         check_shape(data, SHAPES.get(data["ensemble"]["predicts"], SHAPES["labels"]))
+        if checksum is None:
+            warnings.warn(
+                f"{target} comes from an earlier version, which wrote no checksum: whether it was "
+                "changed since is unknown. Write it again for a checksum.",
+                stacklevel=2,
+            )
+        elif checksum != _data_checksum(data):
+            raise InputError(
+                "is damaged or was edited: its content does not match its checksum. Write it again."
+            )
         render(data)  # also finds values that have the right type but do not fit together
     return data
+
+
+def _data_checksum(data: JsonObject) -> str:
+    return hashlib.sha256(json.dumps(data, allow_nan=False).encode()).hexdigest()
 
 
 def _parse_json(content: bytes) -> object:

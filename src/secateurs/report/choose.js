@@ -78,18 +78,20 @@ async function readVotes(packed) {
   packed.truth.forEach((count, label) => {
     truth.fill(label, row, (row += count));
   });
-  return { votes: await unpack(packed.votes), truth, nClasses: packed.truth.length };
+  const weights = packed.sample_weights ? await unpack(packed.sample_weights)
+    : new Float64Array(packed.n_rows).fill(1);
+  return { votes: await unpack(packed.votes), truth, weights, nClasses: packed.truth.length };
 }
 
-/** Count samples that the vote classifies correctly with 1, 2, … members; the lowest class wins ties. */
+/** Sum the weights of samples that the vote classifies correctly with 1, 2, … members; the lowest class wins ties. */
 function rightBySize(table, members) {
-  const { votes, truth, nClasses } = table;
+  const { votes, truth, weights, nClasses } = table;
   const nRows = truth.length;
   const tally = new Uint16Array(nRows * nClasses);
   const winner = new Uint16Array(nRows);
   const most = new Uint16Array(nRows);
   let right = 0;
-  for (let row = 0; row < nRows; row++) if (truth[row] === 0) right++;
+  for (let row = 0; row < nRows; row++) if (truth[row] === 0) right += weights[row];
   return members.map((member) => {
     for (let row = 0; row < nRows; row++) {
       const code = votes[member * nRows + row];
@@ -98,14 +100,14 @@ function rightBySize(table, members) {
       if (count < most[row] || (count === most[row] && code > winner[row])) continue;
       most[row] = count;
       if (winner[row] === code) continue;
-      right += (code === truth[row]) - (winner[row] === truth[row]);
+      right += weights[row] * ((code === truth[row]) - (winner[row] === truth[row]));
       winner[row] = code;
     }
     return right;
   });
 }
 
-/** Count samples that a weighted vote classifies correctly; the lowest class wins near ties. */
+/** Sum the weights of samples that a weighted vote classifies correctly; the lowest class wins near ties. */
 function rightByWeights(table, members, weights) {
   const { votes, truth, nClasses } = table;
   const nRows = truth.length;
@@ -117,7 +119,7 @@ function rightByWeights(table, members, weights) {
       if (code < nClasses) tally[code] += weights[i];
     });
     const most = Math.max(...tally);
-    right += tally.findIndex((value) => value >= most - TIE) === truth[row];
+    right += table.weights[row] * (tally.findIndex((value) => value >= most - TIE) === truth[row]);
   }
   return right;
 }

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from secateurs.evaluation.cross_validated_scores import CrossValidatedScores
-from secateurs.evaluation.member_diagnostics import n_right_by_group
+from secateurs.evaluation.metrics import PruningFigures, describe_baselines, metric_named
 from secateurs.evaluation.score_curve import score_curve
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
@@ -13,6 +12,7 @@ from secateurs.report.html_templates import (
     format_interval,
     template_environment,
 )
+from secateurs.report.member_diagnostics import n_right_by_group
 from secateurs.report.sections import _before_after
 from secateurs.text_format import format_count, replace_unprintable, to_json_value, to_one_line
 
@@ -25,7 +25,7 @@ _NOT_CROSS_VALIDATED = (
 
 
 def pruning_html(
-    problem: Problem, pruner: BasePruner, cross_validated: CrossValidatedScores | None
+    problem: Problem, pruner: BasePruner, cross_validated: PruningFigures | None
 ) -> str:
     """Return HTML with the kept members, their cross-validated scores if known, and a curve.
 
@@ -39,7 +39,7 @@ def pruning_html(
     if problem.is_regression:
         score = f"{problem.scoring.label} of the mean"
         given = ensemble.weights, problem.sample_weight
-        scores = score_curve(votes, groups, problem.scoring, *given, group_weights=weights)
+        scores = score_curve(votes, groups, problem.scoring, *given, weights)
         *curve, full = map(
             problem.scoring.display_score, [*scores.values.tolist(), scores.full_value]
         )
@@ -61,6 +61,7 @@ def pruning_html(
     if cross_validated is not None:
         source = f"Scores are from the {cross_validated.source_description}."
         remarks = [source, *cross_validated.remarks]
+        remarks += describe_baselines(problem.scoring.label, cross_validated.baselines)
         table = _figures_table(cross_validated, problem)
     ends = f"{curve[-1]:.4f} for the pruned ensemble, {full:.4f} for the full ensemble (dashed)"
     template = template_environment().get_template("pruning.html")
@@ -81,15 +82,15 @@ def pruning_html(
     )
 
 
-def _figures_table(cross_validated: CrossValidatedScores, problem: Problem) -> HtmlTable:
+def _figures_table(cross_validated: PruningFigures, problem: Problem) -> HtmlTable:
     """Return a table of the most important figures: members, scores, size and time."""
     names = ("members", "accuracy", problem.scoring.label, "megabytes", "ms for 1 row")
     figures = cross_validated.figures
     rows = []
     for name, figure in ((name, figures[name]) for name in dict.fromkeys(names) if name in figures):
-        line = to_json_value(_before_after._figure_line(name, figure._replace(timings=None)))
+        line = to_json_value(_before_after.figure_line(name, figure._replace(timings=None)))
         values = [_before_after._format_figure(name, line[key]) for key in ("before", "after")]
-        label = _before_after._LABELS.get(name, name)
+        label = metric_named(name).label or name
         interval = format_interval(line["low"], line["high"])
         rows.append([label, *values, _before_after._format_change(line), interval])
     headings = ["", "full ensemble", "pruned", "change", "95 % interval"]

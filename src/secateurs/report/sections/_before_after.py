@@ -4,17 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from markupsafe import Markup
-from scipy.stats import binomtest
+from scipy.stats import binomtest, chi2
 
-from secateurs.evaluation.before_after import BeforeAfter
+from secateurs.evaluation.metrics import describe_baselines, metric_named
+from secateurs.problem.model_costs import BeforeAfter
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable, format_decimals, format_interval
 from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.text_format import NOTHING, format_count, format_signed
 from secateurs.typing import Array, JsonObject
 
-_LABELS = {"megabytes": "MB as pickle"}  # short, so that the table fits on small screens
-_LABELS |= {f"megabytes as {suffix}": f"MB as {suffix}" for suffix in (".skops", ".onnx")}
 # Half a point of accuracy, which is also the initial tolerance of "What if?" (`what_if.js`).
 _TOLERANCE = 0.005
 
@@ -28,25 +27,21 @@ _SHAPE["before_after"] = [
 
 def collect_data(context: ReportContext) -> JsonObject:
     """Return the figures, a verdict in words, and how certain the change of the score is."""
-    lines = [_figure_line(name, figure) for name, figure in context.before_after_figures.items()]
+    measured = context.measured
+    lines = [figure_line(name, figure) for name, figure in measured.figures.items()]
     problem, index = context.problem, context.curve.selection.size_index(context.keep)
     scoring = problem.scoring
     safety = safety_text(lines, scoring.label, scoring.larger_is_better)
     if scoring.label == "accuracy":
-        counts = context.curve.by_own_vote
-        p_value = mcnemar_p_value(int(counts.n_lost[index]), int(counts.n_won[index]))
-        safety += (
-            " McNemar's exact test of newly wrong against newly right predictions: "
-            f"p = {p_value:.2g}."
-        )
+        safety += f" {_mcnemar_sentence(context, index)}"
     return {
         "verdict": verdict_text(lines, problem.has_test_set, scoring.label),
-        "safety": safety,
+        "safety": " ".join([safety, *describe_baselines(scoring.label, measured.baselines)]),
         "before_after": lines,
     }
 
 
-def _figure_line(name: str, figure: BeforeAfter) -> JsonObject:
+def figure_line(name: str, figure: BeforeAfter) -> JsonObject:
     before, after, low, high, timings = figure
     line: JsonObject = {"figure": name, "before": before, "after": after, "change": after - before}
     line |= {"low": low, "high": high, "timings": None}
@@ -59,6 +54,32 @@ def _timing_range(times: Array) -> JsonObject:
     """Return all timings with their 5th and 95th percentiles, so that outliers do not count."""
     low, high = np.percentile(times, [5, 95])
     return {"low": float(low), "high": float(high), "all": times.round(6).tolist()}
+
+
+def _mcnemar_sentence(context: ReportContext, index: int) -> str:
+    """Return the result of McNemar's test; with sample weights, of its weighted form."""
+    weight = context.evaluation_plan.scored_weight
+    if weight is None:
+        counts = context.curve.by_own_vote
+        p_value = mcnemar_p_value(int(counts.n_lost[index]), int(counts.n_won[index]))
+        test = "McNemar's exact test"
+    else:
+        truth = context.evaluation_predictions.truth
+        before, after = (codes == truth for codes in context.predicted_codes)
+        p_value = weighted_mcnemar_p_value(before, after, weight)
+        test = "McNemar's test with sample weights"
+    return f"{test} of newly wrong against newly right predictions: p = {p_value:.2g}."
+
+
+def weighted_mcnemar_p_value(before: Array, after: Array, weight: Array) -> float:
+    """Return the p-value that weights of lost and won samples are equal.
+
+    The statistic is the squared difference of both sums of weights, divided by the sum of squared
+    weights. It has a chi-squared distribution with one degree of freedom.
+    """
+    changes = (after.astype(float) - before) * weight
+    spread = float((changes**2).sum())
+    return 1.0 if spread == 0 else float(chi2.sf(changes.sum() ** 2 / spread, 1))
 
 
 def mcnemar_p_value(lost: int, won: int) -> float:
@@ -131,7 +152,7 @@ def safety_text(lines: Sequence[JsonObject], score: str, larger_is_better: bool)
 def template_values(data: JsonObject) -> JsonObject:
     """Return the table, and which notes to show below it."""
     lines = data["before_after"]
-    sizes = [line["before"] for line in lines if line["figure"].startswith("megabytes")]
+    sizes = [line["before"] for line in lines if metric_named(line["figure"]).kind == "size"]
     return {
         "table": _figures_table(lines),
         "too_large": None in sizes,
@@ -144,7 +165,7 @@ def _figures_table(lines: Sequence[JsonObject]) -> HtmlTable:
     for line in lines:
         name: str = line["figure"]
         figures = [_format_figure(name, line[column]) for column in ("before", "after")]
-        label = _LABELS.get(name, name)
+        label = metric_named(name).label or name
         rows.append([label, *figures, _with_interval(_format_change(line), line)])
         if line["timings"] is not None:
             rows.append(_timing_range_row(line["timings"]))
@@ -160,23 +181,11 @@ def _with_interval(change: str, line: JsonObject) -> Markup:
 
 
 def _format_figure(name: str, value: float | None) -> str:
-    places = 0 if name == "members" else 3 if name.startswith(("ms", "megabytes")) else 4
-    return format_decimals(value, places)
+    return metric_named(name).format_value(value) or NOTHING
 
 
 def _format_change(line: JsonObject) -> str:
-    before, after, change = line["before"], line["after"], line["change"]
-    if change is None:
-        return NOTHING
-    if line["figure"].startswith(("members", "megabytes")):
-        return f"{format_signed(100 * change / before, 0)} %" if before else NOTHING
-    if line["figure"].startswith("ms"):
-        return (
-            f"{before / after:.1f}× faster"
-            if after and before >= after
-            else format_signed(change, 3)
-        )
-    return format_signed(change)
+    return metric_named(line["figure"]).format_change(line["before"], line["after"]) or NOTHING
 
 
 def _timing_range_row(timings: JsonObject) -> list[str]:

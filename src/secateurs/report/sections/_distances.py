@@ -3,9 +3,9 @@
 import numpy as np
 
 from secateurs.evaluation.alternatives import information_distances
-from secateurs.evaluation.member_diagnostics import pair_distances
 from secateurs.report._schema import PACKED_ARRAY_SHAPE, pack_array
 from secateurs.report.html_templates import HtmlTable
+from secateurs.report.member_diagnostics import pair_distances
 from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.typing import JsonObject
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from secateurs.evaluation.member_diagnostics import error_correlations
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable
+from secateurs.report.member_diagnostics import error_correlations
 from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.typing import IndexArray, JsonObject
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from secateurs.evaluation.member_diagnostics import kappa_error
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable
+from secateurs.report.member_diagnostics import kappa_error
 from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.typing import IndexArray, JsonObject
 
@@ -17,7 +17,7 @@ _SHAPE |= {"front_pairs": [[int]], "mean": Nullable([float]), "mean_kept": Nulla
 
 def collect_data(context: ReportContext) -> JsonObject:
     """Return κ and mean error for pairs of kept members, and for a sample of other pairs."""
-    pairs = kappa_error(context.predictions)
+    pairs = kappa_error(context.predictions, context.kept_members)
     among = pairs.pairs_among(context.kept_members)
     others = np.flatnonzero(~among)
     if len(others) > _MOST_PAIRS:

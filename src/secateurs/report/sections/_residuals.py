@@ -17,7 +17,7 @@ _SHAPE: JsonObject = {"n_rows": int, "points": [[float]], "whole": _ERRORS, "kep
 def collect_data(context: ReportContext) -> JsonObject:
     """Return true and predicted values of a sample, and the distribution of errors."""
     true_values, *predictions = truth_and_predictions(
-        context.problem, context.pruner, context.curve, context.keep
+        context.evaluation_plan, context.pruner, context.curve, context.keep
     )
     is_known = np.isfinite(predictions).all(axis=0)  # out of bag, some samples have no prediction
     true_values, full, kept = (values[is_known] for values in (true_values, *predictions))

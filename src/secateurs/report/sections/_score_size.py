@@ -7,7 +7,8 @@ import numpy as np
 
 from secateurs._methods import baseline_methods, short_name
 from secateurs.evaluation.score_curve import score_curve
-from secateurs.evaluation.size_curves import SizeCurve, count_correct
+from secateurs.evaluation.score_table import SizeCurve
+from secateurs.measures.vote_counts import count_correct
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable, capitalise_first, format_decimals
 from secateurs.report.sections._section import ReportContext, ReportSection
@@ -95,7 +96,7 @@ def _validation_scores(context: ReportContext) -> JsonObject | None:
         return None
     weights = problem.ensemble.weights, problem.sample_weight
     predictions, scoring = problem.scored_predictions(), problem.scoring
-    scores = score_curve(predictions, groups, scoring, *weights, group_weights=group_weights)
+    scores = score_curve(predictions, groups, scoring, *weights, group_weights)
     values = [scoring.display_score(value) for value in scores.values.tolist()]
     return {"values": values, "counts_labels": False}
 

@@ -10,14 +10,15 @@ from sklearn.utils import check_random_state
 
 from secateurs.evaluation import before_after
 from secateurs.evaluation.alternatives import ReportSubject, diversity_sweep_pruner
-from secateurs.evaluation.before_after import BeforeAfter
-from secateurs.evaluation.latency import Latency, full_ensemble_latency, make_predictor
-from secateurs.evaluation.member_diagnostics import MOST_LIVE
-from secateurs.evaluation.size_curves import full_ensemble_vote
+from secateurs.evaluation.metrics import PruningFigures
+from secateurs.evaluation.score_table import full_ensemble_vote
 from secateurs.labels import merge_classes
+from secateurs.problem.latency import Latency, full_ensemble_latency, make_predictor
+from secateurs.problem.model_costs import member_counts, model_costs
 from secateurs.pruners import COMEP
 from secateurs.report.html_templates import HtmlTable, capitalise_first, template_environment
-from secateurs.typing import Array, JsonObject
+from secateurs.report.member_diagnostics import MOST_LIVE
+from secateurs.typing import Array, IndexArray, JsonObject
 
 
 class ReportContext:
@@ -32,11 +33,17 @@ class ReportContext:
         self.problem = self.evaluation.problem.with_pruner_weights(self.pruner)
         self.curve = self.evaluation.curves[self.method_name]
         self.kept_members: list[int] = self.pruner.member_indices_.tolist()
-        self.predictions, self.evaluation_predictions = (
-            self.problem.predictions,
-            self.evaluation_plan.scored_samples.votes,
-        )
+        self.predictions = self.problem.predictions
+        scored, indices = self.evaluation_plan.scored_samples.votes, self._scored_indices
+        self.evaluation_predictions = scored if indices is None else scored.rows(indices)
         self.classes = merge_classes(self.predictions.classes, self.evaluation_predictions.classes)
+
+    @property
+    def _scored_indices(self) -> IndexArray | None:
+        """The scored samples; None if every sample is scored once, as in the default folds."""
+        indices = self.evaluation_plan.scored_indices
+        n_samples = self.evaluation_plan.scored_samples.votes.n_samples
+        return None if np.array_equal(indices, np.arange(n_samples)) else indices
 
     @cached_property
     def predicted_codes(self) -> tuple[Array, Array]:
@@ -46,7 +53,7 @@ class ReportContext:
         """
         samples, problem = self.evaluation_plan.scored_samples, self.problem
         if not problem.has_test_set or problem.has_only_predictions:
-            return full_ensemble_vote(samples), self.curve.predicted_codes[self.keep]
+            return full_ensemble_vote(self.evaluation_plan), self.curve.predicted_codes[self.keep]
         ensembles = (
             (problem.ensemble, range(problem.n_members)),
             (problem.served_ensemble, self.kept_members),
@@ -56,23 +63,15 @@ class ReportContext:
         return before, after
 
     @cached_property
-    def before_after_figures(self) -> dict[str, BeforeAfter]:
+    def measured(self) -> PruningFigures:
         """Figures of the full and the pruned ensemble, on the test set or cross-validated."""
-        problem, pruner = self.problem, self.pruner
+        problem, pruner, plan = self.problem, self.pruner, self.evaluation_plan
         if problem.has_test_set:
-            return before_after.measure_on_test(problem, pruner, check_random_state(0), files=True)[
-                1
-            ]
-        figures = before_after.held_out_scores(problem, self.curve, self.keep)
-        if not problem.is_regression:
-            weight = problem.sample_weight
-            balanced = before_after.balanced_accuracy(
-                problem.predictions.truth, *self.predicted_codes, weight
-            )
-            figures = {"accuracy": figures["accuracy"], "balanced accuracy": balanced} | figures
-        return (
-            before_after.member_counts(pruner) | figures | before_after.model_costs(problem, pruner)
-        )
+            return before_after.measure_on_test(problem, pruner, check_random_state(0), files=True)
+        figures = before_after.held_out_scores(plan, self.curve, self.keep)
+        figures = member_counts(pruner) | figures | model_costs(problem, pruner)
+        baselines = before_after.held_out_baselines(plan)
+        return PruningFigures("", "", figures, (), baselines)
 
     @cached_property
     def row_latency(self) -> Latency | None:

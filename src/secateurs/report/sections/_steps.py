@@ -1,8 +1,8 @@
 """Section "Order of selection": the kept members in order, and the vote after each step."""
 
-from secateurs.evaluation.member_diagnostics import selection_steps
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable
+from secateurs.report.member_diagnostics import selection_steps
 from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.typing import JsonObject
 

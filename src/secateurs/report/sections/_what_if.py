@@ -14,14 +14,14 @@ from secateurs.evaluation.alternatives import (
     diversity_weight_grid,
     diversity_weight_of,
 )
-from secateurs.evaluation.budget import pickle_bytes
-from secateurs.evaluation.member_diagnostics import n_right_by_group
-from secateurs.evaluation.size_curves import SizeCurve
+from secateurs.evaluation.score_table import SizeCurve
 from secateurs.outputs.stratified_folds import shuffled_by_class
 from secateurs.outputs.votes import Votes
+from secateurs.problem.model_costs import pickle_bytes
 from secateurs.pruners import COMEP, BasePruner
 from secateurs.report._command_text import cli_method, constructor_call, numeric_diversity_weight
 from secateurs.report._schema import PACKED_ARRAY_SHAPE, Nullable, pack_array
+from secateurs.report.member_diagnostics import n_right_by_group
 from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.typing import Array, IndexArray, JsonObject
 
@@ -31,7 +31,8 @@ MOST_LABELS = 1_000_000
 
 _COSTS = {"bytes": Nullable({"base": float, "each": [float]}), "ms": Nullable([[float]])}
 _VOTES = {"n_rows": int, "n_all": int, "truth": [int], "votes": PACKED_ARRAY_SHAPE}
-_WHOLE = dict.fromkeys(("choosing", "held_out", "held_out_labels", "n_rows"), int)
+_VOTES |= {"sample_weights": Nullable(PACKED_ARRAY_SHAPE)}
+_WHOLE: JsonObject = dict.fromkeys(("choosing", "held_out", "held_out_labels", "n_rows"), int)
 _COURSE: JsonObject = {
     "label": str,
     "method": Nullable(str),
@@ -39,7 +40,8 @@ _COURSE: JsonObject = {
     "live": bool,
 }
 _COURSE |= {"sizes": [int], "order": Nullable([int]), "sets": Nullable([[int]]), "choosing": [int]}
-_COURSE |= {"held_out": {"right": [int], "lost": [int], "won": [int]}, "held_out_labels": [int]}
+_COURSE |= {"held_out": {"right": [float], "lost": [int], "won": [int]}}
+_COURSE |= {"held_out_labels": Nullable([int])}
 _COURSE |= {"weights": Nullable([Nullable([float])]), "options": str, "call": Nullable(str)}
 _SHAPE = {"costs": _COSTS, "choosing": _VOTES, "testing": Nullable(_VOTES)}
 _SHAPE |= {"whole": _WHOLE, "courses": [_COURSE]}
@@ -50,10 +52,13 @@ def collect_data(context: ReportContext) -> JsonObject:
     problem, classes = context.problem, context.classes
     by_own_vote, by_labels = context.curve.by_own_vote, context.curve.by_labels
     most = MOST_LABELS // (2 if problem.has_test_set else 1)
-    test = packed_votes(problem.test_predictions, classes, most) if problem.has_test_set else None
+    test = None
+    if problem.has_test_set:
+        votes, weight = problem.test_predictions, problem.sample_weight_test
+        test = packed_votes(votes, classes, most, weight)
     return {
         "costs": _member_costs(context),
-        "choosing": packed_votes(problem.predictions, classes, most),
+        "choosing": packed_votes(problem.predictions, classes, most, problem.sample_weight),
         "testing": test,
         "whole": {
             "choosing": int(context.predictions.is_right().sum()),
@@ -74,7 +79,10 @@ def _method_course(
     """Return the members that a method selects at each size, and their numbers of correct votes."""
     selection, pruner, counts = curve.selection, curve.selection.largest_pruner, curve.by_own_vote
     weights, groups, method = selection.group_weights, selection.member_groups, cli_method(pruner)
-    held_out = {"right": counts.n_right, "lost": counts.n_lost, "won": counts.n_won}
+    held_out: JsonObject = {"right": counts.n_right, "lost": counts.n_lost, "won": counts.n_won}
+    is_weighted = curve.accuracy is not counts
+    if is_weighted:  # so that division by the number of samples gives the weighted accuracy
+        held_out["right"] = curve.accuracy.values * counts.n_samples
     return {
         "label": label,
         "method": method and method.name,
@@ -87,7 +95,7 @@ def _method_course(
         "weights": [weights.get(index) for index in range(len(groups))] if weights else None,
         "choosing": n_right_by_group(validation, groups, weights).tolist(),
         "held_out": {name: numbers.tolist() for name, numbers in held_out.items()},
-        "held_out_labels": curve.by_labels.n_right.tolist(),
+        "held_out_labels": None if is_weighted else curve.by_labels.n_right.tolist(),
         "live": live is not None and _is_run_in_page(pruner, live),
     }
 
@@ -131,7 +139,9 @@ def _pickled_bytes(members: Sequence[object]) -> list[int]:
     return [added_bytes(first, members[-1]), *(added_bytes(member, first) for member in rest)]
 
 
-def packed_votes(votes: Votes, classes: Array, most: int) -> JsonObject:
+def packed_votes(
+    votes: Votes, classes: Array, most: int, sample_weight: Array | None = None
+) -> JsonObject:
     """Return packed votes and true labels; of a random selection if there are many samples."""
     shown = sample_by_class(votes.truth, max(1, most // votes.n_members))
     codes = np.append(np.searchsorted(classes, votes.classes), len(classes))
@@ -143,7 +153,15 @@ def packed_votes(votes: Votes, classes: Array, most: int) -> JsonObject:
         "n_all": votes.n_samples,
         "truth": np.bincount(truth, minlength=len(classes)).tolist(),
         "votes": pack_array(labels, len(classes) + votes.has_missing),
+        "sample_weights": None
+        if sample_weight is None
+        else pack_array(_mean_of_one(sample_weight[shown[order]])),
     }
+
+
+def _mean_of_one(weights: Array) -> Array:
+    """Return weights with a mean of 1, so that their sum is the number of samples."""
+    return weights / weights.mean()
 
 
 def sample_by_class(truth: Array, most: int, seed: int = 0) -> IndexArray:

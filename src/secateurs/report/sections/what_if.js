@@ -84,7 +84,7 @@ function figuresOf(data, course, index) {
   if (accuracy) {
     figures.push(["accuracy, held out", (course.held_out.right[index] / whole.n_rows).toFixed(4)]);
   }
-  if (labels && !accuracy) {
+  if (labels && !accuracy && course.held_out_labels) {
     const byLabels = course.held_out_labels[index] / whole.n_rows;
     figures.push([`held out${labels}`, byLabels.toFixed(4)]);
   }

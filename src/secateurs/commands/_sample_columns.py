@@ -1,0 +1,104 @@
+"""Read a value of each sample from a column of a table, or from an array of an .npz file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from secateurs.commands._labelled_samples import reject_empty_cells
+from secateurs.commands._prediction_files import read_arrays
+from secateurs.commands._table_files import file_format, format_names, read_table, require_columns
+from secateurs.commands.command_errors import Refusal
+
+if TYPE_CHECKING:
+    from secateurs.typing import Array, FloatArray, IndexArray
+
+
+def read_sample_weights(
+    path: Path | None, column: str | None, max_unpacked: float
+) -> FloatArray | None:
+    """Return the sample weights of a file; None without a file or a column."""
+    import numpy as np
+    import pandas as pd
+
+    if (cells := read_sample_labels(path, column, max_unpacked)) is None:
+        return None
+    where = f"{path}, {'array' if _is_array_file(path) else 'column'} {column!r}"
+    weights = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce").to_numpy(dtype=float)
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(bad.argmax())
+        raise Refusal(
+            "no_weight",
+            f"{where}, row {row + 1}: {str(cells[row])[:40]!r} is not a valid weight. Pass numbers "
+            "of 0 or more.",
+        )
+    return weights
+
+
+def read_sample_labels(
+    path: Path | None, column: str | None, max_unpacked: float
+) -> list[str] | None:
+    """Return a label of each sample, such as its group; None without a file or a column."""
+    if path is None or column is None:
+        return None
+    is_array_file = _is_array_file(path)
+    cells = (_read_array if is_array_file else _read_column)(path, column, max_unpacked)
+    reject_empty_cells(f"{path}, {'array' if is_array_file else 'column'} {column!r}", cells)
+    return [str(cell) for cell in cells]
+
+
+def read_time_order(
+    path: Path | None, column: str | None, max_unpacked: float
+) -> IndexArray | None:
+    """Return the samples in the order of a column with numbers or dates; None without a column."""
+    import numpy as np
+    import pandas as pd
+
+    if (cells := read_sample_labels(path, column, max_unpacked)) is None:
+        return None
+    series = pd.Series(cells, dtype=object)
+    times = pd.to_numeric(series, errors="coerce")
+    if times.isna().any():
+        times = pd.to_datetime(series, errors="coerce", utc=True, format="mixed")
+    if times.isna().any():
+        row = int(times.isna().to_numpy().argmax())
+        raise Refusal(
+            "no_time",
+            f"{path}, column {column!r}, row {row + 1}: {cells[row][:40]!r} is neither a number "
+            "nor a date. Pass a column of either.",
+        )
+    return np.argsort(times.to_numpy(), kind="stable")
+
+
+def time_order_folds(order: IndexArray, n_folds: int) -> list[tuple[Array, Array]]:
+    """Return folds that each hold out later samples than those that members are selected on."""
+    from sklearn.model_selection import TimeSeriesSplit
+
+    if len(order) <= n_folds:
+        raise Refusal(
+            "few_rows", f"{len(order)} rows are too few for {n_folds} folds in time. Pass more."
+        )
+    splits = TimeSeriesSplit(n_folds).split(order)
+    return [(order[training], order[held_out]) for training, held_out in splits]
+
+
+def _is_array_file(path: Path | None) -> bool:
+    return path is not None and file_format(path) in ("npy", "zip")
+
+
+def _read_column(path: Path, column: str, max_unpacked: float) -> list[str]:
+    frame = read_table(path, as_text=[column], max_unpacked=max_unpacked)
+    require_columns(path, frame, [column])
+    return list(frame[column])
+
+
+def _read_array(path: Path, name: str, max_unpacked: float) -> list[str]:
+    arrays = read_arrays(path, max_unpacked)
+    if path.suffix.lower() == ".npy" or name not in arrays or arrays[name].ndim != 1:
+        raise Refusal(
+            "weights",
+            f"{path} has no array {name!r} with one value per sample. Pass an .npz file that has "
+            f"it; the arrays are: {format_names(sorted(arrays))}",
+        )
+    return list(arrays[name].tolist())

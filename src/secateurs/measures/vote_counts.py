@@ -1,0 +1,228 @@
+"""Votes on blocks of samples, and exact counts of correctly predicted samples."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import add
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from secateurs._renamed_modules import restore_renamed
+from secateurs.ensembles import Ensemble
+from secateurs.labels import argmax_with_ties
+from secateurs.measures.group_predictions import EQUAL_WEIGHTS, GroupWeights
+from secateurs.outputs import vote_kernels
+from secateurs.outputs.input_checks import effective_members
+from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.votes import Votes
+from secateurs.typing import Array, FloatArray, IndexArray, MemberIndices, Samples
+
+Counts: TypeAlias = NDArray[np.int64]
+
+NORMAL_97_5 = 1.959964  # the 97.5 % quantile of the normal distribution
+_DECODED_AT_ONCE = 64  # members: decoding one at a time takes ten times as long for few samples
+_MAX_CONTRIBUTIONS = 1 << 24  # bounds the memory of one block's contributions to 128 MiB
+
+
+@dataclass(frozen=True, eq=False)
+class VoteBlock:
+    """Votes on a block of samples, and each member's contribution to the ensemble's own vote."""
+
+    sample_indices: IndexArray
+    votes: Votes  # with the true labels
+    # (n_members, n_samples, n_ensemble_classes); None if the ensemble's own vote counts labels.
+    contributions: FloatArray | None
+    classes: IndexArray  # codes of the ensemble's classes among those of the votes
+
+    def winning_codes(
+        self, groups: Iterable[Sequence[int]], own: bool, weights: GroupWeights = EQUAL_WEIGHTS
+    ) -> Iterator[Array]:
+        """Yield the codes that groups of members vote for.
+
+        A group that extends the previous group is quick. ``weights`` has the weights of members
+        in some of the groups, by the index of the group.
+        """
+        contributions = self.contributions if own else None
+        n_classes = self.votes.n_classes if contributions is None else len(self.classes)
+        dtype = np.int32 if contributions is None else np.float64
+        tally: Array = np.zeros((self.votes.n_samples, n_classes), dtype=dtype)
+        counted: list[int] = []  # the members in the tally
+        for index, group in enumerate(effective_members(self.votes, group) for group in groups):
+            if index in weights:
+                yield self._weighted_winners(group, weights[index], contributions)
+                continue
+            if list(group[: len(counted)]) != counted:
+                tally, counted = np.zeros_like(tally), []
+            added = group[len(counted) :]
+            if contributions is None:
+                for start in range(0, len(added), _DECODED_AT_ONCE):
+                    codes = self.votes.codes(added[start : start + _DECODED_AT_ONCE])
+                    vote_kernels.tally_votes(codes, 1, tally)
+            else:
+                for member in added:
+                    tally += contributions[member]
+            counted = list(group)
+            if contributions is None:
+                winner = np.empty(len(tally), dtype=np.intp)
+                vote_kernels.find_winners(tally, winner)
+                yield winner
+            else:  # means, not sums, so that near ties round as in the model
+                yield self.classes[(tally / len(counted)).argmax(axis=1)]
+
+    def _weighted_winners(
+        self, group: MemberIndices, weights: FloatArray, contributions: FloatArray | None
+    ) -> Array:
+        """Return the codes that a group of weighted members votes for."""
+        tally = np.zeros((self.votes.n_samples, self.votes.n_classes))
+        for member, weight in zip(group, weights, strict=True):
+            if contributions is None:
+                vote_kernels.tally_votes(self.votes.codes([member]), weight, tally)
+            else:
+                tally[:, self.classes] += weight * contributions[member]
+        return argmax_with_ties(tally)
+
+
+@dataclass(frozen=True, eq=False)
+class VotedSamples:
+    """Samples with votes and true labels, and the ensemble whose own vote is evaluated on them."""
+
+    __setstate__ = restore_renamed(scores="soft_predictions")
+
+    votes: Votes  # with the true labels
+    ensemble: Ensemble | None = None  # None if the samples are not kept: labels are counted
+    X: Samples = None  # as the ensemble's predict accepts them
+    # The members' probabilities, if they are known and the samples are not kept.
+    soft_predictions: Predictions | None = None
+
+    @property
+    def counts_labels(self) -> bool:
+        """Whether the vote simply counts labels."""
+        if self.ensemble is None or self.votes.is_sequential:
+            return True
+        return not self.ensemble.is_soft and self.ensemble.weights is None
+
+    def vote_blocks(self, samples: IndexArray | None = None) -> Iterator[VoteBlock]:
+        """Yield the votes on some samples, or on all, in blocks that fit in memory."""
+        indices = np.arange(self.votes.n_samples) if samples is None else samples
+        if self.ensemble is None or self.counts_labels:
+            yield VoteBlock(indices, self._votes_on(indices), None, np.arange(self.votes.n_classes))
+            return
+        classes = np.searchsorted(self.votes.classes, self.ensemble.classes)
+        prepared = (
+            None if self.soft_predictions is not None else self.ensemble.prepare_input(self.X)
+        )
+        step = max(1, _MAX_CONTRIBUTIONS // (self.votes.n_members * len(classes)))
+        for first in range(0, len(indices), step):
+            block = indices[first : first + step]
+            votes = self._votes_on(block)
+            yield VoteBlock(
+                block, votes, self._member_contributions(prepared, block, votes), classes
+            )
+
+    def _votes_on(self, indices: IndexArray) -> Votes:
+        return self.votes if len(indices) == self.votes.n_samples else self.votes.rows(indices)
+
+    def _member_contributions(
+        self, prepared: Samples, indices: IndexArray, votes: Votes
+    ) -> FloatArray:
+        assert self.ensemble is not None
+        if self.soft_predictions is not None:
+            own_weights, soft = self.ensemble.weights, self.soft_predictions.rows(indices)
+            weights = np.ones(votes.n_members) if own_weights is None else own_weights
+            return np.stack([weight * soft.values(m) for m, weight in enumerate(weights)])
+        block = _safe_indexing(prepared, indices)
+        contributions = np.stack(
+            [self.ensemble.vote_contribution(block, member) for member in range(votes.n_members)]
+        )
+        if votes.has_missing:  # out of bag: members do not vote on their training samples
+            for member, contribution in enumerate(contributions):
+                contribution[votes.codes([member])[0] == votes.n_classes] = 0.0
+        return contributions
+
+
+@dataclass(frozen=True, eq=False)
+class AccuracyCounts:
+    """Numbers of correctly predicted samples by size, compared with the full ensemble."""
+
+    __setstate__ = restore_renamed(
+        n_rows="n_samples", whole="n_right_full", right="n_right", lost="n_lost", won="n_won"
+    )
+
+    n_samples: int
+    n_right_full: int  # samples that the full ensemble predicts correctly
+    n_right: Counts  # by size
+    n_lost: Counts  # right in the full ensemble, wrong in the sub-ensemble
+    n_won: Counts  # wrong in the full ensemble, right in the sub-ensemble
+
+    def __add__(self, other: AccuracyCounts) -> AccuracyCounts:
+        return AccuracyCounts(*map(add, vars(self).values(), vars(other).values()))
+
+    @property
+    def accuracy(self) -> FloatArray:
+        """Fraction of samples predicted correctly, by size."""
+        return self.n_right / self.n_samples
+
+    @property
+    def full_accuracy(self) -> float:
+        """Fraction of samples that the full ensemble predicts correctly."""
+        return self.n_right_full / self.n_samples
+
+    @property
+    def change(self) -> FloatArray:
+        """Accuracy minus that of the full ensemble, by size."""
+        return (self.n_won - self.n_lost) / self.n_samples
+
+    @property
+    def values(self) -> FloatArray:
+        """The accuracy, under the name of the scores of a `ScoreCurve`."""
+        return self.accuracy
+
+    @property
+    def full_value(self) -> float:
+        """The accuracy of the full ensemble, under the name that it has in a `ScoreCurve`."""
+        return self.full_accuracy
+
+    def at_full_ensemble(self) -> AccuracyCounts:
+        """Return the counts of a single size, the full ensemble."""
+        zero = np.zeros(1, dtype=np.int64)
+        return AccuracyCounts(
+            self.n_samples, self.n_right_full, zero + self.n_right_full, zero, zero
+        )
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Standard error of the accuracy, by size."""
+        return np.sqrt(self.accuracy * (1 - self.accuracy) / self.n_samples)
+
+    @property
+    def half_width(self) -> FloatArray:
+        """Half of the 95 % interval of the change; each sample contributes −1, 0 or 1 to it."""
+        moved = (self.n_won + self.n_lost) / self.n_samples
+        return NORMAL_97_5 * np.sqrt((moved - self.change**2) / self.n_samples)
+
+
+def count_correct(
+    block: VoteBlock,
+    groups: Sequence[Sequence[int]],
+    own: bool,
+    wanted: Container[int] = (),
+    weights: GroupWeights = EQUAL_WEIGHTS,
+) -> tuple[AccuracyCounts, dict[int, Array]]:
+    """Count the samples that groups predict correctly; return the codes of wanted groups too."""
+    truth = block.votes.truth
+    full_right = next(block.winning_codes([range(block.votes.n_members)], own)) == truth
+    counts = np.zeros((3, len(groups)), dtype=np.int64)
+    codes = {}
+    for index, winner in enumerate(block.winning_codes(groups, own, weights)):
+        if index in wanted and index in weights:
+            codes[index] = winner
+        elif index in wanted:
+            # Sum votes in the order of members, so that near ties round as in a sliced ensemble.
+            codes[index] = next(block.winning_codes([sorted(groups[index])], own))
+        right = codes.get(index, winner) == truth
+        counts[:, index] = right.sum(), (full_right & ~right).sum(), (right & ~full_right).sum()
+    return AccuracyCounts(len(truth), int(full_right.sum()), *counts), codes

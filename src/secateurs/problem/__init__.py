@@ -1,0 +1,5 @@
+"""The pruning problem: an ensemble, its validation and test samples, and how it is evaluated."""
+
+from secateurs.problem._problem import Problem
+
+__all__ = ["Problem"]
