@@ -1,6 +1,6 @@
 """Settings for all tests, and ensembles that many of them prune."""
 
-# ruff: noqa: E402  # the environment is set before NumPy and SciPy are loaded
+# the environment is set before NumPy and SciPy are loaded
 
 import importlib.util
 import os
