@@ -16,13 +16,12 @@ from secateurs.measures.pair_measure import (
     as_complete_votes,
     safe_divide,
 )
-from secateurs.outputs import bit_kernels
 from secateurs.outputs.label_coding import encode_labels, find_classes
 from secateurs.outputs.votes import Votes
 
 # Samples up to which c log c is looked up in a table of at most 8 MB. This takes a tenth to a
 # seventh of NumPy's time (docs/decisions/0014-counts-and-memory.md).
-_MOST_LOOKED_UP = 1 << 20
+MOST_LOOKED_UP = 1 << 20
 
 
 def entropy(labels: ArrayLike) -> float:
@@ -55,15 +54,6 @@ def _marginal_entropies(labels: Counts) -> tuple[Floats, Floats]:
     return entropy_from_counts(labels.sum(axis=-1)), entropy_from_counts(labels.sum(axis=-2))
 
 
-def joint_entropies(tables: Counts, n_samples: int) -> Floats:
-    """Compute the joint entropy in bits of tables that all have the same number of samples."""
-    if n_samples > _MOST_LOOKED_UP:
-        return joint_entropy_from_counts(tables)
-    sums = np.zeros(tables.shape[:2])
-    bit_kernels.sum_of_cells(tables, _count_times_log_table(n_samples), sums)
-    return _entropy_from_sums(n_samples, sums)
-
-
 def _entropy_from_sums(n_samples: int | Counts, sums: Floats) -> Floats:
     """Return log N − sums / N; exactly 0 where one cell has all samples."""
     log_n_samples = np.log2(n_samples)
@@ -77,7 +67,8 @@ def _count_times_log(counts: Counts) -> Floats:
 
 
 @lru_cache(maxsize=4)
-def _count_times_log_table(most: int) -> Floats:
+def count_times_log_table(most: int) -> Floats:
+    """Return c log₂ c of all counts up to ``most``."""
     return _count_times_log(np.arange(most + 1))
 
 
