@@ -8,11 +8,12 @@ import inspect
 import os
 import platform
 import sys
+from pathlib import Path
 
-from benchmarks import core, distributed, ensembles, first_call, scores
+from benchmarks import core, distributed, ensembles, first_call, peers, scores, waiting
 from benchmarks.report import table
 
-MODULES = (first_call, core, scores, ensembles, distributed)
+MODULES = (first_call, waiting, core, scores, ensembles, peers, distributed)
 PARTS = {part.__name__: part for module in MODULES for part in module.PARTS}
 
 
@@ -29,7 +30,15 @@ def processor() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", help=f"any of: {', '.join(PARTS)} (default: all)")
-    chosen = parser.parse_args().parts or list(PARTS)
+    parser.add_argument(
+        "--pypruning",
+        metavar="DIR",
+        type=Path,
+        help="a copy of PyPruning to compare orderings with",
+    )
+    options = parser.parse_args()
+    peers.PYPRUNING = options.pypruning
+    chosen = options.parts or list(PARTS)
     unknown = sorted(set(chosen) - set(PARTS))
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}. Pass any of: {', '.join(PARTS)}")

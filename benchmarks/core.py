@@ -80,7 +80,7 @@ def streaming() -> Iterator[Row]:
         "COMEP, n=1000, d=100 000, k=50, two classes: time over reading k·n·d/8 bytes",
         f"{figures}; packing the int8 table before: {pretty(packing)}",
         best["fit"] / best["read"],
-        at_most=4,
+        at_most=2.5,
     )
     yield Row(
         "the same, starting with the most relevant member, which needs no further reading",

@@ -44,7 +44,7 @@ def joint_error() -> Iterator[Row]:
         "joint error, n=1000, d=100 000, k=50, two classes: time over the matrix product",
         f"{pretty(best['fit'])} against {pretty(best['product'])}",
         best["fit"] / best["product"],
-        at_most=3,
+        at_most=2.5,
     )
     complete = scores.take(range(200))
     cells = np.where(complete.cells % 3 == 0, np.int16(-(1 << 15)), complete.cells)

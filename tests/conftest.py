@@ -1,6 +1,6 @@
 """Settings for all tests, and ensembles that many of them prune."""
 
-# ruff: noqa: E402  # the environment is set before NumPy and SciPy are loaded
+# the environment is set before NumPy and SciPy are loaded
 
 import importlib.util
 import os
@@ -10,8 +10,7 @@ import signal
 if os.name == "nt":  # these kill and fork processes, and fill up disks
     collect_ignore = ["engines/test_faults.py", "outputs/test_store_faults.py"]
 # Tests run in parallel: with threads of their own, OpenMP and BLAS mostly wait for each other.
-for _library in ("OMP", "OPENBLAS"):
-    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["SCIPY_ARRAY_API"] = "1"  # or scikit-learn skips a check; SciPy reads it when loaded
 
 import numpy as np

@@ -30,7 +30,7 @@ class ForkSafeLock:
 
 
 class SharedContext:
-    """A context that changes the whole process: entered by the first thread, left by the last.
+    """A context for all threads of the process: entered by the first thread, left by the last.
 
     If each of several threads saved and restored the state itself, a thread that enters second and
     leaves last would restore the changed state, for the rest of the process.

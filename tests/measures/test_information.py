@@ -2,14 +2,12 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 
 import naive
 from cases import D2, E1, E2, cases
 from secateurs import Votes, measures
-from secateurs.measures import information
 
 
 @given(cases())
@@ -20,23 +18,6 @@ def test_entropy_equals_the_formula(case):
 def test_entropy_accepts_labels_of_any_type():
     assert measures.entropy(["x", "y", "z", "x"]) == pytest.approx(1.5)
     assert measures.entropy([True, True]) == 0
-
-
-@given(cases(most_members=3))
-def test_joint_entropies_equal_the_formula_with_and_without_a_table(case):
-    votes = Votes.encode(case.votes)
-    tables = votes.joint_counts(slice(None))
-    expected = [
-        [naive.entropy(list(zip(one, other))) for other in zip(*case.votes)]
-        for one in zip(*case.votes)
-    ]
-    looked_up = information.joint_entropies(tables, votes.n_samples)
-    assert looked_up == pytest.approx(np.array(expected), abs=1e-12)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(information, "_MOST_LOOKED_UP", 0)
-        worked_out = information.joint_entropies(tables, votes.n_samples)
-    assert worked_out == pytest.approx(np.array(expected), abs=1e-12)
-    assert ((looked_up == 0) == (worked_out == 0)).all()
 
 
 def test_a_member_that_is_always_wrong_on_two_classes_has_relevance_one():

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import naive
 from secateurs.outputs import (
     bit_kernels,
     cluster_kernels,
@@ -114,12 +115,23 @@ def test_rows_are_copied_to_their_targets(n_rows):
     assert (other == expected).all()
 
 
-def test_values_are_added_up_over_the_cells_of_tables():
-    tables = rng.integers(30, size=(2, 3, 4, 4))
-    values = rng.random(30)
-    sums = np.full((2, 3), 0.5)
-    bit_kernels.sum_of_cells(tables, values, sums)
-    assert np.allclose(sums, 0.5 + values[tables].sum(axis=(2, 3)), rtol=1e-12)
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_distances_follow_from_tables_of_label_pairs(weight):
+    votes, y = rng.integers(3, size=(30, 4)).tolist(), rng.integers(3, size=30).tolist()
+    columns = [[*map(list, zip(*votes))][t] for t in (0, 1, 2, 3, 0)]  # the last equals the first
+    tables = np.zeros((5, 5, 3, 3), dtype=np.int64)
+    for i, j in np.ndindex(5, 5):
+        for pair in zip(columns[i], columns[j]):
+            tables[i, j, pair[0], pair[1]] += 1
+    counts = np.arange(31)
+    logs = counts * np.log2(np.maximum(counts, 1))
+    sides = np.array([[naive.entropy(c) for c in columns], [naive.nmi(c, y) for c in columns]])
+    distances = np.empty((5, 5))
+    bit_kernels.distances_of_cells(tables, logs, np.log2(30), sides, sides, weight, distances)
+    for i, j in np.ndindex(5, 5):
+        diversity, relevance = naive.nvi(columns[i], columns[j]), sides[1, [i, j]].mean()
+        expected = weight * diversity + (1 - weight) * relevance
+        assert distances[i, j] == pytest.approx(0 if columns[i] == columns[j] else expected)
 
 
 def test_outcomes_are_counted_alike_from_planes_and_codes(coded):
@@ -274,7 +286,8 @@ def test_logarithms_of_means_are_added_up(n_samples):
     expected = [math.fsum(map(math.log, row)) for row in shares]
     totals, seen = np.empty((2, 3))
     selection_kernels.unweighted_mean_logs(cells, 1 / (4 * one), sums.astype(float), totals)
-    np.testing.assert_allclose(totals, expected, rtol=1e-13)
+    # Shares of 1 are not clipped, which is 2**-52 off for each sample.
+    np.testing.assert_allclose(totals, expected, rtol=1e-13, atol=n_samples * 2.0**-52)
     weights, counts = rng.integers(1, 4, n_samples).astype(float), np.full(n_samples, 3)
     counts[0] = sums[0] = 0
     cells[:, 0] = cells[1, -1:] = -(2**15)

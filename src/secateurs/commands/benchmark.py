@@ -13,7 +13,6 @@ from secateurs.commands.console_output import Output
 from secateurs.commands.data import DATA_DIR, check_data_folder
 from secateurs.commands.shared_options import DRY_RUN, N_JOBS, PATH, common_options, option
 from secateurs.exceptions import import_extra
-from secateurs.persistence.atomic_files import check_output_folder
 from secateurs.text_format import format_columns
 
 if TYPE_CHECKING:
@@ -57,6 +56,8 @@ def benchmark(
     """  # noqa: D301
     require_file(plan)
     check_data_folder(data_dir)
+    from secateurs.persistence.atomic_files import check_output_folder
+
     check_output_folder(output)
     from secateurs.commands._benchmark_plan import name_plan_in_errors, read_plan
 

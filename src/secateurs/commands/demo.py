@@ -35,7 +35,7 @@ from secateurs.text_format import format_count
 def demo(out: Output, output: Path, trees: int) -> None:
     """Train a forest and compare all pruning methods.
 
-    Takes about a minute, and needs neither data nor a network connection.
+    Takes less than a minute, and needs neither data nor a network connection.
     """
     from secateurs.demo import FILES, prune_command, run_demo
     from secateurs.report.leaderboard_table import leaderboard_rows

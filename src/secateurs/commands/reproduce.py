@@ -21,7 +21,6 @@ from secateurs.commands.shared_options import (
     common_options,
     option,
 )
-from secateurs.persistence.atomic_files import check_output_folder
 from secateurs.text_format import format_columns, format_count
 
 if TYPE_CHECKING:
@@ -84,6 +83,8 @@ def reproduce(
     secateurs reproduce --quick --only table-dt -o results
     """  # noqa: D301
     check_data_folder(data_dir)
+    from secateurs.persistence.atomic_files import check_output_folder
+
     check_output_folder(output)
     from secateurs.paper import PLANS, load_plan
     from secateurs.paper import reproduce as run_plans

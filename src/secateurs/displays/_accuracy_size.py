@@ -7,8 +7,8 @@ import numpy as np
 
 from secateurs.comparison import Comparison
 from secateurs.displays._base_display import COLOURS, DASHES, Display, SampleSets, shown_evaluation
-from secateurs.evaluation.score_curve import score_curve
 from secateurs.evaluation.score_table import Evaluation
+from secateurs.measures.score_curve import score_curve
 from secateurs.pruning import Pruning
 from secateurs.report.member_diagnostics import n_right_by_group
 from secateurs.typing import AxesLike, FloatArray, IndexArray

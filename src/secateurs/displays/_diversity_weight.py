@@ -10,12 +10,12 @@ from secateurs.displays._base_display import (
     shown_evaluation,
     shown_pruning,
 )
-from secateurs.evaluation.alternatives import (
+from secateurs.pruning import Pruning
+from secateurs.report.diversity_weights import (
     DiversityWeightCurve,
     diversity_sweep_pruner,
     diversity_weight_curve,
 )
-from secateurs.pruning import Pruning
 from secateurs.typing import AxesLike
 
 

@@ -1,8 +1,8 @@
 """Alternatives to a pruning, scored on the same samples: other methods, other diversity weights."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,18 +10,14 @@ import numpy as np
 from secateurs._methods import METHODS, baseline_methods, report_methods
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.score_table import Evaluation, SizeCurve, cross_validate_selections
+from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
 from secateurs.evaluation.selections import (
     MemberSelector,
     Selection,
     longest_order,
-    scored_sizes,
     select_for_sizes,
 )
 from secateurs.exceptions import InputError
-from secateurs.measures import disagreement
-from secateurs.objectives import TDAS
-from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.problem.latency import Latency
 from secateurs.pruners import COMEP, BasePruner, make_pruner
@@ -29,14 +25,12 @@ from secateurs.pruners.parameters import check_option, is_number
 from secateurs.pruners.pruner_label import pruner_label
 from secateurs.pruners.random_search import resolve_iterations
 from secateurs.pruners.selector import SelectorPruner, pruner_from_method
-from secateurs.typing import FloatArray, JsonObject, MemberIndices, RandomStateLike
+from secateurs.typing import JsonObject, RandomStateLike
 
-N_WEIGHTS = 21  # diversity weights in steps of 0.05
 FULL_ENSEMBLE = "all members"
 SINGLE_BEST = "single best"
 # "all", methods, or methods by name; a method is a name, pruner, class or function.
 Methods: TypeAlias = str | Iterable[object] | Mapping[str, object]
-ALWAYS_EQUAL = -1.0  # marks pairs with equal votes on all samples: their TDAC is 0 at every weight
 
 
 class ReportSubject(NamedTuple):
@@ -139,12 +133,6 @@ def diversity_weight_of(pruner: BasePruner) -> float:
     return weight if is_number(weight) else 0.5
 
 
-def diversity_sweep_pruner(evaluation: Evaluation, pruner: BasePruner) -> COMEP:
-    """Return the COMEP to evaluate at all diversity weights: the pruner itself if it is COMEP."""
-    alternatives = [curve.selection.largest_pruner for curve in evaluation.curves.values()]
-    return next((p for p in (pruner, *alternatives) if can_select_in_browser(p)), COMEP())
-
-
 def named_pruners(
     methods: Methods,
     problem: Problem,
@@ -239,93 +227,3 @@ def pruner_for(problem: Problem, name: str, **parameters: object) -> BasePruner:
     if "scoring" in pruner.get_params(deep=False) and "scoring" not in parameters:
         pruner.set_params(scoring=problem.scoring.given_scorer)
     return pruner
-
-
-def diversity_weight_grid(*more: float) -> list[float]:
-    """Return the diversity weights 0, 0.05, … 1, and ``more``, in ascending order."""
-    steps = [step / (N_WEIGHTS - 1) for step in range(N_WEIGHTS)]
-    return sorted({*steps, *more})
-
-
-def information_distances(votes: Votes) -> FloatArray:
-    """Return the variation of information of all pairs; `ALWAYS_EQUAL` if all votes are equal."""
-    return np.where(disagreement.matrix(votes) == 0, ALWAYS_EQUAL, TDAS(votes, 1.0).matrix())
-
-
-def diversity_weight_selectors(
-    pruner: COMEP, weights: Sequence[float], largest: int, asked: Sequence[int] = ()
-) -> dict[str, MemberSelector]:
-    """Return COMEP's selectors for several diversity weights, by the weight as text.
-
-    Examples
-    --------
-    >>> from secateurs import COMEP
-    >>> from secateurs.evaluation.alternatives import diversity_weight_selectors
-    >>> from secateurs.problem import Problem
-    >>> votes = [[0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]]
-    >>> problem = Problem.from_input(votes, y=[0, 0, 1, 1])
-    >>> diversity_weight_selectors(COMEP(), [0.0, 0.3], 2)["0.3"](problem).order
-    [0, 2]
-    """
-    # All selectors are called for the votes of one fold before the next fold.
-    cached_distances = lru_cache(maxsize=1)(information_distances)
-
-    def select_with(weight: float, problem: Problem) -> Selection:
-        distances = cached_distances(problem.predictions)
-        objective = _PrecomputedTDAS(problem.predictions, weight, distances)
-        members, _ = pruner.grow(objective, largest, pruner.rng)
-        return Selection(scored_sizes(problem, len(members), asked), list(members))
-
-    return {repr(weight): partial(select_with, weight) for weight in weights}
-
-
-class DiversityWeightCurve(NamedTuple):
-    """COMEP at every diversity weight λ."""
-
-    weights: list[float]
-    curves: list[SizeCurve]  # one per weight
-    accuracy: FloatArray  # held-out accuracy at one size, by weight
-    half_width: FloatArray  # half of the 95 % interval of its change against the full ensemble
-    overlap: FloatArray  # Jaccard index of the members selected at that size and the kept members
-
-
-def diversity_weight_curve(
-    plan: EvaluationPlan, pruner: COMEP, kept: Sequence[int], keep: int
-) -> DiversityWeightCurve:
-    """Evaluate COMEP at all diversity weights, and compare its selections with the kept members.
-
-    The pruner determines the first member, and a weight in addition to the grid.
-    """
-    own_weight = pruner.diversity_weight
-    grid = diversity_weight_grid(*([float(own_weight)] if is_number(own_weight) else []))
-    selectors = diversity_weight_selectors(pruner, grid, plan.problem.n_members, [keep])
-    problem = replace(plan.problem, other_scorings=(), sensitive_features=None)
-    main_only = EvaluationPlan(problem, plan.seed)
-    curves = list(cross_validate_selections(main_only, selectors, [keep]).values())
-    sets = [set(curve.selection.members_at(keep)) for curve in curves]
-    index = curves[0].selection.size_index(keep)
-    return DiversityWeightCurve(
-        grid,
-        curves,
-        np.array([curve.accuracy.values[index] for curve in curves]),
-        np.array([curve.accuracy.half_width[index] for curve in curves]),
-        np.array([len(members & set(kept)) / len(members | set(kept)) for members in sets]),
-    )
-
-
-class _PrecomputedTDAS(TDAS):
-    """TDAS from precomputed distances."""
-
-    def __init__(self, votes: Votes, weight: float, distances: FloatArray) -> None:
-        super().__init__(votes, weight)
-        relevance = (self.relevance[:, None] + self.relevance) / 2
-        self._distances = np.where(
-            distances == ALWAYS_EQUAL, 0.0, weight * distances + (1 - weight) * relevance
-        )
-
-    def _compute_rows(self, members: MemberIndices) -> FloatArray:
-        return self._distances[members]
-
-    def matrix(self) -> FloatArray:
-        """Return TDAC of all pairs."""
-        return self._distances.copy()

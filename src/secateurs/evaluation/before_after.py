@@ -16,7 +16,6 @@ from secateurs.evaluation.alternatives import evaluate_with_alternatives
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
 from secateurs.evaluation.metrics import PruningFigures, constant_name
-from secateurs.evaluation.score_curve import ScoreCurve, scores_with_interval
 from secateurs.evaluation.score_table import (
     SizeCurve,
     constant_scores,
@@ -28,6 +27,7 @@ from secateurs.evaluation.score_table import (
 from secateurs.evaluation.selections import select_for_sizes
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.measures.group_predictions import ConstantPrediction
+from secateurs.measures.score_curve import ScoreCurve, scores_with_interval
 from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import AccuracyCounts
 from secateurs.outputs.prediction_table import PredictionTable

@@ -12,10 +12,10 @@ import numpy as np
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation.budget import Budget, budget_error, largest_within_limit
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.score_curve import ScoreCurve, score_curve
 from secateurs.evaluation.score_table import cross_validate_selections
 from secateurs.evaluation.selections import Selection, copy_with_members
 from secateurs.exceptions import BudgetError, InputError
+from secateurs.measures.score_curve import ScoreCurve, score_curve
 from secateurs.objectives import JointError
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes

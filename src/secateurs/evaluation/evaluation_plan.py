@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from secateurs._renamed_modules import restore_renamed
-from secateurs.evaluation.score_curve import CurveKey, ScoreCurve, ScoredSamples
 from secateurs.measures.group_predictions import EQUAL_WEIGHTS, ConstantPrediction, GroupWeights
+from secateurs.measures.score_curve import CurveKey, ScoreCurve, ScoredSamples
 from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import VoteBlock, VotedSamples
 from secateurs.outputs.prediction_table import PredictionTable

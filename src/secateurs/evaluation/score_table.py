@@ -14,8 +14,8 @@ import pandas as pd
 
 from secateurs._renamed_modules import restore_renamed
 from secateurs.evaluation.evaluation_plan import EvaluationPlan, Fold
-from secateurs.evaluation.score_curve import CurveKey, ScoreCurve
 from secateurs.evaluation.selections import MemberSelector, Selection
+from secateurs.measures.score_curve import CurveKey, ScoreCurve
 from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import AccuracyCounts, VoteBlock, count_correct
 from secateurs.problem import Problem

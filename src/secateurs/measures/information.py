@@ -16,14 +16,14 @@ from secateurs.measures.pair_measure import (
     as_complete_votes,
     safe_divide,
 )
-from secateurs.outputs import bit_kernels, code_kernels
+from secateurs.outputs import code_kernels
 from secateurs.outputs.label_coding import encode_labels, find_classes
 from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes
 from secateurs.typing import Array
 
 # Samples up to which c log c is looked up in a table of at most 8 MB. This takes a tenth to a
 # seventh of NumPy's time (docs/decisions/0014-counts-and-memory.md).
-_MOST_LOOKED_UP = 1 << 20
+MOST_LOOKED_UP = 1 << 20
 _MOST_TRUTH_CELLS = 1 << 24  # counts of votes by true label at once: 128 MB, and logarithms of them
 
 
@@ -57,15 +57,6 @@ def _marginal_entropies(labels: Counts) -> tuple[Floats, Floats]:
     return entropy_from_counts(labels.sum(axis=-1)), entropy_from_counts(labels.sum(axis=-2))
 
 
-def joint_entropies(tables: Counts, n_samples: int) -> Floats:
-    """Compute the joint entropy in bits of tables that all have the same number of samples."""
-    if n_samples > _MOST_LOOKED_UP:
-        return joint_entropy_from_counts(tables)
-    sums = np.zeros(tables.shape[:2])
-    bit_kernels.sum_of_cells(tables, _count_times_log_table(n_samples), sums)
-    return _entropy_from_sums(n_samples, sums)
-
-
 class PairEntropies(NamedTuple):
     """Entropies in bits of pairs of columns over the samples that both have, and counts."""
 
@@ -82,7 +73,7 @@ class PairEntropies(NamedTuple):
         sums, agreed = np.empty((*shape, 3)), np.empty(shape, dtype=np.int64)
         common = np.empty_like(agreed)
         orders = np.argsort(codes, axis=1, kind="stable")
-        values = _count_times_log_table(codes.shape[1])
+        values = count_times_log_table(codes.shape[1])
         code_kernels.sum_of_pair_cells(
             codes, orders, others, n_classes, values, sums, agreed, common
         )
@@ -127,7 +118,8 @@ def _count_times_log(counts: Counts) -> Floats:
 
 
 @lru_cache(maxsize=4)
-def _count_times_log_table(most: int) -> Floats:
+def count_times_log_table(most: int) -> Floats:
+    """Return c log₂ c of all counts up to ``most``."""
     return _count_times_log(np.arange(most + 1))
 
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from secateurs.measures.information import (
+    MOST_LOOKED_UP,
     PairEntropies,
+    count_times_log_table,
     entropy_from_counts,
-    joint_entropies,
     nmi,
     normalised_variation,
     nvi,
@@ -19,6 +20,7 @@ from secateurs.measures.information import (
 from secateurs.measures.pair_measure import Counts, Floats, pair_matrix
 from secateurs.measures.pairwise_measures import n_agreed
 from secateurs.objectives._pair_objective import PairObjective
+from secateurs.outputs import bit_kernels
 from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes
 from secateurs.typing import Array, BoolArray, MemberIndices
 
@@ -146,14 +148,20 @@ class TDAS(PairObjective):
 
     def tdac_from_tables(self, tables: Counts, first: Profile, second: Profile) -> Floats:
         """Return the TDAC of pairs from tables of label pairs (first, second, classes, classes)."""
-        n_common: int | Counts = self._votes.n_samples
-        if self._votes.has_missing:  # entropies are computed over the samples that both predict
-            diversity = nvi.of_counts(labels=tables)
-            n_common = tables.sum(axis=(-2, -1))
-        else:
-            joint = joint_entropies(tables, self._votes.n_samples)
-            diversity = normalised_variation(first.entropies[:, None], second.entropies, joint)
-        return self._combine(diversity, first, second, n_agreed(tables) == n_common)
+        n_samples = self._votes.n_samples
+        if not self._votes.has_missing and n_samples <= MOST_LOOKED_UP:
+            distances = np.empty(tables.shape[:2])
+            logs = count_times_log_table(n_samples)
+            sides = np.stack(first), np.stack(second)
+            bit_kernels.distances_of_cells(
+                tables, logs, np.log2(n_samples), *sides, float(self._weight), distances
+            )
+            return distances
+        # With missing votes, entropies are computed over the samples that both members predict.
+        diversity = nvi.of_counts(labels=tables)
+        return self._combine(
+            diversity, first, second, n_agreed(tables) == tables.sum(axis=(-2, -1))
+        )
 
     def _tdac_from_codes(self, codes: Array, first: Profile, members: slice) -> Floats:
         """Return the TDAC of members with these codes to a block of the members."""

@@ -145,10 +145,26 @@ def count_joint_codes(codes, others, tables):
 
 
 @kernel
-def sum_of_cells(tables, values, sums):
-    """Add ``values[count]`` over the cells of each table to sums, always in the same order."""
+def distances_of_cells(tables, values, log_n, first, second, weight, distances):  # noqa: PLR0917
+    """Fill in the TDAC of pairs of members from their tables of label pairs.
+
+    ``values[count]`` is count · log₂ count, and ``log_n`` is log₂ of the number of samples.
+    ``first`` and ``second`` are the entropies and the relevances (2, members) of both sides. The
+    operations are those of the formulas in `secateurs.measures.information`, in the same order.
+    """
+    n_samples = values.size - 1
     for i in range(tables.shape[0]):
-        for a in range(tables.shape[2]):
-            for b in range(tables.shape[3]):
-                for j in range(tables.shape[1]):
-                    sums[i, j] += values[tables[i, j, a, b]]
+        for j in range(tables.shape[1]):
+            total, n_agreed = 0.0, 0
+            for a in range(tables.shape[2]):
+                n_agreed += tables[i, j, a, a]
+                for b in range(tables.shape[3]):
+                    total += values[tables[i, j, a, b]]
+            if n_agreed == n_samples:
+                distances[i, j] = 0.0
+                continue
+            joint = 0.0 if total == n_samples * log_n else log_n - total / n_samples
+            ratio = (first[0, i] + second[0, j]) / joint if joint != 0 else 2.0
+            diversity = min(max(2 - ratio, 0.0), 1.0)
+            relevance = (first[1, i] + second[1, j]) / 2
+            distances[i, j] = weight * diversity + (1 - weight) * relevance

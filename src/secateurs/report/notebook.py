@@ -3,7 +3,7 @@
 import numpy as np
 
 from secateurs.evaluation.metrics import PruningFigures, describe_baselines, metric_named
-from secateurs.evaluation.score_curve import score_curve
+from secateurs.measures.score_curve import score_curve
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.report.html_templates import (

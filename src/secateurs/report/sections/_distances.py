@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from secateurs.evaluation.alternatives import information_distances
 from secateurs.report._schema import PACKED_ARRAY_SHAPE, pack_array
+from secateurs.report.diversity_weights import information_distances
 from secateurs.report.html_templates import HtmlTable
 from secateurs.report.member_diagnostics import pair_distances
 from secateurs.report.sections._section import ReportContext, ReportSection

@@ -1,8 +1,8 @@
 """Section "Weight of diversity": score and selection of COMEP for each weight λ."""
 
-from secateurs.evaluation.alternatives import diversity_weight_curve
 from secateurs.objectives import TDAS
 from secateurs.report._schema import PACKED_ARRAY_SHAPE, Nullable, pack_array
+from secateurs.report.diversity_weights import diversity_weight_curve
 from secateurs.report.html_templates import HtmlTable, format_with_error
 from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.typing import JsonObject

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from secateurs._methods import baseline_methods, short_name
-from secateurs.evaluation.score_curve import score_curve
 from secateurs.evaluation.score_table import SizeCurve
+from secateurs.measures.score_curve import score_curve
 from secateurs.measures.vote_counts import count_correct
 from secateurs.report._schema import Nullable
 from secateurs.report.html_templates import HtmlTable, capitalise_first, format_decimals

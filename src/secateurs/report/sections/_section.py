@@ -9,13 +9,14 @@ from markupsafe import Markup
 from sklearn.utils import check_random_state
 
 from secateurs.evaluation import before_after
-from secateurs.evaluation.alternatives import ReportSubject, diversity_sweep_pruner
+from secateurs.evaluation.alternatives import ReportSubject
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.evaluation.score_table import full_ensemble_vote
 from secateurs.labels import merge_classes
 from secateurs.problem.latency import Latency, full_ensemble_latency, make_predictor
 from secateurs.problem.model_costs import member_counts, model_costs
 from secateurs.pruners import COMEP
+from secateurs.report.diversity_weights import diversity_sweep_pruner
 from secateurs.report.html_templates import HtmlTable, capitalise_first, template_environment
 from secateurs.report.member_diagnostics import MOST_LIVE
 from secateurs.typing import Array, IndexArray, JsonObject

@@ -9,11 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from secateurs.evaluation.alternatives import (
-    can_select_in_browser,
-    diversity_weight_grid,
-    diversity_weight_of,
-)
+from secateurs.evaluation.alternatives import can_select_in_browser, diversity_weight_of
 from secateurs.evaluation.score_table import SizeCurve
 from secateurs.outputs.stratified_folds import shuffled_by_class
 from secateurs.outputs.votes import Votes
@@ -21,6 +17,7 @@ from secateurs.problem.model_costs import pickle_bytes
 from secateurs.pruners import COMEP, BasePruner
 from secateurs.report._command_text import cli_method, constructor_call, numeric_diversity_weight
 from secateurs.report._schema import PACKED_ARRAY_SHAPE, Nullable, pack_array
+from secateurs.report.diversity_weights import diversity_weight_grid
 from secateurs.report.member_diagnostics import n_right_by_group
 from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.typing import Array, IndexArray, JsonObject

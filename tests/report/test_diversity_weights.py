@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import cases
 import naive
 from secateurs import COMEP, Votes
-from secateurs.evaluation.alternatives import diversity_weight_grid, diversity_weight_selectors
 from secateurs.problem import Problem
+from secateurs.report.diversity_weights import diversity_weight_grid, diversity_weight_selectors
 
 
 @given(cases.cases(most_members=6, most_samples=40), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
