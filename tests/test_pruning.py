@@ -141,9 +141,10 @@ def test_the_automatic_method_is_one_of_ours_and_repeatable(forest):
     assert repr(first.pruner) == repr(second.pruner)
     assert len(first.member_indices) == 5
     by_default = prune(forest, X[CHOOSE], Y[CHOOSE], random_state=1)
-    within = prune(forest, X[CHOOSE], Y[CHOOSE], "auto", tolerance=0.005, random_state=1)
-    assert by_default.member_indices.tolist() == within.member_indices.tolist()
-    assert by_default.tolerance == 0.005
+    named = prune(forest, X[CHOOSE], Y[CHOOSE], "auto", keep="auto", random_state=1)
+    assert by_default.member_indices.tolist() == named.member_indices.tolist()
+    assert by_default.tolerance is None
+    assert by_default.size_reason
 
 
 def test_parameters_without_a_method_take_one_that_has_them(forest):

@@ -257,7 +257,8 @@ class Comparison(Evaluation):
         """Best method and size: the fewest members within 0.005 of the full ensemble's score.
 
         At each size, the method is the one that ``pruner="auto"`` would select among those
-        compared. If no size is within 0.005, it is the method and size with the best score.
+        compared. If no size is within 0.005, and in a library of different models, it is the
+        method and size with the best score.
         """
         return self._best_method_size
 

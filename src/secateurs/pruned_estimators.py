@@ -246,7 +246,7 @@ class PrunedClassifier(ClassifierMixin, _PrunedEstimator):
         `sklearn.frozen.FrozenEstimator` is not fitted again, and all samples are used for pruning.
     pruner : str or pruner, default="auto"
         A method by its short name, or a pruner with its parameters, as for `prune`. By name, it
-        keeps as few members as ``tolerance=0.005`` allows.
+        keeps the number of members that `prune` keeps by default.
     validation : float, "oob", splitter or iterable, default=0.2
         Fraction of the samples of each class that are held out for pruning. "oob" fits on all
         samples and prunes by out-of-bag votes (forests and bagging with bootstrap). A splitter
@@ -339,7 +339,7 @@ class PrunedRegressor(RegressorMixin, _PrunedEstimator):
         not fitted again, and all samples are used for pruning.
     pruner : str or pruner, default="auto"
         A method by its short name, or a pruner with its parameters, as for `prune`. By name, it
-        keeps as few members as ``tolerance=0.005`` allows.
+        keeps the number of members that `prune` keeps by default.
     validation : float, "oob", splitter or iterable, default=0.2
         Fraction of the samples that are held out for pruning, drawn at random. "oob" fits on all
         samples and prunes by out-of-bag predictions (forests and bagging with bootstrap). A

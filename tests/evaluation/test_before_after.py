@@ -34,11 +34,14 @@ def test_the_summary_measures_through_the_models_themselves(fitted, name):
     assert table.loc["ms for 1000 rows", "after"] > 0
     change = table.loc["accuracy", "change"]
     assert table.loc["accuracy", "low"] <= change <= table.loc["accuracy", "high"]
-    scores = ["accuracy", "balanced accuracy", "log loss"]
+    scores = ["accuracy", "balanced accuracy", "log loss", "Brier score"]
     for column, scored in (("before", model), ("after", pruning.estimator)):
         shares = scored.predict_proba(X[TEST])
         expected = log_loss(Y[TEST], shares, labels=model.classes_)
         np.testing.assert_allclose(table.loc["log loss", column], expected)
+        errors = shares - (Y[TEST][:, None] == model.classes_)
+        brier = (errors**2).sum(axis=1).mean() / (2 if shares.shape[1] == 2 else 1)
+        np.testing.assert_allclose(table.loc["Brier score", column], brier)
         many = {"multi_class": "ovr", "labels": model.classes_} if shares.shape[1] > 2 else {}
         auc = roc_auc_score(Y[TEST], shares if many else shares[:, 1], **many)
         np.testing.assert_allclose(table.loc[_AUC[bool(many)], column], auc)

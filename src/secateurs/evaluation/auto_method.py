@@ -216,8 +216,12 @@ def decide_method(
 def best_method_size(evaluation: Evaluation, names: Sequence[str]) -> tuple[str, int]:
     """Return the best method and size: the fewest members within the tolerance, or the best score.
 
-    The method with the best score is used if no size is within the default tolerance.
+    The method with the best score is used if no size is within the default tolerance, and in a
+    library of different models, where the full ensemble is no reference.
     """
+    if is_library(evaluation.problem):
+        pairs = [(name, size) for name in names for size in evaluation.sizes]
+        return max(pairs, key=lambda pair: _score_and_change(evaluation, *pair)[0])
     advised = [(advised_method(evaluation, names, size), size) for size in evaluation.sizes]
     changes = [_score_and_change(evaluation, method, size)[1] for method, size in advised]
     limit = -DEFAULT_TOLERANCE - TIE

@@ -318,9 +318,12 @@ def selection_figures(problem: Problem, pruner: BasePruner) -> PruningFigures | 
 
     The kept members look better there than they are. None without collected probabilities.
     """
+    if not problem.is_soft or problem.ensemble.is_sequential or problem.refitted is not None:
+        return None
     soft = problem.__dict__.get("soft_predictions", problem.known_soft_predictions)
-    is_plain = problem.is_soft and not problem.ensemble.is_sequential and problem.refitted is None
-    if soft is None or not is_plain:
+    if soft is None and problem.has_only_predictions:
+        soft = problem.soft_predictions
+    if soft is None:
         return None
     own, kept = problem.ensemble.weights, pruner.member_indices_.tolist()
     weights = None if own is None else own[kept]

@@ -1,6 +1,6 @@
 """Default size: how many members to keep if neither a number nor a budget is given.
 
-The reasons and measurements are in docs/decisions/0022-the-default-size.md.
+The reasons and measurements are in docs/decisions/0024-the-default-size.md.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from secateurs.typing import BoolArray, FloatArray, IndexArray
 # A random draw of the kept members may change the predictions of the full ensemble by this share
 # of their variance over samples. Refitted trees replace the others, so that more may be left out.
 MAX_CHANGE = 0.015
-MAX_CHANGE_REFITTED = 0.03
+MAX_CHANGE_REFITTED = 0.02
 MIN_REFITTED = 20  # members: with fewer, refitted trees lost more than a point on many data sets
-MAX_CHANGE_LABELS = 0.04  # labels vary more than probabilities, and only the vote is served
+MAX_CHANGE_LABELS = 0.03  # labels vary more than probabilities, and only the vote is served
 MAX_LOSS_RATIO = 1.05  # of the Brier score or squared error to that of the full ensemble
 # The prefixes of a boosted model are scored on the same samples, with little noise.
 MAX_LOSS_RATIO_BOOSTED = 1.02

@@ -1,6 +1,6 @@
 """Method and size for a library of different models, by cross-validated scores.
 
-The reasons and measurements are in docs/decisions/0022-the-default-size.md.
+The reasons and measurements are in docs/decisions/0024-the-default-size.md.
 """
 
 from __future__ import annotations

@@ -270,9 +270,8 @@ def prune(
         is_score_given = problem.scoring.given_scorer is not None
         if budget.max_group_loss is not None and budget.tolerance is None:
             budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
-        distributed = executor is not None
         method, reason = resolve_method(
-            problem, pruner, parameters, keep, rng, distributed, random_state
+            problem, pruner, parameters, keep, rng, executor is not None, random_state
         )
         if scoring is not None and getattr(method, "scoring", ...) is None:
             method.set_params(scoring=problem.scoring.given_scorer)

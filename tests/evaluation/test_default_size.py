@@ -1,0 +1,243 @@
+"""The default size: spread of predictions, guard on the loss, boosted prefixes and libraries."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification, make_friedman1
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+from secateurs import COMEP, LeafRefit, Predictions, Votes, prune
+from secateurs.evaluation.default_size import (
+    MAX_CHANGE,
+    MIN_REFITTED,
+    Spread,
+    measure_spread,
+    smallest_guarded_size,
+    smallest_unchanged_prefix,
+)
+
+X, Y = make_classification(1500, 12, n_informative=5, weights=[0.85], random_state=0)
+FIT, CHOOSE, TEST = slice(0, 500), slice(500, 900), slice(900, None)
+
+
+@pytest.fixture(scope="module")
+def forest():
+    return RandomForestClassifier(60, random_state=0).fit(X[FIT], Y[FIT])
+
+
+def naive_spread(table, weights, sample_weight):
+    """Return both parts of the spread of (members, samples, classes), NaN where missing."""
+    n_members, n_samples, n_classes = table.shape
+    within, means, counted = [], [], []
+    for sample in range(n_samples):
+        present = [m for m in range(n_members) if not math.isnan(table[m, sample, 0])]
+        total = sum(weights[m] for m in present)
+        if total == 0:
+            continue
+        mean = [
+            sum(weights[m] * table[m, sample, c] for m in present) / total for c in range(n_classes)
+        ]
+        distance = [
+            sum((table[m, sample, c] - mean[c]) ** 2 for c in range(n_classes)) for m in present
+        ]
+        within.append(sum(weights[m] * d for m, d in zip(present, distance, strict=True)) / total)
+        means.append(mean)
+        counted.append(sample_weight[sample])
+    total = sum(counted)
+    centre = [
+        sum(w * mean[c] for w, mean in zip(counted, means, strict=True)) / total
+        for c in range(n_classes)
+    ]
+    between = [sum((a - b) ** 2 for a, b in zip(mean, centre, strict=True)) for mean in means]
+    return (
+        sum(w * v for w, v in zip(counted, within, strict=True)) / total,
+        sum(w * v for w, v in zip(counted, between, strict=True)) / total,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 4), st.booleans(), st.booleans())
+def test_the_spread_of_probabilities_equals_its_twin(seed, n_classes, has_missing, has_weights):
+    rng = np.random.RandomState(seed)
+    n_samples, n_members = rng.randint(3, 9), rng.randint(1, 6)
+    cells = rng.multinomial(16, np.full(n_classes, 1 / n_classes), (n_samples, n_members)) / 16
+    missing = rng.rand(n_samples, n_members) < 0.3 * has_missing
+    missing[0] = False
+    mask = np.broadcast_to(missing[:, :, None], cells.shape)
+    predictions = Predictions.encode(np.ma.array(cells, mask=mask), rng.randint(2, size=n_samples))
+    weights = rng.randint(1, 4, n_members).astype(float) if has_weights else np.ones(n_members)
+    sample_weight = rng.randint(1, 5, n_samples).astype(float)
+    table = np.where(mask, np.nan, cells).transpose(1, 0, 2)
+    found = measure_spread(predictions, weights if has_weights else None, sample_weight)
+    expected = naive_spread(table, weights, sample_weight)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_labels_count_as_probabilities_and_values_have_one_component():
+    labels = np.array([[0, 0, 1], [1, 1, 1], [2, 0, 2], [1, 2, 0]])
+    table = np.eye(3)[labels].transpose(1, 0, 2)
+    found = measure_spread(Votes.encode(labels, [0, 1, 2, 0]))
+    np.testing.assert_allclose(found, naive_spread(table, np.ones(3), np.ones(4)), atol=1e-12)
+    values = np.array([[0.5, 1.5], [2.0, 3.0], [4.0, 4.5]])
+    found = measure_spread(Predictions.encode(values, [1.0, 2.0, 4.5]))
+    expected = naive_spread(values.T[:, :, None], np.ones(2), np.ones(3))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@settings(deadline=None)
+@given(
+    st.floats(1e-4, 10), st.floats(0, 10), st.integers(1, 500), st.sampled_from([0.015, 0.02, 0.03])
+)
+def test_the_size_is_the_fewest_members_with_the_expected_change(
+    within, between, n_members, max_change
+):
+    """The mean of k of n members, drawn at random, changes by within · (1/k − 1/n)."""
+    size = Spread(within, between).smallest_size(n_members, max_change)
+    change = [within * (1 / k - 1 / n_members) for k in range(1, n_members + 1)]
+    limit = max_change * between
+    assert change[size - 1] <= limit + 1e-9 * within
+    if size > 1:
+        assert change[size - 2] > limit - 1e-9 * within
+
+
+def test_members_that_agree_need_one_and_constant_predictions_need_all():
+    assert Spread(0.0, 0.2).smallest_size(50, MAX_CHANGE) == 1
+    assert Spread(0.0, 0.0).smallest_size(50, MAX_CHANGE) == 1
+    assert Spread(0.2, 0.0).smallest_size(50, MAX_CHANGE) == 50
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0.1, 2), min_size=1, max_size=40), st.integers(1, 45))
+def test_the_guard_equals_its_twin(losses, smallest):
+    smallest = min(smallest, len(losses))
+    limit = 1.05 * losses[-1]
+
+    def passes(size):
+        later = [loss <= limit for loss in losses[size - 1 :]]
+        return later[0] and sum(later) >= 0.9 * len(later)
+
+    expected = next(size for size in range(smallest, len(losses) + 1) if passes(size))
+    sizes = np.arange(1, len(losses) + 1)
+    assert smallest_guarded_size(sizes, np.array(losses), smallest) == expected
+
+
+def test_a_prefix_is_kept_from_which_on_predictions_hardly_change():
+    boosted = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(X[FIT], Y[FIT])
+    staged = np.array([*boosted.staged_predict_proba(X[CHOOSE])])
+    variance = staged[-1].var(axis=0).sum()
+    changes = ((staged - staged[-1]) ** 2).sum(axis=2).mean(axis=1) / variance
+    expected = max(k for k in range(1, 41) if k == 1 or changes[k - 2] > MAX_CHANGE)
+    pruning = prune(boosted, X[CHOOSE], Y[CHOOSE])
+    outputs = pruning.problem.soft_predictions
+    assert smallest_unchanged_prefix(outputs) == expected
+    assert len(pruning.member_indices) >= expected
+    assert pruning.size_reason
+
+
+def test_the_plain_call_preserves_probabilities_of_rare_classes(forest):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], refit=False, random_state=0)
+    table = np.stack([tree.predict_proba(X[CHOOSE]) for tree in forest.estimators_])
+    within, between = naive_spread(table, np.ones(60), np.ones(400))
+    least = math.ceil(1 / (1 / 60 + 0.015 * between / within) - 1e-9)
+    assert least <= len(pruning.member_indices) < 60
+    figures = pruning.summary(X[TEST], Y[TEST])
+    assert figures.loc["Brier score", "after"] <= 1.05 * figures.loc["Brier score", "before"]
+    assert figures.loc["ROC AUC", "change"] >= -0.01
+    assert pruning.tolerance is None
+    assert any(pruning.size_reason in remark for remark in figures.attrs["remarks"])
+    assert pruning.provenance()["size_reason"] == pruning.size_reason
+
+
+def test_refitted_trees_may_be_fewer_but_not_too_few(forest):
+    refit = LeafRefit(synthetic_ratio=2)
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], refit=refit, random_state=0)
+    plain = prune(forest, X[CHOOSE], Y[CHOOSE], refit=False, random_state=0)
+    assert pruning.problem.refitted is not None
+    assert MIN_REFITTED <= len(pruning.member_indices) <= len(plain.member_indices)
+
+
+@pytest.mark.parametrize("name", ["comep", "joint"])
+def test_a_named_method_and_keep_auto_follow_the_same_rule(forest, name):
+    by_name = prune(forest, X[CHOOSE], Y[CHOOSE], name, random_state=0)
+    given_auto = prune(forest, X[CHOOSE], Y[CHOOSE], name, keep="auto", random_state=0)
+    assert by_name.member_indices.tolist() == given_auto.member_indices.tolist()
+    of_object = prune(forest, X[CHOOSE], Y[CHOOSE], COMEP(keep=3), keep="auto", random_state=0)
+    assert len(of_object.member_indices) > 3
+    assert len(prune(forest, X[CHOOSE], Y[CHOOSE], COMEP(keep=3)).member_indices) == 3
+
+
+def test_a_score_that_was_asked_for_must_be_within_its_tolerance_too(forest):
+    asked = prune(forest, X[CHOOSE], Y[CHOOSE], "joint", scoring="neg_log_loss", random_state=0)
+    plain = prune(forest, X[CHOOSE], Y[CHOOSE], "joint", random_state=0)
+    within = prune(
+        forest,
+        X[CHOOSE],
+        Y[CHOOSE],
+        "joint",
+        scoring="neg_log_loss",
+        tolerance=0.005,
+        random_state=0,
+    )
+    assert len(asked.member_indices) >= len(plain.member_indices)
+    assert asked.tolerance == 0.005
+    assert len(asked.member_indices) >= len(within.member_indices) - 3  # other folds
+
+
+def test_other_kinds_of_ensembles_have_a_default_size():
+    Z, target = make_friedman1(600, random_state=0)
+    numbers = RandomForestRegressor(40, random_state=0).fit(Z[:300], target[:300])
+    pruning = prune(numbers, Z[300:], target[300:], refit=False, random_state=0)
+    values = np.stack([tree.predict(Z[300:]) for tree in numbers.estimators_])
+    within, between = naive_spread(values[:, :, None], np.ones(40), np.ones(300))
+    least = math.ceil(1 / (1 / 40 + 0.015 * between / within) - 1e-9)
+    assert least <= len(pruning.member_indices) <= 40
+    weighted = AdaBoostClassifier(n_estimators=20, random_state=0).fit(X[FIT], Y[FIT])
+    assert prune(weighted, X[CHOOSE], Y[CHOOSE], random_state=0).size_reason
+
+
+def library(seed=0, soft=True):
+    """Return predictions of three good models, three noisy ones and ten useless ones."""
+    rng = np.random.RandomState(seed)
+    y = rng.randint(2, size=600)
+    quality = np.array([2.0] * 3 + [0.7] * 3 + [0.0] * 10)
+    signal = np.where(y == 1, 1.0, -1.0)[:, None] * quality + rng.normal(size=(600, 16))
+    share = 1 / (1 + np.exp(-2 * signal))
+    table = np.stack([1 - share, share], axis=2)
+    return (table if soft else (share > 0.5).astype(int)), y
+
+
+@pytest.mark.parametrize("soft", [True, False])
+def test_a_library_keeps_its_best_size_and_not_one_near_the_mean_of_all(soft):
+    table, y = library(soft=soft)
+    pruning = prune(table[:300], None, y[:300], random_state=0)
+    assert set(pruning.member_indices.tolist()) <= set(range(6))
+    assert len(pruning.member_indices) >= 2
+    figures = pruning.summary(table[300:], y[300:])
+    assert figures.loc["accuracy", "change"] > 0
+    assert "library of different models" in pruning.reason
+    assert pruning.size_reason
+
+
+def test_a_library_is_pruned_for_the_score_that_was_asked_for():
+    table, y = library(seed=1)
+    pruning = prune(table[:300], None, y[:300], scoring="neg_log_loss", random_state=0)
+    figures = pruning.summary(table[300:], y[300:])
+    assert figures.loc["log loss", "after"] < figures.loc["log loss", "before"]
+    assert "log loss" in pruning.reason
+
+
+def test_one_model_may_be_better_than_any_selection_of_several():
+    rng = np.random.RandomState(2)
+    y = rng.randint(2, size=400)
+    right = np.where(y == 1, 0.97, 0.03)
+    share = np.column_stack([right, rng.rand(400, 7)])
+    pruning = prune(np.stack([1 - share, share], axis=2), None, y, random_state=0)
+    assert pruning.member_indices.tolist() == [0]

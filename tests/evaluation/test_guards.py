@@ -1,0 +1,127 @@
+"""Guards: hand-made cases for each alarm, and cases that must not have one."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from secateurs import prune
+from secateurs.evaluation.guards import describe_precision, find_alarms, find_collapses
+from secateurs.evaluation.metrics import PruningFigures
+from secateurs.exceptions import SecateursWarning
+from secateurs.problem import Problem
+from secateurs.problem.model_costs import BeforeAfter
+
+TABLE = np.tile([[0, 1, 0], [1, 1, 0], [1, 0, 1], [0, 0, 0]], (25, 1))
+Y = np.tile([0, 1, 1, 0], 25)
+
+
+def problem_with(scoring=None, n_test=0):
+    tests = {"X_test": TABLE[:n_test], "y_test": Y[:n_test]} if n_test else {}
+    return Problem.from_input(TABLE, None, Y, scoring=scoring, **tests)
+
+
+def figures_of(label, *values, **baselines):
+    names = {name.replace("_", " "): value for name, value in baselines.items()}
+    return PruningFigures("", "", {label: BeforeAfter(*values)}, (), names)
+
+
+def test_predictions_that_are_no_better_than_the_majority_class_have_an_alarm():
+    measured = figures_of("accuracy", 0.95, 0.91, -0.05, -0.03, majority_class=0.92)
+    (alarm,) = find_alarms(problem_with(), measured)
+    assert alarm.startswith("The pruned ensemble has no better accuracy than the majority class")
+    assert "0.9100 after pruning, compared with 0.9200" in alarm
+    measured = figures_of("accuracy", 0.92, 0.92, -0.01, 0.01, majority_class=0.92)
+    (alarm,) = find_alarms(problem_with(), measured)
+    assert alarm.startswith("Even the full ensemble has no better accuracy")
+    measured = figures_of("accuracy", 0.95, 0.93, -0.05, 0.01, majority_class=0.92)
+    assert find_alarms(problem_with(), measured) == []
+
+
+def test_a_better_single_member_has_an_alarm_unless_it_may_be_chance():
+    measured = figures_of("accuracy", 0.95, 0.91, -0.05, -0.03, best_single_member=0.93)
+    (alarm,) = find_alarms(problem_with(), measured)
+    assert alarm.startswith("The best single member has a better accuracy")
+    measured = figures_of("accuracy", 0.95, 0.91, -0.07, -0.01, best_single_member=0.93)
+    assert find_alarms(problem_with(), measured) == []
+
+
+@pytest.mark.parametrize(
+    ("label", "values", "is_bad"),
+    [
+        ("ROC AUC", (0.83, 0.70, -0.15, -0.11), True),
+        ("ROC AUC one-vs-rest", (0.83, 0.79, -0.06, -0.02), True),
+        ("ROC AUC", (0.83, 0.82, -0.011, -0.009), False),  # a loss of a point is no collapse
+        ("ROC AUC", (0.83, 0.79, -0.09, 0.01), False),  # may be chance
+        ("Brier score", (0.10, 0.12, 0.01, 0.03), True),
+        ("Brier score", (0.10, 0.105, 0.004, 0.006), False),
+        ("Brier score", (0.10, 0.12, -0.01, 0.05), False),
+        ("log loss", (0.227, 0.838, 0.5, 0.7), True),
+        ("log loss", (0.227, 0.26, 0.02, 0.05), False),
+    ],
+)
+def test_scores_that_were_not_asked_for_may_collapse(label, values, is_bad):
+    figures = {label: BeforeAfter(*values)}
+    assert bool(find_collapses(problem_with(), figures)) is is_bad
+
+
+def test_a_score_that_was_asked_for_has_its_own_tolerance():
+    figures = {"balanced accuracy": BeforeAfter(0.9, 0.5, -0.5, -0.3)}
+    assert find_collapses(problem_with("balanced_accuracy"), figures) == []
+
+
+def test_a_tolerance_that_is_missed_on_the_test_set_has_an_alarm():
+    problem = problem_with(n_test=40)
+    measured = figures_of("accuracy", 0.90, 0.86, -0.05, -0.02)
+    (alarm,) = find_alarms(problem, measured, 0.005)
+    assert "worse by 0.0400, more than the tolerance of 0.005" in alarm
+    assert find_alarms(problem, measured, {"accuracy": 0.03}) == []  # may be within it
+    assert find_alarms(problem, measured) == []
+    assert find_alarms(problem_with(), measured, 0.005) == []  # cross-validated: a remark only
+
+
+@given(st.floats(0.011, 0.5), st.floats(0.001, 0.01))
+def test_the_number_of_samples_that_would_do_follows_from_the_interval(half, tolerance):
+    measured = figures_of("accuracy", 0.9, 0.9, -half, half)
+    (text,) = describe_precision(problem_with(), measured, tolerance)
+    needed = int(text.rsplit("About ", 1)[1].split(" ")[0].replace(",", ""))
+    exact = 100 * (half / tolerance) ** 2
+    assert exact * (1 - 1e-6) <= needed <= 1.1 * exact + 1
+    assert half * math.sqrt(100 / needed) <= tolerance * (1 + 1e-6)
+
+
+def test_enough_samples_are_not_mentioned():
+    measured = figures_of("accuracy", 0.9, 0.9, -0.004, 0.004)
+    assert describe_precision(problem_with(), measured, 0.005) == []
+    assert describe_precision(problem_with(), measured) == []
+
+
+def test_prune_warns_at_once_if_probabilities_collapse():
+    """One of the members is right about labels, but its probabilities are worthless."""
+    rng = np.random.RandomState(0)
+    y = (rng.rand(500) < 0.1).astype(int)
+    good = np.clip(0.1 + 0.5 * y[:, None] + 0.15 * rng.normal(size=(500, 9)), 0.01, 0.99)
+    share = np.column_stack([np.zeros(500), good])
+    table = np.stack([1 - share, share], axis=2)
+    with pytest.warns(SecateursWarning, match="much worse after pruning: .*ROC AUC"):
+        pruning = prune(table, None, y, "es", keep=1)
+    with (
+        pytest.warns(SecateursWarning, match="no better accuracy than the majority class"),
+        pytest.warns(SecateursWarning, match="The best single member has a better accuracy"),
+    ):
+        figures = pruning.summary(table, y)
+    assert any(remark.startswith("Warning: ") for remark in figures.attrs["remarks"])
+
+
+def test_a_good_pruning_has_no_warning():
+    rng = np.random.RandomState(1)
+    y = rng.randint(2, size=400)
+    share = np.clip(
+        0.5 + 0.3 * np.where(y == 1, 1, -1)[:, None] + 0.2 * rng.normal(size=(400, 8)), 0.01, 0.99
+    )
+    table = np.stack([1 - share, share], axis=2)
+    pruning = prune(table[:200], None, y[:200], "joint", keep=5)
+    remarks = pruning.summary(table[200:], y[200:]).attrs["remarks"]
+    assert not any(remark.startswith("Warning: ") for remark in remarks)
