@@ -10,8 +10,6 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from secateurs.ensembles import Ensemble
-from secateurs.persistence.model_export import onnx_bytes
-from secateurs.persistence.skops_files import dump_skops
 from secateurs.problem._problem import Problem
 from secateurs.problem.latency import Predictor, make_predictor, time_predictions
 from secateurs.pruners import BasePruner
@@ -97,12 +95,24 @@ def _prediction_times(
     return figures
 
 
+def _skops_bytes(model: object) -> bytes:
+    from secateurs.persistence.skops_files import dump_skops  # needed for reports only
+
+    return dump_skops(model)
+
+
+def _onnx_bytes(model: object) -> bytes:
+    from secateurs.persistence.model_export import onnx_bytes
+
+    return onnx_bytes(model)
+
+
 # For each format: the function that writes it, and the largest pickle and number of members for
 # which it is written just to report its size. At these limits each model takes about a second, and
 # all figures together about two.
 _FORMATS: dict[str, tuple[Callable[[object], bytes], int, float]] = {
-    "megabytes as .skops": (dump_skops, 40_000_000, np.inf),
-    "megabytes as .onnx": (onnx_bytes, 8_000_000, 100),
+    "megabytes as .skops": (_skops_bytes, 40_000_000, np.inf),
+    "megabytes as .onnx": (_onnx_bytes, 8_000_000, 100),
 }
 _file_sizes_by_pruner: "WeakKeyDictionary[BasePruner, dict[str, BeforeAfter]]" = WeakKeyDictionary()
 

@@ -118,6 +118,8 @@ def _other_score_changes(by_name: Mapping[str, JsonObject], score: str) -> list[
         before, after, change = line["before"], line["after"], line["change"]
         if name == score or change is None or not name.startswith(("log loss", "ROC AUC")):
             continue
+        if ", " in name:  # of a subgroup
+            continue
         # A log loss has no upper limit, so its change is taken relative to its value before.
         size = abs(change) / before if name == "log loss" and before else abs(change)
         if size > accuracy and round(before, 3) != round(after, 3):
