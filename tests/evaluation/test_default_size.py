@@ -93,7 +93,9 @@ def test_labels_count_as_probabilities_and_values_have_one_component():
 
 
 @settings(deadline=None)
-@given(st.floats(1e-4, 10), st.floats(0, 10), st.integers(1, 500), st.sampled_from([0.015, 0.02, 0.03]))
+@given(
+    st.floats(1e-4, 10), st.floats(0, 10), st.integers(1, 500), st.sampled_from([0.015, 0.02, 0.03])
+)
 def test_the_size_is_the_fewest_members_with_the_expected_change(
     within, between, n_members, max_change
 ):
