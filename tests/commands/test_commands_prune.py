@@ -320,12 +320,12 @@ def test_members_by_what_they_cost(desk, form):
     assert "of at most 7, selected by the rule: " in told
 
 
-def test_the_usual_tolerance_is_said(desk):
-    ended = type_in(*PRUNE)
+def test_the_rule_that_decided_the_default_size_is_printed(desk):
+    ended = type_in(*PRUNE, "--json")
     assert ended.code == 0
-    assert (
-        "the fewest within 0.005 of the full ensemble's accuracy on held-out samples" in ended.err
-    )
+    assert "of the full ensemble" in ended.json["size_reason"]
+    text = type_in(*PRUNE, "--force").err
+    assert f"kept {len(ended.json['members'])} members: {ended.json['size_reason']}" in text
 
 
 def test_out_of_bag_votes_choose_on_the_training_rows(desk):
