@@ -40,14 +40,14 @@ def shortest(scores, tolerance):
     return max(low, default=0) + 1
 
 
-@pytest.mark.parametrize("tolerance", [None, 0.0, 0.03])
+@pytest.mark.parametrize("tolerance", [0.0, 0.005, 0.03])
 @pytest.mark.parametrize("task", TASKS)
 def test_the_shortest_prefix_within_the_tolerance_is_kept(library, task, tolerance):
     model, X, y = fitted_boosted(library, task)
     pruning = prune(model, X[CHOOSE], y[CHOOSE], tolerance=tolerance, relative_to="full")
     score = r2_score if task == "numbers" else accuracy_score
     scores = curve_of(library, model, X[CHOOSE], y[CHOOSE], score)
-    expected = shortest(scores, 0.005 if tolerance is None else tolerance)
+    expected = shortest(scores, tolerance)
     assert pruning.member_indices.tolist() == list(range(expected))
     for method in methods_of(task):
         truncated = TRUNCATED[library](model, X[TEST], expected, method)
@@ -157,7 +157,7 @@ def test_comparisons_and_reports_are_refused_with_the_reason(tmp_path):
 
 def test_the_method_that_keeps_the_first_may_be_named():
     model, X, y = fitted_boosted("scikit-learn", "two labels")
-    by_default = prune(model, X[CHOOSE], y[CHOOSE]).member_indices
+    by_default = prune(model, X[CHOOSE], y[CHOOSE], tolerance=0.005).member_indices
     for pruner in ("auto", "es", EarlyStoppingPruner()):
         named = prune(model, X[CHOOSE], y[CHOOSE], pruner, tolerance=0.005)
         assert named.member_indices.tolist() == by_default.tolist()
