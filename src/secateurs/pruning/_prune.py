@@ -267,6 +267,8 @@ def prune(
             keep == AUTO or (keep is None and (pruner is None or isinstance(pruner, str)))
         )
         keep = None if is_default else keep
+        # A user who names a number of members expects a loss; the summary shows it.
+        is_size_given = keep is not None or not (pruner is None or isinstance(pruner, str))
         is_score_given = problem.scoring.given_scorer is not None
         if budget.max_group_loss is not None and budget.tolerance is None:
             budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
@@ -309,7 +311,7 @@ def prune(
             decided_by="" if found is None else found.decided_by,
             size_reason=size_reason,
         )
-    figures = selection_figures(pruning.problem, pruning.pruner)
+    figures = None if is_size_given else selection_figures(pruning.problem, pruning.pruner)
     if figures is not None:
         warn_alarms(find_collapses(pruning.problem, figures.figures))
     return pruning
