@@ -269,7 +269,6 @@ def prune(
         keep = None if is_default else keep
         # A user who names a number of members expects a loss; the summary shows it.
         is_size_given = keep is not None or not (pruner is None or isinstance(pruner, str))
-        is_score_given = problem.scoring.given_scorer is not None
         if budget.max_group_loss is not None and budget.tolerance is None:
             budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
         method, reason = resolve_method(
@@ -289,7 +288,7 @@ def prune(
         elif is_sized and options.limits_trees(problem.ensemble):
             problem, method = prune_to_size(problem, method, options, budget, fit, rng)
         elif is_default:
-            if is_score_given:
+            if problem.scoring.given_scorer is not None:
                 budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
             default = DefaultSize(SizeSearch(problem, method, rng), budget, vote)
             problem, method, size_reason = prune_to_default_size(default, options, fit, rng)
