@@ -477,7 +477,7 @@ def test_branches_unlabelled_samples_and_slim_files(desk):
     assert sum(tree.tree_.node_count for tree in small.estimators_) <= 60
     assert len(small.estimators_) == len(ended.json["members"])
     assert not any(tree.tree_.impurity.any() for tree in small.estimators_)
-    assert json.loads(Path("forest-pruned.json").read_text())["slim"] is True
+    assert json.loads(Path("forest-pruned.skops.json").read_text())["slim"] is True
 
 
 def test_all_members_can_be_kept_and_corrected(desk):

@@ -33,7 +33,7 @@ def shop(tmp_path, monkeypatch):
     rows = frame_of(regressors.FIT)
     forest = RandomForestRegressor(15, max_depth=6, random_state=0)
     save(forest.fit(rows[NAMES], rows["price"]), tmp_path / "trees.skops")
-    (tmp_path / "trees.json").unlink()
+    (tmp_path / "trees.skops.json").unlink()
     rows.to_csv("train.csv", index=False)
     for name, some in (("val", regressors.CHOOSE), ("test", regressors.TEST)):
         frame_of(some).to_csv(f"{name}.csv", index=False)

@@ -106,13 +106,14 @@ def test_prune_warns_at_once_if_probabilities_collapse():
     share = np.column_stack([np.zeros(500), good])
     table = np.stack([1 - share, share], axis=2)
     with pytest.warns(SecateursWarning, match="much worse after pruning: .*ROC AUC"):
-        pruning = prune(table, None, y, "es", keep=1)
+        pruning = prune(table, None, y, "es", tolerance=0.5)
+    assert pruning.member_indices.tolist() == [0]
     with (
         pytest.warns(SecateursWarning, match="no better accuracy than the majority class"),
         pytest.warns(SecateursWarning, match="The best single member has a better accuracy"),
     ):
         figures = pruning.summary(table, y)
-    assert any(remark.startswith("Warning: ") for remark in figures.attrs["remarks"])
+    assert any(line.startswith("Warning: ") for line in figures.attrs["alarms"])
 
 
 def test_a_good_pruning_has_no_warning():
@@ -123,5 +124,5 @@ def test_a_good_pruning_has_no_warning():
     )
     table = np.stack([1 - share, share], axis=2)
     pruning = prune(table[:200], None, y[:200], "joint", keep=5)
-    remarks = pruning.summary(table[200:], y[200:]).attrs["remarks"]
-    assert not any(remark.startswith("Warning: ") for remark in remarks)
+    alarms = pruning.summary(table[200:], y[200:]).attrs["alarms"]
+    assert not any(alarm.startswith("Warning: ") for alarm in alarms)

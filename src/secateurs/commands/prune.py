@@ -231,9 +231,14 @@ def _print_remarks(
             out.print_note(f"on the test set {verdict}")
     for remark in describe_precision(problem, measured, pruning.tolerance):
         out.print_note(remark[0].lower() + remark[1:].rstrip("."))
-    for collapse in find_collapses(problem, measured.figures):
-        out.print_note(collapse[0].lower() + collapse[1:].rstrip("."))
-    warn_alarms(find_alarms(problem, measured, pruning.tolerance))
+    alarms = find_alarms(problem, measured, pruning.tolerance)
+    notes = find_collapses(problem, measured.figures)
+    if pruning.is_size_found:
+        warn_alarms(alarms)
+    else:
+        notes += alarms
+    for note in notes:
+        out.print_note(note[0].lower() + note[1:].rstrip("."))
 
 
 def _method_label(pruning: Pruning) -> str:

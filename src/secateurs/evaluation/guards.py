@@ -57,8 +57,10 @@ def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[st
     label, constant_label = scoring.label, constant_name(scoring)
     constant = measured.baselines.get(constant_label)
     alarms = []
-    if constant is not None and sign * (figure.after - constant) <= 0:
-        is_full_better = sign * (figure.before - constant) > 0
+    lead = np.nan if constant is None else sign * (figure.after - constant)
+    is_full_better = constant is not None and sign * (figure.before - constant) > 0
+    # If the full ensemble is as good as the constant too, equality is no reason for an alarm.
+    if lead < 0 or (lead == 0 and is_full_better):
         who = "The pruned ensemble has no" if is_full_better else "Even the full ensemble has no"
         alarms.append(
             f"{who} better {label} than the {constant_label}: {figure.after:.4f} after pruning, "

@@ -135,7 +135,8 @@ class Summary(pd.DataFrame):
     @property
     def _lines_below(self) -> list[str]:
         score, baselines = self.attrs.get("score", ""), self.attrs.get("baselines", {})
-        return [*describe_baselines(score, baselines), *self.attrs.get("remarks", ())]
+        baseline_lines = describe_baselines(score, baselines)
+        return [*baseline_lines, *self.attrs.get("alarms", ()), *self.attrs.get("remarks", ())]
 
 
 def describe_tolerances(

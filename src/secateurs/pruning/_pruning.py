@@ -209,7 +209,8 @@ class Pruning:
             accuracy on a test set, otherwise the normal approximation or the jackknife. The name
             of the index describes the samples. ``attrs["remarks"]``, displayed below the table,
             states whether the scores meet the tolerance that determined the size, and further
-            notes. ``attrs["baselines"]`` has the score of always predicting the most frequent
+            notes. ``attrs["alarms"]``, displayed as well, lists scores that collapsed, baselines
+            that are better, and whether there are too few samples. ``attrs["baselines"]`` has the score of always predicting the most frequent
             class (the class frequencies for scores of probabilities) or the mean of the target,
             and of the best single member.
         """
@@ -228,10 +229,12 @@ class Pruning:
             remarks.append(f"The number of members was decided by: {self.decided_by}.")
         alarms = find_alarms(problem, measured, self.tolerance)
         collapses = find_collapses(problem, measured.figures)
-        remarks += [f"Warning: {alarm}" for alarm in (*alarms, *collapses)]
-        remarks += describe_precision(problem, measured, self.tolerance)
-        warn_alarms(alarms)
-        return measured.summary_table(problem, remarks, self.tolerance)
+        if self.is_size_found:  # a user who names a number of members expects a loss
+            warn_alarms(alarms)
+        table = measured.summary_table(problem, remarks, self.tolerance)
+        table.attrs["alarms"] = [f"Warning: {alarm}" for alarm in (*alarms, *collapses)]
+        table.attrs["alarms"] += describe_precision(problem, measured, self.tolerance)
+        return table
 
     def _measure(
         self, problem: Problem, X: Samples, random_state: RandomStateLike
@@ -240,6 +243,11 @@ class Pruning:
         if not problem.has_test_set:
             return self._cross_validated_scores if X is None else self._cross_validate(X)
         return measure_on_test(problem, self.pruner, check_random_state(random_state))
+
+    @property
+    def is_size_found(self) -> bool:
+        """Whether a tolerance or the default rule decided the number of members."""
+        return bool(self.size_reason) or self.tolerance is not None
 
     @property
     def _size_remark(self) -> str:
