@@ -38,9 +38,9 @@ def project(tmp_path_factory):
     (project / "src/secateurs/pruners/_my_method.py").write_text(file, "utf-8")
     (project / "tests/pruners/test_my_method.py").write_text(test, "utf-8")
     registry = project / "src/secateurs/_methods.py"
-    before, after = registry.read_text("utf-8").split("    )\n}\n")
+    before, after = registry.read_text("utf-8").split("        ),\n    )\n)\n")
     entry = indent(f"{line.rstrip()},\n", " " * 8)
-    registry.write_text(f"{before}{entry}    )\n}}\n{after}", "utf-8")
+    registry.write_text(f"{before}        ),\n{entry}    )\n)\n{after}", "utf-8")
     return project
 
 

@@ -89,8 +89,8 @@ def test_prune_reports_each_stage(forest):
     prune(forest, X[CHOOSE], Y[CHOOSE], random_state=0, refit=LeafRefit(1), callback=told)
     n_members = len(forest.estimators_)
     trials = 7 * 5  # four methods and three guards, on four fifths each
-    expected = [n_members, n_members, trials, 5]  # votes, scores, trials, the size on each fifth
-    assert told.stages[:4] == [(total, list(range(1, total + 1))) for total in expected]
+    expected = [n_members, n_members, trials]  # votes, scores, trials; then the size
+    assert told.stages[:3] == [(total, list(range(1, total + 1))) for total in expected]
     assert told.stages[-1][0] == 8  # sweeps of refitting
 
 

@@ -175,7 +175,8 @@ def test_out_of_bag_predictions_of_regressors():
 
 def test_a_frozen_ensemble_of_regressors_is_pruned_without_fitting():
     fitted = clone(REGRESSION_FOREST).fit(ROWS[::2], NUMBERS[::2])
-    pruned = PrunedRegressor(FrozenEstimator(fitted)).fit(ROWS[1::2], NUMBERS[1::2])
+    frozen = FrozenEstimator(fitted)
+    pruned = PrunedRegressor(frozen, refit=False).fit(ROWS[1::2], NUMBERS[1::2])
     assert set(pruned.estimator_.estimators_) <= set(fitted.estimators_)
     assert pruned.pruning_.votes.n_samples == len(NUMBERS) // 2
 

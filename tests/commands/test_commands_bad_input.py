@@ -201,7 +201,7 @@ def test_a_budget_that_everything_meets_is_refused(desk):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--max-bytes", "10B"), "Not even one member meets --max-bytes 10: the smallest takes "),
+        (("--max-bytes", "10B"), "Not even one tree meets --max-bytes 10: the smallest takes "),
         (("--max-latency", "1us"), "Not even one member meets --max-latency 0.001ms: one takes "),
         (("--tolerance", "0", "--max-bytes", "11kB"), "meets --tolerance 0: the best"),
     ],

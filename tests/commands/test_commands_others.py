@@ -35,9 +35,9 @@ def board_of(ended):
 def test_a_leaderboard_has_every_method_at_every_size(desk):
     ended = type_in("compare", *VOTES, "-k", "2", "-k", "25%", "--json")
     lines = board_of(ended)
-    assert {keep for _, keep in lines} == {1, 2, 3, N_TREES}
+    assert {keep for _, keep in lines} == {0, 1, 2, 3, N_TREES}
     names = {name.split()[0] for name, _ in lines}
-    assert names == {*METHODS, "all", "single"}
+    assert names == {*METHODS, "all", "single", "majority"}
     accuracies = [line["accuracy"] for line in ended.json["leaderboard"]]
     assert accuracies == sorted(accuracies, reverse=True)
 
@@ -70,7 +70,8 @@ def test_a_leaderboard_as_a_table_and_as_a_file(desk):
     ended = type_in(*words)
     assert ended.out.splitlines()[0].split()[:4] == ["method", "members", "accuracy", "change"]
     frame = pd.read_csv("board.csv")
-    assert set(frame["method"]) == {"re", "kp", "es", "random", "single best", "all members"}
+    baselines = {"es", "random", "single best", "majority class", "all members"}
+    assert set(frame["method"]) == {"re", "kp", *baselines}
     assert len(ended.out.splitlines()) == 1 + len(frame)
     assert "Scores are cross-validated on 120 validation samples" in ended.err
     assert "wrote board.csv" in ended.err
@@ -118,7 +119,8 @@ def test_a_comparison_can_be_tried_dry(desk):
 def test_groups_wrap_every_method(desk):
     words = ("compare", *VOTES, "-p", "kp", "-p", "comep", "-k", "3", "--n-groups", "2", "--json")
     names = {name for name, _ in board_of(type_in(*words))}
-    assert {name.split()[0] for name in names} == {"EPFD", "domep", "es", "random", "single", "all"}
+    baselines = {"es", "random", "single", "majority", "all"}
+    assert {name.split()[0] for name in names} == {"EPFD", "domep", *baselines}
 
 
 def test_the_page_is_the_same_by_way_of_its_data(desk):

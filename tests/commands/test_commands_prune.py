@@ -152,7 +152,7 @@ def test_ensembles_too_large_to_be_converted_have_no_size_in_onnx(desk):
     save(RandomForestClassifier(101, max_depth=2, random_state=0).fit(X, y), "many.skops")
     words = ("prune", "many.skops", "val.csv", "-t", TARGET, "-k", "4")
     (line,) = [line for line in type_in(*words).out.splitlines() if ".onnx" in line]
-    assert re.fullmatch(r"file \(\.onnx\) +0\.\d\d MB +\(full: too large or not possible\)", line)
+    assert re.fullmatch(r"file \(\.onnx\) +0\.\d\d\d MB +\(full: too large or not possible\)", line)
     size = type_in(*words, "--force", "--json").json["figures"]["megabytes as .onnx"]
     assert size == {"full": None, "pruned": pytest.approx(float(line.split()[2]), abs=0.01)}
 
@@ -343,7 +343,7 @@ def test_out_of_bag_votes_choose_on_the_training_rows(desk):
 
 
 def test_older_names_of_options_mean_the_same(desk):
-    old = ("-m", "comep", "--lambda", "0.3", "--groups", "2", "--seed", "3", "--jobs", "1")
+    old = ("-m", "comep", "--lambda", "0.3", "--n-groups", "2", "--seed", "3", "--jobs", "1")
     new = (
         *("--pruner", "comep", "--diversity-weight", "0.3", "--n-groups", "2"),
         *("--random-state", "3", "--n-jobs", "1"),
@@ -454,7 +454,7 @@ def test_a_tolerance_is_of_the_score_asked_for(desk):
     for scoring in ("accuracy", "neg_log_loss"):
         ended = type_in(*PRUNE, "--tolerance", "0.03", "--scoring", scoring, "--force")
         label = scoring.removeprefix("neg_").replace("_", " ")
-        assert f"within 0.03 of the full ensemble's {label}" in ended.err
+        assert f"within 0.03 of the best size's {label}" in ended.err
         kept[scoring] = ended.err
     assert kept["accuracy"] != kept["neg_log_loss"]
     assert "neg_log_loss" in type_in("compare", *PRUNE[1:], "--scoring", "neg_log_loss").out

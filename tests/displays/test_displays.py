@@ -185,7 +185,8 @@ def test_importing_displays_does_not_load_matplotlib():
 def test_regression_is_drawn_by_its_score():
     rows, truth = regressors.X[regressors.CHOOSE], regressors.Y[regressors.CHOOSE]
     forest = regressors.fitted_regressors()["forest"]
-    pruning = prune(forest, rows, truth, keep=4, scoring="neg_mean_absolute_error")
+    given = {"scoring": "neg_mean_absolute_error", "refit": False}
+    pruning = prune(forest, rows, truth, keep=4, **given)
     test = regressors.X[regressors.TEST], regressors.Y[regressors.TEST]
     display = displays.AccuracySizeDisplay.from_result(pruning, *test)
     off = np.abs(forest.predict(test[0]) - test[1]).mean()

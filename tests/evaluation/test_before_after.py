@@ -54,8 +54,12 @@ def test_the_summary_measures_through_the_models_themselves(fitted, name):
 def test_the_summary_shows_all_columns_and_whether_the_tolerance_holds(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", tolerance=0.05)
     table = pruning.summary(X[TEST], Y[TEST])
-    *lines, baselines, remark = repr(table).splitlines()
+    n_alarms = len(table.attrs["alarms"])
+    *lines, remark = repr(table).splitlines()
+    baselines, alarms = lines[-1 - n_alarms], lines[len(lines) - n_alarms :]
+    lines = lines[: -1 - n_alarms]
     assert baselines.startswith("For comparison, accuracy: majority class 0.")
+    assert alarms == table.attrs["alarms"]
     assert lines[0].split() == ["before", "after", "change", "low", "high"]
     assert max(map(len, lines)) <= 80
     assert len(lines) == 2 + len(table)

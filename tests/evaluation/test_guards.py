@@ -33,9 +33,13 @@ def test_predictions_that_are_no_better_than_the_majority_class_have_an_alarm():
     (alarm,) = find_alarms(problem_with(), measured)
     assert alarm.startswith("The pruned ensemble has no better accuracy than the majority class")
     assert "0.9100 after pruning, compared with 0.9200" in alarm
-    measured = figures_of("accuracy", 0.92, 0.92, -0.01, 0.01, majority_class=0.92)
+    measured = figures_of("accuracy", 0.91, 0.91, -0.01, 0.01, majority_class=0.92)
     (alarm,) = find_alarms(problem_with(), measured)
     assert alarm.startswith("Even the full ensemble has no better accuracy")
+    measured = figures_of("accuracy", 0.92, 0.92, -0.01, 0.01, majority_class=0.92)
+    assert find_alarms(problem_with(), measured) == []  # as good as the full ensemble
+    measured = figures_of("accuracy", 0.95, 0.92, -0.05, -0.01, majority_class=0.92)
+    assert len(find_alarms(problem_with(), measured)) == 1
     measured = figures_of("accuracy", 0.95, 0.93, -0.05, 0.01, majority_class=0.92)
     assert find_alarms(problem_with(), measured) == []
 

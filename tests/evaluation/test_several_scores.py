@@ -125,6 +125,7 @@ def test_a_column_of_the_frame_names_the_subgroups():
         prune(forest, frame[CHOOSE], ANT[CHOOSE], "joint", 4, sensitive_features=[1, 2, 3])
 
 
+@pytest.mark.filterwarnings("ignore:.*best single member")
 def test_no_subgroup_loses_more_than_allowed():
     rng = np.random.default_rng(0)
     y, group = rng.integers(2, size=600), np.where(np.arange(600) % 3 == 0, "small", "large")

@@ -141,7 +141,7 @@ def test_true_labels_may_be_objects(cast):
             == KEPT
         )
         rows = {"X_test": votes, "y_test": cast(y)}
-        assert len(compare(votes, y=cast(y), methods=["best"], keep=3, **rows).leaderboard()) == 5
+        assert len(compare(votes, y=cast(y), methods=["best"], keep=3, **rows).leaderboard()) == 6
     assert prune(SHARES, y=cast(TRUTH), pruner="comep", keep=3).member_indices.tolist() == KEPT
     assert (
         prune(SHARES, y=cast(Y), pruner="comep", keep=3, classes=LABELS).member_indices.tolist()

@@ -24,7 +24,7 @@ def forest():
 
 @pytest.fixture(scope="module")
 def pruning(forest):
-    return prune(forest, X[CHOOSE], Y[CHOOSE], keep=5)
+    return prune(forest, X[CHOOSE], Y[CHOOSE], keep=5, refit=False)
 
 
 @pytest.fixture(scope="module")

@@ -151,7 +151,8 @@ class BudgetOptions:
         """Return the rows of a leaderboard that meet all budgets."""
         from secateurs.units import format_bytes, format_milliseconds, round_up
 
-        meets = board["members"] >= 0
+        # The majority class has no members: it meets no budget.
+        meets = board["members"] > 0 if self.given_limits else board["members"] >= 0
         is_pruned = (board["members"] > 0) & (board["members"] < board["members"].max())
         pruned = board[is_pruned]
         best = []  # per budget, the best value of the comparison

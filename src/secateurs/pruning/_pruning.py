@@ -210,9 +210,9 @@ class Pruning:
             of the index describes the samples. ``attrs["remarks"]``, displayed below the table,
             states whether the scores meet the tolerance that determined the size, and further
             notes. ``attrs["alarms"]``, displayed as well, lists scores that collapsed, baselines
-            that are better, and whether there are too few samples. ``attrs["baselines"]`` has the score of always predicting the most frequent
-            class (the class frequencies for scores of probabilities) or the mean of the target,
-            and of the best single member.
+            that are better, and whether there are too few samples. ``attrs["baselines"]`` has the
+            score of always predicting the most frequent class (the class frequencies for scores of
+            probabilities) or the mean of the target, and of the best single member.
         """
         problem = self.problem.with_test_set(X_test, y_test, sample_weight, sensitive_features)
         measured = self._measure(problem, X, random_state)
