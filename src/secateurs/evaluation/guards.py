@@ -79,7 +79,7 @@ def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[st
 def _keep_more(is_full_better: bool) -> str:
     if is_full_better:
         return "Keep more members."
-    return "Pass another score, such as scoring='roc_auc', or improve the ensemble."
+    return "Pass another score, such as 'roc_auc', or improve the ensemble."
 
 
 def _half_width(figure: BeforeAfter) -> float:

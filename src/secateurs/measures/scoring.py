@@ -277,7 +277,7 @@ def _resolve_scorer(scoring: object, is_regression: bool) -> Callable[..., float
             ]
             raise unknown_name_error("scoring", scoring, suitable_names)
         return get_scorer(scoring)
-    if inspect.isfunction(scoring) and scoring.__module__.startswith("sklearn.metrics."):
+    if inspect.isfunction(scoring) and (scoring.__module__ or "").startswith("sklearn.metrics."):
         raise InputError(
             f"{{scoring}} is a metric, not a scorer. Pass make_scorer({scoring.__name__}).",
             scoring=scoring.__name__,
