@@ -7,7 +7,7 @@ from secateurs.outputs.compiling import inlined, kernel
 # Bins of relevance by which most dominated swaps are dropped. Without it, sorting the swaps took
 # two thirds of the time of a search among 200 members.
 N_BINS = 128
-_MARGIN = 1e-6  # differences above this are no ties, whatever the rounding
+_MARGIN = 1e-6  # larger differences are never ties, in spite of rounding
 
 
 @kernel
@@ -114,7 +114,7 @@ def _count_above(front, least):
 
 @inlined
 def _drop_dominated(found, sums, first, last, most_diverse):
-    """Drop most swaps from ``first`` on that another one dominates; return the new end.
+    """Drop most swaps from ``first`` on that another swap dominates; return the new end.
 
     A swap is dropped if a swap of a bin of larger relevance, not the next one, is more diverse. The
     others remain in their order.
