@@ -112,6 +112,15 @@ def test_subgroups_are_in_every_table():
     assert {"accuracy, high", "accuracy, worst subgroup", "accuracy, largest gap"} <= set(lines)
 
 
+def test_subgroups_of_the_test_set_are_compared():
+    test = {"X_test": X[TEST], "y_test": ANT[TEST], "sensitive_features_test": SIDES[TEST]}
+    found = compare(*GIVEN, ["joint"], [4], random_state=0, **test)
+    model = found.pruning("joint", 4).estimator
+    row = found.leaderboard().set_index("method").loc["joint"]
+    expected = min(subgroup_scores(model, TEST, "accuracy").values())
+    assert row["worst_subgroup"] == pytest.approx(expected, abs=0.01)
+
+
 def test_a_column_of_the_frame_names_the_subgroups():
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(8)]).assign(f7=(X[:, 7] > 0) * 1.0)
     forest = RandomForestClassifier(8, random_state=0).fit(frame[FIT], ANT[FIT])

@@ -72,6 +72,14 @@ class EvaluationPlan:
         # The first rounds of a boosted model are selected whatever the samples.
         return not (self.problem.has_test_set or self.problem.predictions.is_sequential)
 
+    @property
+    def has_subgroups(self) -> bool:
+        """Whether the scored samples have sensitive features."""
+        problem = self.problem
+        is_test = problem.has_test_set
+        features = problem.sensitive_features_test if is_test else problem.sensitive_features
+        return features is not None
+
     @cached_property
     def fold_indices(self) -> list[FoldIndices]:
         """The training and held-out samples of each fold; empty without folds."""

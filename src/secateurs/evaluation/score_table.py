@@ -210,7 +210,7 @@ def cross_validate_selections(
     known, problem = dict(selections or {}), plan.problem
     requested = list(problem.scorings if scorings is None else scorings)
     counts_votes = by_labels is None and not problem.is_regression
-    is_counted = counts_votes and problem.is_plain_accuracy and problem.sensitive_features is None
+    is_counted = counts_votes and problem.is_plain_accuracy and not plan.has_subgroups
     scored = [s for s in requested if not (is_counted and s.name == "accuracy")]
     accuracy = next((s for s in scored if s.name == "accuracy"), None)
     if counts_votes and accuracy is None and problem.sample_weight is not None:
