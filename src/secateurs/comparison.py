@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
@@ -24,20 +24,18 @@ from secateurs.evaluation.alternatives import (
 from secateurs.evaluation.auto_method import best_method_size, describe_advice
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
 from secateurs.evaluation.metrics import constant_name
+from secateurs.evaluation.refitted_scores import REFITTED, pruner_at_size, score_refitted
 from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
-from secateurs.evaluation.selections import (
-    Selection,
-    copy_with_members,
-    longest_order,
-    select_for_sizes,
-)
+from secateurs.evaluation.selections import longest_order, select_for_sizes
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
 from secateurs.problem.latency import Latency, full_ensemble_latency
 from secateurs.progress import ProgressCallback, watch_progress
-from secateurs.pruners import BasePruner, make_pruner
+from secateurs.pruners import make_pruner
 from secateurs.pruners.parameters import check_option, is_number, resolve_keep
 from secateurs.pruning import Pruning
+from secateurs.pruning.refit_options import RefitOptions, refit_members
+from secateurs.refitting.refit import LeafRefit
 from secateurs.report.leaderboard_table import cost_column, leaderboard_rows, leaderboard_table
 from secateurs.text_format import format_count, format_list
 from secateurs.typing import RandomStateLike, Samples, ScoringOption
@@ -60,6 +58,8 @@ def compare(
     groups: ArrayLike | None = None,
     sensitive_features: ArrayLike | str | None = None,
     sensitive_features_test: ArrayLike | str | None = None,
+    refit: bool | LeafRefit = False,
+    X_unlabelled: Samples = None,
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
@@ -107,6 +107,11 @@ def compare(
         The subgroup of each validation sample and of each test sample, or the name of a column of
         X. The leaderboard then has the score of the worst subgroup and the largest gap between
         subgroups, and `Comparison.score_table` has the scores of every subgroup.
+    refit : bool or LeafRefit, default=False
+        Whether to add rows for the members of each method after their leaves were refitted, as for
+        `prune`. In cross-validation, leaves are refitted in each fold.
+    X_unlabelled : array-like, optional
+        Further samples for ``refit``, as for `prune`.
     oob : bool, default=False
         Whether X contains the training samples. Each member's votes on its own training samples
         are then ignored (out-of-bag votes).
@@ -186,7 +191,12 @@ def compare(
         }
         selectors[SINGLE_BEST] = partial(select_for_sizes, make_pruner("best", keep=1), [1], None)
         curves = cross_validate_selections(plan, selectors, [*sizes, 1])
-        return Comparison(plan, curves, sizes, asides=(*order_notes, *notes))
+        parameters = LeafRefit() if refit is True else refit
+        if isinstance(parameters, LeafRefit):
+            plain = {name: curve for name, curve in curves.items() if name != SINGLE_BEST}
+            curves |= score_refitted(plan, plain, sizes, parameters, X_unlabelled)
+        asides = (*order_notes, *notes)
+        return Comparison(plan, curves, sizes, (), asides, parameters or None, X_unlabelled)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,7 +213,12 @@ class Comparison(Evaluation):
         The numbers of members that were compared.
     notes : tuple of str
         Notes for the reader of the figures.
+    refit : LeafRefit or None
+        How leaves were refitted, if refitted members were compared.
     """
+
+    refit: LeafRefit | None = None
+    X_unlabelled: Samples = None
 
     def leaderboard(self) -> pd.DataFrame:
         """Return a table with a row for each method and size and for the full ensemble.
@@ -290,13 +305,18 @@ class Comparison(Evaluation):
         best = self.best if method is None or keep is None else ("", 0)
         method, keep = self._full_label(method or best[0]), keep or best[1]
         selection = self.curves[method].selection
+        if method.endswith(REFITTED) and self.refit is not None and keep in selection.sizes:
+            options = RefitOptions(self.refit, self.X_unlabelled)
+            pruner = selection.fitted_pruners[keep]
+            problem = refit_members(self.problem, pruner, options, check_random_state(0))
+            return Pruning.of(problem, pruner)
         n_ordered = len(selection.order or ())
         if keep not in selection.sizes and not 0 < keep <= n_ordered:
             sizes = f"1 to {n_ordered}" if n_ordered else format_list(selection.sizes)
             raise InputError(
                 f"{{keep}} was not compared for {method}. Pass one of: {sizes}.", keep=keep
             )
-        return Pruning.of(self.problem, _pruner_at_size(selection, keep))
+        return Pruning.of(self.problem, pruner_at_size(selection, keep))
 
     def members(self, method: str, keep: int) -> list[int]:
         """Return the members of a row of the leaderboard, in the order of selection."""
@@ -349,7 +369,11 @@ class Comparison(Evaluation):
                 y_test=...,
             )
         rows = leaderboard_rows(self._leaderboard_table)
-        return ReportSubject(self, self.pruning().pruner, *self.best, rows, self._ensemble_latency)
+        # The page draws curves by size, which refitted members do not have.
+        names = [name for name in self.curves if not name.endswith(REFITTED)]
+        plain = replace(self, curves={name: self.curves[name] for name in names})
+        pruner = plain.pruning().pruner
+        return ReportSubject(plain, pruner, *plain.best, rows, self._ensemble_latency)
 
     @cached_property
     def _ensemble_latency(self) -> Latency | None:
@@ -376,11 +400,3 @@ class Comparison(Evaluation):
         table = leaderboard.leaderboard_table(lines, scoring.label, scoring.larger_is_better)
         # As plain text: adding text to Markup would escape it.
         return str(table.__html__()) + str(notes_list(self.notes))
-
-
-def _pruner_at_size(selection: Selection, size: int) -> BasePruner:
-    """Return the pruner fitted for a size; for a nested method, cut from the largest size."""
-    if size in selection.fitted_pruners:
-        return selection.fitted_pruners[size]
-    (pruner,) = selection.fitted_pruners.values()
-    return copy_with_members(pruner, pruner.member_indices_[:size].tolist())

@@ -12,7 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from secateurs._renamed_modules import restore_renamed
-from secateurs.measures.group_predictions import EQUAL_WEIGHTS, ConstantPrediction, GroupWeights
+from secateurs.measures.group_predictions import (
+    EQUAL_WEIGHTS,
+    ConstantPrediction,
+    GroupWeights,
+    ScoredPrediction,
+)
 from secateurs.measures.score_curve import CurveKey, ScoreCurve, ScoredSamples
 from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import VoteBlock, VotedSamples
@@ -233,8 +238,20 @@ class Fold:
         is_known = not problem.is_soft or problem.has_soft_predictions
         samples = self._scored_samples if is_known else self._labelled_samples
         constant = ConstantPrediction(self.problem.predictions.truth, samples.outputs)
-        requested = [self._foldwise(scoring) for scoring in scorings]
-        curves = samples.score_predictions([constant], 1, requested, [0])
+        return self._score_given([constant], samples, scorings)
+
+    def score_models(self, predictions: Sequence[ScoredPrediction]) -> dict[CurveKey, ScoreCurve]:
+        """Return all scores of the predictions of models, on the samples to score on."""
+        return self._score_given(predictions, self._scored_samples, self.plan.problem.scorings)
+
+    def _score_given(
+        self,
+        predictions: Sequence[ScoredPrediction],
+        samples: ScoredSamples,
+        scorings: Sequence[Scoring],
+    ) -> dict[CurveKey, ScoreCurve]:
+        requested, indices = [self._foldwise(s) for s in scorings], range(len(predictions))
+        curves = samples.score_predictions(predictions, len(predictions), requested, indices)
         return self._in_original_units(curves, scorings)
 
     def _foldwise(self, scoring: Scoring) -> Scoring:

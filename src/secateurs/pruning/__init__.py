@@ -1,14 +1,14 @@
 """Prune a fitted ensemble: `prune`, and the `Pruning` that it returns.
 
-============  ============================================================
-`_prune`      select the method, the size and the members
-`_refitting`  refit the kept trees, and prune their branches, if that helps
-`_pruning`    the pruned ensemble with its summary, report and file
-============  ============================================================
+===============  ============================================================
+`_prune`         select the method, the size and the members
+`refit_options`  refit the kept trees, and prune their branches, if that helps
+`_pruning`       the pruned ensemble with its summary, report and file
+===============  ============================================================
 """
 
 from secateurs.pruning._prune import prune
 from secateurs.pruning._pruning import Pruning
-from secateurs.pruning._refitting import RefitLike
+from secateurs.pruning.refit_options import RefitLike as RefitLike
 
-__all__ = ["Pruning", "RefitLike", "prune"]
+__all__ = ["Pruning", "prune"]

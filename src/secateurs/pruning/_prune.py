@@ -26,7 +26,7 @@ from secateurs.pruners.member_weights import check_weights_option
 from secateurs.pruners.parameters import check_option
 from secateurs.pruners.selector import fit_pruner
 from secateurs.pruning._pruning import Pruning
-from secateurs.pruning._refitting import (
+from secateurs.pruning.refit_options import (
     BranchesLike,
     RefitLike,
     RefitOptions,
