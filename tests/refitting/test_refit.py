@@ -460,3 +460,27 @@ def test_the_old_parameter_of_the_ratio_works_with_a_warning(classified):
         old = prune(forest, X[rows], y[rows], "es", refit=True, synthetic_ratio=3, **given)
     new = prune(forest, X[rows], y[rows], "es", refit=LeafRefit(synthetic_ratio=3), **given)
     assert_array_equal(old.estimator.predict_proba(X), new.estimator.predict_proba(X))
+
+
+def test_the_estimate_uses_the_folds_that_are_given(classified):
+    X, y = classified
+    model = RandomForestClassifier(12, max_depth=4, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    rows = slice(N_TRAIN, N_CHOOSE)
+    samples = LabelledSamples(X[rows], y[rows])
+    task = RefitTask.from_input(as_ensemble(model), [0, 3, 5], samples, None, LeafRefit(1), 0)
+    n_samples = len(y[rows])
+    seen = []
+
+    def select(training):
+        seen.append(training)
+        return [0, 3, 5]
+
+    halves = np.arange(n_samples) % 2 == 0
+    folds = [(np.flatnonzero(halves), np.flatnonzero(~halves))]
+    gain = task.estimate_gain(select, folds)
+    assert [one.tolist() for one in seen] == [np.flatnonzero(halves).tolist()]
+    scored = X[rows][~halves]
+    trees = [model.estimators_[member].predict_proba(scored) for member in (0, 3, 5)]
+    truth = (y[rows][~halves][:, None] == model.classes_).astype(float)
+    expected = np.square(np.mean(trees, axis=0) - truth).sum(axis=1).mean()
+    assert gain.loss_before == pytest.approx(expected, rel=1e-5)

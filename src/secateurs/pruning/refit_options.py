@@ -24,6 +24,7 @@ from secateurs.pruners.selector import fit_pruner
 from secateurs.refitting.branches import LEAST_NODES, N_TREES, Price, PrunedBranches, prune_branches
 from secateurs.refitting.refit import (
     LeafRefit,
+    RefitGain,
     RefitTask,
     check_refittable,
     is_refittable,
@@ -166,7 +167,7 @@ def prune_to_default_size(
         pruner = fit(method.with_keep(decided.size), problem.predictions_for(method))
         if not _uses_weights(problem, pruner):
             task = _refit_task(problem, pruner, options, rng)
-            gain = task.estimate_gain(_selector(problem, pruner))
+            gain = _estimate_gain(task, problem, pruner)
             full_loss = task.teacher.correction.losses[0]
             is_close = gain.loss_after <= MAX_LOSS_RATIO * full_loss
             if is_close and (gain.helps or options.is_forced):
@@ -191,7 +192,7 @@ def refit_members(
     if not options.is_refitted(problem.ensemble):
         return problem
     task = _refit_task(problem, pruner, options, rng)
-    if options.refit == "auto" and not task.estimate_gain(_selector(problem, pruner)).helps:
+    if options.refit == "auto" and not _estimate_gain(task, problem, pruner).helps:
         return problem
     return with_refitted(problem, task.refitted_ensemble())
 
@@ -217,6 +218,14 @@ def _refit_task(
         rng,
         problem.n_jobs,
     )
+
+
+def _estimate_gain(task: RefitTask, problem: Problem, pruner: BasePruner) -> RefitGain:
+    """Return an honest estimate of the gain, in the folds of ``cv`` and ``groups`` if given."""
+    folds = None
+    if not problem.cross_validation.is_default:
+        folds = list(problem.cross_validation.split(problem.predictions.truth, problem.X, 0))
+    return task.estimate_gain(_selector(problem, pruner), folds)
 
 
 def _selector(problem: Problem, pruner: BasePruner) -> Callable[[IndexArray], list[int]]:
@@ -258,7 +267,7 @@ def prune_to_size(  # noqa: PLR0917
     whole_pruner = restrict_members(pruner, whole or order[:1])
     task = _refit_task(problem, whole_pruner, options, rng)
     if options.refit == "auto" and whole and options.branches == "auto":
-        gain = task.estimate_gain(_selector(problem, method.with_keep(n_whole)))
+        gain = _estimate_gain(task, problem, method.with_keep(n_whole))
         if not gain.helps:
             return problem, whole_pruner
     price: Price = "steps" if budget.max_latency is not None else "nodes"

@@ -33,6 +33,8 @@ from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, RandomSta
 _PRIOR = 5.0
 # Returns the members that are selected on some of the labelled samples.
 SelectMembers: TypeAlias = Callable[[IndexArray], Sequence[int]]
+# Training and held-out samples of each fold, among all samples that were passed.
+Folds: TypeAlias = Sequence[tuple[IndexArray, IndexArray]]
 
 _N_FOLDS = 3  # of the estimated gain; more would take longer than refitting itself
 
@@ -212,13 +214,18 @@ class RefitTask:
         """Return a copy of the ensemble in which the kept trees are refitted."""
         return with_leaf_values(self.ensemble, self.members, self.values)
 
-    def estimate_gain(self, select: SelectMembers | None = None) -> RefitGain:
+    def estimate_gain(
+        self, select: SelectMembers | None = None, folds: Folds | None = None
+    ) -> RefitGain:
         """Return an honest estimate of the loss before and after refitting.
 
         ``select`` returns the members that would be selected on some of the labelled samples;
-        without it, members are taken as selected without these labels.
+        without it, members are taken as selected without these labels. ``folds`` has the training
+        and held-out samples of the user's folds; by default, three random folds are used.
         """
-        return self._leave_one_out_gain() if self.oob else self._cross_validated_gain(select)
+        if self.oob:
+            return self._leave_one_out_gain()
+        return self._cross_validated_gain(select, folds)
 
     @property
     def oob(self) -> bool:
@@ -247,14 +254,24 @@ class RefitTask:
         after = self.distance(self.members, self.values)
         return RefitGain(losses[0] + before, losses[-1] + after)
 
-    def _cross_validated_gain(self, select: SelectMembers | None) -> RefitGain:
+    def _fold_masks(self, folds: Folds | None) -> list[tuple[BoolArray, BoolArray]]:
+        """Return masks of the training and held-out samples, among the labelled samples."""
+        if folds is not None:
+            pairs = [(np.isin(self.indices, one), np.isin(self.indices, two)) for one, two in folds]
+            return [pair for pair in pairs if pair[0].any() and pair[1].any()]
+        n_labelled = len(self.samples.labelled.targets)
+        number = np.random.RandomState(0).permutation(n_labelled) % min(_N_FOLDS, n_labelled)
+        return [(number != fold, number == fold) for fold in range(number.max() + 1)]
+
+    def _cross_validated_gain(self, select: SelectMembers | None, folds: Folds | None) -> RefitGain:
         """Select and refit without a fold, and score on the fold, for each fold."""
         labelled, sources = self.samples.labelled, self.samples.sources
-        n_labelled = len(labelled.targets)
-        folds = np.random.RandomState(0).permutation(n_labelled) % min(_N_FOLDS, n_labelled)
+        masks = self._fold_masks(folds)
+        total_weight = labelled.sample_weight.sum()
+        if folds is not None:  # samples may be held out never or several times
+            total_weight = sum(labelled.sample_weight[held_out].sum() for _, held_out in masks)
         before = after = 0.0
-        for fold in range(folds.max() + 1):
-            others = folds != fold
+        for others, held_out in masks:
             members = self.members if select is None else list(select(self.indices[others]))
             teacher = make_teacher(
                 self.ensemble,
@@ -264,8 +281,8 @@ class RefitTask:
             )
             used = (sources < 0) | others[sources]
             values = self._fit(teacher, members, used)
-            scored = labelled.on_samples(~others)
-            weight = scored.sample_weight / labelled.sample_weight.sum()
+            scored = labelled.on_samples(held_out)
+            weight = scored.sample_weight / total_weight
             leaves, original = scored.leaves[members], self._original_values(members)
             before += total_loss(original, leaves, scored.targets, weight)
             after += total_loss(values, leaves, scored.targets, weight)
