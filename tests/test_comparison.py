@@ -17,7 +17,7 @@ from secateurs.comparison import FULL_ENSEMBLE, SINGLE_BEST, Comparison
 from secateurs.evaluation.auto_method import advised_method
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import stratified_fold_indices
-from secateurs.pruners.pruner_label import pruner_label
+from secateurs.pruners.selector import pruner_label
 from secateurs.report.leaderboard_table import pareto_mask
 
 X, CODES = make_classification(

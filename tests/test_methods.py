@@ -15,7 +15,7 @@ from secateurs.evaluation.alternatives import evaluate_with_alternatives
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.pruners.pruner_label import pruner_label
+from secateurs.pruners.selector import pruner_label
 from secateurs.search import Choice
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(no distributions|chance would)")

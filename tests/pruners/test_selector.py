@@ -15,8 +15,7 @@ from cases import cases_with_keep, plain
 from secateurs import COMEP, EPFD, BestMembersPruner, benchmark, compare, prune
 from secateurs.exceptions import InputError
 from secateurs.pruners import BasePruner, ReducedErrorPruner, SelectorPruner
-from secateurs.pruners.pruner_label import pruner_label
-from secateurs.pruners.selector import pruner_from_method
+from secateurs.pruners.selector import pruner_from_method, pruner_label
 from secateurs.search import Choice
 
 

@@ -36,8 +36,7 @@ from secateurs.persistence.table_limits import (
     check_table_size,
 )
 from secateurs.pruners import BasePruner, make_pruner
-from secateurs.pruners.pruner_label import pruner_label
-from secateurs.pruners.selector import SelectorPruner, pruner_from_method
+from secateurs.pruners.selector import SelectorPruner, pruner_from_method, pruner_label
 from secateurs.text_format import format_count, format_list, to_one_line
 from secateurs.typing import Array, Samples
 

@@ -242,7 +242,7 @@ def _print_remarks(
 
 
 def _method_label(pruning: Pruning) -> str:
-    from secateurs.pruners.pruner_label import pruner_label
+    from secateurs.pruners.selector import pruner_label
 
     return pruner_label(pruning.pruner)
 

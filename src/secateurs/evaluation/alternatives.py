@@ -22,9 +22,8 @@ from secateurs.problem import Problem
 from secateurs.problem.latency import Latency
 from secateurs.pruners import COMEP, BasePruner, make_pruner
 from secateurs.pruners.parameters import check_option, is_number
-from secateurs.pruners.pruner_label import pruner_label
 from secateurs.pruners.random_search import resolve_iterations
-from secateurs.pruners.selector import SelectorPruner, pruner_from_method
+from secateurs.pruners.selector import SelectorPruner, pruner_from_method, pruner_label
 from secateurs.typing import JsonObject, RandomStateLike
 
 FULL_ENSEMBLE = "all members"

@@ -26,8 +26,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.base import DistributedPruner
 from secateurs.pruners.parameters import resolve_keep
-from secateurs.pruners.pruner_label import pruner_label
-from secateurs.pruners.selector import as_pruner
+from secateurs.pruners.selector import as_pruner, pruner_label
 from secateurs.search import TIE
 from secateurs.text_format import format_count, format_list
 from secateurs.thread_safety import record_warnings

@@ -44,7 +44,7 @@ from secateurs.problem.model_costs import (
     model_costs,
 )
 from secateurs.pruners import BasePruner, make_pruner
-from secateurs.pruners.pruner_label import pruner_label
+from secateurs.pruners.selector import pruner_label
 from secateurs.text_format import format_count, format_list
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, IndexArray, Samples

@@ -22,8 +22,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.problem.latency import bisect_largest_size
 from secateurs.pruners import BasePruner
-from secateurs.pruners.pruner_label import pruner_label
-from secateurs.pruners.selector import fit_pruner
+from secateurs.pruners.selector import fit_pruner, pruner_label
 from secateurs.search import TIE, best_member, score_levels
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import BoolArray, FloatArray, JsonObject

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
+from secateurs._methods import short_name
 from secateurs.exceptions import InputError
 from secateurs.outputs.store_base import EncodedPredictions
 from secateurs.outputs.votes import Votes
@@ -17,9 +18,12 @@ from secateurs.pruners.base import (
     DistributedPruner,
     check_selected_members,
 )
+from secateurs.pruners.parameters import is_number
 from secateurs.search import Choice
-from secateurs.text_format import format_count, format_list
+from secateurs.text_format import format_count, format_list, to_one_line
 from secateurs.typing import Array, ExecutorLike, IndexArray
+
+_UNLABELLED = ("keep", "random_state", "n_jobs")  # parameters that labels do not show
 
 _METHODS = (
     "Pass a pruner, an object with fit(votes, y) and get_support(), its class, or a function "
@@ -233,3 +237,21 @@ def fit_pruner(
     # Also for classes of users whose own ``fit`` replaces that of `BasePruner`.
     fitted.member_indices_ = check_selected_members(fitted.member_indices_, outputs.n_members, name)
     return fitted
+
+
+def pruner_label(pruner: BasePruner) -> str:
+    """Return the short name, λ and non-default parameters, such as "re backfit=True"."""
+    if hasattr(pruner, "selector"):  # the wrapped selector is more informative
+        selector_class = type(pruner.selector)
+        class_repr: object = selector_class.__repr__
+        has_own_repr = class_repr is not object.__repr__
+        return to_one_line(repr(pruner.selector)) if has_own_repr else selector_class.__name__
+    parameters = inspect.signature(type(pruner)).parameters
+    words = [short_name(pruner) or type(pruner).__name__]
+    for name, value in pruner.get_params(deep=False).items():
+        if name == "diversity_weight":
+            words.append(f"λ={value:g}" if is_number(value) else f"λ={value}")
+        elif name not in _UNLABELLED and repr(value) != repr(parameters[name].default):
+            text = pruner_label(value) if isinstance(value, BasePruner) else value
+            words += f"{name}={text}".split()
+    return " ".join(words)
