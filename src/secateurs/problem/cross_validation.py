@@ -29,7 +29,7 @@ class CrossValidation:
     >>> import numpy as np
     >>> from secateurs.problem.cross_validation import CrossValidation
     >>> folds = CrossValidation.from_parameters(2, ["a", "a", "b", "b"], 4)
-    >>> [held_out.tolist() for _, held_out in folds.split(np.array([0, 1, 0, 1]), None, 0)]
+    >>> sorted(held_out.tolist() for _, held_out in folds.split(np.array([0, 1, 0, 1]), None, 0))
     [[0, 1], [2, 3]]
     """
 
