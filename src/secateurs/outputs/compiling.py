@@ -15,13 +15,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
-from numba.core import event
-from numba.core.caching import (
-    CompileResultCacheImpl,
-    FunctionCache,
-    InTreeCacheLocator,
-    UserProvidedCacheLocator,
-)
+from numba.core import caching, event
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 
 P = ParamSpec("P")
@@ -143,7 +138,16 @@ def _folder_lock(folder: str, is_shared: bool) -> Iterator[None]:
         yield
 
 
-class _InstalledLocator(InTreeCacheLocator):
+def _find_locator(name: str) -> Any:
+    """Return a class of numba's caches; in numba 0.60, its name starts with an underscore."""
+    return getattr(caching, name, None) or getattr(caching, f"_{name}")
+
+
+_InTreeLocator: Any = _find_locator("InTreeCacheLocator")
+_ProvidedLocator: Any = _find_locator("UserProvidedCacheLocator")
+
+
+class _InstalledLocator(_InTreeLocator):
     """The cache beside the source, as ``secateurs warm`` filled it; it need not be writable."""
 
     def ensure_cache_path(self) -> None:
@@ -151,7 +155,7 @@ class _InstalledLocator(InTreeCacheLocator):
             raise FileNotFoundError(self.get_cache_path())
 
 
-class _UserProvidedLocator(UserProvidedCacheLocator):
+class _UserProvidedLocator(_ProvidedLocator):
     """The folder ``NUMBA_CACHE_DIR``; it need not be writable."""
 
     ensure_cache_path = _InstalledLocator.ensure_cache_path
