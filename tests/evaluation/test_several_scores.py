@@ -176,6 +176,12 @@ def test_bad_limits_give_one_line(options, error, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_limit_that_excludes_the_tolerance_of_another_score_names_that_score():
+    smallest = {"tolerance": {"neg_log_loss": 0}, "relative_to": "full", "max_bytes": 40_000}
+    with pytest.raises(BudgetError, match="the best cross-validated log loss is"):
+        prune(*GIVEN, "joint", refit=False, **smallest)
+
+
 def test_conflicting_tolerances_raise_with_a_way_out():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], [270, 30])

@@ -18,6 +18,7 @@ from secateurs.evaluation.tolerance import (
     ToleratedLoss,
     ToleratedSize,
     smallest_tolerated_size,
+    tolerances_by_key,
 )
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
 from secateurs.measures.scoring import Scoring
@@ -96,9 +97,7 @@ class Budget:
 
     def tolerances(self, problem: Problem) -> dict[str, float]:
         """Return the tolerated loss of each score, by its key; the first score by default."""
-        if self.tolerance is None or isinstance(self.tolerance, Mapping):
-            return dict(self.tolerance or {})
-        return {problem.scoring.key: self.tolerance}
+        return tolerances_by_key(self.tolerance, problem.scoring.key)
 
     def check_limits(self, problem: Problem) -> None:
         """Raise an error for limits that are invalid, or that do not apply to the ensemble."""
@@ -200,7 +199,8 @@ class SizeSearch:
         tolerated = self._tolerated_size(budget, vote)
         if largest is not None and tolerated.size > largest:
             sizes, curves = self.held_out_scores(vote, budget)
-            scores, scoring = curves[self.problem.scoring.key], self.problem.scoring
+            scoring = next(s for s in self.problem.scorings if s.key in curves)
+            scores = curves[scoring.key]
             raise BudgetError(
                 f"The budget allows at most {format_count(largest, 'member')}, and no such "
                 f"sub-ensemble meets {{tolerance}}: the best cross-validated {scoring.label} is "

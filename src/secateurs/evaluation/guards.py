@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from secateurs.evaluation.metrics import PruningFigures, constant_name
+from secateurs.evaluation.tolerance import tolerances_by_key
 from secateurs.exceptions import SecateursWarning
 from secateurs.measures.scoring import Scoring
 from secateurs.problem import Problem
@@ -142,9 +143,7 @@ def _missed_tolerances(
 def _limits(
     problem: Problem, tolerance: float | Mapping[str, float] | None
 ) -> dict[Scoring, float]:
-    if tolerance is None:
-        return {}
-    given = tolerance if isinstance(tolerance, Mapping) else {problem.scoring.key: tolerance}
+    given = tolerances_by_key(tolerance, problem.scoring.key)
     return {scoring: given[scoring.key] for scoring in problem.scorings if scoring.key in given}
 
 

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import pandas as pd
 
+from secateurs.evaluation.tolerance import tolerances_by_key
 from secateurs.measures.scoring import Scoring
 from secateurs.problem import Problem
 from secateurs.problem.model_costs import BeforeAfter
@@ -145,10 +146,7 @@ def describe_tolerances(
     tolerance: float | Mapping[str, float] | None,
 ) -> list[str]:
     """Return whether the change of each score is within its tolerance, in words."""
-    if tolerance is None:
-        return []
-    limits = tolerance if isinstance(tolerance, Mapping) else {problem.scoring.key: tolerance}
-    described = []
+    limits, described = tolerances_by_key(tolerance, problem.scoring.key), []
     for scoring in problem.scorings:
         if scoring.key not in limits or scoring.label not in figures:
             continue

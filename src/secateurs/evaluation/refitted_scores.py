@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from secateurs.evaluation.evaluation_plan import EvaluationPlan, Fold
-from secateurs.evaluation.score_table import SizeCurve, full_ensemble_vote
+from secateurs.evaluation.score_table import SizeCurve, add_scores, full_ensemble_vote
 from secateurs.evaluation.selections import Selection, copy_with_members
 from secateurs.exceptions import InputError
 from secateurs.measures.scoring import Scoring
@@ -140,11 +140,9 @@ def _add_models(
     problem = fold.plan.problem
     X = problem.X_test if fold.held_out is None else _safe_indexing(problem.X, fold.held_out)
     scored = fold.score_models(
-        [partial_prediction(model, X, problem, fold.held_out) for model in models.values()]
+        [_predict_samples(model, X, problem, fold.held_out) for model in models.values()]
     )
-    for key, part in scored.items():
-        previous = curve.scores.get(key)
-        curve.scores[key] = part if previous is None else previous + part
+    add_scores(curve.scores, scored)
     if full_codes is None:
         return
     classes = fold.plan.scored_samples.votes.classes
@@ -163,7 +161,7 @@ def _add_models(
     curve.by_own_vote = added if is_first else curve.by_own_vote + added
 
 
-def partial_prediction(
+def _predict_samples(
     model: Any, X: Samples, problem: Problem, held_out: IndexArray | None
 ) -> ModelPrediction:
     """Return the prediction of a model for the samples of a fold, or of the test set."""

@@ -257,9 +257,7 @@ def cross_validate_selections(
                     by_labels=bool(by_labels),
                     everywhere=everywhere,
                 )
-                for key, curve_part in added.items():
-                    previous = curve.scores.get(key)
-                    curve.scores[key] = curve_part if previous is None else previous + curve_part
+                add_scores(curve.scores, added)
     for curve in curves.values():
         if problem.cross_validation.groups is not None:
             curve.scores = {key: c.with_fold_variances() for key, c in curve.scores.items()}
@@ -276,11 +274,16 @@ def constant_scores(
 ) -> dict[CurveKey, ScoreCurve]:
     """Return the held-out scores of always predicting the most frequent class, or the mean."""
     scores: dict[CurveKey, ScoreCurve] = {}
+    requested = list(plan.problem.scorings if scorings is None else scorings)
     for fold in plan.iter_folds():
-        requested = list(plan.problem.scorings if scorings is None else scorings)
-        for key, curve in fold.score_constant(requested).items():
-            scores[key] = scores[key] + curve if key in scores else curve
+        add_scores(scores, fold.score_constant(requested))
     return scores
+
+
+def add_scores(total: dict[CurveKey, ScoreCurve], added: Mapping[CurveKey, ScoreCurve]) -> None:
+    """Add the scores of a fold to those of earlier folds."""
+    for key, curve in added.items():
+        total[key] = total[key] + curve if key in total else curve
 
 
 def describe_sample_weights(pruners: Mapping[str, BasePruner]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,15 @@ from secateurs.typing import BoolArray, FloatArray, IndexArray
 STEADY_SHARE = 0.9
 _ROUNDING = 1e-12  # scores are means of floats: a loss equal to the tolerance must be within it
 RELATIVE_TO = ("best", "full")  # what losses are relative to
+
+
+def tolerances_by_key(
+    tolerance: float | Mapping[str, float] | None, main_key: str
+) -> dict[str, float]:
+    """Return the tolerated loss of each score, by its key; a number is for the first score."""
+    if tolerance is None or isinstance(tolerance, Mapping):
+        return dict(tolerance or {})
+    return {main_key: tolerance}
 
 
 class ToleratedLoss(NamedTuple):

@@ -215,7 +215,6 @@ class Problem:
         """Return the problem with this test set; without a test set, as it is."""
         if X_test is None and y_test is None:
             return self
-        features: Array | None = None
         samples, truth = check_test_set(self.ensemble, X_test, y_test)
         n_samples = _num_samples(truth)
         weight = check_sample_weights(sample_weight, n_samples, "sample_weight")
