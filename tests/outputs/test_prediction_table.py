@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from secateurs import COMEP, collect_predictions, collect_votes, compare, prune
 from secateurs.exceptions import InputError
+from secateurs.outputs.prediction_arrays import TableFormat
 from secateurs.outputs.prediction_table import PredictionTable
 
 RNG = np.random.default_rng(0)
@@ -95,7 +96,7 @@ def test_the_pruned_table_has_the_form_of_the_input(form):
             continue
         kept = prune(
             tables[form], None, Y, "comep", 3, classes=None if "frames" in form else LABELS
-        ).estimator
+        ).members
         places = sorted(KEPT)
         if form.startswith("dict"):
             assert list(kept) == [NAMES[place] for place in places]
@@ -110,7 +111,9 @@ def test_the_pruned_table_has_the_form_of_the_input(form):
 @pytest.mark.parametrize("labels", [LABELS, np.array([7, 3, 5]), np.array([2.0, 1.0, 0.0])])
 def test_classes_may_come_in_any_order(order, labels):
     expected = np.argsort(labels)
-    scores = PredictionTable(SHARES[:, :, order], classes=labels[order]).numeric_predictions
+    scores = PredictionTable(
+        SHARES[:, :, order], TableFormat(classes=labels[order])
+    ).numeric_predictions
     assert scores.classes.tolist() == sorted(labels.tolist())
     assert np.abs(scores.decode() - SHARES[:, :, expected]).max() < 1e-4
     pruning = prune(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,7 @@ from secateurs.labels import as_labels
 from secateurs.measures.scoring import is_regression_task, main_scorer
 from secateurs.outputs.collect import warn_unseen_labels
 from secateurs.outputs.input_checks import as_target_values
-from secateurs.outputs.prediction_arrays import is_prediction_data
+from secateurs.outputs.prediction_arrays import TableFormat, is_prediction_data
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.sample_rows import SampleRows
@@ -58,18 +57,15 @@ def check_test_set(
 def recognise_ensemble(
     model: object,
     y: ArrayLike | None,
-    classes: ArrayLike | None,
-    names: Sequence[str] | None,
+    table_format: TableFormat,
     scoring: object,
 ) -> Ensemble:
     """Return models or predictions as an ensemble."""
     if is_prediction_data(model):
-        n_labels = None if y is None or np.ndim(y) == 0 else _num_samples(y)
-        return PredictionTable(
-            model, classes, names, n_labels, is_regression_task(y, main_scorer(scoring))
-        )
-    for name, value in (("classes", classes), ("names", names)):
-        if value is not None:
+        is_regression = is_regression_task(y, main_scorer(scoring))
+        return PredictionTable(model, table_format, y, is_regression)
+    for name in ("classes", "names", "positive", "columns"):
+        if getattr(table_format, name) is not None:
             text = f"{{{name}}} is for predictions only; models have their own. Leave it out."
             raise InputError(text, **{name: ...})
     return as_ensemble(model)

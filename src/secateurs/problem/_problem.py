@@ -23,7 +23,7 @@ from secateurs.outputs.collect import (
     warn_unseen_labels,
 )
 from secateurs.outputs.input_checks import check_sample_weights
-from secateurs.outputs.prediction_arrays import column_types
+from secateurs.outputs.prediction_arrays import TableFormat, column_types
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.sample_rows import SampleRows
@@ -111,6 +111,8 @@ class Problem:
         sensitive_features_test: ArrayLike | str | None = None,
         classes: ArrayLike | None = None,
         names: Sequence[str] | None = None,
+        positive: object = None,
+        columns: str | None = None,
     ) -> Problem:
         """Return the problem of these parameters of `secateurs.prune` or `secateurs.compare`.
 
@@ -119,7 +121,8 @@ class Problem:
         if isinstance(ensemble, Problem):
             return ensemble.with_test_set(X_test, y_test, sample_weight_test)
         if not isinstance(ensemble, Ensemble):
-            ensemble = recognise_ensemble(ensemble, y, classes, names, scoring)
+            table_format = TableFormat(classes, names, positive, columns)
+            ensemble = recognise_ensemble(ensemble, y, table_format, scoring)
         if y is None:
             raise InputError("{y} is missing. Pass the labels of the validation samples.", y=...)
         if X is None and not isinstance(ensemble, PredictionTable):

@@ -37,6 +37,7 @@ from secateurs.exceptions import InputError
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+from secateurs.pruning.blend import Blend
 from secateurs.text_format import format_count
 from secateurs.typing import FloatArray, IndexArray, JsonObject, RandomStateLike, Samples
 from secateurs.units import round_up
@@ -54,7 +55,7 @@ class Pruning:
         The pruned ensemble: a plain object of the same class as the full ensemble, with the kept
         members in their original order. If trees have weights or were refitted, they are copies
         with other values in their leaves. For a list or dict of models, it is a fitted Voting
-        ensemble; for predictions, the columns of the kept members.
+        ensemble; for predictions, a `Blend`.
     pruner : BasePruner
         The fitted pruner.
     member_indices : ndarray of shape (n_kept,)
@@ -96,7 +97,12 @@ class Pruning:
 
     def __post_init__(self) -> None:
         kept = np.sort(self.pruner.member_indices_).tolist()
-        object.__setattr__(self, "estimator", self.problem.served_ensemble.as_predictor(kept))
+        estimator = (
+            Blend.from_problem(self.problem, kept)
+            if self.problem.has_only_predictions
+            else self.problem.served_ensemble.as_predictor(kept)
+        )
+        object.__setattr__(self, "estimator", estimator)
 
     @classmethod
     def of(
@@ -154,7 +160,7 @@ class Pruning:
 
     @property
     def members(self) -> Any:
-        """The kept members in their original order: a list, or a dict if a dict was passed."""
+        """The kept members in their original order: a list, a dict, or columns of a table."""
         return self.ensemble.original_members(np.sort(self.member_indices).tolist())
 
     @property
@@ -218,6 +224,7 @@ class Pruning:
         measured = self._measure(problem, X, random_state)
         folds, remarks = measured.fold_description, [*measured.remarks]
         remarks = [f"Cross-validated: {folds}.", *remarks] if folds else remarks
+        remarks = [*self.ensemble.notes, *remarks]
         if self.least_tolerance is not None:
             least = f"{round_up(self.least_tolerance):.15g}"
             remarks.append(
