@@ -63,6 +63,8 @@ def compare(
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    positive: object = None,
+    columns: str | None = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     callback: ProgressCallback | None = None,
@@ -118,6 +120,14 @@ def compare(
     classes, names : array-like, optional
         For predictions: the labels in the order of the probabilities (by default the columns of
         data frames, otherwise 0, 1, 2, …), and the names of the members.
+    positive : label, optional
+        For predictions of a binary task: the class whose probability is given, if there is one
+        column per member. By default, numbers from 0 to 1 that are not labels are read as
+        probabilities of the larger of two numeric labels. Text labels need this parameter.
+    columns : str, optional
+        For predictions in a data frame or dict: the pattern of the column names, such as
+        ``"{model}_{class}"`` for a probability of each class, or ``"oof_{model}"`` to read only
+        columns with these names. Columns named ``model:class`` are recognised without it.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -159,6 +169,8 @@ def compare(
             oob=oob,
             classes=classes,
             names=names,
+            positive=positive,
+            columns=columns,
             n_jobs=n_jobs,
             scoring=scoring,
             sample_weight=sample_weight,
@@ -195,7 +207,7 @@ def compare(
         if isinstance(parameters, LeafRefit):
             plain = {name: curve for name, curve in curves.items() if name != SINGLE_BEST}
             curves |= score_refitted(plan, plain, sizes, parameters, X_unlabelled)
-        asides = (*order_notes, *notes)
+        asides = (*problem.ensemble.notes, *order_notes, *notes)
         return Comparison(plan, curves, sizes, (), asides, parameters or None, X_unlabelled)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from secateurs.exceptions import InputError
 from secateurs.outputs.input_checks import text_column_names
-from secateurs.text_format import format_list
+from secateurs.text_format import shorten_list
 from secateurs.typing import Array
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ def _group_columns(
     if pattern is not None:
         if not groups:
             raise InputError(
-                f"No column matches {{columns}}. Columns: {format_list(names[:8])}"
-                f"{', …' * (len(names) > 8)}.",
+                f"No column matches {{columns}}. Columns: {shorten_list(names, 8)}.",
                 columns=pattern,
             )
         _check_groups(groups)

@@ -17,7 +17,7 @@ from secateurs.outputs._table_members import TableMembers, find_members, mask_mi
 from secateurs.outputs.fixed_point import PROBABILITY_TOLERANCE
 from secateurs.outputs.input_checks import has_fractions
 from secateurs.outputs.label_coding import as_same_kind, plain_text
-from secateurs.text_format import format_list
+from secateurs.text_format import shorten_list
 from secateurs.typing import Array, Samples
 
 PredictionKind: TypeAlias = Literal["labels", "probabilities", "values"]
@@ -92,8 +92,16 @@ def as_prediction_array(
     members = members.with_names(table_format.names, shape)
     values = mask_missing(members.values) if shape else members.values
     if len(shape) == 3:
+        if table_format.positive is not None and table_format.kind is None:
+            raise InputError(
+                "{positive} is for tables with one column per member, but this table has a "
+                "probability of each class. Leave it out.",
+                positive=table_format.positive,
+            )
         return _read_probabilities(values, table_format, members, known)
     kind = _kind_of_columns(values, table_format, true_labels, is_regression)
+    if kind == "labels" and _is_binary(table_format, true_labels):
+        _reject_stray_columns(values, members)
     if kind == "probabilities":
         return _read_single_probabilities(values, table_format, members, known)
     return PredictionArray(values, kind, None, members)
@@ -119,18 +127,43 @@ def _kind_of_columns(
         return "values"
     if table_format.positive is not None:
         return "probabilities"
-    labels = table_format.classes if true_labels is None else true_labels
-    is_binary = labels is not None and len(np.unique(np.ravel(labels))) <= 2
-    if is_binary and has_fractions(values) and _are_shares(values):
+    if _is_binary(table_format, true_labels) and has_fractions(values) and _are_shares(values):
         return "probabilities"
     is_continuous = is_regression is None and table_format.classes is None and has_fractions(values)
     return "values" if is_continuous else "labels"
 
 
+def _is_binary(table_format: TableFormat, true_labels: Array | None) -> bool:
+    labels = true_labels if table_format.classes is None else np.ravel(table_format.classes)
+    return labels is not None and len(set(labels.tolist())) <= 2
+
+
 def _are_shares(values: ArrayLike) -> bool:
     """Return whether all values that are present are between 0 and 1."""
-    numbers = np.asarray(np.ma.compressed(values), dtype=float)
+    try:
+        numbers = np.asarray(np.ma.compressed(values), dtype=float)
+    except (TypeError, ValueError):
+        return False
     return bool(((numbers >= 0) & (numbers <= 1)).all())
+
+
+def _reject_stray_columns(values: ArrayLike, members: TableMembers) -> None:
+    """Raise an error if most columns have probabilities, and others, such as an ID, do not."""
+    if members.names is None:
+        return
+    table: Array = np.ma.asanyarray(values)
+    are_shares = [_are_shares(column) for column in table.T]
+    n_shares = sum(
+        is_shares and has_fractions(column)
+        for is_shares, column in zip(are_shares, table.T, strict=True)
+    )
+    if 2 * n_shares > len(are_shares):
+        stray = members.describe(are_shares.index(False))
+        raise InputError(
+            f"Column {stray} does not have numbers from 0 to 1 as the other columns do. Leave it "
+            "out, or pass {columns} to name the columns with probabilities.",
+            columns=...,
+        )
 
 
 def _read_probabilities(
@@ -138,13 +171,29 @@ def _read_probabilities(
 ) -> PredictionArray:
     """Return probabilities of all classes, sorted by class and checked."""
     table = values if np.ma.isMaskedArray(values) else np.asarray(values)
-    classes = members.classes if table_format.classes is None else table_format.classes
-    if classes is not None and known is not None:
-        classes = as_same_kind(as_labels(classes, "classes").ravel(), as_labels(known, "y").ravel())
+    classes = _named_classes(table_format.classes, members.classes, known)
     by_class, sorted_classes = sort_by_class(_as_numbers(table), classes)
     checked = _mask_missing_rows(by_class)
     _check_probabilities(checked, members)
     return PredictionArray(checked, "probabilities", sorted_classes, members)
+
+
+def _named_classes(
+    given: ArrayLike | None, column_names: Sequence[object] | None, known: ArrayLike | None
+) -> ArrayLike | None:
+    """Return the classes in the order of the probabilities, by the names of columns if any."""
+    # Frames without names of their own have the columns 0, 1, 2, …
+    if column_names is None or (given is not None and [*column_names] == [*range(np.size(given))]):
+        return given
+    own = as_labels(column_names, "classes").ravel()
+    if known is not None:
+        own = as_same_kind(own, as_labels(known, "y").ravel())
+    if given is not None and set(np.ravel(given).tolist()) != set(own.tolist()):
+        raise InputError(
+            f"Columns name the classes {shorten_list(own.tolist(), 5)}, but the classes are "
+            f"{shorten_list(np.ravel(given).tolist(), 5)}. Pass columns of the same classes."
+        )
+    return own
 
 
 def _as_numbers(table: Array) -> Array:

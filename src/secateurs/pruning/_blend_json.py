@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -148,7 +149,7 @@ def _are_classes(value: Any) -> bool:
         return False
     kinds = {str if isinstance(label, str) else isinstance(label, bool) for label in value}
     is_valid = len(kinds) == 1 and len(value) <= MOST_CLASSES
-    return is_valid and all(first < second for first, second in zip(value, value[1:], strict=False))
+    return is_valid and all(first < second for first, second in pairwise(value))
 
 
 def _is_none_or(is_valid: _Check) -> _Check:

@@ -20,6 +20,7 @@ from secateurs.evaluation.default_size import DefaultSize
 from secateurs.evaluation.guards import find_collapses, warn_alarms
 from secateurs.exceptions import InputError, suggest_similar
 from secateurs.problem import Problem
+from secateurs.problem.model_costs import member_costs
 from secateurs.progress import ProgressCallback, watch_progress
 from secateurs.pruners import BasePruner, all_pruners
 from secateurs.pruners.member_weights import check_weights_option
@@ -51,7 +52,7 @@ def prune(
     relative_to: str = "best",
     max_bytes: float | str | None = None,
     max_latency: float | str | None = None,
-    cost: ArrayLike | None = None,
+    cost: ArrayLike | Mapping[str, float] | None = None,
     max_cost: float | None = None,
     max_group_loss: float | str | None = None,
     vote: str = "auto",
@@ -63,6 +64,8 @@ def prune(
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    positive: object = None,
+    columns: str | None = None,
     weights: bool | None = None,
     refit: RefitLike = None,
     X_unlabelled: Samples = None,
@@ -84,8 +87,9 @@ def prune(
         scikit-learn, XGBoost, LightGBM or CatBoost, of which the first rounds are kept. Also a
         pipeline or fitted search around such an ensemble, or a list or dict of fitted classifiers
         or of fitted regressors. Or predictions, without X: labels or values (samples × members),
-        probabilities (samples × members × classes), or a dict or list with one array, Series or
-        data frame per member.
+        probabilities (samples × members × classes, or of one of two classes: samples × members),
+        or a dict or list with one array, Series or data frame per member. NaN, None and masked
+        entries are missing predictions.
     X : array-like of shape (n_samples, n_features)
         Validation samples, preferably not used for training the ensemble.
     y : array-like of shape (n_samples,)
@@ -121,8 +125,8 @@ def prune(
         Instead of ``keep``: keep the largest sub-ensemble that predicts one sample within this
         many seconds; also text such as "10ms". The latency is estimated by a line that is fitted
         to timings with the model's own ``n_jobs``.
-    cost, max_cost : array-like of shape (n_members,) and float, optional
-        Instead of ``keep``: the cost of each member, and the maximum total cost of the kept
+    cost, max_cost : array-like of shape (n_members,) or dict, and float, optional
+        Instead of ``keep``: the cost of each member, in their order or by name, and the maximum total cost of the kept
         members. Members are selected by gain per cost, by gain, or in the method's order,
         whichever has the best cross-validated score. With ``tolerance``, the lowest total cost
         within the tolerance is used.
@@ -165,6 +169,14 @@ def prune(
     classes, names : array-like, optional
         For predictions: the labels in the order of the probabilities (by default the columns of
         data frames, otherwise 0, 1, 2, …), and the names of the members.
+    positive : label, optional
+        For predictions of a binary task: the class whose probability is given, if there is one
+        column per member. By default, numbers from 0 to 1 that are not labels are read as
+        probabilities of the larger of two numeric labels. Text labels need this parameter.
+    columns : str, optional
+        For predictions in a data frame or dict: the pattern of the column names, such as
+        ``"{model}_{class}"`` for a probability of each class, or ``"oof_{model}"`` to read only
+        columns with these names. Columns named ``model:class`` are recognised without it.
     weights : bool or None, default=None
         Whether the kept members have weights in their vote. None uses the weights of methods that
         have them ("caruana"), False uses none. True optimises weights for the members of any
@@ -248,11 +260,15 @@ def prune(
             sensitive_features=sensitive_features,
             classes=classes,
             names=names,
+            positive=positive,
+            columns=columns,
         )
         problem = problem.with_weighing(
             check_weights_option(weights, options.is_forced, problem.ensemble.is_sequential)
         )
         rng = check_random_state(random_state)
+        if cost is not None:
+            cost = member_costs(cost, problem.ensemble.member_names)
         budget = Budget.from_parameters(
             tolerance, max_bytes, max_latency, cost, max_cost, max_group_loss, relative_to
         )

@@ -24,7 +24,7 @@ from secateurs.outputs.prediction_arrays import (
 )
 from secateurs.pruners.parameters import check_option
 from secateurs.pruning._blend_json import blend_from_text, blend_to_text
-from secateurs.text_format import format_count, format_list
+from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, JsonObject
 
 if TYPE_CHECKING:
@@ -344,8 +344,8 @@ class Blend(BaseEstimator):
         if self._has_names and array.names is not None and array.names.tolist() != names:
             missing = [name for name in names if name not in array.names.tolist()]
             raise InputError(
-                f"The table has no predictions of {format_list(missing[:5])}. Pass predictions of "
-                f"{format_list(names[:8])}{', …' * (len(names) > 8)}; those of a member that did "
+                f"The table has no predictions of {shorten_list(missing, 5)}. Pass predictions "
+                f"of {shorten_list(names, 8)}; those of a member that did "
                 "not answer are NaN."
             )
         return array
@@ -396,7 +396,7 @@ class Blend(BaseEstimator):
             raise InputError(
                 f"Member {self.names[member]!r} predicts {labels[sample, member].item()!r} for "
                 f"sample {sample}, which is not one of the classes "
-                f"{format_list(classes[:5].tolist())}{', …' * (len(classes) > 5)}. Select the "
+                f"{shorten_list(classes.tolist(), 5)}. Select the "
                 "members again, with all labels as {classes}.",
                 classes=...,
             )
