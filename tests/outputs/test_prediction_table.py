@@ -183,7 +183,7 @@ def test_test_tables_are_matched_by_name():
         pruning = prune(table, y=Y, pruner="comep", keep=3)
         straight, matched = (pruning.summary(rows, Y) for rows in (table, other))
         assert matched.loc["accuracy"].equals(straight.loc["accuracy"])
-    with pytest.raises(InputError, match="has other members, such as 'anothermodel 0'"):
+    with pytest.raises(InputError, match="no predictions of model 0, model 1"):
         pruning.summary({"another" + name: VOTES[:, 0] for name in NAMES}, Y)
 
 

@@ -22,7 +22,7 @@ from secateurs.commands._pruning_options import (
     dask_client,
 )
 from secateurs.commands._refit_options import REFIT_OPTIONS, RefitCommandOptions
-from secateurs.commands.console_output import Output, to_json
+from secateurs.commands.console_output import Output
 from secateurs.commands.shared_options import (
     DRY_RUN,
     FILES,
@@ -65,8 +65,8 @@ _CROSS_FITTED = ", cross-fitted"  # after the name of a score, in JSON output to
     help="Compute weights for the kept members, or omit them. Default: depends on the method.",
 )
 @output_options(
-    "Write the pruned model to this .skops, .joblib or .pkl file; for --predictions, the selection "
-    "to a .json file. Default: MODEL-pruned.skops."
+    "Write the pruned model to this .skops, .joblib or .pkl file; for --predictions, the blend of "
+    "the kept members to a .json file, for `secateurs predict`. Default: MODEL-pruned.skops."
 )
 @trust_options()
 @DRY_RUN
@@ -265,7 +265,7 @@ def _write_outputs(
     contents = targets.render_pages(pruning, **data, command=command, source=files.source_name)
     provenance = pruning.provenance() | {"inputs": files.file_hashes}
     if targets.output is not None and inputs.X is None:
-        contents[targets.output] = (to_json(provenance) + "\n").encode()
+        contents[targets.output] = pruning.estimator.to_json(provenance).encode()
     elif targets.output is not None:
         save(
             pruning.estimator,
@@ -316,7 +316,7 @@ def _result_text(pruning: Pruning, measured: PruningFigures) -> str:
     """Return the figures as a text table; for predictions, also the names of the kept members."""
     rows = [_figure_cells(name, figure) for name, figure in _named_figures(measured).items()]
     table = format_columns(("", "full", "pruned", "change", ""), rows)
-    if hasattr(pruning.estimator, "predict"):
+    if not pruning.problem.has_only_predictions:
         return table
     names = to_one_line(", ".join(_names_with_weights(pruning)))
     return f"{table}\nkept, in the order of selection: {names}"
@@ -350,6 +350,8 @@ def _suggest_export(
 ) -> None:
     use_test = inputs.y_test is not None and len(inputs.y_test) >= _ENOUGH_TO_CHECK
     is_enough = use_test or len(inputs.y) >= _ENOUGH_TO_CHECK
+    if inputs.X is None and targets.output is not None:
+        out.print_note(f"next: secateurs predict {shlex.quote(str(targets.output))} TEST -o FILE")
     if is_enough and targets.output is not None and targets.output.suffix == ".skops":
         words = ["secateurs", "export", targets.output, "-o", targets.output.with_suffix(".onnx")]
         words += ["--check", files.test if use_test else files.data, "--target", files.target]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,13 +15,25 @@ from secateurs.outputs.input_checks import text_column_names
 from secateurs.text_format import shorten_list
 from secateurs.typing import Array
 
-if TYPE_CHECKING:
-    from secateurs.outputs.prediction_arrays import TableFormat
-
 # The columns of each member, by the text of their class; None if a member has a single column.
 ColumnGroups: TypeAlias = dict[str, dict[str | None, str]]
 _PROBABILITY_COLUMNS = "{model}:{class}"  # recognised without a pattern
 _PLACEHOLDERS = {"{model}": "(?P<model>.+)", "{class}": "(?P<label>.+)"}
+
+
+PredictionKind: TypeAlias = Literal["labels", "probabilities", "values"]
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """How to read a table of predictions: parameters of `prune`, or found in another table."""
+
+    classes: ArrayLike | None = None  # labels in the order of the probabilities
+    names: Iterable[object] | None = None  # of the members, in the order of the table
+    positive: object = None  # class that single probabilities refer to
+    columns: str | None = None  # pattern of column names, such as "{model}:{class}"
+    kind: PredictionKind | None = None  # None: determined by the values
+    members: Sequence[str] | None = None  # names to select and sort by, if the table has names
 
 
 @dataclass(frozen=True)
@@ -78,9 +90,20 @@ def find_members(
         return TableMembers(values, None, classes, True)
     if names is None:
         return TableMembers(table)
-    if wanted is not None and set(wanted) <= set(names):
-        table, names = table[list(wanted)], list(wanted)
+    if wanted is not None:
+        names = [*_select(dict.fromkeys(names), wanted)]
+        table = table[names]
     return TableMembers(table, np.array(names, dtype=object), columns=[[name] for name in names])
+
+
+def prediction_columns(names: Sequence[str], table_format: TableFormat) -> list[str]:
+    """Return the columns of a data frame that have predictions, by names or by their pattern."""
+    wanted = table_format.members
+    if table_format.columns is None:
+        return [*_select(dict.fromkeys(names), wanted)]
+    groups = _group_columns(names, table_format.columns, None)
+    members = _select(groups or {}, wanted)
+    return [name for columns in members.values() for name in columns.values()]
 
 
 def mask_missing(values: ArrayLike) -> ArrayLike:
@@ -88,9 +111,9 @@ def mask_missing(values: ArrayLike) -> ArrayLike:
 
     A table without missing predictions is returned as an unmasked array, or as it is.
     """
-    is_masked = np.ma.isMaskedArray(values)
+    is_masked = isinstance(values, np.ma.MaskedArray)
     data: Array = np.ma.getdata(values) if is_masked else np.asarray(values)
-    mask = np.ma.getmaskarray(values) if is_masked else np.zeros(data.shape, dtype=bool)
+    mask: Array = np.ma.getmaskarray(values) if is_masked else np.zeros(data.shape, dtype=bool)  # type: ignore[arg-type]
     if data.dtype.kind == "f":
         mask = mask | np.isnan(data)
     elif data.dtype.kind == "O":
@@ -139,10 +162,10 @@ def _group_columns(
         _check_groups(groups)
         return groups
     # Names such as "llama:8b" have a colon too, so the labels must be those of the classes.
-    labels = None if known is None else {str(label) for label in np.ravel(np.asarray(known))}
+    labels = {str(label) for label in np.ravel(np.asarray([] if known is None else known))}
     named = {frozenset(columns) for columns in groups.values()}
-    is_complete = len(named) == 1 and len(next(iter(named))) > 1 and labels is not None
-    if not is_complete or not labels <= {_plain_number(text, labels) for text in next(iter(named))}:
+    texts = {_plain_number(text, labels) for columns in named for text in columns}
+    if known is None or len(named) != 1 or len(texts) < 2 or not labels <= texts:
         return None
     others = [name for name, match in matches if match is None]
     if others:
@@ -185,9 +208,14 @@ def _check_groups(groups: ColumnGroups) -> None:
 
 
 def _select(members: Mapping[str, Any], wanted: Sequence[str] | None) -> dict[str, Any]:
-    """Return the wanted members in their order; all members if some are not there."""
-    if wanted is None or not set(wanted) <= set(members):
+    """Return the wanted members in their order; raise an error if one is not there."""
+    if wanted is None:
         return dict(members)
+    if missing := [name for name in wanted if name not in members]:
+        raise InputError(
+            f"The table has no predictions of {shorten_list(missing, 5)}. Pass predictions of "
+            f"{shorten_list(wanted, 8)}; those of a member that did not answer may be NaN."
+        )
     return {name: members[name] for name in wanted}
 
 

@@ -4,35 +4,37 @@ Every table is read here: the input of `prune` and `compare`, the test set of `s
 of `Blend`, and the files of the command line.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs.exceptions import InputError
 from secateurs.labels import as_labels, is_text
-from secateurs.outputs._table_members import TableMembers, find_members, mask_missing
+from secateurs.outputs._table_members import (
+    PredictionKind,
+    TableFormat,
+    TableMembers,
+    find_members,
+    mask_missing,
+    prediction_columns,
+)
 from secateurs.outputs.fixed_point import PROBABILITY_TOLERANCE
 from secateurs.outputs.input_checks import has_fractions
 from secateurs.outputs.label_coding import as_same_kind, plain_text
 from secateurs.text_format import shorten_list
 from secateurs.typing import Array, Samples
 
-PredictionKind: TypeAlias = Literal["labels", "probabilities", "values"]
-
-
-@dataclass(frozen=True)
-class TableFormat:
-    """How to read a table of predictions: parameters of `prune`, or found in another table."""
-
-    classes: ArrayLike | None = None  # labels in the order of the probabilities
-    names: Iterable[object] | None = None  # of the members, in the order of the table
-    positive: object = None  # class that single probabilities refer to
-    columns: str | None = None  # pattern of column names, such as "{model}:{class}"
-    kind: PredictionKind | None = None  # None: determined by the values
-    members: Sequence[str] | None = None  # names to select and sort by, if the table has names
+__all__ = [
+    "PredictionArray",
+    "PredictionKind",
+    "TableFormat",
+    "as_prediction_array",
+    "is_prediction_data",
+    "prediction_columns",
+]
 
 
 @dataclass(frozen=True)
@@ -208,15 +210,14 @@ def _as_numbers(table: Array) -> Array:
 
 def _mask_missing_rows(table: Array) -> Array:
     """Return probabilities in which a prediction without any number is masked as a whole."""
-    mask = np.ma.getmaskarray(table)
+    mask: Array = np.asarray(np.ma.getmaskarray(table))
     if not mask.any():
         return table
     data = np.array(np.ma.getdata(table))
-    is_partly = mask.any(axis=2) & ~mask.all(axis=2)
-    if data.dtype.kind == "f":  # shown in the error message
-        data[mask & is_partly[:, :, None]] = np.nan
-    whole = np.broadcast_to(mask.all(axis=2)[:, :, None], table.shape)
-    return np.ma.array(data, mask=whole)
+    is_missing: Array = np.asarray(mask.all(axis=2))
+    if data.dtype.kind == "f":  # rows that are missing in part are invalid, and shown as such
+        data[mask & ~is_missing[:, :, None]] = np.nan
+    return np.ma.array(data, mask=np.broadcast_to(is_missing[:, :, None], table.shape))
 
 
 def _read_single_probabilities(
@@ -224,8 +225,7 @@ def _read_single_probabilities(
 ) -> PredictionArray:
     """Return probabilities of both classes from a table with those of one class."""
     classes, positive = _resolve_positive(table_format, known)
-    table = np.ma.asanyarray(values)
-    table = _as_numbers(table)
+    table = _as_numbers(np.ma.asanyarray(values))
     if table.ndim != 2 or table.dtype.kind not in "biuf":
         raise InputError(
             f"Predictions of shape {table.shape} and type {table.dtype} are not probabilities. "

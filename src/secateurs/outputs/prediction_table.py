@@ -20,7 +20,7 @@ from secateurs.outputs.label_coding import find_classes, plain_text
 from secateurs.outputs.prediction_arrays import TableFormat, as_prediction_array
 from secateurs.outputs.predictions import Predictions, predictions_from_votes
 from secateurs.outputs.votes import Votes
-from secateurs.text_format import format_count
+from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import Array, FloatArray, IndexArray
 
 
@@ -106,17 +106,26 @@ class PredictionTable(Ensemble):
                 f"The test table has {format_count(test_table.n_members, 'member')}, the "
                 f"validation table {self.n_members}. Pass predictions of all members."
             )
-        has_names = test_table.predictions.names is not None and self.predictions.names is not None
-        if has_names and test_table.member_names != self.member_names:
+        names = (table.predictions.names for table in (test_table, self))
+        if not any(name is None for name in names) and test_table.member_names != self.member_names:
             raise InputError(
                 f"The test table has other members, such as {test_table.member_names[0]!r}. Pass "
                 "predictions of the same members."
             )
-        kinds = [(table.is_soft, table.is_regression) for table in (test_table, self)]
-        has_same_classes = np.array_equal(test_table.classes, self.classes)
-        if kinds[0] != kinds[1] or (self.is_soft and not has_same_classes):
-            raise InputError(_OTHER_KIND)
+        kind, test_kind = self._kind_description, test_table._kind_description
+        if kind != test_kind:
+            raise InputError(
+                f"The test table has {test_kind}, but the validation table has {kind}. Pass the "
+                "same kind of predictions in both."
+            )
         return test_table
+
+    @property
+    def _kind_description(self) -> str:
+        """The kind of predictions, with the classes of probabilities."""
+        kind = self._array.kind
+        is_named = kind == "probabilities"
+        return f"{kind} of {shorten_list(self.classes.tolist(), 5)}" if is_named else kind
 
     def _read_test_table(self, table: Any, n_labels: int) -> "PredictionTable":
         if isinstance(table, PredictionTable):
@@ -181,12 +190,6 @@ class PredictionTable(Ensemble):
             return self.model.iloc[:, list(members)]
         as_array = np.ma.asanyarray if np.ma.isMaskedArray(self.model) else np.asarray
         return as_array(self.model)[:, list(members)]
-
-
-_OTHER_KIND = (
-    "The validation table and the test table differ in kind or classes. Pass labels in both, "
-    "regression values in both, or probabilities of the same classes."
-)
 
 
 def _distinct_labels(y: ArrayLike | None, is_regression: bool | None) -> Array | None:

@@ -200,7 +200,7 @@ def load(
     kind, suffix = _detect_format(file.data), file.path.suffix.lower()
     if kind == "unknown":
         raise InputError(
-            f"{path} is not a model file: it begins with {file.data[:8]!r}. Pass a .skops file, the "
+            f"{path} is not a model file: it begins with {file.data[:8]!r}. Pass a .skops file, a "
             ".json file of a blend, or a pickle or joblib file that you trust."
         )
     expected = "skops" if suffix == ".skops" else "JSON" if suffix == ".json" else None
@@ -233,8 +233,8 @@ def inspect_file(path: str | os.PathLike[str]) -> JsonObject:
     Returns
     -------
     dict
-        ``format`` ("skops", "JSON", "pickle", "compressed pickle" or "unknown"), ``bytes`` and ``sha256``;
-        for a skops file also its own unverified claims: ``model``, ``types``, ``protocol`` and
+        ``format`` ("skops", "JSON", "pickle", "compressed pickle" or "unknown"), ``bytes`` and
+        ``sha256``; for a skops file also its own unverified claims: ``model``, ``types``, ``protocol`` and
         ``versions``; the ``sidecar`` if there is one, and whether it describes this file
         (``sidecar_matches``).
 

@@ -152,7 +152,9 @@ def _file_megabytes(name: str, model: object, n_members: int, n_bytes: int) -> f
             return np.nan
 
 
-def member_costs(cost: ArrayLike | Mapping[str, float], names: Sequence[str]) -> ArrayLike:
+def member_costs(
+    cost: ArrayLike | Mapping[str, float] | None, names: Sequence[str]
+) -> ArrayLike | None:
     """Return the cost of each member in the order of the members; a dict has costs by name."""
     if not isinstance(cost, Mapping):
         return cost

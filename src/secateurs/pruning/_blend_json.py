@@ -124,7 +124,7 @@ def _reject_constant(name: str) -> float:
 
 def _is_number(value: object) -> bool:
     is_real = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_real and abs(value) < 1e300  # type: ignore[arg-type,operator]
+    return is_real and abs(value) < 1e300  # type: ignore[arg-type]
 
 
 def _is_index(value: object) -> bool:

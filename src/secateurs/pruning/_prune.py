@@ -126,8 +126,8 @@ def prune(
         many seconds; also text such as "10ms". The latency is estimated by a line that is fitted
         to timings with the model's own ``n_jobs``.
     cost, max_cost : array-like of shape (n_members,) or dict, and float, optional
-        Instead of ``keep``: the cost of each member, in their order or by name, and the maximum total cost of the kept
-        members. Members are selected by gain per cost, by gain, or in the method's order,
+        Instead of ``keep``: the cost of each member, in their order or by name, and the maximum
+        total cost of the kept members. Members are selected by gain per cost, by gain, or in the method's order,
         whichever has the best cross-validated score. With ``tolerance``, the lowest total cost
         within the tolerance is used.
     max_group_loss : float or str, optional
@@ -267,10 +267,9 @@ def prune(
             check_weights_option(weights, options.is_forced, problem.ensemble.is_sequential)
         )
         rng = check_random_state(random_state)
-        if cost is not None:
-            cost = member_costs(cost, problem.ensemble.member_names)
+        costs = member_costs(cost, problem.ensemble.member_names)
         budget = Budget.from_parameters(
-            tolerance, max_bytes, max_latency, cost, max_cost, max_group_loss, relative_to
+            tolerance, max_bytes, max_latency, costs, max_cost, max_group_loss, relative_to
         )
         problem = problem.with_tolerance_scores(budget.tolerance)
         is_sized = options.is_sized(budget)

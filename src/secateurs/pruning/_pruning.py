@@ -368,7 +368,7 @@ class Pruning:
         Parameters
         ----------
         path : str or path-like
-            The file to write: .skops, .joblib or .pkl.
+            The file to write: .skops, .joblib or .pkl; for a `Blend`, .json.
         force : bool, default=False
             Whether to overwrite an existing file.
         slim : bool, default=False

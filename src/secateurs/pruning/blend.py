@@ -37,7 +37,7 @@ def _is_classifier(blend: Blend) -> bool:
     return blend.kind != "values"
 
 
-class Blend(BaseEstimator):
+class Blend(BaseEstimator):  # type: ignore[misc]
     """A weighted vote, or a weighted mean, of the predictions of named members.
 
     `prune` returns a blend for tables of predictions. A blend holds names and weights, but neither
@@ -215,12 +215,13 @@ class Blend(BaseEstimator):
             return np.where(is_answered, shares[:, 0], self._fallback_value())
         labels = self.classes_[argmax_with_ties(shares)]
         if self.unanswered == "missing":
-            return np.where(is_answered, labels.astype(object), None)
-        if not is_answered.all():
-            labels = np.where(is_answered, labels, self.classes_[self._fallback_shares().argmax()])
+            labels = labels.astype(object)
+            labels[~is_answered] = None
+        elif not is_answered.all():
+            labels[~is_answered] = self.classes_[self._fallback_shares().argmax()]
         return labels
 
-    @available_if(_is_classifier)
+    @available_if(_is_classifier)  # type: ignore[untyped-decorator]
     def predict_proba(self, table: Any) -> FloatArray:
         """Predict probabilities: the weighted mean, or the shares of the votes for each label.
 
@@ -326,27 +327,23 @@ class Blend(BaseEstimator):
         indices = self.member_indices_
         return list(self.names) != [f"member {index}" for index in indices]
 
-    def _read_table(self, table: Any) -> PredictionArray:
-        names = [str(name) for name in self.names]
-        table_format = TableFormat(
+    @property
+    def table_format(self) -> TableFormat:
+        """How to read tables of the members' predictions."""
+        return TableFormat(
             classes=self.classes,
             positive=self.positive,
             columns=self.columns,
             kind=self.kind,
-            members=names,
+            members=[str(name) for name in self.names] if self._has_names else None,
         )
-        array = as_prediction_array(table, table_format)
+
+    def _read_table(self, table: Any) -> PredictionArray:
+        array = as_prediction_array(table, self.table_format)
         if array.kind != self.kind:
             raise InputError(
                 f"The table has {array.kind}, but the members of this blend predict {self.kind}. "
                 f"Pass {self.kind}."
-            )
-        if self._has_names and array.names is not None and array.names.tolist() != names:
-            missing = [name for name in names if name not in array.names.tolist()]
-            raise InputError(
-                f"The table has no predictions of {shorten_list(missing, 5)}. Pass predictions "
-                f"of {shorten_list(names, 8)}; those of a member that did "
-                "not answer are NaN."
             )
         return array
 
@@ -369,9 +366,9 @@ class Blend(BaseEstimator):
 
     def _as_numbers(self, values: Array) -> tuple[FloatArray, BoolArray]:
         """Return predictions as samples × members × classes, and the mask of missing ones."""
-        mask = np.ma.getmaskarray(values)
+        mask: Array = np.asarray(np.ma.getmaskarray(values))
         if self.kind == "probabilities":
-            return np.ma.getdata(values), mask.any(axis=2)
+            return np.ma.getdata(values), np.asarray(mask.any(axis=2))
         if self.kind == "values":
             numbers = np.where(mask, 0, np.ma.getdata(values)).astype(float)
             return numbers[:, :, None], mask
