@@ -234,9 +234,9 @@ def inspect_file(path: str | os.PathLike[str]) -> JsonObject:
     -------
     dict
         ``format`` ("skops", "JSON", "pickle", "compressed pickle" or "unknown"), ``bytes`` and
-        ``sha256``; for a skops file also its own unverified claims: ``model``, ``types``, ``protocol`` and
-        ``versions``; the ``sidecar`` if there is one, and whether it describes this file
-        (``sidecar_matches``).
+        ``sha256``; for a skops file also its own unverified claims: ``model``, ``types``,
+        ``protocol`` and ``versions``; the ``sidecar`` if there is one, and whether it describes
+        this file (``sidecar_matches``).
 
     See Also
     --------

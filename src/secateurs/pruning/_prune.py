@@ -85,8 +85,10 @@ def prune(
         A fitted ensemble: RandomForest, ExtraTrees, Bagging or Voting classifier or regressor,
         AdaBoost classifier, a random forest of XGBoost or LightGBM, or a boosted model of
         scikit-learn, XGBoost, LightGBM or CatBoost, of which the first rounds are kept. Also a
-        pipeline or fitted search around such an ensemble, or a list or dict of fitted classifiers
-        or of fitted regressors. Or predictions, without X: labels or values (samples × members),
+        pipeline or fitted search around such an ensemble, or a list or dict of classifiers or of
+        regressors. If these are not fitted, members are selected by out-of-fold predictions in the
+        folds of ``cv`` and ``groups``, and copies of all of them are fitted to all samples. Or
+        predictions, without X: labels or values (samples × members),
         probabilities (samples × members × classes, or of one of two classes: samples × members),
         or a dict or list with one array, Series or data frame per member. NaN, None and masked
         entries are missing predictions.
@@ -127,9 +129,9 @@ def prune(
         to timings with the model's own ``n_jobs``.
     cost, max_cost : array-like of shape (n_members,) or dict, and float, optional
         Instead of ``keep``: the cost of each member, in their order or by name, and the maximum
-        total cost of the kept members. Members are selected by gain per cost, by gain, or in the method's order,
-        whichever has the best cross-validated score. With ``tolerance``, the lowest total cost
-        within the tolerance is used.
+        total cost of the kept members. Members are selected by gain per cost, by gain, or in the
+        method's order, whichever has the best cross-validated score. With ``tolerance``, the lowest
+        total cost within the tolerance is used.
     max_group_loss : float or str, optional
         Instead of ``keep``: maximum loss of the cross-validated score in any subgroup of
         ``sensitive_features``, in addition to ``tolerance``.
@@ -267,9 +269,14 @@ def prune(
             check_weights_option(weights, options.is_forced, problem.ensemble.is_sequential)
         )
         rng = check_random_state(random_state)
-        costs = member_costs(cost, problem.ensemble.member_names)
         budget = Budget.from_parameters(
-            tolerance, max_bytes, max_latency, costs, max_cost, max_group_loss, relative_to
+            tolerance,
+            max_bytes,
+            max_latency,
+            member_costs(cost, problem.ensemble.member_names),
+            max_cost,
+            max_group_loss,
+            relative_to,
         )
         problem = problem.with_tolerance_scores(budget.tolerance)
         is_sized = options.is_sized(budget)
