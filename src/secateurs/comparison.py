@@ -207,7 +207,7 @@ def compare(
         if isinstance(parameters, LeafRefit):
             plain = {name: curve for name, curve in curves.items() if name != SINGLE_BEST}
             curves |= score_refitted(plan, plain, sizes, parameters, X_unlabelled)
-        asides = (*problem.ensemble.notes, *order_notes, *notes)
+        asides = (*order_notes, *notes)
         return Comparison(plan, curves, sizes, (), asides, parameters or None, X_unlabelled)
 
 

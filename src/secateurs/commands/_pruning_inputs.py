@@ -231,8 +231,6 @@ def _read_prediction_inputs(
     ensemble, y = read_labelled_predictions(
         files.predictions, files.labels, files, trust.max_unpacked, is_regression=is_regression
     )
-    for note in ensemble.notes:
-        out.print_note(f"{note[0].lower()}{note[1:].rstrip('.')}")
     _check_member_count(files.predictions, ensemble.n_members)
     classes = None if ensemble.is_regression else np.unique(y)
     check_sample_counts(files.predictions, y, classes, out)

@@ -114,6 +114,8 @@ def prune(
     words = [*files.prune_command, *trust.as_arguments, *size.cost_arguments]
     size = size.with_costs(inputs.ensemble.member_names)
     out.print_note(inputs.summary_line)
+    for note in inputs.ensemble.notes:
+        out.print_note(note[0].lower() + note[1:].rstrip("."))
     for name, file in files.file_hashes.items():
         out.print_detail(f"{name}: {file['file']}, SHA-256 {file['sha256']}")
     if dry_run:

@@ -64,11 +64,16 @@ def recognise_ensemble(
     if is_prediction_data(model):
         is_regression = is_regression_task(y, main_scorer(scoring))
         return PredictionTable(model, table_format, y, is_regression)
+    reject_table_parameters(table_format)
+    return as_ensemble(model)
+
+
+def reject_table_parameters(table_format: TableFormat) -> None:
+    """Raise an error for parameters of predictions that are passed with models."""
     for name in ("classes", "names", "positive", "columns"):
         if getattr(table_format, name) is not None:
             text = f"{{{name}}} is for predictions only; models have their own. Leave it out."
             raise InputError(text, **{name: ...})
-    return as_ensemble(model)
 
 
 def attach_samples(predictions: Votes | Predictions, X: Samples) -> Votes | Predictions:

@@ -34,6 +34,7 @@ from secateurs.problem._inputs import (
     check_sensitive_features,
     check_test_set,
     recognise_ensemble,
+    reject_table_parameters,
 )
 from secateurs.problem.cross_validation import CrossValidation
 from secateurs.problem.out_of_fold import holds_unfitted_models, predict_out_of_fold
@@ -123,10 +124,11 @@ class Problem:
         """
         if isinstance(ensemble, Problem):
             return ensemble.with_test_set(X_test, y_test, sample_weight_test)
-        out_of_fold = None
+        out_of_fold, table_format = None, TableFormat(classes, names, positive, columns)
         if holds_unfitted_models(ensemble) and X is not None and y is not None:
             if oob:
                 raise InputError("{oob} needs a fitted ensemble. Leave it out.", oob=True)
+            reject_table_parameters(table_format)
             out_of_fold = predict_out_of_fold(
                 ensemble, X, y, cv=cv, groups=groups, sample_weight=sample_weight, n_jobs=n_jobs
             )
@@ -135,7 +137,6 @@ class Problem:
             X, groups = out_of_fold.held_out(X), out_of_fold.held_out(groups)
             sensitive_features = out_of_fold.held_out(sensitive_features)
         if not isinstance(ensemble, Ensemble):
-            table_format = TableFormat(classes, names, positive, columns)
             ensemble = recognise_ensemble(ensemble, y, table_format, scoring)
         if y is None:
             raise InputError("{y} is missing. Pass the labels of the validation samples.", y=...)
