@@ -138,7 +138,7 @@ def predict(
 def _read_member_predictions(
     path: Path, blend: Any, ignore: tuple[str, ...], max_unpacked: float
 ) -> Any:
-    """Return the table of predictions, with numbers where the blend needs them."""
+    """Return the table of predictions, converted to floats unless they are labels."""
     content: PredictionFile = read_prediction_file(path, None, None, ignore, max_unpacked)
     table: Any = content.table
     if table.ndim == 3:

@@ -102,7 +102,7 @@ def _value_error(key: str, value: object, expected: str) -> InputError:
 
 
 def _with_arrays(record: JsonObject) -> JsonObject:
-    """Return the parameters with arrays in place of lists of numbers."""
+    """Return the parameters with arrays in place of numeric lists."""
     for key, dtype in (("weights", float), ("prior", float), ("member_indices", np.intp)):
         if isinstance(record[key], list):
             record[key] = np.array(record[key], dtype=dtype)
