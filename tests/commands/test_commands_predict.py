@@ -53,6 +53,9 @@ def test_a_submission_is_made_from_files_with_gaps(kaggle):
     shares = expected.estimator.predict_proba(test)
     np.testing.assert_allclose(found["prediction"], shares[:, 1], rtol=1e-12)
     assert type_in(*words[:4], "labels.csv").code == 0
+    inspected = type_in("inspect", "blend.json").out
+    assert "blend of probabilities" in inspected
+    assert ", ".join(load("blend.json").names) in inspected
     assert pd.read_csv("labels.csv")["prediction"].tolist() == shares.argmax(axis=1).tolist()
     assert type_in(*words[:4], "both.parquet", "--proba").code == 0
     assert pd.read_parquet("both.parquet").columns.tolist() == ["0", "1"]
@@ -132,7 +135,8 @@ def test_labels_with_gaps_and_unanswered_samples(desk):
     assert load("b.json").names == expected.estimator.names
     frame.loc[3] = None
     frame.to_csv("test.csv", index=False)
-    assert type_in("predict", "b.json", "test.csv", "-o", "out.csv").code == 0
+    ended = type_in("predict", "b.json", "test.csv", "-o", "out.csv", "--json")
+    assert ended.json["unanswered"] == frame[expected.estimator.names].isna().all(axis=1).sum()
     found = pd.read_csv("out.csv")["prediction"]
     assert found.tolist() == expected.estimator.predict(frame).tolist()
     assert found[3] == words[np.bincount(y).argmax()]

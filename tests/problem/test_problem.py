@@ -188,7 +188,9 @@ def test_tables_of_numbers_are_tested_on_others():
     board = compare(table, y=y, X_test=test, y_test=truth, keep=4).leaderboard()
     line = board.set_index("method").loc["joint"]
     assert line["r2"] == pytest.approx(figures.loc["R²", "after"], abs=1e-6)
-    with pytest.raises(InputError, match="has probabilities of 0, 1, but the validation table has values"):
+    with pytest.raises(
+        InputError, match="has probabilities of 0, 1, but the validation table has values"
+    ):
         pruning.summary(np.full((len(truth), 20, 2), 0.5), truth)
 
 

@@ -143,6 +143,17 @@ def test_prune_returns_the_blend_that_its_summary_describes(kind, pruner):
     assert blend.prior.tolist() == [np.mean(label == Y) for label in LABELS]
 
 
+def test_labels_that_no_member_predicts_are_classes_too():
+    votes = LABELS[SHARES.argmax(axis=2)]
+    blend = prune(votes, y=Y, keep=2, pruner="comep", classes=[*LABELS, "elk"]).estimator
+    assert blend.classes_.tolist() == [*LABELS, "elk"]
+    assert blend.prior[3] == 0
+    truth = np.where(np.arange(90) < 3, "aardvark", Y)
+    blend = prune(votes, y=truth, keep=2, pruner="comep", classes=LABELS).estimator
+    assert blend.classes_.tolist() == ["aardvark", *LABELS]
+    assert blend.prior[0] == pytest.approx(3 / 90)
+
+
 def test_members_are_found_by_name_and_other_columns_are_ignored():
     frame = pd.DataFrame(LABELS[SHARES.argmax(axis=2)], columns=NAMES)
     blend = prune(frame, y=Y, pruner="comep", keep=2).estimator

@@ -9,7 +9,7 @@ import click
 from secateurs.commands._table_files import require_file
 from secateurs.commands.console_output import Output
 from secateurs.commands.shared_options import PATH, common_options
-from secateurs.text_format import format_columns
+from secateurs.text_format import format_columns, shorten_list
 
 
 @click.command()
@@ -53,6 +53,9 @@ def _content_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if facts["format"].endswith("pickle"):
         lines.append(("content", "not inspected: reading it would run code from the file"))
+    if "blend" in facts:
+        lines.append(("model", f"blend of {facts['blend']['kind']}"))
+        lines.append(("members", shorten_list(facts["blend"]["names"], 12)))
     if "model" in facts:
         versions = facts["versions"]
         lines += [

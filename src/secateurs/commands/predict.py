@@ -131,6 +131,9 @@ def predict(
     write_all_files({output: _to_bytes(frame, output)}, force)
     facts = {"wrote": [str(output)], "rows": len(frame), "columns": list(map(str, frame.columns))}
     rows = [("rows", f"{len(frame):,}"), ("columns", ", ".join(map(str, frame.columns)))]
+    if isinstance(loaded, Blend):
+        facts["unanswered"] = loaded.count_unanswered(X)
+        rows.append(("rows without any prediction", f"{facts['unanswered']:,}"))
     out.print_result(facts, format_columns(("", ""), rows, left=2))
     out.print_note(f"wrote {output}")
 

@@ -55,7 +55,8 @@ class PredictionTable(Ensemble):
         n_labels = n_labels if y is None or np.ndim(y) == 0 else _num_samples(y)
         labels = _distinct_labels(y, is_regression)
         array = as_prediction_array(table, given, n_labels, labels, is_regression)
-        self._array = array
+        # Without the values, which the predictions hold already.
+        self._array = replace(array, values=(), members=replace(array.members, values=()))
         self._probabilities: Array | None = None
         if array.classes is not None:
             masked: Array = np.ma.asanyarray(array.values)

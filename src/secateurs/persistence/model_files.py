@@ -234,9 +234,9 @@ def inspect_file(path: str | os.PathLike[str]) -> JsonObject:
     -------
     dict
         ``format`` ("skops", "JSON", "pickle", "compressed pickle" or "unknown"), ``bytes`` and
-        ``sha256``; for a skops file also its own unverified claims: ``model``, ``types``,
-        ``protocol`` and ``versions``; the ``sidecar`` if there is one, and whether it describes
-        this file (``sidecar_matches``).
+        ``sha256``; for a blend, what its members predict and their names (``blend``); for a skops
+        file also its own unverified claims: ``model``, ``types``, ``protocol`` and ``versions``;
+        the ``sidecar`` if there is one, and whether it describes this file (``sidecar_matches``).
 
     See Also
     --------
@@ -263,6 +263,8 @@ def inspect_file(path: str | os.PathLike[str]) -> JsonObject:
             with reading_file(target), zipfile.ZipFile(handle) as archive:
                 check_archive_sizes(archive, facts["bytes"], _MAX_BYTES, pinned=False)
                 facts |= read_claims(archive)
+        elif kind == "JSON":
+            facts |= _describe_json(target)
     sidecar = find_sidecar(target)
     matches = None if sidecar is None else sidecar.get("sha256") == digest
     return facts | {"sidecar": sidecar, "sidecar_matches": matches}
@@ -366,6 +368,14 @@ def _load_json(file: _ModelFile) -> Any:
     except InputError as error:
         error.prepend(f"{file.path}: ")
         raise
+
+
+def _describe_json(path: Path) -> JsonObject:
+    """Return what a JSON file says about its blend; nothing if it is not a blend."""
+    with suppress(InputError):
+        blend = _load_json(_read_model_file(path, _MAX_SIDECAR))
+        return {"blend": {"kind": blend.kind, "names": blend.names}}
+    return {}
 
 
 def _check_readable(model: object, file: _ModelFile) -> list[str]:

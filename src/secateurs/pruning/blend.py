@@ -13,7 +13,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
 
 from secateurs.exceptions import InputError
-from secateurs.labels import argmax_with_ties, as_labels, is_text
+from secateurs.labels import argmax_with_ties, as_labels, is_text, merge_classes
 from secateurs.outputs.input_checks import fill_missing_votes
 from secateurs.outputs.label_coding import as_same_kind, plain_text
 from secateurs.outputs.prediction_arrays import (
@@ -242,6 +242,20 @@ class Blend(BaseEstimator):  # type: ignore[misc]
             )
         return shares
 
+    def count_unanswered(self, table: Any) -> int:
+        """Return the number of samples that no member answered.
+
+        Parameters
+        ----------
+        table : array, data frame, dict or list
+            Predictions of the members, as for `prune`.
+
+        Returns
+        -------
+        int
+        """
+        return int(np.count_nonzero(~self._combine(table)[1]))
+
     def score(self, table: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy, or R² in regression.
 
@@ -423,7 +437,8 @@ def _classes_and_prior(
     frequencies = frequencies / frequencies.sum()
     classes = found
     if given_classes is not None:  # may have labels that neither members nor y have
-        classes = np.unique(plain_text(as_labels(given_classes, "classes").ravel()))
+        given = np.unique(plain_text(as_labels(given_classes, "classes").ravel()))
+        classes = merge_classes(given, found)
     prior = np.zeros(len(classes))
     prior[np.searchsorted(classes, found)] = frequencies
     return classes, prior
