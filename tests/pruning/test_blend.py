@@ -305,6 +305,39 @@ def test_invalid_values_in_json_are_rejected_in_one_line(key, value):
     assert len(str(caught.value)) < 300
 
 
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+
+
+def read_json(text):
+    """Return the blend of a text, or the message of its error."""
+    try:
+        return Blend.from_json(text)
+    except InputError as error:
+        return str(error)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(VALID)), JSON_VALUES, min_size=1))
+def test_any_json_is_a_blend_that_predicts_or_rejected_in_one_line(changes):
+    found = read_json(json.dumps(VALID | changes))
+    if isinstance(found, str):
+        assert "\n" not in found
+    elif found.columns is None:
+        assert len(found.predict({name: [0.25, np.nan] for name in found.names})) == 2
+
+
+@given(st.data())
+def test_damaged_json_text_is_rejected_in_one_line(data):
+    text = json.dumps(VALID)
+    at = data.draw(st.integers(0, len(text) - 1))
+    damaged = text[:at] + data.draw(st.text(max_size=3)) + text[at + 1 :]
+    found = read_json(damaged)
+    assert isinstance(found, Blend) or "\n" not in found
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
