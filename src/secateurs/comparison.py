@@ -38,7 +38,7 @@ from secateurs.pruning.refit_options import RefitOptions, refit_members
 from secateurs.refitting.refit import LeafRefit
 from secateurs.report.leaderboard_table import cost_column, leaderboard_rows, leaderboard_table
 from secateurs.text_format import format_count, format_list
-from secateurs.typing import RandomStateLike, Samples, ScoringOption
+from secateurs.typing import MissingRule, RandomStateLike, Samples, ScoringOption
 
 
 def compare(
@@ -63,6 +63,7 @@ def compare(
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    missing: MissingRule | None = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     callback: ProgressCallback | None = None,
@@ -118,6 +119,8 @@ def compare(
     classes, names : array-like, optional
         For predictions: the labels in the order of the probabilities (by default the columns of
         data frames, otherwise 0, 1, 2, …), and the names of the members.
+    missing : {"wrong", "ignore"}, optional
+        What a missing prediction means, as for `prune`.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -159,6 +162,7 @@ def compare(
             oob=oob,
             classes=classes,
             names=names,
+            missing=missing,
             n_jobs=n_jobs,
             scoring=scoring,
             sample_weight=sample_weight,
@@ -239,6 +243,8 @@ class Comparison(Evaluation):
             - ``accuracy``, if ``scoring`` is another score, and the other scores of ``scoring``.
             - ``worst_subgroup``, the score of the worst subgroup, and ``subgroup_gap``, the
               largest difference between subgroups, if there are ``sensitive_features``.
+            - ``coverage``, the fraction of the samples that at least one kept member predicts, if
+              a table has missing predictions.
             - ``bytes`` of the pickle, and ``ms`` to predict one sample, estimated by a line fitted
               to timings of a few sizes. Missing for predictions.
             - ``seconds`` of the selection. For methods whose smaller sets are prefixes of larger

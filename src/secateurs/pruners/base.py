@@ -228,15 +228,28 @@ class BasePruner(SelectorMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
             The label with the most votes or the largest mean probability; ties go to the lowest
-            class. Samples on which no kept member has a vote get the first of ``classes_``. For
-            regression the mean of the values, or NaN if no kept member has a value. If the method
-            sets ``weights_``, votes and means are weighted.
+            class. Samples on which no kept member has a vote get the most frequent class of ``y``
+            (without ``y``, of all votes) in `fit`. For regression the mean of the values, or NaN if
+            no kept member has a value. If the method sets ``weights_``, votes and means are
+            weighted.
         """
         check_is_fitted(self)
         encoded = self._encode_predictions(votes, None, reset=False)
-        silent = self.classes_[0] if len(self.classes_) else None
+        fallback = self._most_frequent_class if encoded.has_missing and len(self.classes_) else None
         weights = getattr(self, "weights_", None)
-        return encoded.vote(self.member_indices_, silent=silent, weights=weights)
+        return encoded.vote(self.member_indices_, silent=fallback, weights=weights)
+
+    @property
+    def _most_frequent_class(self) -> object:
+        """The most frequent class of ``y`` in `fit`; without ``y``, of all votes."""
+        fitted = self._predictions
+        if fitted.y is None:
+            votes = load_into_memory(fitted)
+            votes = votes.votes if isinstance(votes, Predictions) else votes
+            counts = votes.packed.code_counts[:, : votes.n_classes].sum(axis=0)
+        else:
+            counts = np.bincount(fitted.y, minlength=len(fitted.classes))
+        return self.classes_[int(np.argmax(counts))]
 
     def score(self, votes: PredictionsLike, y: ArrayLike) -> float:
         """Return the accuracy of the pruned ensemble, or its R² for regression.
@@ -251,13 +264,18 @@ class BasePruner(SelectorMixin, BaseEstimator):
         Returns
         -------
         float
-            Fraction of samples on which the vote is correct, or R².
+            Fraction of samples on which the vote is correct, or R². A sample on which no kept
+            member has a vote is not correct.
         """
         y_true, y_pred = np.asarray(y).ravel(), self.predict(votes)
         check_consistent_length(y_pred, y_true)
         if len(self.classes_) == 0:
             return float(r2_score(y_true, y_pred))
-        return float(np.mean(y_pred == y_true))
+        is_right = y_pred == y_true
+        encoded = load_into_memory(self._encode_predictions(votes, None, reset=False))
+        if encoded.has_missing:
+            is_right = is_right & encoded.has_prediction(self.member_indices_)
+        return float(np.mean(is_right))
 
     def _fit_encoded(self, votes: EncodedPredictions, *options: object) -> Self:
         rng = self.rng
@@ -270,16 +288,8 @@ class BasePruner(SelectorMixin, BaseEstimator):
                 '"es".',
                 pruner=...,
             )
-        if votes.has_missing and not self.takes_missing:
-            raise InputError(
-                f"{type(self).__name__} cannot work with missing votes (masked entries). Pass "
-                "samples on which all members vote, or use another method, such as COMEP."
-            )
-        if votes.has_missing and not votes.n_voted.all():
-            raise InputError(
-                f"Member {int(np.argmin(votes.n_voted))} has no vote at all: all its votes are "
-                "masked. Leave that member out."
-            )
+        if votes.has_missing and votes.missing_rule == "ignore":
+            self._check_missing(votes)
         with open_stage(f"selecting members by {short_name(self) or type(self).__name__}") as steps:
             elapsed = start_stopwatch()
             choice = self._select(votes, n_keep, rng, *options)
@@ -297,6 +307,21 @@ class BasePruner(SelectorMixin, BaseEstimator):
             for message in self._selection_warnings(votes, self.member_indices_):
                 warnings.warn(message, stacklevel=3)
         return self
+
+    def _check_missing(self, votes: EncodedPredictions) -> None:
+        """Raise an error if the method cannot leave out missing predictions."""
+        if not self.takes_missing:
+            raise InputError(
+                f"{type(self).__name__} cannot work with missing votes (masked entries). Pass "
+                "samples on which all members vote, count missing votes as wrong "
+                '(Votes.encode(votes, y, missing="wrong")), or use another method, such as COMEP.'
+            )
+        n_answered = votes.n_answered
+        if not n_answered.all():
+            raise InputError(
+                f"Member {int(np.argmin(n_answered))} has no vote at all: all its votes are "
+                "masked. Leave that member out."
+            )
 
     def _encode_predictions(
         self, votes: Any, y: ArrayLike | None, reset: bool

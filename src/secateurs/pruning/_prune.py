@@ -35,7 +35,7 @@ from secateurs.pruning.refit_options import (
     refit_members,
     take_synthetic_ratio,
 )
-from secateurs.typing import ExecutorLike, RandomStateLike, Samples, ScoringOption
+from secateurs.typing import ExecutorLike, MissingRule, RandomStateLike, Samples, ScoringOption
 
 VOTE_OPTIONS = ("auto", "labels")
 
@@ -63,6 +63,7 @@ def prune(
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    missing: MissingRule | None = None,
     weights: bool | None = None,
     refit: RefitLike = None,
     X_unlabelled: Samples = None,
@@ -165,6 +166,10 @@ def prune(
     classes, names : array-like, optional
         For predictions: the labels in the order of the probabilities (by default the columns of
         data frames, otherwise 0, 1, 2, …), and the names of the members.
+    missing : {"wrong", "ignore"}, optional
+        What a missing prediction means. "wrong", the default for predictions: an abstention, which
+        is not correct. Scores count a sample that no member predicts as wrong. "ignore", the
+        default for ``oob``: members are compared on the samples that they predict.
     weights : bool or None, default=None
         Whether the kept members have weights in their vote. None uses the weights of methods that
         have them ("caruana"), False uses none. True optimises weights for the members of any
@@ -248,6 +253,7 @@ def prune(
             sensitive_features=sensitive_features,
             classes=classes,
             names=names,
+            missing=missing,
         )
         problem = problem.with_weighing(
             check_weights_option(weights, options.is_forced, problem.ensemble.is_sequential)
