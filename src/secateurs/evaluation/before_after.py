@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.validation import _num_samples
 
+from secateurs.ensembles import Ensemble
 from secateurs.evaluation.alternatives import evaluate_with_alternatives
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
@@ -107,7 +108,7 @@ def measure_on_test(
     return PruningFigures(description, "", figures, tuple(remarks), baselines)
 
 
-def _table_prediction(problem: Problem, table: PredictionTable, members: Sequence[int]) -> Array:
+def _table_prediction(problem: Problem, table: Ensemble, members: Sequence[int]) -> Array:
     """Return the combined test prediction of some members, filled in for scores."""
     outputs = problem.test_predictions
     if problem.is_regression:

@@ -170,17 +170,17 @@ default="double_fault"
         self, votes: Votes, in_cluster: BoolArray, own_sums: Floats, all_sums: Floats
     ) -> int:
         """Return the member to keep from a cluster, given sums of distances to it and to all."""
-        members = np.flatnonzero(in_cluster)
+        members, n_own = np.flatnonzero(in_cluster), int(in_cluster.sum())
         is_first = first_members(votes)[members]
         if self.representative != "accuracy" and is_first.any():
             members = members[is_first]
         if self.representative == "accuracy":
             scores = votes.n_right[members] / votes.n_voted[members]
         elif self.representative == "distant":
-            n_others = max(1, len(in_cluster) - np.count_nonzero(in_cluster))
+            n_others = max(1, len(in_cluster) - n_own)
             scores = (all_sums[members] - own_sums[members]) / n_others
         else:
-            scores = -own_sums[members] / np.count_nonzero(in_cluster)
+            scores = -own_sums[members] / n_own
         return int(members[best_member(scores)])
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from secateurs import search
 from secateurs.objectives import VoteError
-from secateurs.outputs.missing_answers import with_valid_first
 from secateurs.outputs.votes import Votes
 from secateurs.progress import report_progress
 from secateurs.pruners.random_search import (
@@ -93,9 +92,7 @@ class PEP(RandomSearchPruner):
         # archive therefore always has a set within the limit.
         fitting = [solution for solution in front if n_keep is None or solution.n_members <= n_keep]
         best = max(fitting, key=lambda solution: solution.value)  # the smallest of the best
-        return self._finish_selection(
-            objective, with_valid_first(np.flatnonzero(best.member_mask).tolist(), votes)
-        )
+        return self._finish_selection(objective, votes, best.member_mask)
 
 
 @dataclass(frozen=True, eq=False)

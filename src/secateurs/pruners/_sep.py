@@ -4,7 +4,6 @@ import numpy as np
 
 from secateurs import search
 from secateurs.objectives import VoteError
-from secateurs.outputs.missing_answers import with_valid_first
 from secateurs.outputs.votes import Votes
 from secateurs.progress import report_progress
 from secateurs.pruners.random_search import (
@@ -84,6 +83,4 @@ class SEP(RandomSearchPruner):
             flips = random_flips(n_members, rng, min(rounds_per_call, self.n_iter_ - first))
             objective.flip_rounds(flips, chosen, n_members if n_keep is None else n_keep)
             report_progress(first + len(flips), self.n_iter_)
-        return self._finish_selection(
-            objective, with_valid_first(np.flatnonzero(chosen).tolist(), votes)
-        )
+        return self._finish_selection(objective, votes, chosen)

@@ -240,7 +240,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         return encoded.vote(self.member_indices_, silent=fallback, weights=weights)
 
     @property
-    def _most_frequent_class(self) -> object:
+    def _most_frequent_class(self) -> Any:
         """The most frequent class of ``y`` in `fit`; without ``y``, of all votes."""
         fitted = self._predictions
         if fitted.y is None:
