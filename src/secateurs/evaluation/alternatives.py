@@ -18,7 +18,6 @@ from secateurs.evaluation.selections import (
     select_for_sizes,
 )
 from secateurs.exceptions import InputError
-from secateurs.outputs.missing_answers import counts_as_wrong
 from secateurs.problem import Problem
 from secateurs.problem.latency import Latency
 from secateurs.pruners import COMEP, BasePruner, make_pruner
@@ -88,13 +87,7 @@ def is_applicable(pruner: BasePruner, problem: Problem) -> bool:
         return False
     if problem.is_soft and "probabilities" in pruner.outputs and not problem.has_soft_predictions:
         return False  # without the samples, probabilities cannot be collected
-    return pruner.takes_missing or not _leaves_out_missing(problem)
-
-
-def _leaves_out_missing(problem: Problem) -> bool:
-    """Return whether predictions are missing, and members are compared on those they have."""
-    predictions = problem.predictions
-    return predictions.has_missing and not counts_as_wrong(predictions)
+    return pruner.can_fit_missing(problem.predictions)
 
 
 def _own_selection(
@@ -165,7 +158,7 @@ def named_pruners(
             pruner, note = pruner_from_method(method), []
         if is_all and problem.is_regression and "numbers" not in pruner.outputs:
             continue
-        if is_all and _leaves_out_missing(problem) and not pruner.takes_missing:
+        if is_all and not pruner.can_fit_missing(problem.predictions):
             notes.append(f"{method} is left out: it cannot work with missing votes.")
             continue
         notes += note

@@ -54,6 +54,8 @@ class OrientationOrderingPruner(BasePruner):
     array([1])
     """
 
+    _takes_abstentions = True  # signatures then have the same length
+
     def __init__(self, keep: int | float | None = None) -> None:
         self.keep = keep
 

@@ -21,6 +21,7 @@ from secateurs.ensembles import CORRECTS
 from secateurs.exceptions import InputError
 from secateurs.outputs.compiling import start_stopwatch
 from secateurs.outputs.input_checks import has_fractions
+from secateurs.outputs.missing_answers import counts_as_wrong
 from secateurs.outputs.prediction_store import PredictionStore
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import (
@@ -101,6 +102,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
     _doc_link_module = "secateurs"
     _doc_link_template = DOC_PAGE
     _is_prefix_selector = False  # keeps the first members, as rounds of a boosted model require
+    _takes_abstentions = False  # whether it accepts missing votes that count as wrong
     _can_read_store = False  # whether _select receives the store itself, not its votes in memory
     _selection_seconds = 0.0  # time of _select in the last fit, without compilation
     _is_silent = False  # in a group, where warnings would name members by their index in the group
@@ -148,6 +150,12 @@ class BasePruner(SelectorMixin, BaseEstimator):
         """The random generator of `fit`, from ``random_state`` or else from the drawn seed."""
         random_state = getattr(self, "random_state", None)
         return check_random_state(self._drawn_seed if random_state is None else random_state)
+
+    def can_fit_missing(self, outputs: EncodedPredictions) -> bool:
+        """Return whether the method can select by these predictions, if some are missing."""
+        if not outputs.has_missing or self.takes_missing:
+            return True
+        return self._takes_abstentions and counts_as_wrong(outputs)
 
     def for_members(self, members: IndexArray) -> Self:
         """Return the pruner for a group of members; a copy if parameters refer to members."""
@@ -288,8 +296,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
                 '"es".',
                 pruner=...,
             )
-        if votes.has_missing and votes.missing_rule == "ignore":
-            self._check_missing(votes)
+        self._check_missing(votes)
         with open_stage(f"selecting members by {short_name(self) or type(self).__name__}") as steps:
             elapsed = start_stopwatch()
             choice = self._select(votes, n_keep, rng, *options)
@@ -309,13 +316,14 @@ class BasePruner(SelectorMixin, BaseEstimator):
         return self
 
     def _check_missing(self, votes: EncodedPredictions) -> None:
-        """Raise an error if the method cannot leave out missing predictions."""
-        if not self.takes_missing:
+        """Raise an error if the method cannot work with the missing predictions."""
+        if not self.can_fit_missing(votes):
             raise InputError(
                 f"{type(self).__name__} cannot work with missing votes (masked entries). Pass "
-                "samples on which all members vote, count missing votes as wrong "
-                '(Votes.encode(votes, y, missing="wrong")), or use another method, such as COMEP.'
+                "samples on which all members vote, or use another method, such as COMEP."
             )
+        if not votes.has_missing or counts_as_wrong(votes):
+            return
         n_answered = votes.n_answered
         if not n_answered.all():
             raise InputError(
