@@ -18,11 +18,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import naive
-from secateurs import Votes, (
+from secateurs import (
     COMEP,
     DOMEP,
     EPFD,
     KappaPruner,
+    Votes,
     collect_votes,
     load,
     save,
