@@ -264,6 +264,12 @@ class Comparison(Evaluation):
         return front.sort_values([self.cost, self.score]).reset_index(drop=True)
 
     @property
+    def member_coverage(self) -> dict[str, float]:
+        """The fraction of the validation samples that each member predicts, by its name."""
+        names, coverage = self.problem.ensemble.member_names, self.problem.member_coverage
+        return dict(zip(names, coverage.tolist(), strict=True))
+
+    @property
     def cost(self) -> str:
         """The column of the leaderboard that measures cost."""
         return cost_column(self.problem)

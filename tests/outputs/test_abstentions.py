@@ -85,14 +85,14 @@ def test_an_abstention_is_a_label_of_its_own_in_measures_of_pairs(name, drawn):
     "name",
     [
         *("kohavi_wolpert", "interrater_agreement", "kuncheva_entropy", "generalised_diversity"),
-        *("coincident_failure", "difficulty"),
+        *("coincident_failure", "difficulty", "loss_ambiguity"),
     ],
 )
 @given(drawn=abstaining(most_members=4, most_samples=30))
 def test_an_abstention_is_not_correct_in_measures_of_the_ensemble(name, drawn):
     votes, y, table = drawn
-    expected = float(getattr(naive, name)(table, y))
-    assert getattr(measures, name)(votes) == pytest.approx(expected, abs=1e-12)
+    expected = np.array(getattr(naive, name)(table, y), dtype=float)
+    assert np.array(getattr(measures, name)(votes)) == pytest.approx(expected, abs=1e-12)
 
 
 VOTE_TWINS = {
@@ -457,6 +457,8 @@ def test_predict_returns_the_most_frequent_class_without_answers():
     for y, expected in ((["c", "c", "b"], "c"), (["c", "b", "b"], "b")):
         assert make_pruner("best", keep=1).fit(votes, y).predict(votes)[0] == expected
     assert make_pruner("es", keep=1).fit(votes).predict(votes)[0] == "b"  # the most frequent vote
+    assert Votes.encode(votes, ["c", "c", "b"]).vote()[0] == "c"
+    assert Votes.encode(votes).vote()[0] == "b"
 
 
 def test_probability_scores_use_class_frequencies_of_the_validation_labels():
@@ -531,7 +533,8 @@ def test_coverage_is_reported_only_if_predictions_are_missing(tmp_path):
     assert any("65.0 %" in note for note in comparison.notes)
     page = comparison.report(tmp_path / "page.html").read_text()
     assert "<th>coverage" in page or ">coverage<" in page
-    assert Problem.from_input(table, y=y).member_coverage.tolist() == [0.5, 0.5, 0.5, 0.65]
+    assert list(comparison.member_coverage.values()) == [0.5, 0.5, 0.5, 0.65]
+    assert summary.attrs["coverage"].keys() == set(pruning.member_names)
 
 
 @pytest.mark.parametrize("name", SELECTIVE)

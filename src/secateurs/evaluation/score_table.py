@@ -276,7 +276,7 @@ def coverage_remarks(problem: Problem, members: MemberIndices) -> list[str]:
     if not problem.shows_coverage:
         return []
     coverage, names = problem.member_coverage, problem.ensemble.member_names
-    fewest = sorted(members, key=lambda member: coverage[member])[:_MOST_NAMED]
+    fewest = sorted(members, key=coverage.__getitem__)[:_MOST_NAMED]
     texts = [f"{names[member]} {100 * coverage[member]:.1f} %" for member in fewest]
     lowest = "the lowest are " if len(fewest) < len(members) else ""
     rule = "wrong" if problem.missing_rule == "wrong" else "ignored"

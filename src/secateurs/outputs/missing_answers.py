@@ -95,6 +95,17 @@ def fill_unanswered(
     return filled
 
 
+def most_frequent_class(outputs: Any) -> Any:
+    """Return the most frequent true label; without true labels, the most frequent vote."""
+    if outputs.y is not None:
+        counts = np.bincount(outputs.y, minlength=len(outputs.classes))
+    else:
+        loaded = outputs.load() if hasattr(outputs, "load") else outputs  # from a store
+        votes = loaded if hasattr(loaded, "packed") else loaded.votes
+        counts = votes.packed.code_counts[:, : votes.n_classes].sum(axis=0)
+    return outputs.classes[int(np.argmax(counts))]
+
+
 def fallback_prediction(truth: Array, n_classes: int) -> FloatArray:
     """Return the class frequencies, or the mean of y without classes, as an array."""
     if n_classes == 0:

@@ -36,6 +36,7 @@ from secateurs.outputs.missing_answers import (
     check_missing_rule,
     counts_as_wrong,
     fallback_prediction,
+    most_frequent_class,
 )
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import BitPlanes, pack_bits
@@ -374,13 +375,17 @@ class Predictions:
     ) -> Array:
         """Return the label with the largest mean probability, or the mean value, per sample.
 
-        Ties go to the lowest class. Samples without predictions get ``silent``; in regression, NaN.
+        Ties go to the lowest class. Samples without predictions get ``silent`` as for `Votes`; in
+        regression, NaN, or the mean of y if missing predictions are wrong.
         """
         mean, total_weight = self._mean_and_weight(members, weights)
         if self.is_numbers:
             return mean
         labels = self.classes[mean.argmax(axis=1) if weights is None else argmax_with_ties(mean)]
-        return labels if silent is None else np.where(total_weight > 0, labels, silent)
+        if not self.has_missing:
+            return labels
+        fallback = most_frequent_class(self) if silent is None else silent
+        return np.where(total_weight > 0, labels, fallback)
 
     def _mean_and_weight(
         self, members: MemberIndices | None, weights: ArrayLike | None = None

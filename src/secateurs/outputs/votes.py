@@ -27,7 +27,7 @@ from secateurs.outputs.label_coding import (
     encode_labels,
     mark_missing,
 )
-from secateurs.outputs.missing_answers import check_missing_rule
+from secateurs.outputs.missing_answers import check_missing_rule, most_frequent_class
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import (
     CountBuffer,
@@ -372,7 +372,8 @@ class Votes(BaseVotes):
     ) -> Array:
         """Return the label with the most votes, per sample; ties go to the lowest class.
 
-        A sample without votes gets the label ``silent``, or the lowest class by default.
+        A sample without votes gets the label ``silent``; by default the most frequent true label,
+        or the most frequent vote if there are no true labels.
         """
         tally: Array
         if weights is None:
@@ -382,9 +383,10 @@ class Votes(BaseVotes):
             tally = self._weighted_tally(members, weights)
             winner = argmax_with_ties(tally)
         labels = self.classes[winner]
-        if silent is None or not self.has_missing:
+        if not self.has_missing:
             return labels
-        return np.where(tally.any(axis=1), labels, silent)
+        fallback = most_frequent_class(self) if silent is None else silent
+        return np.where(tally.any(axis=1), labels, fallback)
 
     def _weighted_tally(self, members: MemberIndices | None, weights: ArrayLike) -> FloatArray:
         """Sum the weights of the votes for each class: (samples, classes)."""

@@ -377,7 +377,7 @@ class Problem:
     @property
     def member_coverage(self) -> FloatArray:
         """The fraction of the validation samples that each member predicts."""
-        return self.predictions.n_answered / self.predictions.n_samples
+        return np.asarray(self.predictions.n_answered / self.predictions.n_samples)
 
     def coverage(self, members: MemberIndices | None = None, test: bool = False) -> float:
         """Return the fraction of samples that at least one of some members predicts."""

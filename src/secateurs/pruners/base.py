@@ -21,7 +21,7 @@ from secateurs.ensembles import CORRECTS
 from secateurs.exceptions import InputError
 from secateurs.outputs.compiling import start_stopwatch
 from secateurs.outputs.input_checks import has_fractions
-from secateurs.outputs.missing_answers import counts_as_wrong
+from secateurs.outputs.missing_answers import counts_as_wrong, most_frequent_class
 from secateurs.outputs.prediction_store import PredictionStore
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import (
@@ -242,22 +242,13 @@ class BasePruner(SelectorMixin, BaseEstimator):
             weighted.
         """
         check_is_fitted(self)
-        encoded = self._encode_predictions(votes, None, reset=False)
-        fallback = self._most_frequent_class if encoded.has_missing and len(self.classes_) else None
+        return self._predict_encoded(self._encode_predictions(votes, None, reset=False))
+
+    def _predict_encoded(self, encoded: EncodedPredictions) -> Array:
+        has_fallback = encoded.has_missing and len(self.classes_) > 0
+        fallback = most_frequent_class(self._predictions) if has_fallback else None
         weights = getattr(self, "weights_", None)
         return encoded.vote(self.member_indices_, silent=fallback, weights=weights)
-
-    @property
-    def _most_frequent_class(self) -> Any:
-        """The most frequent class of ``y`` in `fit`; without ``y``, of all votes."""
-        fitted = self._predictions
-        if fitted.y is None:
-            votes = load_into_memory(fitted)
-            votes = votes.votes if isinstance(votes, Predictions) else votes
-            counts = votes.packed.code_counts[:, : votes.n_classes].sum(axis=0)
-        else:
-            counts = np.bincount(fitted.y, minlength=len(fitted.classes))
-        return self.classes_[int(np.argmax(counts))]
 
     def score(self, votes: PredictionsLike, y: ArrayLike) -> float:
         """Return the accuracy of the pruned ensemble, or its R² for regression.
@@ -275,14 +266,15 @@ class BasePruner(SelectorMixin, BaseEstimator):
             Fraction of samples on which the vote is correct, or R². A sample on which no kept
             member has a vote is not correct.
         """
-        y_true, y_pred = np.asarray(y).ravel(), self.predict(votes)
+        check_is_fitted(self)
+        encoded = self._encode_predictions(votes, None, reset=False)
+        y_true, y_pred = np.asarray(y).ravel(), self._predict_encoded(encoded)
         check_consistent_length(y_pred, y_true)
         if len(self.classes_) == 0:
             return float(r2_score(y_true, y_pred))
         is_right = y_pred == y_true
-        encoded = load_into_memory(self._encode_predictions(votes, None, reset=False))
         if encoded.has_missing:
-            is_right = is_right & encoded.has_prediction(self.member_indices_)
+            is_right &= load_into_memory(encoded).has_prediction(self.member_indices_)
         return float(np.mean(is_right))
 
     def _fit_encoded(self, votes: EncodedPredictions, *options: object) -> Self:
