@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from secateurs.outputs.predictions import Predictions
     from secateurs.outputs.votes import Votes
 
-MISSING_RULES = ("wrong", "ignore")
 _LEAST_SHARE = 2  # the first member has at least 1/2 of the largest number of predictions
 
 
