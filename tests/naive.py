@@ -6,12 +6,15 @@ kept between steps, and what is rational stays a Fraction, so most answers can b
 
 `votes[n][t]` is the label that member t gives sample n, `y[n]` the true label. `members` are
 columns of `votes`. `proba[n][t][c]` is member t's probability of class c on sample n.
+A member that abstains gives the label ABSTAINS, which is never the true one and is no vote.
 """
 
 import math
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
+
+ABSTAINS = 10**6  # after all labels
 
 # Choosing and averaging ---------------------------------------------------------------
 
@@ -66,7 +69,7 @@ def all_labels(votes, y=None):
 
 def tally(votes, members, sample):
     """How many of the members vote for each label on one sample."""
-    return Counter(votes[sample][t] for t in members)
+    return Counter(votes[sample][t] for t in members if votes[sample][t] != ABSTAINS)
 
 
 def winners(votes, members, sample):
@@ -76,8 +79,8 @@ def winners(votes, members, sample):
 
 
 def vote(votes, members, sample):
-    """Plurality vote on one sample; a tie goes to the lowest label."""
-    return winners(votes, members, sample)[0]
+    """Plurality vote on one sample; a tie goes to the lowest label. None without any vote."""
+    return next(iter(winners(votes, members, sample)), None)
 
 
 def errors(votes, y, members):
@@ -506,6 +509,20 @@ def n_kept(keep, n):
     return keep if isinstance(keep, int) else max(1, round(keep * n))
 
 
+def may_be_first(votes):
+    """The members with at least half as many answers as the member with the most."""
+    answered = [
+        sum(1 for label in column(votes, t) if label != ABSTAINS) for t in range(len(votes[0]))
+    ]
+    return [t for t, count in enumerate(answered) if 2 * count >= max(answered)]
+
+
+def with_valid_first(votes, order):
+    """The order with the first member that may be first in front."""
+    front = next((t for t in order if t in may_be_first(votes)), order[0])
+    return [front, *(t for t in order if t != front)]
+
+
 # COMEP --------------------------------------------------------------------------------
 
 
@@ -513,10 +530,10 @@ def comep(votes, y, keep, lam, start):
     """Greedy maximisation of TDAS (Bian et al. 2020, Algorithm 1)."""
     members = all_members(votes)
     if start == "every":
-        runs = {i: comep(votes, y, keep, lam, i) for i in members}
+        runs = {i: comep(votes, y, keep, lam, i) for i in may_be_first(votes)}
         return runs[best({i: tdas(votes, y, run, lam) for i, run in runs.items()})]
     if start == "relevance":
-        start = best({t: relevance(votes, y, t) for t in members})
+        start = best({t: relevance(votes, y, t) for t in may_be_first(votes)})
     elif start == "spread":
         start = spread_start(votes, y, lam)
 
@@ -546,7 +563,7 @@ def spread_start(votes, y, lam, exact_up_to=256, n_references=32):
     for t in members:
         others = [s for s in references if s != t]
         spread[t] = sum(tdac(votes, y, t, s, lam) for s in others) / len(others)
-    return best(spread)
+    return best({t: spread[t] for t in may_be_first(votes)})
 
 
 def swap_refine(votes, y, members, lam):
@@ -632,7 +649,7 @@ def kl_divergence(p, q):
     return sum(u * math.log(u / v) for u, v in zip(p, q))
 
 
-def kl_pruning(distributions, keep, symmetric=False):
+def kl_pruning(distributions, keep, symmetric=False, start=0):
     """Greedily maximise J(U) = sum_{i<j in U} KL(D_i || D_j) (Margineantu & Dietterich 1997)."""
     smooth = [smoothed(distribution) for distribution in distributions]
 
@@ -644,7 +661,7 @@ def kl_pruning(distributions, keep, symmetric=False):
                 total += kl_divergence(smooth[j], smooth[i])
         return total
 
-    return grow([0], len(smooth), keep, divergence)
+    return grow([start], len(smooth), keep, divergence)
 
 
 def kappa_pruning(votes, keep):

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from naive import all_members, best_members, grow, share, signature, tally, vote
+from naive import ABSTAINS, all_members, best_members, grow, share, signature, tally, vote
 
 # Margin distance minimisation ---------------------------------------------------------
 
@@ -72,7 +72,10 @@ def contribution(votes, y, t):
         counts = tally(votes, all_members(votes), n)
         v_max, v_sec = sorted([0, 0, *counts.values()], reverse=True)[:2]
         label = votes[n][t]
-        if label != truth:
+        if label == ABSTAINS:  # as the most frequent wrong vote, which counts at least itself
+            rivals = [count for other, count in counts.items() if other != truth]
+            total += counts[truth] - max([1, *rivals]) - v_max
+        elif label != truth:
             total += counts[truth] - counts[label] - v_max
         elif label == vote(votes, all_members(votes), n):
             total += v_sec

@@ -7,6 +7,7 @@ class, a value, or None if it is missing. `bag` holds members, some more than on
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 
 import naive
 
@@ -107,12 +108,15 @@ PERFECT = {
 }
 
 
-def score(outputs, y, bag, scoring, weights=None):
-    """The score of the mean of a bag, on the rows that some member of it has."""
-    rows = [n for n in range(len(y)) if said(outputs, bag, n)]
+def score(outputs, y, bag, scoring, weights=None, *, fallback=None):
+    """The score of the mean of a bag, on the rows that some member of it has.
+
+    With a fallback, on all rows: it is the answer for a row that no member of the bag has.
+    """
+    rows = [n for n in range(len(y)) if fallback is not None or said(outputs, bag, n)]
     is_labels = isinstance(next(v for row in outputs for v in row if v is not None), (int, str))
     combine = vote if is_labels else mean
-    answers = [combine(said(outputs, bag, n)) for n in rows]
+    answers = [combine(said(outputs, bag, n)) if said(outputs, bag, n) else fallback for n in rows]
     shares = [1 if weights is None else weights[n] for n in rows]
     return scoring(answers, [y[n] for n in rows], shares)
 
@@ -129,14 +133,17 @@ def select(
     sorted_start=0,
     members=None,
     weights=None,
+    fallback=None,
+    first=None,
 ):
     """Caruana et al. 2004: the bag step by step, its scores, and how many steps count."""
+    value = partial(score, outputs, y, scoring=scoring, weights=weights, fallback=fallback)
     library = list(range(len(outputs[0]))) if members is None else list(members)
     most = len(library) if keep is None else min(keep, len(library))
     start = []
     while len(start) < min(sorted_start, most, max_models):
         left = [t for t in library if t not in start]
-        start.append(naive.best({t: score(outputs, y, [t], scoring, weights) for t in left}))
+        start.append(naive.best({t: value([t]) for t in left}))
     bag, scores = [], []
     while len(bag) < max_models:
         if len(bag) < len(start):
@@ -146,13 +153,13 @@ def select(
             candidates = [t for t in library if t in bag or not full]
             if not replacement:
                 candidates = [t for t in candidates if t not in bag]
+            if not bag and first is not None:
+                candidates = first
             if not candidates:
                 break
-            added = naive.best(
-                {t: score(outputs, y, [*bag, t], scoring, weights) for t in candidates}
-            )
+            added = naive.best({t: value([*bag, t]) for t in candidates})
         bag.append(added)
-        scores.append(score(outputs, y, bag, scoring, weights))
+        scores.append(value(bag))
         perfect = PERFECT.get(scoring.__name__)
         if perfect is not None and scores[-1] >= perfect and len(bag) >= len(start):
             break

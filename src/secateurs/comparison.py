@@ -38,7 +38,7 @@ from secateurs.pruning.refit_options import RefitOptions, refit_members
 from secateurs.refitting.refit import LeafRefit
 from secateurs.report.leaderboard_table import cost_column, leaderboard_rows, leaderboard_table
 from secateurs.text_format import format_count, format_list
-from secateurs.typing import RandomStateLike, Samples, ScoringOption
+from secateurs.typing import MissingRule, RandomStateLike, Samples, ScoringOption
 
 
 def compare(
@@ -65,6 +65,7 @@ def compare(
     names: Sequence[str] | None = None,
     positive: object = None,
     columns: str | None = None,
+    missing: MissingRule | None = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     callback: ProgressCallback | None = None,
@@ -128,6 +129,8 @@ def compare(
         For predictions in a data frame or dict: the pattern of the column names, such as
         ``"{model}_{class}"`` for a probability of each class, or ``"oof_{model}"`` to read only
         columns with these names. Columns named ``model:class`` are recognised without it.
+    missing : {"wrong", "ignore"}, optional
+        What a missing prediction means, as for `prune`.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -171,6 +174,7 @@ def compare(
             names=names,
             positive=positive,
             columns=columns,
+            missing=missing,
             n_jobs=n_jobs,
             scoring=scoring,
             sample_weight=sample_weight,
@@ -251,6 +255,8 @@ class Comparison(Evaluation):
             - ``accuracy``, if ``scoring`` is another score, and the other scores of ``scoring``.
             - ``worst_subgroup``, the score of the worst subgroup, and ``subgroup_gap``, the
               largest difference between subgroups, if there are ``sensitive_features``.
+            - ``coverage``, the fraction of the samples that at least one kept member predicts, if
+              a table has missing predictions.
             - ``bytes`` of the pickle, and ``ms`` to predict one sample, estimated by a line fitted
               to timings of a few sizes. Missing for predictions.
             - ``seconds`` of the selection. For methods whose smaller sets are prefixes of larger
@@ -268,6 +274,12 @@ class Comparison(Evaluation):
         """Return the Pareto-optimal rows of the leaderboard, the cheapest first."""
         front = self._leaderboard_table[self._leaderboard_table["pareto"]]
         return front.sort_values([self.cost, self.score]).reset_index(drop=True)
+
+    @property
+    def member_coverage(self) -> dict[str, float]:
+        """The fraction of the validation samples that each member predicts, by its name."""
+        names, coverage = self.problem.ensemble.member_names, self.problem.member_coverage
+        return dict(zip(names, coverage.tolist(), strict=True))
 
     @property
     def cost(self) -> str:

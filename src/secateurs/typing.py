@@ -27,6 +27,7 @@ AxesLike: TypeAlias = "Axes | None"  # of matplotlib, which is optional; None fo
 ScoringOption: TypeAlias = str | Callable[..., float] | Sequence[Any] | Mapping[str, Any] | None
 
 PredictionKind: TypeAlias = Literal["labels", "probabilities", "values"]
+MissingRule: TypeAlias = Literal["wrong", "ignore"]  # how a missing prediction counts
 
 
 class Estimator(Protocol):

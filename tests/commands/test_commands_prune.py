@@ -23,6 +23,7 @@ from secateurs import (
     DOMEP,
     EPFD,
     KappaPruner,
+    Votes,
     collect_votes,
     load,
     save,
@@ -344,6 +345,10 @@ def test_out_of_bag_votes_choose_on_the_training_rows(desk):
     votes = collect_votes(load("forest.skops"), X, oob=True)
     expected = COMEP(keep=4).fit(votes, y).member_indices_.tolist()
     assert ended.json["members"] == expected
+    ended = type_in(*plain, "--oob", "--missing", "wrong", "--json", "--force")
+    encoded = Votes.encode(votes, y, missing="wrong")
+    assert ended.json["members"] == COMEP(keep=4).fit(encoded).member_indices_.tolist()
+    assert type_in(*plain, "--missing", "skip").code == 2
 
 
 def test_older_names_of_options_mean_the_same(desk):

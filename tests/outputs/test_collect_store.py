@@ -66,7 +66,7 @@ def test_a_store_holds_out_of_bag_votes(tmp_path, monkeypatch, name):
     assert kept.n_tiles > 1
     assert kept.has_missing
     assert np.array_equal(kept.load().packed.cells, expected.packed.cells)
-    assert kept.n_voted.tolist() == expected.n_voted.tolist()
+    assert kept.n_answered.tolist() == expected.n_answered.tolist()
 
 
 def test_a_store_accepts_labels_unknown_to_the_ensemble(tmp_path):

@@ -42,7 +42,7 @@ def test_a_store_holds_the_predictions_written(tmp_path_factory, case, data):
     store = PredictionStore.open(folder)
     assert same(store.load(), case.given)
     assert store.nbytes == case.given.nbytes
-    assert store.n_voted.tolist() == case.given.n_voted.tolist()
+    assert store.n_answered.tolist() == case.given.n_answered.tolist()
     chosen = data.draw(st.permutations(range(case.n_members)))
     assert same(store.take(chosen), case.given.take(chosen))
     cut = data.draw(st.integers(0, len(case.y) - 1))

@@ -168,7 +168,7 @@ def test_masked_probabilities_are_missing_votes():
     table.data[mask] = np.nan
     pruning = prune(table, y=TRUTH, pruner="comep", keep=3)
     expected = prune(np.ma.array(SHARES.argmax(axis=2), mask=mask), y=TRUTH, pruner="comep", keep=3)
-    assert pruning.votes.n_voted.tolist() == (~mask).sum(axis=0).tolist()
+    assert pruning.votes.n_answered.tolist() == (~mask).sum(axis=0).tolist()
     assert pruning.member_indices.tolist() == expected.member_indices.tolist()
     scores = pruning.ensemble.numeric_predictions.decode()
     assert (np.ma.getmaskarray(scores)[:, :, 0] == mask).all()

@@ -111,7 +111,7 @@ def test_a_store_holds_exactly_the_votes(table, data):
             assert (labels_of(one.load()) == as_lists(table.votes)).all()
             assert same_votes(one.load(), expected)
             assert one.nbytes == expected.nbytes
-            assert one.n_voted.tolist() == expected.n_voted.tolist()
+            assert one.n_answered.tolist() == expected.n_answered.tolist()
             assert one.verify() == []
         chosen = data.draw(st.lists(st.integers(0, n_members - 1), min_size=1, max_size=9))
         taken = again.take(chosen)

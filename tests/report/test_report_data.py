@@ -92,7 +92,9 @@ def check_all(data):
     assert members == data["chosen"]["members"]
     total = np.array(data["confusion"]["whole"]).sum()
     if len(data["confusion"]["classes"]) == data["confusion"]["n_classes"]:
-        assert total == data["whole"]["n_rows"]
+        assert sum(data["confusion"]["rows"]) == data["whole"]["n_rows"]
+        # Out of bag, some samples have no prediction.
+        assert total == data["whole"]["n_rows"] or data["rows"]["out_of_bag"]
     for counts in (data["losses"]["by_class"], data["losses"]["by_share"]):
         assert sum(counts["rows"]) == data["whole"]["n_rows"]
 

@@ -74,6 +74,7 @@ class PruningInputs(NamedTuple):
             X_test=self.X_test,
             y_test=self.y_test,
             oob=method.oob,
+            missing=method.missing,
             n_jobs=method.n_jobs,
             scoring=method.scoring_parameter,
             sample_weight=self.sample_weight,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from secateurs.pruners import BasePruner
+    from secateurs.typing import MissingRule
 
 WEIGHTED = tuple(name for name, method in METHODS.items() if method.has_diversity_weight)
 
@@ -48,6 +49,7 @@ class MethodOptions:
     diversity_weight: float | str | None = None
     n_groups: int | None = None
     oob: bool = False
+    missing: MissingRule | None = None
     scoring: tuple[str, ...] = ()
     cv: int | None = None
     random_state: int = 0
@@ -329,6 +331,12 @@ METHOD_OPTIONS = bundle_options(
         help="Prune in M random groups of members, then prune the members that the groups keep.",
     ),
     option("--oob", is_flag=True, help="DATA is the training set: use out-of-bag predictions."),
+    option(
+        "--missing",
+        type=click.Choice(["wrong", "ignore"]),
+        help="What a missing prediction means: a wrong answer, or nothing. Default: wrong for "
+        "--predictions, ignore for --oob.",
+    ),
     option(
         "--scoring",
         metavar="NAME",

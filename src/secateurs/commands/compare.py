@@ -170,7 +170,7 @@ def _further_columns(comparison: Comparison) -> dict[str, str]:
     columns = {scoring.key: scoring.key for scoring in comparison.problem.other_scorings}
     if comparison.problem.sensitive_features is not None:
         columns |= {"worst_subgroup": "worst subgroup", "subgroup_gap": "largest gap"}
-    return columns
+    return columns | ({"coverage": "coverage"} if comparison.problem.shows_coverage else {})
 
 
 def format_leaderboard(

@@ -43,6 +43,7 @@ class GroupedPruner(DistributedPruner):
     # These depend on the pruner applied to each group.
     outputs = property(attrgetter("inner.outputs"))
     takes_missing = property(attrgetter("inner.takes_missing"))
+    _takes_abstentions = property(attrgetter("inner._takes_abstentions"))
     may_keep_fewer = property(attrgetter("inner.may_keep_fewer"))
     may_decide_size = property(attrgetter("inner.may_decide_size"))
     larger_is_better = property(attrgetter("inner.larger_is_better"))

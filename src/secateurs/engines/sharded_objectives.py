@@ -51,7 +51,7 @@ class ShardedTDAS(ShardedObjective, TDAS):
                 executor=...,
             )
         sizes, counted = shards.member_totals(_label_counts)
-        truth = empty_count_tables(votes.n_members, votes.n_classes)
+        truth = empty_count_tables(votes.n_members, votes.n_labels)
         truth[...] = counted
         self._init_state(diversity_weight, Profile.from_counts(sizes, truth))
 

@@ -87,7 +87,7 @@ def is_applicable(pruner: BasePruner, problem: Problem) -> bool:
         return False
     if problem.is_soft and "probabilities" in pruner.outputs and not problem.has_soft_predictions:
         return False  # without the samples, probabilities cannot be collected
-    return pruner.takes_missing or not problem.predictions.has_missing
+    return pruner.can_fit_missing(problem.predictions)
 
 
 def _own_selection(
@@ -146,7 +146,7 @@ def named_pruners(
     "all" leaves out methods that need complete votes if votes are missing, and methods that need
     classes in regression.
     """
-    is_all, votes = isinstance(methods, str), problem.predictions
+    is_all = isinstance(methods, str)
     pruners: dict[str, BasePruner] = {}
     notes = []
     baselines = [(None, name) for name in baseline_methods()]
@@ -158,7 +158,7 @@ def named_pruners(
             pruner, note = pruner_from_method(method), []
         if is_all and problem.is_regression and "numbers" not in pruner.outputs:
             continue
-        if is_all and votes.has_missing and not pruner.takes_missing:
+        if is_all and not pruner.can_fit_missing(problem.predictions):
             notes.append(f"{method} is left out: it cannot work with missing votes.")
             continue
         notes += note

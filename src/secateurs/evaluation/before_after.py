@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import NamedTuple
@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.validation import _num_samples
 
+from secateurs.ensembles import Ensemble
 from secateurs.evaluation.alternatives import evaluate_with_alternatives
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
@@ -19,6 +20,7 @@ from secateurs.evaluation.metrics import PruningFigures, constant_name
 from secateurs.evaluation.score_table import (
     SizeCurve,
     constant_scores,
+    coverage_remarks,
     cross_validate_selections,
     describe_sample_weights,
     full_ensemble_vote,
@@ -30,6 +32,7 @@ from secateurs.measures.group_predictions import ConstantPrediction
 from secateurs.measures.score_curve import ScoreCurve, scores_with_interval
 from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import AccuracyCounts
+from secateurs.outputs.missing_answers import fill_unanswered
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.sample_rows import SampleRows
@@ -42,6 +45,7 @@ from secateurs.problem.model_costs import (
     full_and_pruned_predictors,
     member_counts,
     model_costs,
+    panel_coverage,
 )
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.selector import pruner_label
@@ -64,12 +68,12 @@ def measure_on_test(
     description = _describe_test_samples(problem)
     X, truth, weight = problem.X_test, problem.y_test, problem.sample_weight_test
     assert truth is not None
-    figures = member_counts(pruner)
+    figures = member_counts(pruner) | panel_coverage(problem, pruner, test=True)
     if isinstance(X, PredictionTable):
         weights = problem.member_weights
         tables = (X, X if weights is None else X.with_member_weights(weights))
         before, after = (
-            combined_prediction(table, None, members)
+            _table_prediction(problem, table, members)
             for table, members in zip(tables, full_and_kept(pruner), strict=True)
         )
     else:
@@ -90,6 +94,7 @@ def measure_on_test(
             figures |= score_both(problem, predicted, [scoring])
     groups = problem.sensitive_features_test
     remarks = sample_weight_remark(problem, pruner)
+    remarks += coverage_remarks(problem, pruner.member_indices_)
     if groups is not None:
         by_group = {
             name: score_both(problem, predicted.on_part(np.flatnonzero(groups == name)), [], name)
@@ -101,6 +106,16 @@ def measure_on_test(
     if not problem.has_only_predictions:
         figures |= model_costs(problem, pruner, files=files)
     return PruningFigures(description, "", figures, tuple(remarks), baselines)
+
+
+def _table_prediction(problem: Problem, table: Ensemble, members: Sequence[int]) -> Array:
+    """Return the combined test prediction of some members, filled in for scores."""
+    outputs = problem.test_predictions
+    if problem.is_regression:
+        weights = None if table.weights is None else table.weights[list(members)]
+        return np.asarray(outputs.average(members, weights))
+    predicted = combined_prediction(table, None, members)
+    return fill_unanswered(predicted, outputs.has_prediction(members), outputs)
 
 
 class _Predicted(NamedTuple):
@@ -242,7 +257,7 @@ def _test_baselines(problem: Problem, predicted: _Predicted) -> dict[str, float]
             single = (
                 outputs.average([best])
                 if isinstance(outputs, Predictions) and scoring.needs != "labels"
-                else combined_prediction(problem.X_test, None, [best])
+                else _table_prediction(problem, problem.X_test, [best])
             )
         else:
             model = problem.ensemble.as_predictor([best])
@@ -299,8 +314,9 @@ def cross_validate_pruning(
     keep, plan = len(pruner.member_indices_), evaluation.split
     figures = held_out_scores(plan, curve, keep)
     costs = model_costs(evaluation.problem, pruner, files=files, row=row)
-    figures = member_counts(pruner) | figures | costs
+    figures = member_counts(pruner) | panel_coverage(problem, pruner) | figures | costs
     remarks = [*evaluation.remarks, *sample_weight_remark(problem, pruner, by_cost)]
+    remarks += coverage_remarks(problem, pruner.member_indices_)
     remarks += _score_remarks(problem, plan)
     if problem.sensitive_features is not None:
         remarks += _small_subgroups(problem.sensitive_features)

@@ -23,12 +23,13 @@ from secateurs.progress import open_stage
 from secateurs.pruners import BasePruner
 from secateurs.pruners.selector import can_use_sample_weight
 from secateurs.text_format import format_list
-from secateurs.typing import Array, IndexArray
+from secateurs.typing import Array, IndexArray, MemberIndices
 
 _REFITTED = (
     "The kept members were refitted. Curves and cross-validated scores are those of the members "
     "before refitting; scores on a test set are those of the refitted members."
 )
+_MOST_NAMED = 10  # members whose coverage is named
 _WEIGHED = (
     "The weights of members were optimised for the size that is kept. At other sizes, and for "
     "other methods, all members have the same weight."
@@ -139,6 +140,7 @@ class Evaluation:
             notes.append(
                 describe_sample_weights({name: f[max(f)] for name, f in fitted.items() if f})
             )
+        notes += coverage_remarks(self.problem, range(self.problem.n_members))
         return (self.judged_on, *notes, *self.remarks)
 
     def notes_on_methods(self, *without: str) -> tuple[str, ...]:
@@ -268,6 +270,21 @@ def cross_validate_selections(
         main = curve.scores.get((requested[0].key, None))
         curve.main_score = curve.by_own_vote if main is None else main
     return curves
+
+
+def coverage_remarks(problem: Problem, members: MemberIndices) -> list[str]:
+    """Return the coverage of some members, in words, if a table has missing predictions."""
+    if not problem.shows_coverage:
+        return []
+    coverage, names = problem.member_coverage, problem.ensemble.member_names
+    fewest = sorted(members, key=coverage.__getitem__)[:_MOST_NAMED]
+    texts = [f"{names[member]} {100 * coverage[member]:.1f} %" for member in fewest]
+    lowest = "the lowest are " if len(fewest) < len(members) else ""
+    rule = "wrong" if problem.missing_rule == "wrong" else "ignored"
+    return [
+        f"Coverage, the fraction of the validation samples that a member predicts: {lowest}"
+        f"{format_list(texts, ' and ')}. Missing predictions are {rule}."
+    ]
 
 
 def constant_scores(

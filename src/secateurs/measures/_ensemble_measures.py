@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secateurs.measures.pair_measure import Counts, Floats, as_complete_votes
+from secateurs.measures.pair_measure import Counts, Floats, as_complete_votes, as_votes
 from secateurs.measures.pairwise_measures import disagreement
 from secateurs.outputs.votes import Votes
 
@@ -314,7 +314,7 @@ def loss_ambiguity(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Loss
     LossAmbiguity(total=0.0, good=0.125, bad=0.125)
     """
     voted = as_complete_votes(votes, y)
-    vote_right = voted.is_right()
+    vote_right = as_votes(votes, y).is_right()  # members that abstain do not vote
     fraction_right = voted.oracle.tally()[:, 0] / voted.n_members
     good = float(np.where(vote_right, 1 - fraction_right, 0.0).mean())
     bad = float(np.where(vote_right, 0.0, fraction_right).mean())

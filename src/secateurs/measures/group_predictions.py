@@ -15,6 +15,7 @@ from secateurs.labels import argmax_with_ties
 from secateurs.measures.scoring import Scoring
 from secateurs.outputs.fixed_point import mean_from_sums
 from secateurs.outputs.input_checks import effective_members
+from secateurs.outputs.missing_answers import fill_unanswered
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
@@ -53,12 +54,16 @@ class GroupPrediction:
     def _labels(self) -> Array:
         is_equal = self.weights is None
         codes = self.total.argmax(axis=1) if is_equal else argmax_with_ties(self.total)
-        return self.outputs.classes[codes]
+        labels = self.outputs.classes[codes]
+        if not self.outputs.has_missing:
+            return labels
+        return fill_unanswered(labels, self.present > 0, self.outputs)
 
     @cached_property
     def _mean(self) -> FloatArray:
-        mean = mean_from_sums(self.total, self.present)
-        return self.outputs.linked(mean) if isinstance(self.outputs, Predictions) else mean
+        if isinstance(self.outputs, Predictions):
+            return self.outputs.mean_from_sums(self.total, self.present)
+        return mean_from_sums(self.total, self.present)
 
     @property
     def samples(self) -> SampleRows | None:
@@ -109,9 +114,9 @@ def group_predictions(
 ) -> Iterator[GroupPrediction]:
     """Yield the combined predictions of groups of members; use each before the next.
 
-    A group that extends the previous group is quick. Missing predictions are left out of the mean;
-    if all are missing, the classes have equal probabilities. ``weights`` are the ensemble's own
-    weights, ``group_weights`` those of the members in some of the groups.
+    A group that extends the previous group is quick. Missing predictions are left out of the mean,
+    see `secateurs.outputs.missing_answers` for samples on which all are missing. ``weights`` are
+    the ensemble's own weights, ``group_weights`` those of the members in some of the groups.
     """
     n_classes = outputs.n_classes
     shape = (outputs.n_samples, n_classes) if n_classes else (outputs.n_samples,)

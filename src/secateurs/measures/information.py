@@ -86,7 +86,7 @@ class PairEntropies(NamedTuple):
 def relevance_to_truth(votes: Votes) -> Floats:
     """Compute the normalised mutual information of each member with the true labels."""
     if votes.n_classes > MOST_TABLE_CLASSES:
-        pairs = PairEntropies.from_codes(votes.packed.decode(), votes.truth[None], votes.n_classes)
+        pairs = PairEntropies.from_codes(votes.packed.decode(), votes.truth[None], votes.n_labels)
         joint, first, second = pairs.joint[:, 0], pairs.first[:, 0], pairs.second[:, 0]
         return _normalised_information(first, second, joint)
     # NumPy sums a single table in another order, so that no block of several has one member.

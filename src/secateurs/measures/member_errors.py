@@ -25,6 +25,7 @@ from secateurs.outputs.fixed_point import (
     missing_cell_value,
 )
 from secateurs.outputs.label_coding import MOST_BY_NUMPY
+from secateurs.outputs.missing_answers import counts_as_wrong
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions
 from secateurs.outputs.vote_packing import CodeMatrix
@@ -121,7 +122,7 @@ def _agreement_counts(votes: Votes, others: Votes, block: slice) -> tuple[Counts
         shape = others.n_members, len(range(*block.indices(votes.n_members)))
         agreed, counts = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
         codes = others.packed.decode(), votes.packed.decode(block)
-        code_kernels.count_agreed(*codes, votes.n_classes, agreed, counts)
+        code_kernels.count_agreed(*codes, votes.n_labels, agreed, counts)
         return agreed, counts
     tables = votes.joint_counts_of(others, block)
     return n_agreed(tables), tables.sum(axis=(-2, -1))
@@ -131,6 +132,7 @@ class PredictionErrors(MemberErrors[Predictions]):
     """Errors of probabilities or values, with the places that `exact_binary_places` returns."""
 
     def __init__(self, predictions: Predictions, places: int) -> None:
+        predictions = predictions.completed
         self._predictions, self.binary_places = predictions, places
         self._cells = np.ascontiguousarray(predictions.cells)  # usually contiguous: no copy
         self.n_members = predictions.n_members
@@ -156,7 +158,7 @@ class PredictionErrors(MemberErrors[Predictions]):
 
     def pair_products(self, others: Predictions, block: slice = slice(None)) -> ErrorProducts:
         """Return the products of other members' errors with those of a block of these members."""
-        n_members = len(range(*block.indices(self.n_members)))
+        others, n_members = others.completed, len(range(*block.indices(self.n_members)))
         sums = np.zeros((others.n_members, n_members), dtype=np.int64)
         for member in range(others.n_members):
             self._add_products(others.cells[member], block, sums[member])
@@ -214,6 +216,7 @@ def largest_error(outputs: Votes | Predictions, places: int) -> int:
     """Return the largest absolute error of any member, in steps."""
     if isinstance(outputs, Votes) or not outputs.is_numbers:
         return 1 << places
+    outputs = outputs.completed
     cells, missing = outputs.cells, missing_cell_value(outputs.cells)
     shift, truth = _cell_shift(outputs, places), fixed_point_truth(outputs, places)
     return int(prediction_kernels.largest_error(cells, truth, shift, missing))
@@ -233,7 +236,10 @@ def product_exponent(outputs: EncodedPredictions, places: int) -> int:
     """Return the exponent e of the unit ``2.0**e`` of mean products of errors."""
     # Only the second of two classes is stored. The first one has the same error with the opposite
     # sign, so products double.
-    has_one_of_two_classes = not isinstance(outputs, BaseVotes) and outputs.n_classes == 2
+    if isinstance(outputs, BaseVotes):
+        return 0
+    # Missing predictions that are wrong are a further class.
+    has_one_of_two_classes = outputs.n_classes + counts_as_wrong(outputs) == 2
     return -2 * places + has_one_of_two_classes
 
 

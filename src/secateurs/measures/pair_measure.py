@@ -39,12 +39,16 @@ def as_votes(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Votes:
 
 
 def as_complete_votes(votes: ArrayLike | Votes, y: ArrayLike | None = None) -> Votes:
-    """Return votes as `as_votes` does, and raise an error if some are missing."""
-    voted = as_votes(votes, y)
+    """Return votes as `as_votes` does, and raise an error if some are missing.
+
+    Missing votes that count as wrong are votes for a further class.
+    """
+    voted = as_votes(votes, y).completed
     if voted.has_missing:
         raise InputError(
             "Measures of an ensemble need a vote of every member on every sample, but some votes "
-            "are masked. Fill them in, or use a pairwise measure, which accepts missing votes."
+            'are masked. Pass Votes.encode(votes, y, missing="wrong") to count them as wrong, or '
+            "use a pairwise measure, which accepts missing votes."
         )
     return voted
 

@@ -160,8 +160,8 @@ def kappa_from_counts(n_samples: Counts, agreed: Counts, by_chance: Counts) -> F
 
 def kappa_with_truth(votes: Votes) -> Floats:
     """Compute each member's κ with the true labels, without tables of labels × labels."""
-    truth_sizes = np.bincount(votes.truth, minlength=votes.n_classes)
-    if votes.has_missing:
+    truth_sizes = np.bincount(votes.truth, minlength=votes.n_labels)
+    if votes.leaves_out_missing:
         present = (votes.codes([member])[0] < votes.n_classes for member in range(votes.n_members))
         truth_sizes = np.stack(
             [np.bincount(votes.truth[has_vote], minlength=votes.n_classes) for has_vote in present]

@@ -41,7 +41,7 @@ class VoteBlock:
     def winning_codes(
         self, groups: Iterable[Sequence[int]], own: bool, weights: GroupWeights = EQUAL_WEIGHTS
     ) -> Iterator[Array]:
-        """Yield the codes that groups of members vote for.
+        """Yield the codes that groups of members vote for; −1 for samples without any vote.
 
         A group that extends the previous group is quick. ``weights`` has the weights of members
         in some of the groups, by the index of the group.
@@ -69,9 +69,13 @@ class VoteBlock:
             if contributions is None:
                 winner = np.empty(len(tally), dtype=np.intp)
                 vote_kernels.find_winners(tally, winner)
-                yield winner
             else:  # means, not sums, so that near ties round as in the model
-                yield self.classes[(tally / len(counted)).argmax(axis=1)]
+                winner = self.classes[(tally / len(counted)).argmax(axis=1)]
+            yield self._mark_unanswered(winner, tally)
+
+    def _mark_unanswered(self, winner: Array, tally: Array) -> Array:
+        """Return winners with −1 for samples without any vote."""
+        return np.where(tally.any(axis=1), winner, -1) if self.votes.has_missing else winner
 
     def _weighted_winners(
         self, group: MemberIndices, weights: FloatArray, contributions: FloatArray | None
@@ -83,7 +87,7 @@ class VoteBlock:
                 vote_kernels.tally_votes(self.votes.codes([member]), weight, tally)
             else:
                 tally[:, self.classes] += weight * contributions[member]
-        return argmax_with_ties(tally)
+        return self._mark_unanswered(argmax_with_ties(tally), tally)
 
 
 @dataclass(frozen=True, eq=False)

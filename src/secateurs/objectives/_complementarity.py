@@ -46,7 +46,8 @@ class Complementarity:
     def gains(self) -> Array:
         """Return the score of each member as the next member to add."""
         right, wrong = self._right_wrong_weights()
-        missing = [np.zeros_like(right)] * self._votes.has_missing  # a missing vote has no weight
+        # A missing vote has no weight if it is left out, and else that of a wrong vote.
+        missing = [np.zeros_like(right)] * self._votes.leaves_out_missing
         return self._votes.oracle.packed.weighted_sums(np.stack([right, wrong, *missing]))
 
     def add(self, member: int) -> None:

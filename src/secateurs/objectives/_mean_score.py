@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from secateurs.outputs.fixed_point import (
     mean_from_sums,
     missing_cell_value,
 )
+from secateurs.outputs.missing_answers import counts_as_wrong, fill_unanswered, first_members
 from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
@@ -34,8 +36,10 @@ class MeanScore(ABC):
     """Score of the mean of a set of votes, probabilities or values; larger is better.
 
     Create it with `for_predictions`. Members may be added more than once. The mean of a sample is
-    over the members that have a prediction; samples without any prediction are left out. The scores
-    of ``measures.fast_scores`` are computed by compiled code. For all other scores, the scorer is
+    over the members that have a prediction; samples without any prediction are left out. If missing
+    predictions are wrong, such a sample is not correct, and in scores of probabilities or values
+    its prediction is the class frequencies, or the mean of y. The scores of
+    ``measures.fast_scores`` are computed by compiled code. For all other scores, the scorer is
     called once for each candidate.
 
     Parameters
@@ -85,6 +89,9 @@ class MeanScore(ABC):
         if scoring.reads_samples:
             given = outputs.samples
             self._samples = SampleRows.of_table(outputs) if given is None else given
+        self._is_missing_wrong = counts_as_wrong(outputs)
+        # Whether the score of samples without a prediction is that of class frequencies or a mean.
+        self._has_fallback = self._is_missing_wrong and not scoring.uses_labels(outputs)
         self.perfect_value: float | None = None
         if scoring.name in FAST_SCORES:
             self.perfect_value = 0.0 if scoring.needs == "probabilities" else 1.0
@@ -117,8 +124,11 @@ class MeanScore(ABC):
         return self._value
 
     def gains(self) -> Floats:
-        """Return the value after adding each member."""
-        return self._block_gains(range(self.n_members))
+        """Return the value after adding each member; −∞ for members that may not be the first."""
+        values = self._block_gains(range(self.n_members))
+        if not self._selected and self._has_fallback:
+            values[~first_members(self._outputs)] = -np.inf
+        return values
 
     def add(self, member: int) -> None:
         """Add a member."""
@@ -161,9 +171,11 @@ class MeanScore(ABC):
     def _score_predictions(
         self, predictions: Array, present: BoolArray, members: Sequence[int], weights: Array
     ) -> float:
-        """Return the score on the samples that have a prediction of these members."""
+        """Return the score of predictions, of which some are not present."""
         y, weight, rows = self._y, self._sample_weight, self._samples
-        if not present.all():
+        if self._is_missing_wrong:
+            predictions = fill_unanswered(predictions, present, self._outputs)
+        elif not present.all():
             predictions, y = predictions[present], y[present]
             weight = None if weight is None else weight[present]
             rows = None if rows is None else rows.take(present)
@@ -178,6 +190,9 @@ class MeanScore(ABC):
             shape = len(members), self._outputs.n_classes
             hits, seen = np.zeros(shape), np.zeros(shape)
             self._fill_hits(block, hits, seen)
+            if self._is_missing_wrong:
+                truth, n_classes = self._outputs.truth, self._outputs.n_classes
+                seen[:] = np.bincount(truth, self._weight_per_sample, n_classes)
             if self.scoring.name == "accuracy":
                 return _divide_by_weights(hits.sum(axis=1), seen.sum(axis=1))
             rates = np.where(seen > 0, _divide_by_weights(hits, seen), 0.0)
@@ -317,15 +332,39 @@ class _PredictionMeanScore(MeanScore):
     def _fill_losses(self, block: slice, totals: Floats, weights: Floats) -> None:
         if self.scoring.name == "neg_log_loss":
             self._fill_log_sums(self._cells[block, 0], totals, weights)
+            self._add_unanswered(block, totals, weights)
             return
         step = math.ldexp(1.0, -self._outputs.exponent)
         selection_kernels.mean_losses(
             *(self._cells[block], self._missing_code, step, self._sums, self._counts),
             *(self._targets, self._weight_per_sample, self._is_squared, totals, weights),
         )
+        self._add_unanswered(block, totals, weights)
         totals *= -1
         if self._outputs.is_numbers:
             totals[:] = totals / self._error_unit + weights
+
+    def _add_unanswered(self, block: slice, totals: Floats, weights: Floats) -> None:
+        """Add the losses of samples that neither the selected members nor a candidate predict."""
+        if not self._has_fallback:
+            return
+        weights[:] = self._weight_per_sample.sum()
+        uncovered = np.flatnonzero(self._counts == 0)
+        for index, member in enumerate(range(*block.indices(self.n_members))):
+            unanswered = uncovered[self._outputs.is_missing(member)[uncovered]]
+            totals[index] += self._fallback_losses[unanswered].sum()
+
+    @cached_property
+    def _fallback_losses(self) -> Floats:
+        """Weighted losses of the class frequencies, or of the mean; logarithms for the log loss."""
+        fallback, truth = self._outputs.fallback_prediction, self._outputs.truth
+        if self.scoring.name == "neg_log_loss":
+            smallest = selection_kernels.EPSILON
+            losses = np.log(np.clip(fallback[truth], smallest, 1 - smallest))
+        else:
+            errors = fallback[-len(self._targets) :, None] - self._targets
+            losses = (errors**2 if self._is_squared else np.abs(errors)).sum(axis=0)
+        return self._weight_per_sample * losses
 
     def _fill_log_sums(self, cells: Array, totals: Floats, weights: Floats) -> None:
         sums = self._sums[0]
@@ -397,6 +436,9 @@ class _MarginMeanScore(_PredictionMeanScore):
         factor = 0.5 if self._outputs.n_classes < 3 else 1.0  # as scikit-learn's Brier score
         for index, member in enumerate(range(*block.indices(self.n_members))):
             probabilities, has_value = self._predictions_with(member)
+            if self._has_fallback:
+                probabilities = fill_unanswered(probabilities, has_value, self._outputs)
+                has_value = np.ones_like(has_value)
             if self.scoring.name == "neg_log_loss":
                 of_true_class = np.where(is_true, probabilities, 0.0).sum(axis=1)
                 clipped = np.clip(

@@ -21,6 +21,7 @@ from secateurs.measures.pair_measure import Counts, Floats, pair_matrix
 from secateurs.measures.pairwise_measures import n_agreed
 from secateurs.objectives._pair_objective import PairObjective
 from secateurs.outputs import bit_kernels
+from secateurs.outputs.missing_answers import first_members
 from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes
 from secateurs.typing import Array, BoolArray, MemberIndices
 
@@ -108,6 +109,10 @@ class TDAS(PairObjective):
         """Normalised mutual information of each member with the true labels."""
         return self.profile.relevance
 
+    def first_members(self) -> BoolArray:
+        """Return the mask of the members that may be selected first."""
+        return first_members(self._votes)
+
     def _compute_rows(self, members: MemberIndices) -> Floats:
         return self.distances_from(self._votes.take(members), self.profile.for_members(members))
 
@@ -149,7 +154,7 @@ class TDAS(PairObjective):
     def tdac_from_tables(self, tables: Counts, first: Profile, second: Profile) -> Floats:
         """Return the TDAC of pairs from tables of label pairs (first, second, classes, classes)."""
         n_samples = self._votes.n_samples
-        if not self._votes.has_missing and n_samples <= MOST_LOOKED_UP:
+        if not self._votes.leaves_out_missing and n_samples <= MOST_LOOKED_UP:
             distances = np.empty(tables.shape[:2])
             logs = count_times_log_table(n_samples)
             sides = np.stack(first), np.stack(second)
@@ -157,7 +162,7 @@ class TDAS(PairObjective):
                 tables, logs, np.log2(n_samples), *sides, float(self._weight), distances
             )
             return distances
-        # With missing votes, entropies are computed over the samples that both members predict.
+        # If missing votes are left out, entropies are over the samples that both members predict.
         diversity = nvi.of_counts(labels=tables)
         return self._combine(
             diversity, first, second, n_agreed(tables) == tables.sum(axis=(-2, -1))
@@ -167,8 +172,8 @@ class TDAS(PairObjective):
         """Return the TDAC of members with these codes to a block of the members."""
         others = self._votes.packed.decode(members)
         second = self.profile.for_members(members)
-        pairs = PairEntropies.from_codes(codes, others, self._votes.n_classes)
-        if self._votes.has_missing:
+        pairs = PairEntropies.from_codes(codes, others, self._votes.n_labels)
+        if self._votes.leaves_out_missing:
             diversity = normalised_variation(pairs.first, pairs.second, pairs.joint)
         else:
             own, other = first.entropies[:, None], second.entropies

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from secateurs.measures.pair_measure import Floats
 from secateurs.outputs import vote_kernels
 from secateurs.outputs.label_coding import code_dtype
+from secateurs.outputs.missing_answers import counts_as_wrong
 from secateurs.outputs.vote_packing import PackedVotes
 from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, BoolArray, IndexArray
@@ -31,8 +33,8 @@ class VoteError:
         Votes with true labels.
     ties : {"lowest", "shared"}
         How a tied vote counts: as a vote for the lowest class, or as 1 − 1/q errors if the true
-        class is one of q tied classes. A sample without any vote is an error, or with "shared" a
-        tie of all classes.
+        class is one of q tied classes. A sample without any vote is an error. With "shared", it is
+        a tie of all classes instead if missing votes are left out.
     distinct : bool, default=False
         Whether to count equal samples once, weighted by their number. The values are the same, and
         are computed faster if many members agree. Methods that return one value per sample then
@@ -52,7 +54,11 @@ class VoteError:
     ) -> None:
         self._n_samples = votes.n_samples
         self._has_shared_ties = ties == "shared"
-        self._n_outcomes = 1 + votes.n_classes if self._has_shared_ties else 2
+        # A further class, which never gets a vote, ties only where nobody votes. A tie of all
+        # classes and this one is an error.
+        has_no_vote_class = self._has_shared_ties and counts_as_wrong(votes)
+        self._n_columns = votes.n_classes + has_no_vote_class
+        self._n_outcomes = 1 + self._n_columns if self._has_shared_ties else 2
         most_tied = votes.n_classes if self._has_shared_ties else 1  # classes that can tie
         if not votes.has_missing:
             most_tied = min(most_tied, votes.n_members)
@@ -69,10 +75,11 @@ class VoteError:
         self._decoded_votes: Array | None = None
         self._sample_repeats: NDArray[np.int64] | None = None
         if distinct and self._exact_dtype is np.int64:
-            votes, self._decoded_votes, self._sample_repeats = _distinct_samples(votes)
+            votes, codes, self._sample_repeats = _distinct_samples(votes)
+            self._decoded_votes = self._tallied_codes(codes, votes.n_classes)
         self._votes = votes
         self._y = votes.truth
-        self._tally = np.zeros((votes.n_samples, votes.n_classes), dtype=np.int32)
+        self._tally = np.zeros((votes.n_samples, self._n_columns), dtype=np.int32)
 
     @property
     def n_members(self) -> int:
@@ -109,7 +116,7 @@ class VoteError:
     def n_overruled(self) -> NDArray[np.int32]:
         """Count, per sample, the members that are correct if the vote is wrong, or vice versa."""
         n_right = np.take_along_axis(self._tally, self._y[:, None].astype(np.intp), axis=1)[:, 0]
-        n_votes = self._tally.sum(axis=1) if self._votes.has_missing else self._n_selected
+        n_votes = self._tally.sum(axis=1) if self._votes.leaves_out_missing else self._n_selected
         n_wrong = (n_votes - n_right).astype(np.int32)
         return np.where(self.is_vote_right(), n_wrong, n_right)
 
@@ -192,10 +199,10 @@ class VoteError:
             Minus the errors after each flip, in units. The empty set is one unit worse than a set
             whose votes are all wrong.
         """
-        n_samples, n_classes = self._tally.shape
+        n_samples, n_columns = self._tally.shape
         turn_of_member, values = np.full(len(chosen), -1), np.empty(len(chosen), np.int64)
         samples = (self._decoded_votes, self._y, self._sample_repeats, np.array(self._tie_units))
-        work = np.empty(n_samples, np.intp), np.empty((2, n_samples, n_classes + 1), np.int64)
+        work = np.empty(n_samples, np.intp), np.empty((2, n_samples, n_columns + 1), np.int64)
         vote_kernels.flip_each(*samples, chosen, self._tally, *work, turn_of_member, values)
         order = np.argsort(turn_of_member)
         self._n_selected = int(chosen.sum())
@@ -228,10 +235,18 @@ class VoteError:
         votes = self._votes
         n_votes = votes.n_members * votes.n_samples
         if self._n_code_reads == votes.n_members and n_votes <= _MOST_DECODED:
-            self._decoded_votes = votes.packed.decode()
+            self._decoded_votes = self._tallied_codes(votes.packed.decode(), votes.n_classes)
         if self._decoded_votes is None:
-            return votes.codes([member])
+            return self._tallied_codes(votes.codes([member]), votes.n_classes)
         return self._decoded_votes[member][None]
+
+    def _tallied_codes(self, codes: Array, n_classes: int) -> Array:
+        """Return codes in which a missing vote has no column of the tally."""
+        if self._n_columns == n_classes:
+            return codes
+        return np.where(codes == n_classes, self._n_columns, codes).astype(
+            code_dtype(self._n_columns + 1)
+        )
 
     def _values_after(self, packed: PackedVotes, outcomes: Array) -> Array:
         """Return minus the errors if each member's votes lead to these outcomes, in units."""
@@ -242,17 +257,18 @@ class VoteError:
 
     def _vote_outcomes(self) -> tuple[Array, Array]:
         """Return the outcomes if a class gets one more vote, and one less: (classes, samples)."""
-        n_classes = self._votes.n_classes
+        n_classes, n_columns = self._votes.n_classes, self._n_columns
         shape = (self._votes.packed.n_classes, self._votes.n_samples)
         added = np.empty(shape, dtype=code_dtype(self._n_outcomes))
         removed = np.empty_like(added) if self._has_shared_ties else added
+        if not self._has_shared_ties:
+            vote_kernels.outcomes_lowest(self._tally, self._y, added[:n_columns])
+        else:
+            outcomes = added[:n_columns], removed[:n_columns]
+            vote_kernels.outcomes_shared(self._tally, self._y, *outcomes)
         if self._votes.has_missing:
             # A missing vote does not change the outcome.
             added[n_classes:] = removed[n_classes:] = self._tied_classes()
-        if not self._has_shared_ties:
-            vote_kernels.outcomes_lowest(self._tally, self._y, added[:n_classes])
-            return added, added
-        vote_kernels.outcomes_shared(self._tally, self._y, added[:n_classes], removed[:n_classes])
         return added, removed
 
     def _tied_classes(self) -> Array:
@@ -281,4 +297,6 @@ def _distinct_samples(votes: Votes) -> tuple[Votes, Array, NDArray[np.int64]]:
         return votes, codes, np.ones(votes.n_samples, dtype=np.int64)
     codes, labels = np.ascontiguousarray(codes[:, first]), votes.classes[votes.truth[first]]
     mask = codes == votes.n_classes if votes.has_missing else None
-    return Votes.from_codes(codes, votes.classes, labels, mask), codes, repeats.astype(np.int64)
+    distinct = Votes.from_codes(codes, votes.classes, labels, mask)
+    distinct = replace(distinct, missing_rule=votes.missing_rule)
+    return distinct, codes, repeats.astype(np.int64)

@@ -16,6 +16,7 @@ from secateurs.outputs._store_files import StrPath, filling_lock, read_log
 from secateurs.outputs.fixed_point import FINEST, PROBABILITY_BITS, coarsen_steps
 from secateurs.outputs.input_checks import as_target_values, check_known_labels, encode_true_labels
 from secateurs.outputs.label_coding import check_class_count, plain_text
+from secateurs.outputs.missing_answers import counts_as_wrong, fallback_prediction
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import Store
 from secateurs.persistence.atomic_files import write_array
@@ -101,7 +102,7 @@ class PredictionStore(Store[Predictions]):
         has_missing : bool, default=False
             Whether predictions may be missing.
         **options
-            ``content``, ``tile_members``, ``shuffle`` and ``random_state`` as for
+            ``missing``, ``content``, ``tile_members``, ``shuffle`` and ``random_state`` as for
             `VoteStore.create`.
 
         Returns
@@ -153,6 +154,7 @@ class PredictionStore(Store[Predictions]):
             y=y if y is None or scores.is_numbers else scores.classes[y],
             names=None if scores.names is None else scores.names.tolist(),
             has_missing=scores.has_missing,
+            missing=scores.missing_rule,
             **options,
         )
 
@@ -244,7 +246,14 @@ class PredictionStore(Store[Predictions]):
         cells.flags.writeable = False
         names = self.names
         selected = None if names is None else names[members]
-        return Predictions(cells, self.classes, self.y, selected, self.has_missing, self.exponent)
+        fallback = None
+        if counts_as_wrong(self) and self.y is not None:
+            fallback = fallback_prediction(self.y, self.n_classes)
+        return Predictions(
+            *(cells, self.classes, self.y, selected, self.has_missing, self.exponent),
+            missing_rule=self.missing_rule,
+            fallback=fallback,
+        )
 
     def __repr__(self) -> str:
         sizes = {"sample": self.n_samples, "member": self.n_members, "class": self.n_classes}

@@ -18,6 +18,7 @@ from secateurs.outputs.fixed_point import (
     NUMBER_BITS,
     PROBABILITY_BITS,
     coarsen_steps,
+    fixed_point_exponent,
     mean_from_sums,
     missing_cell_value,
 )
@@ -31,11 +32,24 @@ from secateurs.outputs.input_checks import (
     text_column_names,
 )
 from secateurs.outputs.label_coding import encode_column, find_classes, make_read_only
+from secateurs.outputs.missing_answers import (
+    check_missing_rule,
+    counts_as_wrong,
+    fallback_prediction,
+    most_frequent_class,
+)
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import BitPlanes, pack_bits
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count
-from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, MemberIndices
+from secateurs.typing import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    MemberIndices,
+    MissingRule,
+)
 
 _ONE = 1 << PROBABILITY_BITS  # the cell for probability 1
 
@@ -62,6 +76,8 @@ class Predictions:
         Names of the members.
     has_missing : bool
         Whether predictions are missing.
+    missing_rule : {"wrong", "ignore"}
+        What a missing prediction means, as for `Votes`.
     exponent : int
         A cell of 1 stands for ``2.0**-exponent``. For regression it follows from the largest
         absolute value, which has 30 bits.
@@ -101,10 +117,18 @@ class Predictions:
     is_sequential: bool = False
     margin_scale: float | None = None
     samples: SampleRows | None = None  # only if a scorer reads them
+    missing_rule: MissingRule = "ignore"
+    # The class frequencies, or the mean of y, if missing predictions are wrong: of all samples,
+    # so that batches and shards have the same.
+    fallback: FloatArray | None = None
 
     @classmethod
     def encode(
-        cls, scores: ArrayLike, y: ArrayLike | None = None, classes: ArrayLike | None = None
+        cls,
+        scores: ArrayLike,
+        y: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        missing: MissingRule = "ignore",
     ) -> Predictions:
         """Encode a table of probabilities or regression values.
 
@@ -116,11 +140,14 @@ class Predictions:
             The true labels, or the true values of a regression.
         classes : array-like of shape (n_classes,), optional
             The labels in the order of the probabilities; the default is 0, 1, 2, …
+        missing : {"ignore", "wrong"}, default="ignore"
+            What a missing prediction means, as for `Votes.encode`.
 
         Returns
         -------
         Predictions
         """
+        rule = check_missing_rule(missing)
         table: Array = np.ma.asanyarray(scores)
         if table.ndim == 3 and table.shape[2] == 0:
             raise InputError(
@@ -140,16 +167,22 @@ class Predictions:
         for member in range(table.shape[1]):
             column = values[:, member][:, order] if is_probabilities else values[:, member]
             filler.fill_member(member, column, None if mask is None else mask[member])
-        return cls.filled(filler, y, text_column_names(scores))
+        return cls.filled(filler, y, text_column_names(scores), rule)
 
     @classmethod
     def filled(
-        cls, filler: PredictionFiller, y: ArrayLike | None = None, names: ArrayLike | None = None
+        cls,
+        filler: PredictionFiller,
+        y: ArrayLike | None = None,
+        names: ArrayLike | None = None,
+        missing: MissingRule = "ignore",
     ) -> Predictions:
         """Return predictions from a filler that has all members."""
         cells, has_missing, exponent = filler.finish_cells()
         name_array = None if names is None else np.array(names, dtype=object)
-        predictions = cls(cells, filler.classes, None, name_array, has_missing, exponent)
+        predictions = cls(
+            *(cells, filler.classes, None, name_array, has_missing, exponent), missing_rule=missing
+        )
         return predictions if y is None else predictions.with_labels(y)
 
     @property
@@ -187,11 +220,66 @@ class Predictions:
         return self.y
 
     @property
-    def n_voted(self) -> NDArray[np.int64]:
+    def n_answered(self) -> NDArray[np.int64]:
         """Number of samples that each member predicts."""
         if not self.has_missing:
             return np.full(self.n_members, self.n_samples)
         return self.present.code_counts[:, 0]
+
+    @property
+    def n_voted(self) -> NDArray[np.int64]:
+        """Number of samples that each member is compared on, as for `Votes`."""
+        return np.full(self.n_members, self.n_samples) if counts_as_wrong(self) else self.n_answered
+
+    def with_missing_rule(self, missing: MissingRule) -> Predictions:
+        """Return the predictions with another meaning of missing predictions."""
+        if missing == self.missing_rule:
+            return self
+        changed = replace(self, missing_rule=missing, fallback=None)
+        return changed if self.y is None else changed._with_own_fallback()
+
+    def has_prediction(self, members: MemberIndices | None = None) -> BoolArray:
+        """Return the mask of the samples that at least one of some members predicts."""
+        if not self.has_missing:
+            return np.ones(self.n_samples, dtype=bool)
+        selected = np.asarray(effective_members(self, members)).tolist()
+        is_missing = [self.is_missing(member) for member in selected]
+        return ~np.logical_and.reduce(is_missing)
+
+    @cached_property
+    def completed(self) -> Predictions:
+        """The predictions without gaps, if missing predictions are wrong.
+
+        A missing prediction is a new class with probability 1, or the mean of y.
+        """
+        if not counts_as_wrong(self):
+            return self
+        if self.is_numbers:
+            return self._filled_values()
+        n_classes = self.n_classes + 1
+        filler = PredictionFiller(self.n_members, self.n_samples, np.arange(n_classes))
+        for member, cells in enumerate(filler.cells):
+            is_missing = self.is_missing(member)
+            if n_classes > 2:
+                cells[:-1] = np.where(is_missing, 0, self._class_components(self.cells[member]))
+            cells[-1] = np.where(is_missing, _ONE, 0)
+        return Predictions(filler.cells, filler.classes, self.y, self.names)
+
+    def _filled_values(self) -> Predictions:
+        """Return regression values with the mean of y in place of missing ones."""
+        mean = float(self.fallback_prediction[0])
+        predictions = self.with_exponent(min(self.exponent, fixed_point_exponent(abs(mean))))
+        filling = int(np.floor(np.ldexp(mean, predictions.exponent)))
+        cells = predictions.cells
+        filled = np.where(cells == missing_cell_value(cells), filling, cells).astype(cells.dtype)
+        return replace(predictions, cells=filled, has_missing=False)
+
+    @property
+    def fallback_prediction(self) -> FloatArray:
+        """The class frequencies, or the mean of y: for samples without any prediction."""
+        if self.fallback is not None:
+            return self.fallback
+        return fallback_prediction(self.truth, self.n_classes)
 
     @cached_property
     def votes(self) -> Votes:
@@ -207,6 +295,7 @@ class Predictions:
         if self.has_missing:
             mask = np.stack([self.is_missing(member) for member in range(self.n_members)])
         votes = Votes.from_codes(codes, self.classes, None, mask, self.names)
+        votes = replace(votes, missing_rule=self.missing_rule)
         return votes if self.y is None else votes.with_labels(self.classes[self.y])
 
     @cached_property
@@ -217,13 +306,23 @@ class Predictions:
 
     @cached_property
     def squared_errors(self) -> FloatArray:
-        """Mean squared error of each member; for probabilities, summed over the classes."""
+        """Mean squared error of each member; for probabilities, summed over the classes.
+
+        The error of a missing probability that is wrong is 2, as that of a wrong label.
+        """
         errors = np.empty(self.n_members)
+        is_wrong = counts_as_wrong(self)
+        missing_errors = np.full(self.n_samples, 2.0)
+        if is_wrong and self.is_numbers:
+            missing_errors = (self.fallback_prediction[0] - self.truth) ** 2
         truth = self.truth if self.is_numbers else np.eye(self.n_classes)[self.truth]
         for member in range(self.n_members):
             present = ~self.is_missing(member)
             differences = (self.linked(self.values(member)) - truth)[present]
-            errors[member] = (differences**2).sum() / max(1, np.count_nonzero(present))
+            total, n_samples = (differences**2).sum(), int(np.count_nonzero(present))
+            if is_wrong:
+                total, n_samples = total + missing_errors[~present].sum(), self.n_samples
+            errors[member] = total / max(1, n_samples)
         return errors
 
     def is_missing(self, member: int) -> BoolArray:
@@ -263,7 +362,8 @@ class Predictions:
         """Return the mean prediction of some members: (samples, classes), or (samples,).
 
         Missing predictions are left out. If all are missing, each class has the same probability,
-        and a regression value is NaN.
+        and a regression value is NaN; if missing predictions are wrong, the mean prediction is the
+        class frequencies, or the mean of y.
         """
         return self._mean_and_weight(members, weights)[0]
 
@@ -275,13 +375,17 @@ class Predictions:
     ) -> Array:
         """Return the label with the largest mean probability, or the mean value, per sample.
 
-        Ties go to the lowest class. Samples without predictions get ``silent``; in regression, NaN.
+        Ties go to the lowest class. Samples without predictions get ``silent`` as for `Votes`; in
+        regression, NaN, or the mean of y if missing predictions are wrong.
         """
         mean, total_weight = self._mean_and_weight(members, weights)
         if self.is_numbers:
             return mean
         labels = self.classes[mean.argmax(axis=1) if weights is None else argmax_with_ties(mean)]
-        return labels if silent is None else np.where(total_weight > 0, labels, silent)
+        if not self.has_missing:
+            return labels
+        fallback = most_frequent_class(self) if silent is None else silent
+        return np.where(total_weight > 0, labels, fallback)
 
     def _mean_and_weight(
         self, members: MemberIndices | None, weights: ArrayLike | None = None
@@ -295,7 +399,14 @@ class Predictions:
         for member, share in zip(selected.tolist(), shares, strict=True):
             total += share * self.values(member)
             total_weight += share * ~self.is_missing(member)
-        return self.linked(mean_from_sums(total, total_weight)), total_weight
+        return self.mean_from_sums(total, total_weight), total_weight
+
+    def mean_from_sums(self, total: FloatArray, total_weight: FloatArray) -> FloatArray:
+        """Return mean predictions from weighted sums, and the weights of present members."""
+        mean = self.linked(mean_from_sums(total, total_weight))
+        if counts_as_wrong(self) and (self.fallback is not None or self.y is not None):
+            mean[total_weight == 0] = self.fallback_prediction
+        return mean
 
     def linked(self, mean: FloatArray) -> FloatArray:
         """Return a mean of predictions, with the link function if the ensemble averages margins."""
@@ -321,10 +432,16 @@ class Predictions:
         if self.is_numbers:
             values = as_target_values(y, self.n_samples)
             check_target_scale(values, self._largest_value())
-            return replace(self, y=make_read_only(values))
+            return replace(self, y=make_read_only(values))._with_own_fallback()
         labels = as_label_column(y, self.n_samples)
         recoded = self.among(merge_classes(self.classes, find_classes(labels)))
-        return replace(recoded, y=encode_column(labels, recoded.classes))
+        return replace(recoded, y=encode_column(labels, recoded.classes))._with_own_fallback()
+
+    def _with_own_fallback(self) -> Predictions:
+        """Return the predictions with the class frequencies or the mean of their own y."""
+        if not counts_as_wrong(self):
+            return self
+        return replace(self, fallback=fallback_prediction(self.truth, self.n_classes))
 
     def _largest_value(self) -> float:
         """Return an upper bound of the absolute values, of at most twice the largest one."""
@@ -356,7 +473,7 @@ class Predictions:
             y=make_read_only(np.concatenate(targets)) if targets else None,
             has_missing=self.has_missing or scores.has_missing,
             samples=None,
-        )
+        )._with_own_fallback()
 
     def with_exponent(self, exponent: int) -> Predictions:
         """Return the same predictions in equal or larger steps."""
@@ -380,7 +497,12 @@ class Predictions:
         y = self.y
         if y is not None:
             y = encode_column(self.classes[y][:, None], classes)
-        return replace(self, cells=make_read_only(filler.cells), classes=classes, y=y)
+        fallback = self.fallback
+        if fallback is not None:
+            fallback = np.zeros(len(classes))
+            fallback[new_codes] = self.fallback
+        cells = make_read_only(filler.cells)
+        return replace(self, cells=cells, classes=classes, y=y, fallback=fallback)
 
     def _class_components(self, cells: Array) -> Array:
         """Return one component per class; the components of missing predictions are undefined."""
@@ -414,7 +536,7 @@ def predictions_from_votes(votes: Votes) -> Predictions:
         codes = votes.codes([member])[0]
         filler.fill_member(member, one_hot(codes, votes.n_classes), codes == votes.n_classes)
     y = None if votes.y is None else true_values(votes)
-    return Predictions.filled(filler, y, votes.names)
+    return Predictions.filled(filler, y, votes.names, votes.missing_rule)
 
 
 def true_values(outputs: Votes | Predictions) -> Array:

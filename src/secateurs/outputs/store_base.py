@@ -24,8 +24,9 @@ from secateurs.outputs._store_files import (
 )
 from secateurs.outputs._store_tiles import TileFolder, member_bytes
 from secateurs.outputs.input_checks import check_store_sizes
+from secateurs.outputs.missing_answers import check_missing_rule
 from secateurs.persistence.atomic_files import check_path_encoding
-from secateurs.typing import Array, IndexArray, MemberIndices
+from secateurs.typing import Array, IndexArray, MemberIndices, MissingRule
 
 if TYPE_CHECKING:
     from secateurs.outputs.prediction_store import PredictionStore
@@ -51,6 +52,7 @@ class Store(TileFolder, Generic[Outputs]):
 
     content: str | None = None  # fingerprint of the ensemble and the samples
     given_y: Array | None = None  # replaces the true labels or values in the folder
+    missing_rule: MissingRule = "ignore"  # what a missing prediction means, as for `Votes`
 
     @classmethod
     def _create_store(
@@ -64,6 +66,7 @@ class Store(TileFolder, Generic[Outputs]):
         y: Array | None,
         names: Sequence[str] | None,
         has_missing: bool,
+        missing: MissingRule = "ignore",
         content: str | None = None,
         tile_members: int | None = None,
         shuffle: bool = True,
@@ -77,6 +80,7 @@ class Store(TileFolder, Generic[Outputs]):
             "n_members": n_members,
             "n_samples": n_samples,
             "has_missing": bool(has_missing),
+            "missing_rule": check_missing_rule(missing),
             "content": content,
             "tile_members": tile_members or max(1, _TILE_BYTES // max(1, member_bytes(template))),
         }
@@ -138,6 +142,7 @@ class Store(TileFolder, Generic[Outputs]):
             path=folder,
             classes=np.asarray(read_array(folder, meta, "classes")),
             content=meta.get("content"),
+            missing_rule=meta.get("missing_rule", "ignore"),
             **{name: meta[name] for name in _META_FIELDS},
         )
 
@@ -159,12 +164,12 @@ class Store(TileFolder, Generic[Outputs]):
         return self.y
 
     @property
-    def n_voted(self) -> NDArray[np.int64]:
+    def n_answered(self) -> NDArray[np.int64]:
         """Number of samples that each member predicts."""
-        voted = np.empty(self.n_members, dtype=np.int64)
+        answered = np.empty(self.n_members, dtype=np.int64)
         for tile in range(self.n_tiles):
-            voted[self.members_of(tile)] = self.mapped(tile).n_voted
-        return voted
+            answered[self.members_of(tile)] = self.mapped(tile).n_answered
+        return answered
 
     def take(self, members: MemberIndices) -> Outputs:
         """Load the predictions of some members, in the given order, and check them."""

@@ -38,7 +38,7 @@ from secateurs.outputs.vote_packing import (
 )
 from secateurs.outputs.votes import BaseVotes, Votes
 from secateurs.persistence.atomic_files import write_array
-from secateurs.typing import Array, BoolArray, IndexArray, MemberIndices
+from secateurs.typing import Array, BoolArray, IndexArray, MemberIndices, MissingRule
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,6 +105,7 @@ class VoteStore(Store[Votes], BaseVotes):
         y: ArrayLike | None = None,
         names: Sequence[str] | None = None,
         has_missing: bool = False,
+        missing: MissingRule = "ignore",
         content: str | None = None,
         tile_members: int | None = None,
         shuffle: bool = True,
@@ -126,6 +127,8 @@ class VoteStore(Store[Votes], BaseVotes):
             Names of the members.
         has_missing : bool, default=False
             Whether votes may be missing.
+        missing : {"ignore", "wrong"}, default="ignore"
+            What a missing vote means, as for `Votes.encode`.
         content : str, optional
             Fingerprint of the ensemble and the samples, which is compared when votes are added.
         tile_members : int, optional
@@ -151,6 +154,7 @@ class VoteStore(Store[Votes], BaseVotes):
             y=None if y is None else encode_true_labels(y, sorted_classes, n_samples),
             names=names,
             has_missing=has_missing,
+            missing=missing,
             content=content,
             tile_members=tile_members,
             shuffle=shuffle,
@@ -255,6 +259,7 @@ class VoteStore(Store[Votes], BaseVotes):
             y=None if votes.y is None else votes.classes[votes.y],
             names=None if votes.names is None else votes.names.tolist(),
             has_missing=votes.has_missing,
+            missing=votes.missing_rule,
             **options,
         )
 
@@ -345,4 +350,5 @@ class VoteStore(Store[Votes], BaseVotes):
         packed.make_read_only()
         names = self.names
         selected = None if names is None else names[members]
-        return Votes(packed, self.classes, self.y, selected, self.has_missing)
+        rule = self.missing_rule
+        return Votes(packed, self.classes, self.y, selected, self.has_missing, missing_rule=rule)

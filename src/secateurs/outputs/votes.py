@@ -27,6 +27,7 @@ from secateurs.outputs.label_coding import (
     encode_labels,
     mark_missing,
 )
+from secateurs.outputs.missing_answers import check_missing_rule, most_frequent_class
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import (
     CountBuffer,
@@ -36,7 +37,14 @@ from secateurs.outputs.vote_packing import (
     pack_column,
 )
 from secateurs.text_format import format_count
-from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, MemberIndices
+from secateurs.typing import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    MemberIndices,
+    MissingRule,
+)
 from secateurs.units import format_bytes
 
 # Joint counts are computed in blocks of at most 2 MB, which stay in the processor's cache. Blocks
@@ -55,7 +63,18 @@ class BaseVotes:
     n_members: int
     classes: Array
     has_missing: bool
+    missing_rule: MissingRule = "ignore"
     is_sequential: bool = False
+
+    @property
+    def leaves_out_missing(self) -> bool:
+        """Whether counts leave out the samples on which a vote is missing."""
+        return self.has_missing and self.missing_rule == "ignore"
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels in counts: a missing vote is a further label if it is wrong."""
+        return self.n_classes + (self.has_missing and not self.leaves_out_missing)
 
     @property
     def n_classes(self) -> int:
@@ -100,7 +119,10 @@ class Votes(BaseVotes):
         Names of the members, if the votes had column names.
     has_missing : bool
         Whether votes are missing, as masked entries of a NumPy masked array. A missing vote has the
-        code after the last class; counts include only samples on which both members vote.
+        code after the last class.
+    missing_rule : {"wrong", "ignore"}
+        What a missing vote means. With "wrong" it is a label of its own, which is never the true
+        one. With "ignore", counts include only samples on which both members vote.
     is_sequential : bool
         Whether a member's votes are those of all members up to it, as in boosting, so that the
         vote of several members is the vote of the last.
@@ -138,9 +160,12 @@ class Votes(BaseVotes):
     has_missing: bool = False
     is_sequential: bool = False
     samples: SampleRows | None = None  # only if a scorer reads them
+    missing_rule: MissingRule = "ignore"
 
     @classmethod
-    def encode(cls, votes: ArrayLike, y: ArrayLike | None = None) -> Votes:
+    def encode(
+        cls, votes: ArrayLike, y: ArrayLike | None = None, missing: MissingRule = "ignore"
+    ) -> Votes:
         """Encode a table of labels.
 
         Parameters
@@ -149,11 +174,15 @@ class Votes(BaseVotes):
             Labels of the members; masked where a vote is missing.
         y : array-like of shape (n_samples,), optional
             The true labels.
+        missing : {"ignore", "wrong"}, default="ignore"
+            What a missing vote means: nothing, as for out-of-bag votes, or an abstention, which is
+            not correct.
 
         Returns
         -------
         Votes
         """
+        rule = check_missing_rule(missing)
         mask = np.ma.getmask(votes)
         labels = as_labels(votes if mask is np.ma.nomask else fill_missing_votes(votes), "votes")
         true_labels = None if y is None else as_label_column(y)
@@ -173,7 +202,8 @@ class Votes(BaseVotes):
 
         packed = pack_blocks(n_samples, n_members, len(classes) + has_missing, encoded_rows)
         y_codes = None if true_labels is None else encode_column(true_labels, classes)
-        return cls(packed, classes, y_codes, text_column_names(votes), has_missing)
+        names = text_column_names(votes)
+        return cls(packed, classes, y_codes, names, has_missing, missing_rule=rule)
 
     @classmethod
     def from_codes(
@@ -245,13 +275,13 @@ class Votes(BaseVotes):
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of votes of each member for each class: (members, classes)."""
-        return self.packed.code_counts[:, : self.n_classes]
+        return self.packed.code_counts[:, : self.n_labels]
 
     @cached_property
     def truth_counts(self) -> NDArray[np.int64]:
         """Number of samples by vote and true label: (members, classes, classes)."""
         self._check_table_size(self.n_members)
-        tables = empty_count_tables(self.n_members, self.n_classes)
+        tables = empty_count_tables(self.n_members, self.n_labels)
         for block in self.member_blocks():
             counted = self.packed.select_members(block).joint_counts(self._packed_truth)
             tables[block] = self._drop_missing_counts(counted[:, 0])
@@ -268,19 +298,42 @@ class Votes(BaseVotes):
         if self.n_members * self.n_samples <= MOST_BY_NUMPY:
             return self.oracle.sizes[:, 0]  # no kernel needs to be compiled for it
         # Not the diagonal of `truth_counts`, whose size is members × classes².
-        compared = self.packed.compare_with_truth(self.truth, self.has_missing)
+        compared = self.packed.compare_with_truth(self.truth, self.leaves_out_missing)
         return compared.code_counts[:, 0]
 
     @property
     def n_voted(self) -> NDArray[np.int64]:
-        """Number of samples that each member votes on."""
+        """Number of samples that each member is compared on: all if missing votes are wrong."""
         return self.sizes.sum(axis=1)
+
+    @property
+    def n_answered(self) -> NDArray[np.int64]:
+        """Number of samples that each member votes on."""
+        return self.packed.code_counts[:, : self.n_classes].sum(axis=1)
+
+    def with_missing_rule(self, missing: MissingRule) -> Votes:
+        """Return the votes with another meaning of missing votes."""
+        return self if missing == self.missing_rule else replace(self, missing_rule=missing)
+
+    def has_prediction(self, members: MemberIndices | None = None) -> BoolArray:
+        """Return the mask of the samples that at least one of some members votes on."""
+        if not self.has_missing:
+            return np.ones(self.n_samples, dtype=bool)
+        return self._effective_packed(members).has_any_vote()
+
+    @cached_property
+    def completed(self) -> Votes:
+        """The votes without gaps, if missing votes are wrong: they are votes for a new class."""
+        if self.n_labels == self.n_classes:
+            return self
+        labels = np.arange(self.n_labels)
+        return Votes(self.packed, labels, self.y, self.names, is_sequential=self.is_sequential)
 
     @cached_property
     def oracle(self) -> Votes:
         """Votes for class 0 where a member is correct and for class 1 where it is wrong."""
-        packed = self.packed.compare_with_truth(self.truth, self.has_missing)
-        return Votes(packed, np.array([0, 1]), has_missing=self.has_missing)
+        packed = self.packed.compare_with_truth(self.truth, self.leaves_out_missing)
+        return Votes(packed, np.array([0, 1]), has_missing=self.leaves_out_missing)
 
     def codes(self, members: MemberIndices) -> Array:
         """Return the codes of some members' votes: (members, samples)."""
@@ -319,7 +372,8 @@ class Votes(BaseVotes):
     ) -> Array:
         """Return the label with the most votes, per sample; ties go to the lowest class.
 
-        A sample without votes gets the label ``silent``, or the lowest class by default.
+        A sample without votes gets the label ``silent``; by default the most frequent true label,
+        or the most frequent vote if there are no true labels.
         """
         tally: Array
         if weights is None:
@@ -329,9 +383,10 @@ class Votes(BaseVotes):
             tally = self._weighted_tally(members, weights)
             winner = argmax_with_ties(tally)
         labels = self.classes[winner]
-        if silent is None or not self.has_missing:
+        if not self.has_missing:
             return labels
-        return np.where(tally.any(axis=1), labels, silent)
+        fallback = most_frequent_class(self) if silent is None else silent
+        return np.where(tally.any(axis=1), labels, fallback)
 
     def _weighted_tally(self, members: MemberIndices | None, weights: ArrayLike) -> FloatArray:
         """Sum the weights of the votes for each class: (samples, classes)."""
@@ -346,8 +401,7 @@ class Votes(BaseVotes):
 
         A sample without any vote is not correct, whatever its true label.
         """
-        is_full = members is None and not self.is_sequential
-        packed = self.packed if is_full else self._select_packed(effective_members(self, members))
+        packed = self._effective_packed(members)
         is_correct = packed.is_vote_correct(self._packed_truth, self.n_classes)
         return is_correct & packed.has_any_vote() if self.has_missing else is_correct
 
@@ -371,7 +425,13 @@ class Votes(BaseVotes):
         part = part._with_classes(self.classes, self.has_missing)
         y = None if self.y is None else label_coding.make_read_only(self.y[samples])
         rows = None if self.samples is None else self.samples.take(samples)
-        return replace(part, y=y, is_sequential=self.is_sequential, samples=rows)
+        return replace(
+            part,
+            y=y,
+            is_sequential=self.is_sequential,
+            samples=rows,
+            missing_rule=self.missing_rule,
+        )
 
     def run(self, samples: slice) -> Votes:
         """Return the votes on consecutive samples that start at a multiple of 64."""
@@ -410,6 +470,12 @@ class Votes(BaseVotes):
         y_codes = label_coding.make_read_only(np.concatenate(targets)) if targets else None
         return replace(batches[0], packed=packed, y=y_codes, samples=None)
 
+    def _effective_packed(self, members: MemberIndices | None) -> PackedVotes:
+        """Return the packed votes of the members whose votes are combined."""
+        if members is None and not self.is_sequential:
+            return self.packed
+        return self._select_packed(effective_members(self, members))
+
     def _select_packed(self, members: MemberIndices | slice) -> PackedVotes:
         if isinstance(members, slice):
             return self.packed if members == slice(None) else self.packed.select_members(members)
@@ -428,8 +494,8 @@ class Votes(BaseVotes):
             )
 
     def _drop_missing_counts(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return tables of counts without the counts of missing votes."""
-        return tables[..., : self.n_classes, : self.n_classes]
+        """Return tables of counts without the counts of missing votes, unless they are wrong."""
+        return tables[..., : self.n_labels, : self.n_labels]
 
     def _with_classes(self, classes: Array, has_missing: bool) -> Votes:
         """Return the votes encoded with a set of classes that contains the present classes."""

@@ -23,6 +23,7 @@ from secateurs.outputs.collect import (
     warn_unseen_labels,
 )
 from secateurs.outputs.input_checks import check_sample_weights
+from secateurs.outputs.missing_answers import check_missing_rule, counts_as_wrong
 from secateurs.outputs.prediction_arrays import TableFormat, column_types
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions, true_values
@@ -41,7 +42,7 @@ from secateurs.problem.out_of_fold import holds_unfitted_models, predict_out_of_
 from secateurs.pruners import BasePruner
 from secateurs.pruners.member_weights import fit_member_weights
 from secateurs.text_format import format_count
-from secateurs.typing import Array, FloatArray, IndexArray, MemberIndices, Samples
+from secateurs.typing import Array, FloatArray, IndexArray, MemberIndices, MissingRule, Samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +95,7 @@ class Problem:
     is_out_of_fold: bool = False
     # The problem that this one is a part of, and the samples of that part: see `on_samples`.
     parent_and_samples: tuple[Problem, IndexArray] | None = field(default=None, repr=False)
+    missing_rule: MissingRule = "ignore"  # the option ``missing`` of `prune`
 
     @classmethod
     def from_input(
@@ -117,6 +119,7 @@ class Problem:
         names: Sequence[str] | None = None,
         positive: object = None,
         columns: str | None = None,
+        missing: MissingRule | None = None,
     ) -> Problem:
         """Return the problem of these parameters of `secateurs.prune` or `secateurs.compare`.
 
@@ -145,6 +148,7 @@ class Problem:
                 "{X} is missing. Pass the validation samples; only predictions do not need them.",
                 X=...,
             )
+        rule = _resolve_missing_rule(missing, ensemble)
         test_set = check_test_set(ensemble, X_test, y_test)
         predictions: Votes | Predictions
         if isinstance(ensemble, PredictionTable):
@@ -153,6 +157,7 @@ class Problem:
             predictions = out_of_fold.predictions
         else:
             predictions = _collect_from_models(ensemble, X, y, oob, n_jobs)
+        predictions = predictions.with_missing_rule(rule)
         n_samples, n_test = predictions.n_samples, 0 if test_set[1] is None else len(test_set[1])
         main, *others = resolve_scorings(scoring, predictions.classes)
         if sensitive_features_test is None and isinstance(sensitive_features, str):
@@ -180,6 +185,7 @@ class Problem:
             sensitive_features_test=check_sensitive_features(
                 sensitive_features_test, X_test, n_test, "sensitive_features_test"
             ),
+            missing_rule=rule,
         )
         return problem.with_scorings(others)
 
@@ -351,11 +357,39 @@ class Problem:
         """The members' votes, or Predictions in regression, on the test samples."""
         assert self.y_test is not None
         if isinstance(self.X_test, PredictionTable):
-            return self._with_samples(self.X_test.with_labels(self.y_test), None)
+            return self._as_test_predictions(self.X_test.with_labels(self.y_test))
         if self.is_regression:
             return self.soft_test_predictions
         votes = collect_encoded_votes(self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs)
         return self._with_samples(votes, self.X_test)
+
+    def _as_test_predictions(self, outputs: Any) -> Any:
+        """Return a table of test predictions with the rule for missing ones, and with samples.
+
+        Frequencies of classes, or the mean of y, are those of the validation set.
+        """
+        ruled = outputs.with_missing_rule(self.missing_rule)
+        if isinstance(ruled, Predictions) and counts_as_wrong(ruled):
+            truth = true_values(self.predictions)
+            known = [np.mean(truth == label) for label in ruled.classes]
+            fallback = np.array(known if known else [truth.mean()])
+            ruled = replace(ruled, fallback=fallback)
+        return self._with_samples(ruled, None)
+
+    @property
+    def shows_coverage(self) -> bool:
+        """Whether the coverage of members is reported: if a table has missing predictions."""
+        return self.has_only_predictions and self.predictions.has_missing
+
+    @property
+    def member_coverage(self) -> FloatArray:
+        """The fraction of the validation samples that each member predicts."""
+        return np.asarray(self.predictions.n_answered / self.predictions.n_samples)
+
+    def coverage(self, members: MemberIndices | None = None, test: bool = False) -> float:
+        """Return the fraction of samples that at least one of some members predicts."""
+        outputs = self.test_predictions if test else self.predictions
+        return float(np.mean(outputs.has_prediction(members)))
 
     @cached_property
     def soft_predictions(self) -> Predictions:
@@ -375,8 +409,10 @@ class Problem:
         y = true_values(self.predictions)
         if isinstance(self.ensemble, PredictionTable):
             soft = self.ensemble.numeric_predictions.with_labels(y)
+            soft = soft.with_missing_rule(self.missing_rule)
         else:
             soft = collect_encoded_predictions(self.ensemble, self.X, y, self.oob, self.n_jobs)
+            soft = soft.with_missing_rule(self.missing_rule)
         return replace(soft, samples=self.predictions.samples)
 
     @cached_property
@@ -384,8 +420,8 @@ class Problem:
         """The members' probabilities or values on the test samples, with the true labels."""
         assert self.y_test is not None
         if isinstance(self.X_test, PredictionTable):
-            return self._with_samples(
-                self.X_test.numeric_predictions.with_labels(self.y_test), None
+            return self._as_test_predictions(
+                self.X_test.numeric_predictions.with_labels(self.y_test)
             )
         soft = collect_encoded_predictions(
             self.ensemble, self.X_test, self.y_test, n_jobs=self.n_jobs
@@ -460,3 +496,10 @@ def _collect_from_models(
     if oob and (warning := training_order_warning(ensemble, X, labels)):
         warnings.warn(warning, stacklevel=4)
     return predictions
+
+
+def _resolve_missing_rule(missing: MissingRule | None, ensemble: Ensemble) -> MissingRule:
+    """Return the option ``missing``; by default "wrong" for tables, else "ignore"."""
+    if missing is None:
+        return "wrong" if isinstance(ensemble, PredictionTable) else "ignore"
+    return check_missing_rule(missing)

@@ -41,6 +41,16 @@ def member_counts(pruner: BasePruner) -> dict[str, BeforeAfter]:
     return {"members": BeforeAfter(len(full), len(kept))}
 
 
+def panel_coverage(
+    problem: Problem, pruner: BasePruner, test: bool = False
+) -> dict[str, BeforeAfter]:
+    """Return the share of samples with a prediction, if a table has missing predictions."""
+    if not problem.shows_coverage:
+        return {}
+    full, kept = (problem.coverage(members, test) for members in full_and_kept(pruner))
+    return {"coverage": BeforeAfter(full, kept)}
+
+
 def model_costs(
     problem: Problem, pruner: BasePruner, *, files: bool = True, row: Samples = None
 ) -> dict[str, BeforeAfter]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from secateurs.outputs.missing_answers import with_valid_first
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
@@ -51,9 +52,11 @@ class BestMembersPruner(BasePruner):
             # Ties are within 1e-12 of errors up to 1. Scaling by a power of two keeps the digits,
             # so that the unit of small values does not matter.
             scale = max(0, -int(np.frexp(votes.squared_errors.max())[1]))
-            best = ranking(np.ldexp(scores, scale))[:n_keep]
-            return Choice(best.tolist(), scores[best])
+            order = ranking(np.ldexp(scores, scale)).tolist()
+            # The mean of y, for a missing value, is better than the values of poor members.
+            best = (with_valid_first(order, votes) if votes.is_numbers else order)[:n_keep]
+            return Choice(best, scores[best])
         accuracies = votes.n_right / votes.n_voted
-        # Without missing votes the integer counts are ranked, so that ties are exact.
-        best = ranking(accuracies if votes.has_missing else votes.n_right)[:n_keep]
+        # Unless missing votes are left out, integer counts are ranked, so that ties are exact.
+        best = ranking(accuracies if votes.leaves_out_missing else votes.n_right)[:n_keep]
         return Choice(best.tolist(), accuracies[best])

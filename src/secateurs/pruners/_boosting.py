@@ -69,7 +69,7 @@ class _WeightedErrors:
         self._oracle = votes.oracle
         codes = self._oracle.packed.decode()
         self._is_wrong = csr_array(codes == 1, dtype=float)
-        self._has_vote = csr_array(codes < 2, dtype=float) if votes.has_missing else None
+        self._has_vote = csr_array(codes < 2, dtype=float) if votes.leaves_out_missing else None
         self.value = 0.0
         self._set_sample_weights(np.ones(votes.n_samples))
 

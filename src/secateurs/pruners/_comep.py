@@ -14,6 +14,7 @@ from secateurs.measures.pair_measure import Floats
 from secateurs.measures.pairwise_measures import kappa_with_truth
 from secateurs.objectives import TDAS, PairObjective
 from secateurs.objectives.bounds import upper_bound
+from secateurs.outputs.missing_answers import first_members, with_valid_first
 from secateurs.outputs.store_base import load_into_memory
 from secateurs.outputs.stratified_folds import cross_validated_accuracy, split_vote_folds
 from secateurs.outputs.vote_store import VoteStore
@@ -27,10 +28,9 @@ from secateurs.search import (
     greedy_forward,
     ranking,
     swap_search,
-    tied_best,
 )
 from secateurs.text_format import format_list
-from secateurs.typing import ExecutorLike, IndexArray, RandomStateLike
+from secateurs.typing import BoolArray, ExecutorLike, IndexArray, RandomStateLike
 
 # The weights nearest to 0.3 come first and win ties: on forests of 200 trees, weights from 0.1 to
 # 0.3 were better than 0.5 on most data sets (docs/decisions/0008-sizes-and-budgets.md).
@@ -181,7 +181,7 @@ class COMEP(DistributedPruner):
         with open_objective(ShardedTDAS, votes, weight, executor, self.shard) as objective:
             members, scores = self.grow(objective, n_keep, rng)
             if self.refine:
-                members = swap_search(objective, members)
+                members = refined_members(objective, members, votes)
                 distances = np.tril(objective.matrix_rows(members)[:, members], -1)
                 scores = np.cumsum(distances.sum(axis=1))
             objective.clear_checkpoint()
@@ -208,7 +208,7 @@ class COMEP(DistributedPruner):
             def select_members(training: Votes) -> Sequence[int]:
                 objective = TDAS(training, weight)
                 members, _ = self.grow(objective, n_keep, np.random.RandomState(seed))
-                return swap_search(objective, members) if self.refine else members
+                return refined_members(objective, members, training) if self.refine else members
 
             return cross_validated_accuracy(folds, select_members)
 
@@ -217,18 +217,29 @@ class COMEP(DistributedPruner):
 
     def grow(self, objective: TDAS, n_keep: int, rng: np.random.RandomState) -> Choice:
         """Select members greedily for an objective, from the start of the parameter ``start``."""
+        is_start = objective.first_members()
         if self.start == "every":
-            return _best_of_all_starts(objective, n_keep)
+            return _best_of_all_starts(objective, n_keep, is_start)
         if self.start == "random":
-            first = int(rng.randint(objective.n_members))
+            starts = np.flatnonzero(is_start)
+            first = int(starts[rng.randint(len(starts))])
         elif self.start == "relevance":
-            first = best_member(objective.relevance)
+            first = best_member(objective.relevance, is_start)
         elif self.start == "spread":
-            first = best_member(mean_member_distances(objective, objective.relevance))
+            distances = mean_member_distances(objective, objective.relevance)
+            first = best_member(distances, is_start)
         else:
             first = int(self.start)
         start = objective.resume_selection(first)[:n_keep]
         return greedy_forward(objective, n_keep, start, worth=lambda _: objective.value)
+
+
+def refined_members(
+    objective: PairObjective, members: Sequence[int], votes: Votes | VoteStore
+) -> list[int]:
+    """Return members after swaps, unless none of these may be selected first."""
+    refined = with_valid_first(swap_search(objective, members), votes)
+    return refined if first_members(votes)[refined[0]] else list(members)
 
 
 def mean_member_distances(objective: PairObjective, relevance: Floats) -> Floats:
@@ -245,7 +256,7 @@ def mean_member_distances(objective: PairObjective, relevance: Floats) -> Floats
     return objective.matrix_rows(sample).sum(axis=0) / n_others
 
 
-def _best_of_all_starts(objective: TDAS, n_keep: int) -> Choice:
+def _best_of_all_starts(objective: TDAS, n_keep: int, is_start: BoolArray) -> Choice:
     """Return the best result of greedy searches from every member, which run side by side."""
     distances = objective.matrix()
     n_members = len(distances)
@@ -259,7 +270,7 @@ def _best_of_all_starts(objective: TDAS, n_keep: int) -> Choice:
         scores[step] = scores[step - 1] + sums[runs, members[step]]
         sums += distances[members[step]]
         sums[runs, members[step]] = -np.inf
-    best = int(np.argmax(tied_best(scores[-1])))
+    best = best_member(scores[-1], is_start)
     return Choice(members[:, best].tolist(), scores[:, best])
 
 

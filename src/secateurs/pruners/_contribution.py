@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs.outputs.missing_answers import counts_as_wrong, with_valid_first
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, ranking
@@ -62,8 +63,8 @@ class ContributionPruner(BasePruner):
 
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
         self.contributions_ = votes.packed.weighted_sums(_vote_contributions(votes))
-        best = ranking(self.contributions_)[:n_keep]
-        return Choice(best.tolist(), self.contributions_[best])
+        order = with_valid_first(ranking(self.contributions_).tolist(), votes)
+        return Choice(order[:n_keep], self.contributions_[order[:n_keep]])
 
 
 def _vote_contributions(votes: Votes) -> NDArray[np.int32]:
@@ -73,6 +74,10 @@ def _vote_contributions(votes: Votes) -> NDArray[np.int32]:
     most, for_truth = tally[samples, majority], tally[samples, truth]
     contributions = np.zeros((votes.packed.n_classes, votes.n_samples), dtype=np.int32)
     contributions[: votes.n_classes] = for_truth - most - tally.T
+    if counts_as_wrong(votes):  # an abstention is no better than the worst vote
+        wrong = tally.copy()
+        wrong[samples, truth] = 1  # a vote counts itself
+        contributions[votes.n_classes] = for_truth - most - wrong.max(axis=1)
     tally[samples, majority] = 0
     second = tally.max(axis=1)  # equal to `most` if classes tie
     contributions[truth, samples] = np.where(for_truth == most, second, 2 * most - for_truth)

@@ -113,7 +113,7 @@ class _AgreementShortlist:
         if not chosen:
             return free
         tables = self._votes.joint_counts([chosen[-1]])[0]
-        if self._votes.has_missing:  # fraction of the common samples, 0 without any
+        if self._votes.leaves_out_missing:  # fraction of the common samples, 0 without any
             self._agreement_sums = self._agreement_sums + safe_divide(
                 n_agreed(tables), tables.sum(axis=(-2, -1)), 0.0
             )

@@ -12,6 +12,7 @@ from secateurs.exceptions import InputError
 from secateurs.measures.scoring import Scoring
 from secateurs.objectives import MeanScore
 from secateurs.outputs.input_checks import check_sample_weights
+from secateurs.outputs.missing_answers import with_valid_first
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import PredictionsLike
 from secateurs.outputs.votes import Votes
@@ -191,7 +192,8 @@ class EnsembleSelection(BasePruner):
         if self.n_bags == 1:
             members = list(dict.fromkeys(run.members[:n_steps]))
         else:
-            members = [m for m in ranking(weights).tolist() if weights[m] > 0][:n_most]
+            members = [m for m in ranking(weights).tolist() if weights[m] > 0]
+            members = with_valid_first(members, votes)[:n_most]
         self.weights_ = weights[members] / weights[members].sum()
         scores = objective.prefix_scores(members, self.weights_)
         self.objective_ = scores[-1]

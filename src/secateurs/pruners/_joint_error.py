@@ -12,6 +12,7 @@ from secateurs.exceptions import InputError
 from secateurs.measures.scoring import Scoring
 from secateurs.objectives import JointError, MeanScore
 from secateurs.objectives.bounds import upper_bound
+from secateurs.outputs.missing_answers import first_members, with_valid_first
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions, load_into_memory
 from secateurs.pruners.base import DistributedPruner
@@ -24,7 +25,7 @@ from secateurs.search import (
     raise_if_stopped,
     swap_search,
 )
-from secateurs.typing import ExecutorLike
+from secateurs.typing import BoolArray, ExecutorLike
 
 
 class JointErrorPruner(DistributedPruner):
@@ -162,9 +163,12 @@ class JointErrorPruner(DistributedPruner):
         with open_objective(
             ShardedJointError, votes, self.shrink, executor, self.shard
         ) as objective:
-            members, values = _select_greedily(objective, n_keep)
+            # For regression only: a missing label or probability is never better than any other.
+            is_regression = not len(votes.classes)
+            is_start = first_members(votes) if is_regression else None
+            members, values = _select_greedily(objective, n_keep, is_start)
             if self.refine:
-                members = swap_search(objective, members)
+                members = with_valid_first(swap_search(objective, members), votes)
                 values = objective.prefix_values(members)
             objective.clear_checkpoint()
         scores = objective.prefix_errors(values)
@@ -173,13 +177,14 @@ class JointErrorPruner(DistributedPruner):
         return Choice(members, scores)
 
 
-def _select_greedily(objective: JointError, n_keep: int) -> Choice:
+def _select_greedily(objective: JointError, n_keep: int, is_start: BoolArray | None) -> Choice:
     """Add members one at a time, starting with the member with the smallest error."""
 
     def average_error(chosen: list[int]) -> float:
         return float(objective.value_to_error(objective.value, len(chosen)))
 
-    start = objective.resume_selection(best_member(objective.member_values))[:n_keep]
+    first = best_member(objective.member_values, is_start)
+    start = objective.resume_selection(first)[:n_keep]
     return greedy_forward(objective, n_keep, start, worth=average_error)
 
 

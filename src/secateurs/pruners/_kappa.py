@@ -4,6 +4,7 @@ import numpy as np
 
 from secateurs.measures import kappa
 from secateurs.measures.pair_measure import Floats
+from secateurs.outputs.missing_answers import with_valid_first
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.search import TIE, Choice, ranking
@@ -58,9 +59,9 @@ class KappaPruner(BasePruner):
         kappas: dict[int, float] = {}  # of the selected members, in the order of selection
         for member in order[ranking(-values[order])].tolist():
             for candidate in sorted((member, int(partners[member]))):
-                if len(kappas) < n_keep:
-                    kappas.setdefault(candidate, float(values[member]))
-        return Choice(list(kappas), list(kappas.values()))
+                kappas.setdefault(candidate, float(values[member]))
+        selected = with_valid_first(list(kappas), votes)[:n_keep]
+        return Choice(selected, [kappas[member] for member in selected])
 
 
 def _lowest_kappa_pairs(votes: Votes) -> tuple[Floats, IndexArray]:

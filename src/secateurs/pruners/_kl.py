@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from secateurs.exceptions import InputError
+from secateurs.outputs.missing_answers import first_members
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, greedy_forward
@@ -100,7 +101,8 @@ class KLDivergencePruner(BasePruner):
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
         weights = votes.sizes if self.distributions is None else self.distributions
         objective = _Divergence(weights, self.symmetric)
-        choice = greedy_forward(objective, n_keep, [0])
+        first = int(np.argmax(first_members(votes)))  # the lowest index
+        choice = greedy_forward(objective, n_keep, [first])
         self.objective_ = float(choice.scores[-1])
         return choice
 

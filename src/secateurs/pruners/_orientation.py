@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 
+from secateurs.outputs.missing_answers import with_valid_first
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, ranking
@@ -53,6 +54,8 @@ class OrientationOrderingPruner(BasePruner):
     array([1])
     """
 
+    _takes_abstentions = True  # signatures then have the same length
+
     def __init__(self, keep: int | float | None = None) -> None:
         self.keep = keep
 
@@ -66,7 +69,7 @@ class OrientationOrderingPruner(BasePruner):
             )
             order = ranking(votes.n_right)
         else:
-            order = ranking(products)
+            order = np.array(with_valid_first(ranking(products).tolist(), votes))
         if n_keep is None:
             n_keep = max(1, sum(product > 0 for product in products))
         norm = math.sqrt(votes.n_samples) * length if length else 1.0

@@ -13,6 +13,7 @@ from secateurs.measures import nmi
 from secateurs.measures.pair_measure import Floats
 from secateurs.measures.pairwise_measures import n_agreed
 from secateurs.objectives import TDAS, PairObjective
+from secateurs.outputs.missing_answers import first_members, with_valid_first
 from secateurs.outputs.stratified_folds import cross_validated_accuracy, split_vote_folds
 from secateurs.outputs.votes import Votes
 from secateurs.pruners import _pareto_kernels
@@ -20,9 +21,10 @@ from secateurs.pruners._comep import (
     mean_member_distances,
     one_class_warnings,
     poor_member_warnings,
+    refined_members,
 )
 from secateurs.pruners.base import BasePruner
-from secateurs.search import TIE, Choice, best_member, raise_if_stopped, score_levels, swap_search
+from secateurs.search import TIE, Choice, best_member, raise_if_stopped, score_levels
 from secateurs.typing import Array, BoolArray, IndexArray, MemberIndices, RandomStateLike
 
 Sets = IndexArray  # sets of members, one per row, each sorted
@@ -114,7 +116,7 @@ class ParetoCOMEP(BasePruner):
         self.trade_off_ = _best_trade_off(votes, n_keep, rng) if len(front) > 1 else 0.0
         self.pareto_front_ = front
         self.front_index_ = _front_index(front, self.trade_off_)
-        members = front["members"][self.front_index_]
+        members = with_valid_first(front["members"][self.front_index_].tolist(), votes)
         return Choice(members, nmi.of_counts(labels=votes.truth_counts[members]))
 
     def _selection_warnings(self, votes: Votes, members: IndexArray) -> Iterator[str]:
@@ -158,6 +160,7 @@ def _pareto_front(votes: Votes, n_keep: int) -> Array:
     sums = _SetSums(votes)
     if math.comb(votes.n_members, n_keep) <= _MOST_SETS:
         everything = np.array(list(combinations(range(votes.n_members), n_keep)))
+        everything = everything[sums.is_first[everything].any(axis=1)]
         sets = everything[_undominated_indices(*sums.relevance_and_diversity(everything))]
     else:
         sets = sums.search_front(sums.comep_sets(votes, n_keep))
@@ -192,6 +195,7 @@ class _SetSums:
     def __init__(self, votes: Votes) -> None:
         self._relevance = nmi.of_counts(labels=votes.truth_counts)
         self._distances = TDAS(votes, diversity_weight=1.0).matrix()
+        self.is_first = first_members(votes)  # a set has at least one of these
 
     def comep_sets(self, votes: Votes, n_keep: int) -> Sets:
         """Return COMEP's set for each weight, refined by swaps."""
@@ -203,9 +207,10 @@ class _SetSums:
             matrix = weight * self._distances + (1 - weight) * mean_relevance
             matrix[are_equal] = 0.0
             objective = _TDACMatrix(matrix)
-            members[0] = best_member(mean_member_distances(objective, self._relevance))
+            distances = mean_member_distances(objective, self._relevance)
+            members[0] = best_member(distances, self.is_first)
             _pareto_kernels.grow_set(matrix, TIE, np.zeros(len(matrix)), members)
-            members[:] = sorted(swap_search(objective, members.tolist()))
+            members[:] = sorted(refined_members(objective, members.tolist(), votes))
         return sets
 
     def relevance_and_diversity(self, sets: Sets) -> Sums:
@@ -232,6 +237,7 @@ class _SetSums:
                 break
             new = new[:: -(-len(new) // budget)]  # at equal distances on the front
             swapped = np.concatenate(list(self._improving_sets(front[new], sums)))
+            swapped = swapped[self.is_first[swapped].any(axis=1)]
             searched.update(members.tobytes() for members in front[new])
             budget -= len(new)
             new_sums = self.relevance_and_diversity(swapped)

@@ -92,7 +92,7 @@ class PEP(RandomSearchPruner):
         # archive therefore always has a set within the limit.
         fitting = [solution for solution in front if n_keep is None or solution.n_members <= n_keep]
         best = max(fitting, key=lambda solution: solution.value)  # the smallest of the best
-        return self._finish_selection(objective, np.flatnonzero(best.member_mask).tolist())
+        return self._finish_selection(objective, votes, best.member_mask)
 
 
 @dataclass(frozen=True, eq=False)

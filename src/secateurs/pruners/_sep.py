@@ -83,4 +83,4 @@ class SEP(RandomSearchPruner):
             flips = random_flips(n_members, rng, min(rounds_per_call, self.n_iter_ - first))
             objective.flip_rounds(flips, chosen, n_members if n_keep is None else n_keep)
             report_progress(first + len(flips), self.n_iter_)
-        return self._finish_selection(objective, np.flatnonzero(chosen).tolist())
+        return self._finish_selection(objective, votes, chosen)

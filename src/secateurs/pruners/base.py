@@ -21,6 +21,7 @@ from secateurs.ensembles import CORRECTS
 from secateurs.exceptions import InputError
 from secateurs.outputs.compiling import start_stopwatch
 from secateurs.outputs.input_checks import has_fractions
+from secateurs.outputs.missing_answers import counts_as_wrong, most_frequent_class
 from secateurs.outputs.prediction_store import PredictionStore
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import (
@@ -101,6 +102,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
     _doc_link_module = "secateurs"
     _doc_link_template = DOC_PAGE
     _is_prefix_selector = False  # keeps the first members, as rounds of a boosted model require
+    _takes_abstentions = False  # whether it accepts missing votes that count as wrong
     _can_read_store = False  # whether _select receives the store itself, not its votes in memory
     _selection_seconds = 0.0  # time of _select in the last fit, without compilation
     _is_silent = False  # in a group, where warnings would name members by their index in the group
@@ -148,6 +150,12 @@ class BasePruner(SelectorMixin, BaseEstimator):
         """The random generator of `fit`, from ``random_state`` or else from the drawn seed."""
         random_state = getattr(self, "random_state", None)
         return check_random_state(self._drawn_seed if random_state is None else random_state)
+
+    def can_fit_missing(self, outputs: EncodedPredictions) -> bool:
+        """Return whether the method can select by these predictions, if some are missing."""
+        if not outputs.has_missing or self.takes_missing:
+            return True
+        return self._takes_abstentions and counts_as_wrong(outputs)
 
     def for_members(self, members: IndexArray) -> Self:
         """Return the pruner for a group of members; a copy if parameters refer to members."""
@@ -228,15 +236,19 @@ class BasePruner(SelectorMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
             The label with the most votes or the largest mean probability; ties go to the lowest
-            class. Samples on which no kept member has a vote get the first of ``classes_``. For
-            regression the mean of the values, or NaN if no kept member has a value. If the method
-            sets ``weights_``, votes and means are weighted.
+            class. Samples on which no kept member has a vote get the most frequent class of ``y``
+            (without ``y``, of all votes) in `fit`. For regression the mean of the values, or NaN if
+            no kept member has a value. If the method sets ``weights_``, votes and means are
+            weighted.
         """
         check_is_fitted(self)
-        encoded = self._encode_predictions(votes, None, reset=False)
-        silent = self.classes_[0] if len(self.classes_) else None
+        return self._predict_encoded(self._encode_predictions(votes, None, reset=False))
+
+    def _predict_encoded(self, encoded: EncodedPredictions) -> Array:
+        has_fallback = encoded.has_missing and len(self.classes_) > 0
+        fallback = most_frequent_class(self._predictions) if has_fallback else None
         weights = getattr(self, "weights_", None)
-        return encoded.vote(self.member_indices_, silent=silent, weights=weights)
+        return encoded.vote(self.member_indices_, silent=fallback, weights=weights)
 
     def score(self, votes: PredictionsLike, y: ArrayLike) -> float:
         """Return the accuracy of the pruned ensemble, or its R² for regression.
@@ -251,13 +263,19 @@ class BasePruner(SelectorMixin, BaseEstimator):
         Returns
         -------
         float
-            Fraction of samples on which the vote is correct, or R².
+            Fraction of samples on which the vote is correct, or R². A sample on which no kept
+            member has a vote is not correct.
         """
-        y_true, y_pred = np.asarray(y).ravel(), self.predict(votes)
+        check_is_fitted(self)
+        encoded = self._encode_predictions(votes, None, reset=False)
+        y_true, y_pred = np.asarray(y).ravel(), self._predict_encoded(encoded)
         check_consistent_length(y_pred, y_true)
         if len(self.classes_) == 0:
             return float(r2_score(y_true, y_pred))
-        return float(np.mean(y_pred == y_true))
+        is_right = y_pred == y_true
+        if encoded.has_missing:
+            is_right &= load_into_memory(encoded).has_prediction(self.member_indices_)
+        return float(np.mean(is_right))
 
     def _fit_encoded(self, votes: EncodedPredictions, *options: object) -> Self:
         rng = self.rng
@@ -270,16 +288,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
                 '"es".',
                 pruner=...,
             )
-        if votes.has_missing and not self.takes_missing:
-            raise InputError(
-                f"{type(self).__name__} cannot work with missing votes (masked entries). Pass "
-                "samples on which all members vote, or use another method, such as COMEP."
-            )
-        if votes.has_missing and not votes.n_voted.all():
-            raise InputError(
-                f"Member {int(np.argmin(votes.n_voted))} has no vote at all: all its votes are "
-                "masked. Leave that member out."
-            )
+        self._check_missing(votes)
         with open_stage(f"selecting members by {short_name(self) or type(self).__name__}") as steps:
             elapsed = start_stopwatch()
             choice = self._select(votes, n_keep, rng, *options)
@@ -297,6 +306,22 @@ class BasePruner(SelectorMixin, BaseEstimator):
             for message in self._selection_warnings(votes, self.member_indices_):
                 warnings.warn(message, stacklevel=3)
         return self
+
+    def _check_missing(self, votes: EncodedPredictions) -> None:
+        """Raise an error if the method cannot work with the missing predictions."""
+        if not self.can_fit_missing(votes):
+            raise InputError(
+                f"{type(self).__name__} cannot work with missing votes (masked entries). Pass "
+                "samples on which all members vote, or use another method, such as COMEP."
+            )
+        if not votes.has_missing or counts_as_wrong(votes):
+            return
+        n_answered = votes.n_answered
+        if not n_answered.all():
+            raise InputError(
+                f"Member {int(np.argmin(n_answered))} has no vote at all: all its votes are "
+                "masked. Leave that member out."
+            )
 
     def _encode_predictions(
         self, votes: Any, y: ArrayLike | None, reset: bool

@@ -7,11 +7,12 @@ import numpy as np
 
 from secateurs.exceptions import InputError
 from secateurs.objectives import VoteError
+from secateurs.outputs.missing_answers import first_members, with_valid_first
 from secateurs.outputs.votes import Votes
 from secateurs.progress import open_stage
 from secateurs.pruners.base import BasePruner
-from secateurs.pruners.parameters import is_integer
-from secateurs.search import Choice, greedy_forward
+from secateurs.pruners.parameters import is_integer, resolve_keep
+from secateurs.search import Choice, best_member, greedy_forward
 from secateurs.typing import BoolArray, RandomStateLike
 
 # Limit of the automatic number of rounds n² ln n, which is reached at 104 members: it keeps the
@@ -40,8 +41,13 @@ class RandomSearchPruner(BasePruner):
                 n_iterations=rounds,
             )
 
-    def _finish_selection(self, objective: VoteError, members: list[int]) -> Choice:
+    def _finish_selection(self, objective: VoteError, votes: Votes, chosen: BoolArray) -> Choice:
         """Set ``objective_`` and return the members with the error rate of each prefix."""
+        members = with_valid_first(np.flatnonzero(chosen).tolist(), votes)
+        is_first = first_members(votes)
+        if not is_first[members[0]]:  # a random search may not meet any of them
+            n_keep = resolve_keep(self.keep, votes.n_members, self.may_decide_size)
+            members = [best_member(votes.n_right, is_first), *members][:n_keep]
         objective.reset([])
         with open_stage("scoring"):  # so that these steps do not count as rounds of the search
             _, values = greedy_forward(objective, len(members), start=members)

@@ -36,7 +36,7 @@ from secateurs.pruning.refit_options import (
     refit_members,
     take_synthetic_ratio,
 )
-from secateurs.typing import ExecutorLike, RandomStateLike, Samples, ScoringOption
+from secateurs.typing import ExecutorLike, MissingRule, RandomStateLike, Samples, ScoringOption
 
 VOTE_OPTIONS = ("auto", "labels")
 
@@ -66,6 +66,7 @@ def prune(
     names: Sequence[str] | None = None,
     positive: object = None,
     columns: str | None = None,
+    missing: MissingRule | None = None,
     weights: bool | None = None,
     refit: RefitLike = None,
     X_unlabelled: Samples = None,
@@ -179,6 +180,10 @@ def prune(
         For predictions in a data frame or dict: the pattern of the column names, such as
         ``"{model}_{class}"`` for a probability of each class, or ``"oof_{model}"`` to read only
         columns with these names. Columns named ``model:class`` are recognised without it.
+    missing : {"wrong", "ignore"}, optional
+        What a missing prediction means. "wrong", the default for predictions: an abstention, which
+        is not correct. Scores count a sample that no member predicts as wrong. "ignore", the
+        default for ``oob``: members are compared on the samples that they predict.
     weights : bool or None, default=None
         Whether the kept members have weights in their vote. None uses the weights of methods that
         have them ("caruana"), False uses none. True optimises weights for the members of any
@@ -264,6 +269,7 @@ def prune(
             names=names,
             positive=positive,
             columns=columns,
+            missing=missing,
         )
         problem = problem.with_weighing(
             check_weights_option(weights, options.is_forced, problem.ensemble.is_sequential)

@@ -204,12 +204,13 @@ class Pruning:
         Returns
         -------
         pandas.DataFrame
-            Rows: number of members; accuracy, balanced accuracy, log loss and ROC AUC, or for
-            regressors R², root mean squared error and mean absolute error; the scores passed as
-            ``scoring``; with sensitive features, these scores for each subgroup and the worst
-            subgroup, and the largest gap between subgroups; megabytes of the pickle, and
-            milliseconds to predict 1 and 1000 samples (only 1 if there are no samples). Size and
-            time are left out for predictions.
+            Rows: number of members; if a table has missing predictions, ``coverage``, the fraction
+            of the samples that at least one of them predicts; accuracy, balanced accuracy, log
+            loss and ROC AUC, or for regressors R², root mean squared error and mean absolute
+            error; the scores passed as ``scoring``; with sensitive features, these scores for each
+            subgroup and the worst subgroup, and the largest gap between subgroups; megabytes of
+            the pickle, and milliseconds to predict 1 and 1000 samples (only 1 if there are no
+            samples). Size and time are left out for predictions.
             Columns: the full ensemble (``before``), the pruned ensemble (``after``), the
             ``change``, and its 95 % interval from ``low`` to ``high``: a paired bootstrap for the
             accuracy on a test set, otherwise the normal approximation or the jackknife. The name
@@ -219,6 +220,8 @@ class Pruning:
             that are better, and whether there are too few samples. ``attrs["baselines"]`` has the
             score of always predicting the most frequent class (the class frequencies for scores of
             probabilities) or the mean of the target, and of the best single member.
+            ``attrs["coverage"]`` has the fraction of the validation samples that each kept member
+            predicts, if a table has missing predictions.
         """
         problem = self.problem.with_test_set(X_test, y_test, sample_weight, sensitive_features)
         measured = self._measure(problem, X, random_state)
@@ -239,6 +242,9 @@ class Pruning:
         if self.is_size_found:  # a user who names a number of members expects a loss
             warn_alarms(alarms)
         table = measured.summary_table(problem, remarks, self.tolerance)
+        if problem.shows_coverage:
+            shares = problem.member_coverage[self.member_indices].tolist()
+            table.attrs["coverage"] = dict(zip(self.member_names, shares, strict=True))
         table.attrs["alarms"] = [f"Warning: {alarm}" for alarm in (*alarms, *collapses)]
         table.attrs["alarms"] += describe_precision(problem, measured, self.tolerance)
         return table

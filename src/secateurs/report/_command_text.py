@@ -75,6 +75,12 @@ def _effective_seed(pruner: BasePruner) -> int | None:
     return seed if isinstance(seed, int) else None
 
 
+def is_missing_rule_given(problem: Problem) -> bool:
+    """Return whether missing predictions have another meaning than by default."""
+    default = "wrong" if problem.has_only_predictions else "ignore"
+    return problem.predictions.has_missing and problem.missing_rule != default
+
+
 def problem_options(problem: Problem, names_weights: bool) -> list[str] | None:
     """Return the options for everything but the method; None if they cannot express it.
 
@@ -88,6 +94,8 @@ def problem_options(problem: Problem, names_weights: bool) -> list[str] | None:
         return None
     options = [] if is_default else ["--scoring", scoring.name]
     options += ["--oob"] * problem.oob + ["--refit"] * (problem.refitted is not None)
+    if is_missing_rule_given(problem):
+        options += ["--missing", problem.missing_rule]
     weights = {None: [], True: ["--weights"], False: ["--no-weights"]}
     return options + weights[problem.weighing]
 
@@ -104,6 +112,8 @@ def problem_arguments(problem: Problem) -> str:
     arguments |= {name: "True" for name, value in flags.items() if value}
     if problem.weighing is False:
         arguments["weights"] = "False"
+    if is_missing_rule_given(problem):
+        arguments["missing"] = repr(problem.missing_rule)
     return "".join(f", {name}={value}" for name, value in arguments.items())
 
 

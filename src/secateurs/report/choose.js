@@ -88,10 +88,9 @@ function rightBySize(table, members) {
   const { votes, truth, weights, nClasses } = table;
   const nRows = truth.length;
   const tally = new Uint16Array(nRows * nClasses);
-  const winner = new Uint16Array(nRows);
+  const winner = new Uint16Array(nRows).fill(nClasses); // no class as long as nobody votes
   const most = new Uint16Array(nRows);
   let right = 0;
-  for (let row = 0; row < nRows; row++) if (truth[row] === 0) right += weights[row];
   return members.map((member) => {
     for (let row = 0; row < nRows; row++) {
       const code = votes[member * nRows + row];
@@ -119,7 +118,8 @@ function rightByWeights(table, members, weights) {
       if (code < nClasses) tally[code] += weights[i];
     });
     const most = Math.max(...tally);
-    right += table.weights[row] * (tally.findIndex((value) => value >= most - TIE) === truth[row]);
+    const winner = most > 0 ? tally.findIndex((value) => value >= most - TIE) : nClasses;
+    right += table.weights[row] * (winner === truth[row]);
   }
   return right;
 }

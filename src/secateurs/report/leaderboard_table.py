@@ -77,6 +77,8 @@ def _leaderboard_row(
     selection = curve.selection
     members, index = selection.members_at(size), selection.size_index(size)
     row: JsonObject = {"method": name, "keep": size, "members": len(members)}
+    if problem.shows_coverage:
+        row["coverage"] = problem.coverage(members, problem.has_test_set)
     score = score_row(curve.main_score, index)
     row |= {problem.scoring.key: score.pop("value")} | score
     if problem.scoring.name != "accuracy" and not problem.is_regression:

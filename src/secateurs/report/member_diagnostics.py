@@ -119,6 +119,7 @@ def error_correlations(predictions: Predictions, kept: Sequence[int]) -> ErrorCo
     If there are very many members, a subset is used. The correlation is 0 if the errors of a
     member are all equal, except for rounding.
     """
+    predictions = predictions.completed
     members = _member_subset(predictions.n_members, kept, MOST_IN_HEATMAP)
     present = np.stack([~predictions.is_missing(m) for m in members]).astype(float)
     errors = np.stack([predictions.values(m) - predictions.truth for m in members]) * present

@@ -84,7 +84,7 @@ def pruning_html(
 
 def _figures_table(cross_validated: PruningFigures, problem: Problem) -> HtmlTable:
     """Return a table of the most important figures: members, scores, size and time."""
-    names = ("members", "accuracy", problem.scoring.label, "megabytes", "ms for 1 row")
+    names = ("members", "coverage", "accuracy", problem.scoring.label, "megabytes", "ms for 1 row")
     figures = cross_validated.figures
     rows = []
     for name, figure in ((name, figures[name]) for name in dict.fromkeys(names) if name in figures):

@@ -40,13 +40,14 @@ def confusion_matrices(truth: Array, before: Array, after: Array, n_classes: int
         "n_classes": n_classes,
         "whole": full[grid].tolist(),
         "kept": kept[grid].tolist(),
-        "rows": full[shown].sum(axis=1).tolist(),
+        "rows": np.bincount(truth, minlength=n_classes)[shown].tolist(),
     }
 
 
 def confusion_counts(truth: Array, predicted: Array, n_classes: int) -> Array:
     """Return the number of samples by true and predicted code."""
-    cells = truth.astype(np.int64) * n_classes + predicted
+    has_prediction = predicted >= 0  # not where the predictions of all members are missing
+    cells = (truth.astype(np.int64) * n_classes + predicted)[has_prediction]
     return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
 
 

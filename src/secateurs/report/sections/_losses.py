@@ -47,7 +47,8 @@ def right_share_bins(votes: Votes) -> NDArray[np.intp]:
     """Return the bin of `SHARES` for each sample, by the share of members that are right."""
     tally = votes.tally()
     n_right = tally[np.arange(len(tally)), votes.truth]
-    share = safe_divide(n_right, tally.sum(axis=1), 0.0)
+    n_counted = tally.sum(axis=1) if votes.leaves_out_missing else votes.n_members
+    share = safe_divide(n_right, n_counted, 0.0)
     return np.clip(np.searchsorted(SHARES, share, side="right") - 1, 0, len(SHARES) - 2)
 
 

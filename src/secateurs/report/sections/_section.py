@@ -14,7 +14,7 @@ from secateurs.evaluation.metrics import PruningFigures
 from secateurs.evaluation.score_table import full_ensemble_vote
 from secateurs.labels import merge_classes
 from secateurs.problem.latency import Latency, full_ensemble_latency, make_predictor
-from secateurs.problem.model_costs import member_counts, model_costs
+from secateurs.problem.model_costs import member_counts, model_costs, panel_coverage
 from secateurs.pruners import COMEP
 from secateurs.report.diversity_weights import diversity_sweep_pruner
 from secateurs.report.html_templates import HtmlTable, capitalise_first, template_environment
@@ -70,7 +70,8 @@ class ReportContext:
         if problem.has_test_set:
             return before_after.measure_on_test(problem, pruner, check_random_state(0), files=True)
         figures = before_after.held_out_scores(plan, self.curve, self.keep)
-        figures = member_counts(pruner) | figures | model_costs(problem, pruner)
+        counts = member_counts(pruner) | panel_coverage(problem, pruner)
+        figures = counts | figures | model_costs(problem, pruner)
         baselines = before_after.held_out_baselines(plan)
         return PruningFigures("", "", figures, (), baselines)
 

@@ -12,7 +12,9 @@ _COLUMNS = {
     "alone": "accuracy of the member alone",
     "distance": "mean distance to earlier members",
     "weight": "weight",
+    "coverage": "coverage",
 }
+_OPTIONAL = ("weight", "coverage")  # columns that are shown only if they have values
 
 _STEP: JsonObject = {"member": int, "accuracy": float, "alone": float}
 _STEP |= {"score": Nullable(float), "distance": Nullable(float), "weight": Nullable(float)}
@@ -27,16 +29,21 @@ def collect_data(context: ReportContext) -> JsonObject:
         context.pruner.scores_.tolist(),
         None if weights is None else weights[context.kept_members],
     )
-    return {"steps": [step._asdict() for step in steps]}
+    lines = [step._asdict() for step in steps]
+    if context.problem.shows_coverage:
+        for line in lines:
+            line["coverage"] = float(context.problem.member_coverage[line["member"]])
+    return {"steps": lines}
 
 
 def template_values(data: JsonObject) -> HtmlTable:
     """Return a table of the steps of the selection."""
     names, columns = data["ensemble"]["names"], dict(_COLUMNS)
-    if all(step["weight"] is None for step in data["steps"]):
-        del columns["weight"]
+    for column in _OPTIONAL:
+        if all(step.get(column) is None for step in data["steps"]):
+            del columns[column]
     rows = [
-        [number, names[step["member"]], *(step[column] for column in columns)]
+        [number, names[step["member"]], *(step.get(column) for column in columns)]
         for number, step in enumerate(data["steps"], 1)
     ]
     caption = "On the validation set, counting labels."

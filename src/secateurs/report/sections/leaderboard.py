@@ -57,8 +57,11 @@ def leaderboard_table(
     """Return the leaderboard as a table that readers can sort."""
     headings = ["method", "members", score, "change", "95 % interval"]
     headings += ["megabytes", "ms per row", "seconds to select", "Pareto"]
-    columns = ("method", "members", "score", "change", "low", "bytes", "ms", "seconds", "pareto")
-    keys = [[_sort_key(line[column]) for column in columns] for line in lines]
+    columns = ["method", "members", "score", "change", "low", "bytes", "ms", "seconds", "pareto"]
+    has_coverage = any(line.get("coverage") is not None for line in lines)
+    if has_coverage:
+        headings, columns = [*headings, "coverage"], [*columns, "coverage"]
+    keys = [[_sort_key(line.get(column)) for column in columns] for line in lines]
     rows = [
         [
             line["method"],
@@ -70,12 +73,14 @@ def leaderboard_table(
             format_decimals(line["ms"], 2),
             format_decimals(line["seconds"], 3),
             "●" if line["pareto"] else "",
+            *([format_decimals(line.get("coverage"), 3)] if has_coverage else []),
         ]
         for line in lines
     ]
     caption = f"Best {score} first. ● marks lines for which no other line is as good and cheaper."
     order = 2, "descending" if larger_is_better else "ascending"
-    return HtmlTable(headings, rows, caption, range(1, 8), keys, order, marked)
+    numeric = (*range(1, 8), *range(9, len(headings)))
+    return HtmlTable(headings, rows, caption, numeric, keys, order, marked)
 
 
 def _sort_key(value: object) -> object:
