@@ -63,6 +63,7 @@ def compare(
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    cost: ArrayLike | None = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     callback: ProgressCallback | None = None,
@@ -118,6 +119,9 @@ def compare(
     classes, names : array-like, optional
         For predictions: the labels in the order of the probabilities (by default the columns of
         data frames, otherwise 0, 1, 2, …), and the names of the members.
+    cost : array-like of shape (n_members,), optional
+        The cost of each member, such as the price of a query. The leaderboard then has the total
+        cost of the members, by which rows are Pareto-optimal.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -167,6 +171,7 @@ def compare(
             groups=groups,
             sensitive_features=sensitive_features,
             sensitive_features_test=sensitive_features_test,
+            cost=cost,
         )
         if problem.ensemble.is_sequential:
             raise InputError(
@@ -239,12 +244,13 @@ class Comparison(Evaluation):
             - ``accuracy``, if ``scoring`` is another score, and the other scores of ``scoring``.
             - ``worst_subgroup``, the score of the worst subgroup, and ``subgroup_gap``, the
               largest difference between subgroups, if there are ``sensitive_features``.
+            - ``cost``, the total cost of the kept members, if members have costs.
             - ``bytes`` of the pickle, and ``ms`` to predict one sample, estimated by a line fitted
               to timings of a few sizes. Missing for predictions.
             - ``seconds`` of the selection. For methods whose smaller sets are prefixes of larger
               sets, it is the time of one run for all sizes.
-            - ``pareto``, whether no other row is at least as good and cheaper (in bytes, or in
-              members for predictions).
+            - ``pareto``, whether no other row is at least as good and cheaper (in cost if
+              members have costs, otherwise in bytes, or in members for predictions).
 
         See Also
         --------

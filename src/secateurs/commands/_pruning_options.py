@@ -116,9 +116,9 @@ class BudgetOptions:
     max_group_loss: float | None = None
 
     def check_options(self) -> None:
-        """Raise if only one of ``--cost`` and ``--max-cost`` is set, or the file does not exist."""
-        if (self.cost is None) != (self.max_cost is None):
-            raise click.UsageError("--cost and --max-cost go together. Pass both or neither.")
+        """Raise if ``--max-cost`` is set without ``--cost``, or the file does not exist."""
+        if self.cost is None and self.max_cost is not None:
+            raise click.UsageError("--max-cost needs --cost FILE: the cost of each member.")
         if isinstance(self.cost, Path):
             require_file(self.cost)
 
@@ -131,9 +131,10 @@ class BudgetOptions:
     @property
     def cost_arguments(self) -> list[str]:
         """``--cost`` and ``--max-cost`` as words of a command, before `with_costs`."""
-        if self.cost is None:
+        if self.cost is None or getattr(self, "keep", None) is not None:
             return []
-        return ["--cost", str(self.cost), "--max-cost", f"{self.max_cost:.15g}"]
+        limit = [] if self.max_cost is None else ["--max-cost", f"{self.max_cost:.15g}"]
+        return ["--cost", str(self.cost), *limit]
 
     @property
     def given_limits(self) -> dict[str, Any]:
@@ -188,7 +189,7 @@ class SizeOptions(BudgetOptions):
     def check_options(self) -> None:
         """Raise if a number of members is combined with a budget."""
         super().check_options()
-        if self.keep is not None and self.given_limits:
+        if self.keep is not None and set(self.given_limits) - {"cost"}:
             raise click.UsageError("--keep and a budget exclude each other. Pass only one.")
 
     @property
@@ -216,7 +217,9 @@ class SizeOptions(BudgetOptions):
     @property
     def limits_score(self) -> bool:
         """Whether held-out scores decide the number of members."""
-        return bool({"tolerance", "max_group_loss"} & set(self.budget_parameters))
+        given = self.budget_parameters
+        is_cheapest = "cost" in given and "max_cost" not in given
+        return is_cheapest or bool({"tolerance", "max_group_loss"} & set(given))
 
     def _tolerance_text(self, reference: str, score: str) -> str:
         tolerance = self.budget_parameters.get("tolerance", DEFAULT_TOLERANCE)
@@ -369,7 +372,8 @@ _LIMIT_OPTIONS = (
     file_option(
         "--cost",
         help="Costs of the members: a table with the columns name and cost, or one number per "
-        "line, in the order of the members.",
+        "line, in the order of the members. Without --max-cost, the cheapest members within "
+        "--tolerance are kept.",
     ),
     option(
         "--max-cost",

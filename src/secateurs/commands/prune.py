@@ -120,13 +120,15 @@ def prune(
         out.print_dry_run(targets.output_paths)
         return
     with out.show_progress("collecting predictions"):
-        problem = inputs.to_problem(method)
+        problem = inputs.to_problem(method, size.cost)
     budgets = size.given_limits if refitting.max_nodes is not None else size.budget_parameters
     parameters = budgets | refitting.prune_parameters(inputs.ensemble, files)
     keep = size.keep if refitting.max_nodes is not None else size.keep_parameter
     pruning = _select_members(
         problem, pruner, method, {"keep": keep, "weights": weights, **parameters}, out
     )
+    if pruning.by_cost is not None and size.max_cost is None:  # the total that was found
+        words += ["--max-cost", f"{pruning.by_cost.total:.15g}"]
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     is_refitted = pruning.problem.refitted is not None

@@ -54,7 +54,7 @@ def evaluate_with_alternatives(
     """Evaluate a fitted pruner at all sizes, with other methods beside it, on the same samples.
 
     With ``alone``, only the pruner at its own size is evaluated. Members that were selected by
-    their cost are selected by the same rule in each fold, at that cost only.
+    their cost are selected again in each fold, at that cost only.
     """
     problem = problem.with_pruner_weights(pruner)
     plan = EvaluationPlan(problem)
@@ -64,7 +64,7 @@ def evaluate_with_alternatives(
         selection, selector, remarks = _own_selection(problem, pruner, None if alone else largest)
     else:
         selection = _single_size_selection(problem, pruner)
-        selector = by_cost.select_by_rule
+        selector = by_cost.select_again
         remarks = (f"Members were selected by cost: {by_cost.remark}.",)
     alternatives, _ = named_pruners(report_methods(), problem, diversity_weight_of(pruner), 0)
     own = pruner_label(pruner)

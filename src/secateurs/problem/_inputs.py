@@ -21,7 +21,7 @@ from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count
-from secateurs.typing import Array, Samples
+from secateurs.typing import Array, FloatArray, Samples
 
 
 def check_test_set(
@@ -87,6 +87,27 @@ def attach_samples(predictions: Votes | Predictions, X: Samples) -> Votes | Pred
             X=...,
         )
     return replace(predictions, samples=SampleRows(X))
+
+
+def check_member_costs(cost: ArrayLike | None, ensemble: Ensemble) -> FloatArray | None:
+    """Return the cost of each member, checked."""
+    if cost is None:
+        return None
+    try:
+        costs = np.asarray(cost, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(
+            "{cost} is not numeric. Pass one number for each member.", cost=...
+        ) from None
+    invalid = costs[~((costs >= 0) & (costs < np.inf))]
+    if costs.shape != (ensemble.n_members,) or len(invalid):
+        example = f" and contains {invalid[0]:g}" if len(invalid) else ""
+        raise InputError(
+            f"{{cost}} has shape {costs.shape}{example}. Pass a number of at least 0 for each of "
+            f"the {ensemble.n_members} members.",
+            cost=...,
+        )
+    return costs
 
 
 def check_sensitive_features(

@@ -31,6 +31,7 @@ from secateurs.outputs.training_samples import row_hashes, training_order_warnin
 from secateurs.outputs.votes import Votes
 from secateurs.problem._inputs import (
     attach_samples,
+    check_member_costs,
     check_sensitive_features,
     check_test_set,
     recognise_ensemble,
@@ -88,6 +89,7 @@ class Problem:
     cross_validation: CrossValidation = CrossValidation()  # noqa: RUF009  # it is immutable
     sensitive_features: Array | None = None  # subgroups of the validation samples
     sensitive_features_test: Array | None = None
+    cost: FloatArray | None = None  # of each member, such as the price of a query
     # The problem that this one is a part of, and the samples of that part: see `on_samples`.
     parent_and_samples: tuple[Problem, IndexArray] | None = field(default=None, repr=False)
 
@@ -111,13 +113,17 @@ class Problem:
         sensitive_features_test: ArrayLike | str | None = None,
         classes: ArrayLike | None = None,
         names: Sequence[str] | None = None,
+        cost: ArrayLike | None = None,
     ) -> Problem:
         """Return the problem of these parameters of `secateurs.prune` or `secateurs.compare`.
 
-        A problem instead of an ensemble is returned as it is, with the test set replaced.
+        A problem instead of an ensemble is returned as it is, with the test set and the costs
+        replaced if they are passed.
         """
         if isinstance(ensemble, Problem):
-            return ensemble.with_test_set(X_test, y_test, sample_weight_test)
+            problem = ensemble.with_test_set(X_test, y_test, sample_weight_test)
+            costs = check_member_costs(cost, problem.ensemble)
+            return problem if costs is None else replace(problem, cost=costs)
         if not isinstance(ensemble, Ensemble):
             ensemble = recognise_ensemble(ensemble, y, classes, names, scoring)
         if y is None:
@@ -173,6 +179,7 @@ class Problem:
             sensitive_features_test=check_sensitive_features(
                 sensitive_features_test, X_test, n_test, "sensitive_features_test"
             ),
+            cost=check_member_costs(cost, ensemble),
         )
         return problem.with_scorings(others)
 

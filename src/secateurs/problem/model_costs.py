@@ -32,10 +32,13 @@ class BeforeAfter(NamedTuple):
     timings: FloatArray | None = None  # single measurements, if the figures are their medians
 
 
-def member_counts(pruner: BasePruner) -> dict[str, BeforeAfter]:
-    """Return the numbers of members."""
+def member_counts(problem: Problem, pruner: BasePruner) -> dict[str, BeforeAfter]:
+    """Return the numbers of members, and their total cost if members have costs."""
     full, kept = full_and_kept(pruner)
-    return {"members": BeforeAfter(len(full), len(kept))}
+    counts = {"members": BeforeAfter(len(full), len(kept))}
+    if problem.cost is not None:
+        counts["cost"] = BeforeAfter(float(problem.cost.sum()), float(problem.cost[kept].sum()))
+    return counts
 
 
 def model_costs(

@@ -122,10 +122,13 @@ def prune(
         many seconds; also text such as "10ms". The latency is estimated by a line that is fitted
         to timings with the model's own ``n_jobs``.
     cost, max_cost : array-like of shape (n_members,) and float, optional
-        Instead of ``keep``: the cost of each member, and the maximum total cost of the kept
-        members. Members are selected by gain per cost, by gain, or in the method's order,
-        whichever has the best cross-validated score. With ``tolerance``, the lowest total cost
-        within the tolerance is used.
+        The cost of each member, such as the price of a query, and instead of ``keep`` the maximum
+        total cost of the kept members. The panel with the best validation score within the cost is
+        kept: of all panels if there are up to 16 members, or 20 if the table is small; otherwise
+        the best panel that greedy selection in several orders and swaps of members find. A larger
+        ``max_cost`` never gives a panel with a lower validation score. Without ``max_cost``, or
+        with ``tolerance``, the lowest total cost within the tolerance (0.005 by default) is used.
+        With ``keep``, costs are only reported. See `frontier` for all total costs at once.
     max_group_loss : float or str, optional
         Instead of ``keep``: maximum loss of the cross-validated score in any subgroup of
         ``sensitive_features``, in addition to ``tolerance``.
@@ -248,6 +251,7 @@ def prune(
             sensitive_features=sensitive_features,
             classes=classes,
             names=names,
+            cost=cost,
         )
         problem = problem.with_weighing(
             check_weights_option(weights, options.is_forced, problem.ensemble.is_sequential)
@@ -256,6 +260,8 @@ def prune(
         budget = Budget.from_parameters(
             tolerance, max_bytes, max_latency, cost, max_cost, max_group_loss, relative_to
         )
+        if keep is not None:  # costs are then only reported
+            budget = replace(budget, cost=None)
         problem = problem.with_tolerance_scores(budget.tolerance)
         is_sized = options.is_sized(budget)
         has_budget = budget.is_set or is_sized
@@ -269,7 +275,8 @@ def prune(
         keep = None if is_default else keep
         # A user who names a number of members expects a loss; the summary shows it.
         is_size_given = keep is not None or not (pruner is None or isinstance(pruner, str))
-        if budget.max_group_loss is not None and budget.tolerance is None:
+        is_cheapest = budget.cost is not None and budget.max_cost is None
+        if (is_cheapest or budget.max_group_loss is not None) and budget.tolerance is None:
             budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
         method, reason = resolve_method(
             problem, pruner, parameters, keep, rng, executor is not None, random_state
@@ -281,7 +288,7 @@ def prune(
             fit_pruner, executor=executor, sample_weight=problem.sample_weight
         )
         by_cost, found, size_reason = None, None, ""
-        if budget.max_cost is not None:
+        if budget.cost is not None:
             by_cost = select_by_cost(problem, method, budget, rng, vote, fit)
             method = by_cost.pruner
             problem = refit_members(problem, method, options, rng)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,6 +37,7 @@ from secateurs.exceptions import InputError
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+from secateurs.pruning.sequential import SequentialPanel, panel_of_members
 from secateurs.text_format import format_count
 from secateurs.typing import FloatArray, IndexArray, JsonObject, RandomStateLike, Samples
 from secateurs.units import round_up
@@ -64,7 +65,7 @@ class Pruning:
     problem : Problem
         The full ensemble and its votes on the validation samples, without the samples.
     by_cost : CostSelection or None
-        How members were selected by their cost, if ``max_cost`` was passed.
+        How members were selected by their cost, if ``cost`` was passed without ``keep``.
     reason : str
         Why the method was used, in one line; empty if it was passed to `prune`.
     tolerance : float, dict or None
@@ -339,6 +340,31 @@ class Pruning:
         return ReportSubject(
             evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0]
         )
+
+    def sequential(
+        self, *, order: str | Sequence[int] | Sequence[str] = "best", tolerance: float = 0.0
+    ) -> SequentialPanel:
+        """Return the kept members as a panel that is asked in turn.
+
+        Members are asked until the remaining weights cannot change the winner, which saves costs
+        without changing any answer. The order, the confidence and the expected cost come from the
+        validation predictions, and the costs from ``cost`` of `prune`, or 1 for each member.
+
+        Parameters
+        ----------
+        order : {"best", "cost", "weight"} or sequence, default="best"
+            The order of asking: the order with the least expected cost for the same answers, cheap
+            members first, members with large weights first, or the kept members by name or index.
+        tolerance : float, default=0
+            Accuracy that may be lost on the validation samples. If it is positive, a sample is
+            also decided when the lead of its best class reaches a share of the remaining weight,
+            which is chosen on the validation samples for the least expected cost.
+
+        Returns
+        -------
+        SequentialPanel
+        """
+        return panel_of_members(self.problem, self.member_indices, order, tolerance)
 
     def slim(self) -> Any:
         """Return the pruned ensemble without the numbers that prediction does not read.

@@ -70,7 +70,7 @@ class ReportContext:
         if problem.has_test_set:
             return before_after.measure_on_test(problem, pruner, check_random_state(0), files=True)
         figures = before_after.held_out_scores(plan, self.curve, self.keep)
-        figures = member_counts(pruner) | figures | model_costs(problem, pruner)
+        figures = member_counts(problem, pruner) | figures | model_costs(problem, pruner)
         baselines = before_after.held_out_baselines(plan)
         return PruningFigures("", "", figures, (), baselines)
 
