@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from secateurs.comparison import compare as compare
     from secateurs.distributed import DOMEP as DOMEP
     from secateurs.distributed import EPFD as EPFD
+    from secateurs.cost_frontier import Frontier as Frontier
+    from secateurs.cost_frontier import frontier as frontier
     from secateurs.engines.environment import show_versions as show_versions
     from secateurs.outputs.collect import collect_predictions as collect_predictions
     from secateurs.outputs.collect import collect_votes as collect_votes
@@ -60,6 +62,8 @@ def _homes() -> dict[str, str]:
         "PrunedRegressor": "secateurs.pruned_estimators",
         "compare": "secateurs.comparison",
         "Comparison": "secateurs.comparison",
+        "frontier": "secateurs.cost_frontier",
+        "Frontier": "secateurs.cost_frontier",
         "report": "secateurs.report",
         "displays": "secateurs.displays",
         "benchmark": "secateurs.benchmarking",

@@ -310,27 +310,21 @@ def dask_client(scheduler: str | None, n_jobs: int | None, out: Output) -> Itera
         yield client
 
 
+def cost_option(text: str) -> Decorator:
+    """Declare ``--cost``; ``text`` is added to its help."""
+    return file_option(
+        "--cost",
+        help="Costs of the members: a table with the columns name and cost, or one number per "
+        f"line, in the order of the members. {text}",
+    )
+
+
 def scheduler_option(text: str) -> Decorator:
     """Declare ``--scheduler`` with its help."""
     return option("--scheduler", "executor", metavar="ADDRESS|local", help=text)
 
 
-METHOD_OPTIONS = bundle_options(
-    "method",
-    MethodOptions,
-    option(
-        "--diversity-weight",
-        type=WEIGHT,
-        aliases=["--lambda"],
-        help=f"Weight of diversity (λ) in {format_list(WEIGHTED, ' and ')}: from 0 to 1, or auto. "
-        "Default: 0.5.",
-    ),
-    option(
-        "--n-groups",
-        type=click.IntRange(min=1),
-        metavar="M",
-        help="Prune in M random groups of members, then prune the members that the groups keep.",
-    ),
+_SCORE_OPTIONS = (
     option("--oob", is_flag=True, help="DATA is the training set: use out-of-bag predictions."),
     option(
         "--scoring",
@@ -348,6 +342,25 @@ METHOD_OPTIONS = bundle_options(
     ),
     RANDOM_STATE,
     N_JOBS,
+)
+SCORE_OPTIONS = bundle_options("method", MethodOptions, *_SCORE_OPTIONS)
+METHOD_OPTIONS = bundle_options(
+    "method",
+    MethodOptions,
+    option(
+        "--diversity-weight",
+        type=WEIGHT,
+        aliases=["--lambda"],
+        help=f"Weight of diversity (λ) in {format_list(WEIGHTED, ' and ')}: from 0 to 1, or auto. "
+        "Default: 0.5.",
+    ),
+    option(
+        "--n-groups",
+        type=click.IntRange(min=1),
+        metavar="M",
+        help="Prune in M random groups of members, then prune the members that the groups keep.",
+    ),
+    *_SCORE_OPTIONS,
     scheduler_option(
         "Prune on a Dask cluster: address of its scheduler, or local to start one. Methods other "
         "than comep and domep then prune in groups."
@@ -369,12 +382,7 @@ _LIMIT_OPTIONS = (
         help="Maximum size of the pickled model, such as 5MB.",
     ),
     option("--max-latency", type=LATENCY, help="Maximum time to predict one sample, such as 2ms."),
-    file_option(
-        "--cost",
-        help="Costs of the members: a table with the columns name and cost, or one number per "
-        "line, in the order of the members. Without --max-cost, the cheapest members within "
-        "--tolerance are kept.",
-    ),
+    cost_option("Without --max-cost, the cheapest members within --tolerance are kept."),
     option(
         "--max-cost",
         type=click.FloatRange(min=0),

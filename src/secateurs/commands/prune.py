@@ -64,6 +64,12 @@ _CROSS_FITTED = ", cross-fitted"  # after the name of a score, in JSON output to
     default=None,
     help="Compute weights for the kept members, or omit them. Default: depends on the method.",
 )
+@option(
+    "--exchangeable",
+    is_flag=True,
+    help="The members are samples of one model, so that any k are equally good: keep the fewest "
+    "whose expected accuracy is within --tolerance.",
+)
 @output_options(
     "Write the pruned model to this .skops, .joblib or .pkl file; for --predictions, the selection "
     "to a .json file. Default: MODEL-pruned.skops."
@@ -80,6 +86,7 @@ def prune(
     method: MethodOptions,
     refitting: RefitCommandOptions,
     weights: bool | None,
+    exchangeable: bool,
     targets: OutputFiles,
     trust: TrustOptions,
     dry_run: bool,
@@ -125,7 +132,11 @@ def prune(
     parameters = budgets | refitting.prune_parameters(inputs.ensemble, files)
     keep = size.keep if refitting.max_nodes is not None else size.keep_parameter
     pruning = _select_members(
-        problem, pruner, method, {"keep": keep, "weights": weights, **parameters}, out
+        problem,
+        pruner,
+        method,
+        {"keep": keep, "weights": weights, "exchangeable": exchangeable, **parameters},
+        out,
     )
     if pruning.by_cost is not None and size.max_cost is None:  # the total that was found
         words += ["--max-cost", f"{pruning.by_cost.total:.15g}"]

@@ -41,6 +41,8 @@ class ReportSubject(NamedTuple):
     keep: int
     leaderboard: list[JsonObject] | None = None  # rows of a comparison's leaderboard
     latency: Latency | None = None  # of the full ensemble, if it was measured already
+    max_cost: float | None = None  # of members that were selected by their cost
+    frontier: JsonObject | None = None  # panels by total cost, see `Frontier.to_json`
 
 
 def evaluate_with_alternatives(

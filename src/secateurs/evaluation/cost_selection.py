@@ -110,7 +110,11 @@ class BudgetSearch(SizeSearch):
         """Return the best panel within each total cost on some samples."""
         with record_warnings():  # the fit on all samples warns already
             front = replace(self.search, problem=problem).front(self.max_members)
-        panels = [list(panel_within(front, limit).members) for limit in self.limits]
+        return self.selection_of(problem, [panel_within(front, one).members for one in self.limits])
+
+    def selection_of(self, problem: Problem, members: Sequence[Sequence[int]]) -> Selection:
+        """Return panels and the full ensemble as a selection, with weights if they are wanted."""
+        panels = [list(panel) for panel in members]
         panels.append(list(range(problem.n_members)))
         weights = {
             index: given
@@ -146,11 +150,11 @@ def select_by_cost(  # noqa: PLR0917
     front = [panel for panel in search.front(max_members) if panel.cost <= affordable]
     panel, limit = front[-1], max_cost
     if budget.limits_score:
-        limits = _spread([one.cost for one in front])
+        limits = spread_costs([one.cost for one in front])
         sizes = BudgetSearch(problem, pruner, rng, search, limits, max_members)
         panel = _cheapest_tolerated(sizes, front, budget, vote)
         limit = panel.cost
-    fitted = _fitted_with_members(search, panel.members, fit)
+    fitted = fitted_with_members(search, panel.members, fit)
     stored = replace(search, problem=problem.without_samples())
     return CostSelection(
         fitted, stored, budget.max_cost, limit, max_members, bool(budget.limits_score)
@@ -174,7 +178,7 @@ def _members_within_limits(search: PanelSearch, max_cost: float, budget: Budget)
     return min(sizes, default=None)
 
 
-def _spread(costs: Sequence[float]) -> list[float]:
+def spread_costs(costs: Sequence[float]) -> list[float]:
     """Return at most 64 of the costs, including the first and the last."""
     indices = np.linspace(0, len(costs) - 1, min(len(costs), _MOST_LIMITS)).round()
     return [costs[index] for index in indices.astype(int)]
@@ -206,7 +210,7 @@ def _cheapest_tolerated(
     )
 
 
-def _fitted_with_members(
+def fitted_with_members(
     search: PanelSearch, members: Sequence[int], fit: FitPruner
 ) -> BasePruner:
     """Return the fitted method with these members as its selection.

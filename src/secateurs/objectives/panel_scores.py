@@ -25,6 +25,8 @@ from secateurs.typing import BoolArray, FloatArray, IndexArray
 # All panels of up to this many members are always enumerated; of up to 20 members, if that takes
 # about a second: a cell (a panel, a rival class and a sample) takes 0.25 ns.
 MOST_ALWAYS, _MOST_MEMBERS, _MOST_CELLS = 16, 20, 1 << 32
+# Margins in the linear program of a bound: about a second on one core.
+_MOST_BOUND_CELLS = 100_000
 _WEIGHT_STEPS = 1 << 30  # steps of the largest sample weight
 _VOTE_STEPS = 1 << 14  # steps of the largest weight of a member's vote
 
@@ -134,11 +136,23 @@ class AccuracyPanels:
         Each member has a share of the vote: 1/k in a panel of k members. A correct sample has no
         negative mean margin. The linear program maximises the weight of the correct samples over
         all shares, where a sample may be correct in part. Shares are at most 1/min_members, and
-        the mean cost of a member is at most limit/min_members.
+        the mean cost of a member is at most limit/min_members. If that takes too long, the bound
+        is the weight of the samples that any affordable member predicts correctly.
         """
-        affordable = np.flatnonzero(cost <= limit)
+        affordable = np.flatnonzero(cost <= limit * (1 + 1e-12))
         if len(affordable) < min_members:
             return 0.0
+        # No panel is correct where every member is wrong against the same rival.
+        best = self._margins[affordable].max(axis=0) + self._start
+        covered = float(self._weights[(best >= 0).all(axis=0)].sum())
+        if len(affordable) * self._start.size > _MOST_BOUND_CELLS:
+            return covered
+        return min(covered, self._relaxed_score(affordable, cost, limit, min_members))
+
+    def _relaxed_score(
+        self, affordable: IndexArray, cost: FloatArray, limit: float, min_members: int
+    ) -> float:
+        """Return the maximum of the linear program of `upper_bound`."""
         margins = self._margins[affordable].reshape(len(affordable), -1).T.astype(float)
         # A mean margin is at least the lowest one; in these units, it is at least −1.
         lowest = -margins.min(axis=1)

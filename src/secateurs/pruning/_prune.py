@@ -17,6 +17,7 @@ from secateurs.evaluation.before_after import selection_figures
 from secateurs.evaluation.budget import Budget, SizeSearch
 from secateurs.evaluation.cost_selection import select_by_cost
 from secateurs.evaluation.default_size import DefaultSize
+from secateurs.evaluation.exchangeable import select_exchangeable
 from secateurs.evaluation.guards import find_collapses, warn_alarms
 from secateurs.exceptions import InputError, suggest_similar
 from secateurs.problem import Problem
@@ -64,6 +65,7 @@ def prune(
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     weights: bool | None = None,
+    exchangeable: bool = False,
     refit: RefitLike = None,
     X_unlabelled: Samples = None,
     branches: BranchesLike = "auto",
@@ -173,6 +175,12 @@ def prune(
         have them ("caruana"), False uses none. True optimises weights for the members of any
         method: each member counts once, and members that improve the score (the Brier score
         instead of accuracy) count several times.
+    exchangeable : bool, default=False
+        Whether the members are exchangeable, such as samples of one language model: any k members
+        are equally good. The question is then how many members to ask. Their number is the fewest
+        whose expected accuracy, over all sets of that many members, is within ``tolerance`` (0.005
+        by default), and the first members are kept. ``Pruning.expected_votes`` has the expected
+        accuracy of every number of members. Only for labels.
     refit : {"auto", True, False}, LeafRefit or None, default=None
         Whether to refit the values in the leaves of the kept trees, so that their average
         approximates the full ensemble, corrected by the labels. For forests and bagged trees,
@@ -263,6 +271,15 @@ def prune(
         if keep is not None:  # costs are then only reported
             budget = replace(budget, cost=None)
         problem = problem.with_tolerance_scores(budget.tolerance)
+        if exchangeable:
+            chosen = select_exchangeable(problem, pruner, keep, budget)
+            return Pruning.of(
+                problem,
+                chosen.pruner,
+                tolerance=budget.tolerance,
+                size_reason=chosen.reason,
+                expected_votes=chosen.expected,
+            )
         is_sized = options.is_sized(budget)
         has_budget = budget.is_set or is_sized
         if has_budget and keep is not None:

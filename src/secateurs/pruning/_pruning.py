@@ -34,6 +34,7 @@ from secateurs.evaluation.guards import (
 )
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.exceptions import InputError
+from secateurs.measures.expected_votes import ExpectedVotes
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
@@ -74,6 +75,9 @@ class Pruning:
         The score or subgroup that needs the most members, if there are several tolerances.
     size_reason : str
         The rule that decided the number of members, if neither a number nor a budget was given.
+    expected_votes : ExpectedVotes or None
+        The expected accuracy of every number of members, if members are exchangeable: ``sizes``,
+        ``values`` and ``standard_errors``.
     least_tolerance : float or None
         If all members were kept because of the tolerance: the smallest tolerance that would leave
         members out.
@@ -93,6 +97,7 @@ class Pruning:
     row: Samples = None  # one validation sample, to time predictions
     decided_by: str = ""
     size_reason: str = ""
+    expected_votes: ExpectedVotes | None = None
     estimator: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -111,6 +116,7 @@ class Pruning:
         least_tolerance: float | None = None,
         decided_by: str = "",
         size_reason: str = "",
+        expected_votes: ExpectedVotes | None = None,
     ) -> Pruning:
         """Return the pruning of a fitted pruner, which keeps one sample to time predictions."""
         row = None if problem.X is None else _safe_indexing(problem.X, [0])
@@ -125,6 +131,7 @@ class Pruning:
             row,
             decided_by,
             size_reason,
+            expected_votes,
         )
 
     @property
@@ -252,6 +259,8 @@ class Pruning:
 
     @property
     def _size_remark(self) -> str:
+        if self.expected_votes is not None:
+            return f"The members are exchangeable. Number of members: {self.size_reason}."
         return f"The default rule decided the number of members: {self.size_reason}."
 
     def _cross_validate(self, X: Samples = None) -> PruningFigures:
@@ -338,7 +347,11 @@ class Pruning:
             remarks = (*evaluation.remarks, self._size_remark)
             evaluation = replace(evaluation, remarks=remarks)
         return ReportSubject(
-            evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0]
+            evaluation,
+            self.pruner,
+            next(iter(evaluation.curves)),
+            evaluation.sizes[0],
+            max_cost=None if self.by_cost is None else min(self.by_cost.limit, self.by_cost.total),
         )
 
     def sequential(

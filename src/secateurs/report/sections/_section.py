@@ -27,10 +27,11 @@ class ReportContext:
 
     def __init__(self, subject: ReportSubject, command: Sequence[str] | None = None) -> None:
         self.command = command  # the beginning of the equivalent command line
-        self.evaluation, self.pruner, self.method_name, self.keep, self.leaderboard, latency = (
-            subject
-        )
-        self._latency, self.evaluation_plan = latency, self.evaluation.split
+        self.evaluation, self.pruner = subject.evaluation, subject.pruner
+        self.method_name, self.keep = subject.name, subject.keep
+        self.leaderboard, self.frontier = subject.leaderboard, subject.frontier
+        self.max_cost = subject.max_cost
+        self._latency, self.evaluation_plan = subject.latency, self.evaluation.split
         self.problem = self.evaluation.problem.with_pruner_weights(self.pruner)
         self.curve = self.evaluation.curves[self.method_name]
         self.kept_members: list[int] = self.pruner.member_indices_.tolist()
