@@ -102,6 +102,17 @@ def test_a_limit_of_members_is_a_front_of_smaller_panels(drawn, limit):
     ]
 
 
+def test_sums_of_the_same_costs_in_another_order_are_one_cost():
+    """0.1 + 0.7 + 0.2 and 0.7 + 0.1 + 0.2 differ in their last bit."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=60)
+    votes = np.where(rng.random((60, 8)) < 0.7, y[:, None], 1 - y[:, None])
+    cost = np.array([0.1, 0.7, 0.2, 0.1, 0.7, 0.2, 0.7, 0.1])
+    found = PanelSearch(Problem.from_input(votes, y=y), cost).front()
+    costs = [round(panel.cost, 9) for panel in found]
+    assert len(costs) == len(set(costs))
+
+
 def search_without_enumeration(monkeypatch):
     monkeypatch.setattr(panel_scores, "MOST_ALWAYS", 0)
     monkeypatch.setattr(panel_scores, "_MOST_MEMBERS", 0)

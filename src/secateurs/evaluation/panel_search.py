@@ -69,27 +69,23 @@ class _Front:
 
 
 def pareto_order(costs: FloatArray, scores: FloatArray, masks: BoolArray) -> IndexArray:
-    """Return the panels that no other panel beats, by ascending cost."""
-    levels = score_levels(scores)
-    order = np.lexsort((masks.sum(axis=1), -levels, costs))
+    """Return the panels that no other panel beats, by ascending cost.
+
+    Costs tie like scores, because sums of the same costs in another order differ by rounding.
+    """
+    levels, sizes = score_levels(scores), masks.sum(axis=1)
+    cost_levels = score_levels(costs / (costs.max(initial=0.0) or 1.0))
+    order = np.lexsort((sizes, -levels, cost_levels))
     best_before = np.maximum.accumulate(np.append(-1, levels[order][:-1]))
-    rises = np.flatnonzero(levels[order] > best_before)
+    values = np.column_stack([cost_levels, levels, sizes])[order]
     kept = []
-    for start in rises:  # of panels that tie in cost, score and size, the lowest indices
+    for start in np.flatnonzero(levels[order] > best_before):
         end = start + 1
-        first = order[start]
-        while end < len(order) and _is_tied(order[end], first, costs, levels, masks):
+        while end < len(order) and (values[end] == values[start]).all():
             end += 1
-        tied = order[start:end]
+        tied = order[start:end]  # in cost, score and size: the lowest indices are kept
         kept.append(tied[np.lexsort(~masks[tied][:, ::-1].T)[0]])
     return np.array(kept, dtype=np.intp)
-
-
-def _is_tied(
-    panel: int, first: int, costs: FloatArray, levels: IndexArray, masks: BoolArray
-) -> bool:
-    same_value = costs[panel] == costs[first] and levels[panel] == levels[first]
-    return bool(same_value and masks[panel].sum() == masks[first].sum())
 
 
 @dataclass(frozen=True, eq=False)

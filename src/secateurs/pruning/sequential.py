@@ -264,7 +264,7 @@ class _Replay:
     def __init__(
         self, panel: SequentialPanel, votes: FloatArray, truth: Array | None, weight: FloatArray
     ) -> None:
-        self._panel, self._truth, self._weight = panel, truth, weight / weight.sum()
+        self._panel, self._truth, self._weight = panel, truth, weight
         states = np.cumsum(votes, axis=0).transpose(0, 2, 1)  # (members, samples, classes)
         remaining = panel.weights.sum() - np.cumsum(panel.weights)
         pairs = [_leads(state, panel.margin) for state in states]
@@ -280,6 +280,9 @@ class _Replay:
             [_is_stopped(lead, left, 1.0) for (_, lead), left in zip(pairs, remaining, strict=True)]
         )
         self._is_decided[-1] = True
+
+    def _mean(self, values: Array) -> float:
+        return float(self._weight @ values / self._weight.sum())
 
     def with_confidence(self, tolerance: float) -> SequentialPanel:
         """Return the panel with the least expected cost within the tolerance."""
@@ -302,21 +305,21 @@ class _Replay:
         last = stopped.argmax(axis=0)
         answers, full = self._winners[last, np.arange(len(last))], self._winners[-1]
         spent = np.cumsum(self._panel.cost)[last]
-        mean = float(self._weight @ spent)
+        mean = self._mean(spent)
         # The variance of a weighted mean; 1/n · variance for equal weights.
-        error = float(np.sqrt((self._weight**2) @ (spent - mean) ** 2))
+        error = float(np.sqrt((self._weight**2) @ (spent - mean) ** 2) / self._weight.sum())
         half = NORMAL_97_5 * error
         change = np.nan
         if self._truth is not None:
             is_right = (answers == self._truth).astype(float) - (full == self._truth)
-            change = float(self._weight @ is_right)
+            change = self._mean(is_right)
         return replace(
             self._panel,
             confidence=confidence,
             expected_cost=mean,
             expected_cost_interval=(mean - half, mean + half),
-            expected_members=float(self._weight @ (last + 1)),
-            agreement=float(self._weight @ (answers == full)),
+            expected_members=self._mean(last + 1),
+            agreement=self._mean(answers == full),
             accuracy_change=change,
         )
 
