@@ -33,9 +33,7 @@ def best_panel(votes, y, cost, limit):
         for members in combinations(range(len(cost)), size)
         if cost[list(members)].sum() <= limit + 1e-9
     ]
-    keys = [
-        (-accuracy(votes, y, p), round(float(cost[p].sum()), 9), len(p), p) for p in panels
-    ]
+    keys = [(-accuracy(votes, y, p), round(float(cost[p].sum()), 9), len(p), p) for p in panels]
     return min(keys)[3]
 
 
@@ -95,7 +93,7 @@ def test_a_tolerance_gives_a_cheaper_panel(found):
 
 
 def test_a_total_below_the_cheapest_member_is_rejected(found):
-    with pytest.raises(BudgetError, match="Not even one member meets max_cost=0.5: the cheapest"):
+    with pytest.raises(BudgetError, match=r"Not even one member meets max_cost=0\.5: the cheapest"):
         found[0].at(max_cost=0.5)
 
 

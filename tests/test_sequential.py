@@ -19,7 +19,7 @@ def all_patterns(n_members, n_classes, with_missing=False):
 
 
 def full_vote(row, weights, n_classes):
-    """Return the class with the largest weight, the lowest of those that tie; None without votes."""
+    """Return the class with the largest weight, the lowest of those that tie, or None."""
     totals = [0] * n_classes
     for label, weight in zip(row, weights, strict=True):
         if label is not None and label is not np.ma.masked:
@@ -33,7 +33,9 @@ def callables(votes):
 
 
 @pytest.mark.parametrize("order", ["best", "cost", "weight", [1, 0, 2, 3]])
-@pytest.mark.parametrize("weights", [None, [3, 1, 2, 2], [0.5, 0.1, 0.2, 0.2], [0.7, 0.01, 0.2, 0.09]])
+@pytest.mark.parametrize(
+    "weights", [None, [3, 1, 2, 2], [0.5, 0.1, 0.2, 0.2], [0.7, 0.01, 0.2, 0.09]]
+)
 @pytest.mark.parametrize(("n_classes", "with_missing"), [(2, False), (3, False), (2, True)])
 def test_without_tolerance_every_pattern_of_votes_has_the_answer_of_the_full_panel(
     n_classes, with_missing, weights, order

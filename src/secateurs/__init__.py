@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from secateurs.benchmarking import benchmark as benchmark
     from secateurs.comparison import Comparison as Comparison
     from secateurs.comparison import compare as compare
-    from secateurs.distributed import DOMEP as DOMEP
-    from secateurs.distributed import EPFD as EPFD
     from secateurs.cost_frontier import Frontier as Frontier
     from secateurs.cost_frontier import frontier as frontier
+    from secateurs.distributed import DOMEP as DOMEP
+    from secateurs.distributed import EPFD as EPFD
     from secateurs.engines.environment import show_versions as show_versions
     from secateurs.outputs.collect import collect_predictions as collect_predictions
     from secateurs.outputs.collect import collect_votes as collect_votes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -315,9 +315,7 @@ class Frontier:
             for index, panel in enumerate(self.panels)
         ]
 
-    def at(
-        self, max_cost: float | None = None, *, tolerance: float | str | None = None
-    ) -> Pruning:
+    def at(self, max_cost: float | None = None, *, tolerance: float | str | None = None) -> Pruning:
         """Return the pruning to the best panel within a total cost.
 
         Parameters
@@ -346,7 +344,8 @@ class Frontier:
             allowed = self._within_group_loss(allowed)
             panel = self.panels[allowed[-1]]
         if budget.tolerance is not None:
-            panel = self.panels[self._cheapest_tolerated(allowed, float(budget.tolerance))]
+            assert not isinstance(budget.tolerance, Mapping)
+            panel = self.panels[self._cheapest_tolerated(allowed, budget.tolerance)]
         return self._pruning(panel, budget)
 
     def _within_group_loss(self, indices: Sequence[int]) -> list[int]:

@@ -121,7 +121,7 @@ def compare(
         out.print_note(f"wrote {', '.join(wrote)}")
 
 
-def _run_comparison(
+def _run_comparison(  # noqa: PLR0917
     inputs: PruningInputs,
     names: tuple[str, ...],
     sizes: tuple[float, ...],

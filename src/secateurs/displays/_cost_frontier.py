@@ -4,8 +4,8 @@ from typing import Self
 
 import numpy as np
 
-from secateurs.displays._base_display import COLOURS, BaseDisplay
 from secateurs.cost_frontier import Frontier
+from secateurs.displays._base_display import COLOURS, BaseDisplay
 from secateurs.typing import AxesLike, FloatArray, JsonObject
 
 
@@ -68,8 +68,8 @@ class CostFrontierDisplay(BaseDisplay):
             order = order[validation[order] * sign > best]
             label = "asked in turn"
             axes.plot(in_turn[order], score[order], ".-.", color=colours[3], label=label)
-        style = {"linestyle": "--", "color": colours[1], "drawstyle": "steps-post"}
-        axes.plot(costs, validation, label="validation samples", **style)
+        (line,) = axes.plot(costs, validation, "--", color=colours[1], label="validation samples")
+        line.set_drawstyle("steps-post")
         if not (np.isnan(bounds) | (bounds == validation)).all():
             label = "at most possible on them"
             axes.plot(costs, bounds, ":", color=colours[2], drawstyle="steps-pre", label=label)

@@ -95,6 +95,12 @@ class Budget:
         """Whether cross-validated scores decide the size."""
         return self.tolerance is not None or self.max_group_loss is not None
 
+    @property
+    def needs_tolerance(self) -> bool:
+        """Whether the default tolerance applies: for the cheapest members, and for subgroups."""
+        is_cheapest = self.cost is not None and self.max_cost is None
+        return self.tolerance is None and (is_cheapest or self.max_group_loss is not None)
+
     def tolerances(self, problem: Problem) -> dict[str, float]:
         """Return the tolerated loss of each score, by its key; the first score by default."""
         return tolerances_by_key(self.tolerance, problem.scoring.key)

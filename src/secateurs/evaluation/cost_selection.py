@@ -51,7 +51,7 @@ class CostSelection:
     @property
     def total(self) -> float:
         """Total cost of the members."""
-        return self.search.total_cost(self.pruner.member_indices_)
+        return self.search.total_cost(self.pruner.member_indices_.tolist())
 
     @property
     def remark(self) -> str:
@@ -210,9 +210,7 @@ def _cheapest_tolerated(
     )
 
 
-def fitted_with_members(
-    search: PanelSearch, members: Sequence[int], fit: FitPruner
-) -> BasePruner:
+def fitted_with_members(search: PanelSearch, members: Sequence[int], fit: FitPruner) -> BasePruner:
     """Return the fitted method with these members as its selection.
 
     ``scores_`` has the validation scores of the first 1, 2, … members.

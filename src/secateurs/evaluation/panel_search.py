@@ -336,9 +336,7 @@ class _ScoredPanels:
         masks = np.arange(1, 1 << self.n_members)[:, None] >> np.arange(self.n_members) & 1
         return np.append(0.0, self._score_masks(masks.astype(bool)))
 
-    def score_changes(
-        self, panel: BoolArray, added: IndexArray, dropped: IndexArray
-    ) -> FloatArray:
+    def score_changes(self, panel: BoolArray, added: IndexArray, dropped: IndexArray) -> FloatArray:
         masks = np.repeat(panel[None], len(added), axis=0)
         for mask, more, less in zip(masks, added, dropped, strict=True):
             if more >= 0:

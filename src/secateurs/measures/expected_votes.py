@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import comb
 
 from secateurs.exceptions import InputError
+from secateurs.measures._plurality_kernels import count_plurality_wins
 from secateurs.measures.vote_counts import NORMAL_97_5
-from secateurs.outputs.compiling import kernel
 from secateurs.outputs.votes import Votes
 from secateurs.typing import FloatArray, IndexArray
 
@@ -79,46 +79,10 @@ def expected_votes(votes: Votes, sample_weight: FloatArray | None = None) -> Exp
     binomials = comb(np.arange(n_members + 1)[:, None], np.arange(n_members + 1))
     wins = np.zeros((len(unique), n_members + 1))
     work = np.zeros((2, n_members + 1))
-    _count_wins(unique, n_classes, binomials, work, wins)
+    count_plurality_wins(unique, n_classes, binomials, work, wins)
     shares = (wins / binomials[n_members])[inverse.ravel(), 1:]
     weights = np.ones(len(truth)) if sample_weight is None else sample_weight
     weights = weights / weights.sum()
     values = weights @ shares
     errors = np.sqrt(weights**2 @ (shares - values) ** 2)
     return ExpectedVotes(sizes, values, errors)
-
-
-@kernel
-def _count_wins(patterns, n_classes, binomials, work, wins):
-    """Fill in the number of sets of each size whose vote is correct, for each pattern of votes.
-
-    If the true class has ``n_own`` of the drawn votes, lower classes must have fewer and higher
-    classes at most as many. The numbers of such sets by size are the coefficients of a product of
-    polynomials, one for each class. ``work`` is memory for two polynomials.
-    """
-    n_cells = work.shape[1]
-    for index in range(patterns.shape[0]):
-        pattern = patterns[index]
-        for n_own in range(1, pattern[0] + 1):
-            for size in range(n_cells):
-                work[0, size] = 0.0
-            work[0, n_own] = binomials[pattern[0], n_own]
-            degree = n_own
-            for column in range(1, pattern.size):
-                count = pattern[column]
-                most = count
-                if column <= n_classes:
-                    most = min(count, n_own - 1)
-                elif column <= 2 * n_classes:
-                    most = min(count, n_own)
-                if count > 0:
-                    for size in range(degree + most + 1):
-                        total = 0.0
-                        for drawn in range(max(0, size - degree), min(most, size) + 1):
-                            total += work[0, size - drawn] * binomials[count, drawn]
-                        work[1, size] = total
-                    degree += most
-                    for size in range(degree + 1):
-                        work[0, size] = work[1, size]
-            for size in range(degree + 1):
-                wins[index, size] += work[0, size]

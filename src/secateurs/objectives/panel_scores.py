@@ -43,9 +43,7 @@ class PanelScores(Protocol):
     def score_all(self) -> FloatArray:
         """Return the scores of all panels, by their bit masks; the empty panel has no score."""
 
-    def score_changes(
-        self, panel: BoolArray, added: IndexArray, dropped: IndexArray
-    ) -> FloatArray:
+    def score_changes(self, panel: BoolArray, added: IndexArray, dropped: IndexArray) -> FloatArray:
         """Return the scores of panels that add or drop a member; −1 adds or drops none."""
 
 
@@ -83,6 +81,7 @@ class AccuracyPanels:
         margins, start = _class_margins(outputs)
         if member_weights is not None:
             margins = margins * _whole_weights(member_weights)[:, None, None]
+            start = start.astype(margins.dtype)
         if outputs.has_missing:  # a sample without any prediction is not correct
             answered = np.stack([~is_missing(outputs, m) for m in range(outputs.n_members)])
             margins = np.concatenate([margins, answered[:, None].astype(margins.dtype)], axis=1)
@@ -119,9 +118,7 @@ class AccuracyPanels:
         score_all_panels(self._margins, state, self._weights, self._lowest, scores)
         return scores.astype(float)
 
-    def score_changes(
-        self, panel: BoolArray, added: IndexArray, dropped: IndexArray
-    ) -> FloatArray:
+    def score_changes(self, panel: BoolArray, added: IndexArray, dropped: IndexArray) -> FloatArray:
         """Return the scores of panels that add or drop a member; −1 adds or drops none."""
         state = self._start + self._margins[panel].sum(axis=0, dtype=self._start.dtype)
         scores = np.zeros(len(added), dtype=np.int64)
@@ -208,9 +205,7 @@ class SquaredErrorPanels:
         sizes[0] = 1.0
         return -sums / sizes**2
 
-    def score_changes(
-        self, panel: BoolArray, added: IndexArray, dropped: IndexArray
-    ) -> FloatArray:
+    def score_changes(self, panel: BoolArray, added: IndexArray, dropped: IndexArray) -> FloatArray:
         """Return the scores of panels that add or drop a member; −1 adds or drops none."""
         products, rows = self._products, self._products[panel].sum(axis=0)
         is_added, is_dropped = added >= 0, dropped >= 0

@@ -243,8 +243,7 @@ def prune(
     options = RefitOptions.from_parameters(
         refit, X_unlabelled, branches, max_nodes, pruner, bool(weights)
     )
-    if parameters:
-        _check_parameter_names(parameters)
+    _check_parameter_names(parameters)
     with watch_progress(callback):
         problem = Problem.from_input(
             ensemble,
@@ -266,20 +265,17 @@ def prune(
         )
         rng = check_random_state(random_state)
         budget = Budget.from_parameters(
-            tolerance, max_bytes, max_latency, cost, max_cost, max_group_loss, relative_to
+            tolerance,
+            max_bytes,
+            max_latency,
+            None if keep is not None else cost,  # with keep, costs are only reported
+            max_cost,
+            max_group_loss,
+            relative_to,
         )
-        if keep is not None:  # costs are then only reported
-            budget = replace(budget, cost=None)
         problem = problem.with_tolerance_scores(budget.tolerance)
         if exchangeable:
-            chosen = select_exchangeable(problem, pruner, keep, budget)
-            return Pruning.of(
-                problem,
-                chosen.pruner,
-                tolerance=budget.tolerance,
-                size_reason=chosen.reason,
-                expected_votes=chosen.expected,
-            )
+            return _prune_exchangeable(problem, pruner, keep, budget)
         is_sized = options.is_sized(budget)
         has_budget = budget.is_set or is_sized
         if has_budget and keep is not None:
@@ -292,8 +288,7 @@ def prune(
         keep = None if is_default else keep
         # A user who names a number of members expects a loss; the summary shows it.
         is_size_given = keep is not None or not (pruner is None or isinstance(pruner, str))
-        is_cheapest = budget.cost is not None and budget.max_cost is None
-        if (is_cheapest or budget.max_group_loss is not None) and budget.tolerance is None:
+        if budget.needs_tolerance:
             budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
         method, reason = resolve_method(
             problem, pruner, parameters, keep, rng, executor is not None, random_state
@@ -340,8 +335,24 @@ def prune(
     return pruning
 
 
+def _prune_exchangeable(
+    problem: Problem, pruner: str | BasePruner, keep: int | float | str | None, budget: Budget
+) -> Pruning:
+    """Return the pruning to the first of exchangeable members."""
+    selected = select_exchangeable(problem, pruner, keep, budget)
+    return Pruning.of(
+        problem,
+        selected.pruner,
+        tolerance=budget.tolerance,
+        size_reason=selected.reason,
+        expected_votes=selected.expected,
+    )
+
+
 def _check_parameter_names(parameters: Mapping[str, object]) -> None:
     """Raise an error for names that neither `prune` nor any method has, with a suggestion."""
+    if not parameters:
+        return
     own = [name for name in inspect.signature(prune).parameters if name != "parameters"]
     of_methods = (name for pruner in all_pruners().values() for name in pruner._get_param_names())
     known = sorted({*own, *of_methods})

@@ -118,9 +118,7 @@ class SequentialPanel:
         labels = self.classes_[winners]
         return (labels, spent) if return_cost else labels
 
-    def _ordered(
-        self, members: Mapping[str, AskMember] | Sequence[AskMember]
-    ) -> list[AskMember]:
+    def _ordered(self, members: Mapping[str, AskMember] | Sequence[AskMember]) -> list[AskMember]:
         if isinstance(members, Mapping):
             if missing := [name for name in self.names if name not in members]:
                 raise InputError(
@@ -141,7 +139,9 @@ class SequentialPanel:
         """Return a member's answers as shares of the classes; zeros for abstentions."""
         n_classes = len(self.classes_)
         shape = (n_samples, n_classes) if self.is_soft else (n_samples,)
-        table = np.ma.asanyarray(answers) if self.is_soft else np.ma.asarray(answers, dtype=object)
+        table: Any = (
+            np.ma.asanyarray(answers) if self.is_soft else np.ma.asarray(answers, dtype=object)
+        )
         if table.shape != shape:
             raise InputError(
                 f"{name} returned answers of shape {table.shape} for "
@@ -153,7 +153,7 @@ class SequentialPanel:
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         shares = np.zeros((n_samples, n_classes))
         for sample, label in enumerate(table.tolist()):
-            if label is None or label != label:  # NaN is not equal to itself
+            if label is None or (isinstance(label, float) and np.isnan(label)):
                 continue
             if label not in codes:
                 labels = format_list([repr(one) for one in codes], " and ")
@@ -205,7 +205,9 @@ def sequential_panel(  # noqa: PLR0917
     SequentialPanel
     """
     if not is_number(tolerance) or not 0 <= tolerance <= 1:
-        raise InputError("{tolerance} is not valid. Pass a number from 0 to 1.", tolerance=tolerance)
+        raise InputError(
+            "{tolerance} is not valid. Pass a number from 0 to 1.", tolerance=tolerance
+        )
     count = len(names)
     costs = np.ones(count) if cost is None else np.asarray(cost, dtype=float)
     whole, margin = _whole_weights(np.ones(count) if weights is None else np.asarray(weights))
@@ -270,7 +272,10 @@ class _Replay:
         pairs = [_leads(state, panel.margin) for state in states]
         answered = [state.any(axis=1) for state in states]
         self._winners = np.array(
-            [np.where(has, one, panel.fallback) for has, (one, _) in zip(answered, pairs, strict=True)]
+            [
+                np.where(has, one, panel.fallback)
+                for has, (one, _) in zip(answered, pairs, strict=True)
+            ]
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             self._ratios = np.array(
@@ -374,7 +379,8 @@ def _resolve_order(  # noqa: PLR0917
         "weight": np.lexsort((costs, -weights)).tolist(),
     }
     if not isinstance(order, str):
-        positions = [list(names).index(one) if one in names else one for one in order]
+        known = {str(name): index for index, name in enumerate(names)}
+        positions = [known.get(one, one) if isinstance(one, str) else one for one in order]
         if sorted(map(str, positions)) != sorted(map(str, range(len(names)))):
             raise InputError(
                 f"{{order}} must contain each of the {len(names)} members once, by name or index.",
