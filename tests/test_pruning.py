@@ -40,9 +40,9 @@ def test_lists_dicts_and_tables_of_predictions_are_pruned_alike(fitted):
         assert pruning.estimator.predict(X[TEST]).shape == (200,)
     by_votes = prune(table, None, Y[CHOOSE], "comep", keep=2)
     assert by_votes.member_indices.tolist() == pruning.member_indices.tolist()
-    assert (by_votes.estimator == table[:, np.sort(by_votes.member_indices)]).all()
+    assert (by_votes.members == table[:, np.sort(by_votes.member_indices)]).all()
     by_frame = prune(frame, None, Y[CHOOSE], "comep", keep=2)
-    assert sorted(by_frame.estimator.columns) == sorted(by_frame.member_names)
+    assert sorted(by_frame.members.columns) == sorted(by_frame.member_names)
     assert prune(table.tolist(), None, Y[CHOOSE], "comep", keep=2).member_indices.tolist() == (
         pruning.member_indices.tolist()
     )
@@ -53,7 +53,7 @@ def test_probabilities_vote_for_their_largest(forest):
     pruning = prune(given, y=CODES[CHOOSE], keep=4)
     expected = prune(given.argmax(axis=2), y=CODES[CHOOSE], keep=4)
     assert pruning.member_indices.tolist() == expected.member_indices.tolist()
-    assert pruning.estimator.shape == (200, 4, 3)
+    assert pruning.members.shape == (200, 4, 3)
 
 
 def test_the_whole_ensemble_predicts_as_before(fitted):

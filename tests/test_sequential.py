@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secateurs import Predictions, Votes, prune
+from secateurs import Blend, Predictions, Votes, prune
 from secateurs.exceptions import InputError
 from secateurs.pruning.sequential import sequential_panel
 
@@ -220,3 +220,33 @@ def test_regression_has_no_vote_to_decide():
     pruning = prune([[1.5, 2.0], [0.5, 1.0], [3.0, 2.5]], y=[1.7, 0.6, 2.8], keep=2)
     with pytest.raises(InputError, match="needs classes"):
         pruning.sequential()
+
+
+def test_a_blend_is_asked_in_turn_by_the_predictions_that_are_passed():
+    rng = np.random.default_rng(2)
+    y = np.array(["no", "yes"])[rng.integers(2, size=120)]
+    other = np.where(y == "no", "yes", "no")
+    table = {
+        name: np.where(rng.random(120) < 0.8, y, other) for name in ("ant", "bee", "cat", "dog")
+    }
+    blend = prune(table, y=y, pruner="caruana", keep=3, random_state=0).estimator
+    cost = {"ant": 4.0, "bee": 2.0, "cat": 1.0, "dog": 3.0}
+    panel = blend.sequential(table, y, cost=cost)
+    ask = {name: lambda rows, name=name: table[name][np.asarray(rows)] for name in blend.names}
+    answers, spent = panel.predict(ask, np.arange(120), return_cost=True)
+    assert answers.tolist() == blend.predict(table).tolist()
+    assert spent.mean() == pytest.approx(panel.expected_cost)
+    assert panel.cost.tolist() == [cost[name] for name in panel.names]
+    assert panel.expected_cost < sum(cost[name] for name in blend.names)
+    again = Blend.from_json(blend.to_json()).sequential(table, cost=cost)
+    assert again.names == panel.names
+    assert np.isnan(again.accuracy_change)
+
+
+def test_a_blend_without_fallback_has_no_label_for_samples_that_nobody_answers():
+    blend = Blend(["a", "b"], classes=[0, 1], unanswered="missing")
+    table = np.ma.masked_array([[0, 1], [1, 1], [0, 0]], [[0, 0], [0, 0], [1, 1]])
+    panel = blend.sequential(table, [0, 1, 1])
+    ask = [lambda rows, m=m: table[np.asarray(rows), m] for m in range(2)]
+    assert panel.predict(ask, np.arange(3)).tolist() == [0, 1, None]
+    assert blend.predict(table).tolist() == [0, 1, None]

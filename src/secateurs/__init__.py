@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from secateurs.pruned_estimators import PrunedClassifier as PrunedClassifier
     from secateurs.pruned_estimators import PrunedRegressor as PrunedRegressor
     from secateurs.pruners import *  # noqa: F403
+    from secateurs.pruning import Blend as Blend
     from secateurs.pruning import Pruning as Pruning
     from secateurs.pruning import prune as prune
     from secateurs.refitting.refit import LeafRefit as LeafRefit
@@ -58,6 +59,7 @@ def _homes() -> dict[str, str]:
         "unregister": "secateurs.pruners",
         "prune": "secateurs.pruning",
         "Pruning": "secateurs.pruning",
+        "Blend": "secateurs.pruning",
         "PrunedClassifier": "secateurs.pruned_estimators",
         "PrunedRegressor": "secateurs.pruned_estimators",
         "compare": "secateurs.comparison",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -63,7 +63,9 @@ def compare(
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-    cost: ArrayLike | None = None,
+    positive: object = None,
+    columns: str | None = None,
+    cost: ArrayLike | Mapping[str, float] | None = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     callback: ProgressCallback | None = None,
@@ -119,9 +121,17 @@ def compare(
     classes, names : array-like, optional
         For predictions: the labels in the order of the probabilities (by default the columns of
         data frames, otherwise 0, 1, 2, …), and the names of the members.
-    cost : array-like of shape (n_members,), optional
-        The cost of each member, such as the price of a query. The leaderboard then has the total
-        cost of the members, by which rows are Pareto-optimal.
+    positive : label, optional
+        For predictions of a binary task: the class whose probability is given, if there is one
+        column per member. By default, numbers from 0 to 1 that are not labels are read as
+        probabilities of the larger of two numeric labels. Text labels need this parameter.
+    columns : str, optional
+        For predictions in a data frame or dict: the pattern of the column names, such as
+        ``"{model}_{class}"`` for a probability of each class, or ``"oof_{model}"`` to read only
+        columns with these names. Columns named ``model:class`` are recognised without it.
+    cost : array-like of shape (n_members,) or dict, optional
+        The cost of each member, in their order or by name, such as the price of a query. The
+        leaderboard then has the total cost of the members, by which rows are Pareto-optimal.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -163,6 +173,8 @@ def compare(
             oob=oob,
             classes=classes,
             names=names,
+            positive=positive,
+            columns=columns,
             n_jobs=n_jobs,
             scoring=scoring,
             sample_weight=sample_weight,

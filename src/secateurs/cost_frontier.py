@@ -57,7 +57,7 @@ def frontier(
     X: Samples = None,
     y: ArrayLike | None = None,
     *,
-    cost: ArrayLike | None = None,
+    cost: ArrayLike | Mapping[str, float] | None = None,
     pruner: str | BasePruner = "joint",
     max_group_loss: float | str | None = None,
     X_test: Samples = None,
@@ -70,6 +70,8 @@ def frontier(
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    positive: object = None,
+    columns: str | None = None,
     weights: bool | None = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -90,8 +92,9 @@ def frontier(
     ----------
     ensemble, X, y
         A fitted ensemble with validation samples, or predictions, as for `prune`.
-    cost : array-like of shape (n_members,), optional
-        The cost of each member, such as the price of a query. By default each member costs 1.
+    cost : array-like of shape (n_members,) or dict, optional
+        The cost of each member, in their order or by name, such as the price of a query. By
+        default each member costs 1.
     pruner : str or pruner, default="joint"
         A method whose order of members is one of the orders of the search.
     max_group_loss : float or str, optional
@@ -99,8 +102,10 @@ def frontier(
         ensemble. `Frontier.at` then returns only panels within it.
     X_test, y_test : array-like, optional
         A test set to score the panels on instead of cross-validation.
-    scoring, sample_weight, cv, groups, sensitive_features, oob, classes, names : optional
+    scoring, sample_weight, cv, groups, sensitive_features, oob : optional
         As for `prune`.
+    classes, names, positive, columns : optional
+        How to read predictions, as for `prune`.
     weights : bool, optional
         Whether the weights of each panel's members are optimised, as for `prune`.
     n_jobs : int, optional
@@ -149,6 +154,8 @@ def frontier(
             sensitive_features=sensitive_features,
             classes=classes,
             names=names,
+            positive=positive,
+            columns=columns,
             cost=cost,
         )
         if problem.ensemble.is_sequential:

@@ -37,6 +37,19 @@ def format_list(values: Iterable[object], last: str = ", ", nothing: str = "none
     return last.join([", ".join(words[:-1]), words[-1]] if words[1:] else words) or nothing
 
 
+def shorten_list(values: Sequence[object], most: int) -> str:
+    """Return values as an enumeration, shortened to the first ones.
+
+    Examples
+    --------
+    >>> from secateurs.text_format import shorten_list
+    >>> shorten_list(["re", "oo", "kp"], 2)
+    're, oo, … (3 in total)'
+    """
+    shown = ", ".join(str(value) for value in values[:most])
+    return shown if len(values) <= most else f"{shown}, … ({len(values)} in total)"
+
+
 def format_count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1.
 

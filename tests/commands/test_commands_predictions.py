@@ -121,11 +121,12 @@ def test_numbers_are_one_label_however_columns_hold_them(desk):
 
 
 def test_fractions_are_no_labels_however_they_are_written(desk):
-    pd.DataFrame({"a": ["0.70", "0.20"], "b": ["0.10", "1"], "y": [1, 0]}).to_csv(
+    pd.DataFrame({"a": ["0.70", "0.20"], "b": ["0.10", "1"], "y": ["x", "z"]}).to_csv(
         "t.csv", index=False
     )
     line = refused(3, "prune", "--predictions", "t.csv", "-t", "y")
-    assert "0.7 is not a label" in line
+    assert "t.csv: Predictions have one probability per sample and member. Of which class?" in line
+    assert "Pass --positive: 'x' or 'z'" in line
 
 
 def test_classes_of_a_model_beyond_two_to_the_53_stay_apart(desk):
@@ -180,7 +181,7 @@ def test_probabilities_of_other_classes_are_not_tested_on(desk):
     np.savez("test.npz", **arrays | {"classes": ["ant", "bee", "elk"], "y": ["ant", "bee"] * 45})
     words = ("prune", "--predictions", "val.npz", "--test", "test.npz", "-k", "3")
     line = refused(3, *words)
-    assert "test.npz has probabilities of ant, bee, elk, but val.npz has probabilities of" in line
+    assert "test.npz: The test table has probabilities of ant, bee, elk, but the valid" in line
 
 
 def test_probabilities_with_members_first_are_told_how_to_turn(desk):

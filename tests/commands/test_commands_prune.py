@@ -213,14 +213,18 @@ def test_arrays_of_any_kind_mean_the_same(desk, kind):
     assert ended.json["members"] == COMEP(keep=3).fit(votes, y).member_indices_.tolist()
 
 
-def test_predictions_are_kept_as_a_list_of_members(desk):
+def test_the_members_of_predictions_are_saved_as_a_blend(desk):
     words = ("prune", "--predictions", "val-votes.csv", "--target", "truth", "-k", "3")
     ended = type_in(*words, "-o", "kept.json", "--test", "test-votes.csv")
     assert ended.code == 0
     kept = json.loads((desk / "kept.json").read_text())
-    assert f"kept, in the order of selection: {', '.join(kept['names'])}\n" in ended.out
-    assert kept["inputs"]["predictions"]["file"] == "val-votes.csv"
-    assert len(kept["members"]) == 3
+    chosen = kept["provenance"]["names"]
+    assert f"kept, in the order of selection: {', '.join(chosen)}\n" in ended.out
+    assert sorted(chosen) == sorted(kept["names"])
+    assert kept["provenance"]["inputs"]["predictions"]["file"] == "val-votes.csv"
+    assert kept["member_indices"] == sorted(kept["provenance"]["members"])
+    assert load("kept.json").names == kept["names"]
+    assert "next: secateurs predict kept.json TEST -o FILE" in ended.err
 
 
 def test_probabilities_are_voted_by_their_sum(desk):

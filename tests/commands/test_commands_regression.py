@@ -211,14 +211,16 @@ def test_whole_numbers_are_labels_unless_the_score_is_one_of_numbers(shop):
     assert "R², cross-fitted" in type_in(*words, "--scoring", "r2").json["figures"]
 
 
-def test_numbers_that_may_be_probabilities_are_refused(shop):
+def test_numbers_from_0_to_1_are_probabilities_unless_the_score_is_one_of_regression(shop):
     shares = pd.DataFrame(np.random.default_rng(0).random((40, 3)), columns=list("abc"))
     shares.assign(truth=np.arange(40) % 2).to_csv("shares.csv", index=False)
     words = ("prune", "--predictions", "shares.csv", "--target", "truth", "-k", "2")
-    message = refused(3, *words)
-    assert "is not a label" in message
-    assert "--scoring r2" in message
-    assert type_in(*words, "--scoring", "r2").code == 0
+    ended = type_in(*words)
+    assert ended.code == 0
+    assert "predictions are read as probabilities of class 1" in ended.err
+    ended = type_in(*words, "--scoring", "r2")
+    assert ended.code == 0
+    assert "probabilities" not in ended.err
 
 
 def test_tables_to_test_on_are_numbers_too(shop):

@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from secateurs import COMEP, collect_predictions, collect_votes, compare, prune
 from secateurs.exceptions import InputError
+from secateurs.outputs.prediction_arrays import TableFormat
 from secateurs.outputs.prediction_table import PredictionTable
 
 RNG = np.random.default_rng(0)
@@ -95,7 +96,7 @@ def test_the_pruned_table_has_the_form_of_the_input(form):
             continue
         kept = prune(
             tables[form], None, Y, "comep", 3, classes=None if "frames" in form else LABELS
-        ).estimator
+        ).members
         places = sorted(KEPT)
         if form.startswith("dict"):
             assert list(kept) == [NAMES[place] for place in places]
@@ -110,7 +111,9 @@ def test_the_pruned_table_has_the_form_of_the_input(form):
 @pytest.mark.parametrize("labels", [LABELS, np.array([7, 3, 5]), np.array([2.0, 1.0, 0.0])])
 def test_classes_may_come_in_any_order(order, labels):
     expected = np.argsort(labels)
-    scores = PredictionTable(SHARES[:, :, order], classes=labels[order]).numeric_predictions
+    scores = PredictionTable(
+        SHARES[:, :, order], TableFormat(classes=labels[order])
+    ).numeric_predictions
     assert scores.classes.tolist() == sorted(labels.tolist())
     assert np.abs(scores.decode() - SHARES[:, :, expected]).max() < 1e-4
     pruning = prune(
@@ -180,7 +183,7 @@ def test_test_tables_are_matched_by_name():
         pruning = prune(table, y=Y, pruner="comep", keep=3)
         straight, matched = (pruning.summary(rows, Y) for rows in (table, other))
         assert matched.loc["accuracy"].equals(straight.loc["accuracy"])
-    with pytest.raises(InputError, match="has other members, such as 'anothermodel 0'"):
+    with pytest.raises(InputError, match="no predictions of model 0, model 1"):
         pruning.summary({"another" + name: VOTES[:, 0] for name in NAMES}, Y)
 
 

@@ -62,6 +62,17 @@ def read_features(
     return X
 
 
+def read_model_features(
+    path: Path, model: object, types: ColumnTypes, max_unpacked: float
+) -> pd.DataFrame:
+    """Return the samples of a table, with the features in the model's order."""
+    frame = read_table(path, types_of=types, max_unpacked=max_unpacked)
+    require_columns(path, frame, types.excluded_columns)
+    frame = frame.drop(columns=list(types.excluded_columns))
+    names = getattr(model, "feature_names_in_", None)
+    return frame if names is None else order_features(path, frame, list(names))
+
+
 def check_sample_counts(path: Path, y: Array, classes: Array | None, out: Output) -> None:
     """Raise if there are too few validation samples, and warn about classes with few samples."""
     import numpy as np

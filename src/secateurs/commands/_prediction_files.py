@@ -1,4 +1,4 @@
-"""Read the members' predictions from tables or arrays, and check them."""
+"""Read the members' predictions from tables or arrays; `PredictionTable` checks them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secateurs.commands._labelled_samples import parse_classes, reject_empty_cells
+from secateurs.commands._labelled_samples import (
+    parse_classes,
+    parse_true_values,
+    reject_empty_cells,
+)
 from secateurs.commands._table_files import (
     UNPACKED_HINT,
     file_format,
@@ -21,6 +25,10 @@ from secateurs.exceptions import UntrustedFileError, reading_file
 from secateurs.text_format import format_count
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from secateurs.commands.shared_options import InputFiles
+    from secateurs.outputs.prediction_arrays import TableFormat
     from secateurs.outputs.prediction_table import PredictionTable
     from secateurs.typing import Array
 
@@ -28,79 +36,79 @@ _EXACT_FLOATS = 2**53  # above, floats cannot represent every integer
 
 
 @dataclass(frozen=True)
-class LabelledPredictions:
-    """Predictions of all members from a file, with the true labels or values."""
+class PredictionFile:
+    """The content of a file with predictions, before its cells are interpreted."""
 
     path: Path
-    table: Array  # samples × members (× classes for probabilities)
-    y: Array | None = None
-    classes: Array | None = None  # for probabilities
-    names: list[str] | None = None  # of the members
+    # A column for each member, or for each member and class; an array of probabilities
+    # (samples × members × classes). Missing predictions are None or NaN.
+    table: pd.DataFrame | Array
+    y: Array | None = None  # true labels or values
+    classes: Array | None = None  # of probabilities in an array
+    names: list[str] | None = None  # of the members, in an .npz file
     is_regression: bool = False
 
-    def to_ensemble(self) -> PredictionTable:
-        """Return the predictions as an `Ensemble`; errors name the file."""
-        from secateurs.outputs.prediction_table import PredictionTable
 
-        with name_file_in_errors(self.path):
-            return PredictionTable(self.table, self.classes, self.names, numbers=self.is_regression)
+def read_labelled_predictions(
+    path: Path,
+    labels: Path | None,
+    files: InputFiles,
+    max_unpacked: float,
+    *,
+    is_regression: bool = False,
+    validation: PredictionTable | None = None,
+) -> tuple[PredictionTable, Array]:
+    """Return predictions and their true labels or values, which may be in another file.
+
+    ``validation`` are the predictions on the validation set if this is the test set.
+    """
+    target = files.target
+    content = read_prediction_file(path, target, labels, files.excluded_columns(), max_unpacked)
+    if labels is not None:
+        content = replace(content, y=_read_true_labels(labels, target, max_unpacked))
+    if content.y is None:
+        hint = "Name their column with --target"
+        hint = "Add an array y" if file_format(path) in ("npy", "zip") else hint
+        raise Refusal("no_labels", f"{path} has no true labels. {hint}, or pass --labels.")
+    _check_shape(content, len(content.y), labels or path)
+    content = replace(content, is_regression=content.is_regression or is_regression)
+    if validation is not None:
+        return _as_test_predictions(content, validation, labels or path)
+    return _as_validation_predictions(content, files, labels or path)
 
 
-def read_predictions(
+def read_prediction_file(
     path: Path,
     target: str | None,
     labels: Path | None,
     ignore: tuple[str, ...],
     max_unpacked: float,
-    *,
-    is_regression: bool = False,
-) -> LabelledPredictions:
-    """Return predictions with their true labels or values, which may be in another file."""
-    is_array_file = file_format(path) in ("npy", "zip")
-    if is_array_file:
-        predictions = _predictions_from_arrays(path, max_unpacked)
-    else:
-        predictions = _predictions_from_table(path, target, labels, ignore, max_unpacked)
-    if labels is not None:
-        predictions = replace(predictions, y=_read_true_labels(labels, target, max_unpacked))
-    if predictions.y is None:
-        hint = "Add an array y" if is_array_file else "Name their column with --target"
-        raise Refusal("no_labels", f"{path} has no true labels. {hint}, or pass --labels.")
-    _check_shape(predictions, len(predictions.y), labels or path)
-    if predictions.table.ndim == 3:
-        return _match_true_labels(predictions, labels or path)
-    if is_regression or predictions.is_regression or _is_probably_regression(predictions):
-        return _with_finite_values(predictions, labels or path)
-    return _unify_label_coding(predictions, labels or path)
+) -> PredictionFile:
+    """Read a file with predictions, and true labels if it has any."""
+    if file_format(path) in ("npy", "zip"):
+        return _read_array_file(path, max_unpacked)
+    frame = read_table(path, as_text=None, max_unpacked=max_unpacked)
+    # With --labels, --target may name a column of that file only.
+    is_elsewhere = labels is not None and target not in frame.columns
+    targets = [] if target is None or is_elsewhere else [target]
+    require_columns(path, frame, [*targets, *ignore])
+    members = frame.drop(columns=[*targets, *ignore])
+    if members.shape[1] == 0:
+        raise Refusal("no_members", f"{path} has no column except the target. Add the members.")
+    for name in targets:
+        reject_empty_cells(f"{path}, column {name!r}", frame[name].tolist())
+    y = frame[targets[0]].to_numpy(dtype=object) if targets else None
+    return PredictionFile(path, _mask_empty_cells(members), y)
 
 
-def check_same_members(validation: LabelledPredictions, test: LabelledPredictions) -> None:
-    """Raise if the test set has predictions of other members, or of another kind."""
-    n_members, n_test_members = validation.table.shape[1], test.table.shape[1]
-    kind, test_kind = _prediction_kind(validation), _prediction_kind(test)
-    if kind != test_kind:
-        difference = f"has {test_kind}, but {validation.path} has {kind}"
-    elif n_members != n_test_members:
-        count = format_count(n_test_members, "member")
-        difference = f"has {count}, but {validation.path} has {n_members}"
-    elif validation.names != test.names:
-        difference = f"has other member names than {validation.path}, or another order"
-    else:
-        return
-    hint = "Pass the same kind of predictions, of the same members, in both files."
-    raise Refusal("other_members", f"{test.path} {difference}. {hint}")
+def _mask_empty_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of texts with None in place of empty cells."""
+    return frame.astype(object).where(frame != "", None)
 
 
-def _prediction_kind(predictions: LabelledPredictions) -> str:
-    if predictions.is_regression:
-        return "values of regressors"
-    if predictions.classes is None:
-        return "labels"
-    return f"probabilities of {format_names(sorted(predictions.classes.tolist()), 5)}"
-
-
-def _predictions_from_arrays(path: Path, max_unpacked: float) -> LabelledPredictions:
+def _read_array_file(path: Path, max_unpacked: float) -> PredictionFile:
     import numpy as np
+    import pandas as pd
 
     arrays = read_arrays(path, max_unpacked)
     kinds = [name for name in ("votes", "numbers", "probabilities") if name in arrays]
@@ -112,19 +120,34 @@ def _predictions_from_arrays(path: Path, max_unpacked: float) -> LabelledPredict
         )
     (kind,) = kinds
     table = arrays[kind]
-    n_axes = 3 if kind == "probabilities" else 2
-    if table.ndim != n_axes and not (path.suffix.lower() == ".npy" and table.ndim == 3):
+    n_axes = (2, 3) if kind == "probabilities" or path.suffix.lower() == ".npy" else (2,)
+    if table.ndim not in n_axes:
         raise Refusal(
             "shape",
-            f"{path} has {kind} of shape {table.shape}. Pass an array with {n_axes} dimensions.",
+            f"{path} has {kind} of shape {table.shape}. Pass an array with "
+            f"{' or '.join(map(str, n_axes))} dimensions.",
         )
     if 0 in table.shape:
         raise Refusal("empty", f"{path} has {kind} of shape {table.shape}, which is empty.")
     names = [str(name) for name in np.ravel(arrays["names"])] if "names" in arrays else None
+    if names is not None and len(names) == table.shape[0] != table.shape[1]:
+        names = None  # a transposed table, which is reported later
+    if names is not None and not len(set(names)) == len(names) == table.shape[1]:
+        raise Refusal(
+            "names",
+            f"{path} has {format_count(len(set(names)), 'name')} for "
+            f"{format_count(table.shape[1], 'member')}. Pass one name per member.",
+        )
     y = arrays.get("y")
     if y is not None and y.ndim != 1:
         raise Refusal("shape", f"{path} has y of shape {y.shape}. Pass one label per sample.")
-    return LabelledPredictions(path, table, y, arrays.get("classes"), names, kind == "numbers")
+    if table.ndim == 3:
+        return PredictionFile(path, table, y, arrays.get("classes"), names)
+    frame = pd.DataFrame(table, columns=names)
+    if table.dtype.kind == "U":
+        frame = _mask_empty_cells(frame)
+    is_regression = kind == "numbers"
+    return PredictionFile(path, frame, y, arrays.get("classes"), names, is_regression)
 
 
 def read_arrays(path: Path, max_unpacked: float) -> dict[str, Array]:
@@ -176,29 +199,6 @@ def _check_array_sizes(path: Path, max_unpacked: float) -> None:
                 check_row_count(max(shape, default=0), unpacked, max_unpacked, UNPACKED_HINT)
 
 
-def _predictions_from_table(
-    path: Path,
-    target: str | None,
-    labels: Path | None,
-    ignore: tuple[str, ...],
-    max_unpacked: float,
-) -> LabelledPredictions:
-    frame = read_table(path, as_text=None, max_unpacked=max_unpacked)
-    # With --labels, --target may name a column of that file only.
-    is_elsewhere = labels is not None and target not in frame.columns
-    targets = [] if target is None or is_elsewhere else [target]
-    require_columns(path, frame, [*targets, *ignore])
-    members = frame.drop(columns=[*targets, *ignore])
-    if members.shape[1] == 0:
-        raise Refusal("no_members", f"{path} has no column except the target. Add the members.")
-    for name in (*members.columns, *targets):
-        reject_empty_cells(f"{path}, column {name!r}", frame[name].tolist())
-    y = frame[targets[0]].to_numpy() if targets else None
-    return LabelledPredictions(
-        path, members.to_numpy(), y, None, [str(name) for name in members.columns]
-    )
-
-
 def _read_true_labels(path: Path, target: str | None, max_unpacked: float) -> Array:
     if file_format(path) in ("npy", "zip"):
         arrays = read_arrays(path, max_unpacked)
@@ -222,15 +222,9 @@ def _read_true_labels(path: Path, target: str | None, max_unpacked: float) -> Ar
     return frame[column].to_numpy()
 
 
-def _check_shape(predictions: LabelledPredictions, n_labels: int, labels: Path) -> None:
-    path, shape, names = predictions.path, predictions.table.shape, predictions.names
+def _check_shape(content: PredictionFile, n_labels: int, labels: Path) -> None:
+    path, shape = content.path, content.table.shape
     if shape[0] == n_labels:
-        if names is not None and not len(set(names)) == len(names) == shape[1]:
-            raise Refusal(
-                "names",
-                f"{path} has {format_count(len(set(names)), 'name')} for "
-                f"{format_count(shape[1], 'member')}. Pass one name per member.",
-            )
         return
     if shape[1] == n_labels:
         transposed = "votes.T" if len(shape) == 2 else "probabilities.swapaxes(0, 1)"
@@ -246,88 +240,165 @@ def _check_shape(predictions: LabelledPredictions, n_labels: int, labels: Path) 
     )
 
 
-def _unify_label_coding(predictions: LabelledPredictions, labels: Path) -> LabelledPredictions:
-    """Return predictions whose votes and true labels are both numbers or both text."""
-    import numpy as np
-    import pandas as pd
-
-    values, true_labels = predictions.table, np.asarray(predictions.y)
-    votes, y = _labels_as_numbers(values), _labels_as_numbers(true_labels)
-    if votes is None or y is None:  # if one side is text, compare both as text
-        votes, y = _labels_as_text(values), _labels_as_text(true_labels)
-    else:
-        _check_integer_labels(predictions, votes, y, labels)
-    predicted, true = (sorted(pd.unique(values.ravel()).tolist()) for values in (votes, y))
-    if not set(predicted) & set(true):
-        raise Refusal(
-            "coding",
-            f"no prediction in {predictions.path} matches a true label in {labels}: predicted "
-            f"labels are {format_names(predicted, 5)}, true labels are {format_names(true, 5)}. "
-            "Use the same coding for both.",
-        )
-    return replace(predictions, table=votes, y=y)
-
-
-def _is_probably_regression(predictions: LabelledPredictions) -> bool:
-    """Return whether predictions are values of regressors, by the true values or by fractions."""
-    import numpy as np
-
+def _as_validation_predictions(
+    content: PredictionFile, files: InputFiles, labels: Path
+) -> tuple[PredictionTable, Array]:
+    """Return the predictions on the validation set, and their true labels or values."""
     from secateurs.measures.scoring import is_regression_task
-    from secateurs.outputs.input_checks import has_fractions
+    from secateurs.outputs.prediction_arrays import TableFormat
 
-    values, y = map(_labels_as_numbers, (predictions.table, np.asarray(predictions.y)))
-    if values is None or y is None:
-        return False
-    is_regression = is_regression_task(y, None)
-    return has_fractions(values) if is_regression is None else is_regression
+    table_format = TableFormat(content.classes, None, files.positive, files.columns)
+    if content.table.ndim == 3:
+        table_format = replace(table_format, names=content.names)
+        return _as_probabilities(content, table_format, labels)
+    numbers = _labels_as_numbers(_truth(content))
+    is_regression: bool | None = content.is_regression
+    if not is_regression:
+        is_regression = False if numbers is None else is_regression_task(numbers, None)
+    is_numeric = files.positive is not None or "{class}" in (files.columns or "")
+    content = _decode_cells(content, table_format, labels, bool(is_regression), is_numeric)
+    ensemble = _to_ensemble(content, table_format, is_regression)
+    if ensemble.table_format.kind == "labels":
+        _check_coding(content.path, ensemble, _truth(content), labels)
+    return ensemble, _truth(content)
 
 
-def _with_finite_values(predictions: LabelledPredictions, labels: Path) -> LabelledPredictions:
-    """Return predictions and true values converted to finite numbers."""
+def _as_test_predictions(
+    content: PredictionFile, validation: PredictionTable, labels: Path
+) -> tuple[PredictionTable, Array]:
+    """Return the predictions of the same members on the test set, and the true values."""
+    from secateurs.outputs.prediction_arrays import TableFormat
+
+    table_format = validation.table_format
+    table: object
+    if content.table.ndim == 3:
+        own_format = TableFormat(content.classes, content.names)
+        table, y = _as_probabilities(content, own_format, labels)
+    elif table_format.kind == "probabilities":
+        table = as_number_columns(content, table_format)
+        texts = [str(label) for label in _truth(content).tolist()]
+        y = parse_classes(texts, validation.classes, str(labels))
+    else:
+        is_regression = table_format.kind == "values"
+        content = _decode_cells(content, table_format, labels, is_regression)
+        table, y = content.table, _truth(content)
+    with name_file_in_errors(content.path):
+        return validation.as_test_table(table, len(y)), y
+
+
+def _as_probabilities(
+    content: PredictionFile, table_format: TableFormat, labels: Path
+) -> tuple[PredictionTable, Array]:
+    """Return probabilities in an array, and the true labels converted to their classes."""
     import numpy as np
-    import pandas as pd
 
-    arrays = []
-    true_values = np.asarray(predictions.y)
-    for values, path in ((predictions.table, predictions.path), (true_values, labels)):
-        flat = pd.to_numeric(pd.Series(values.ravel()), errors="coerce").to_numpy(dtype=float)
-        bad = ~np.isfinite(flat)
-        if bad.any():
-            row, column = divmod(int(bad.argmax()), values.size // len(values))
-            cell = values.reshape(len(values), -1)[row, column]
-            where = f", column {_column_name(predictions, column)}" if values.ndim == 2 else ""
-            raise Refusal(
-                "no_number",
-                f"{path}{where}, row {row + 1}: {str(cell)[:40]!r} is not a finite number. Pass "
-                "numeric predictions and true values.",
-            )
-        arrays.append(flat.reshape(values.shape))
-    return replace(predictions, table=arrays[0], y=arrays[1], is_regression=True)
-
-
-def _column_name(predictions: LabelledPredictions, column: int) -> str | int:
-    return predictions.names[column] if predictions.names else column + 1
-
-
-def _match_true_labels(predictions: LabelledPredictions, labels: Path) -> LabelledPredictions:
-    """Return probabilities whose true labels are converted to their classes."""
-    import numpy as np
-
-    n_classes, classes = predictions.table.shape[2], predictions.classes
+    n_classes, classes = content.table.shape[2], content.classes
     classes = np.arange(n_classes) if classes is None else np.ravel(classes)
     n_named = len(set(classes.tolist()))
     if n_named != n_classes:
         raise Refusal(
             "classes",
-            f"{predictions.path} names {format_count(n_named, 'class')} but has probabilities for "
+            f"{content.path} names {format_count(n_named, 'class')} but has probabilities for "
             f"{n_classes}.",
         )
-    texts = [str(label) for label in np.asarray(predictions.y).tolist()]
-    return replace(predictions, y=parse_classes(texts, classes, str(labels)), classes=classes)
+    texts = [str(label) for label in _truth(content).tolist()]
+    content = replace(content, y=parse_classes(texts, classes, str(labels)))
+    return _to_ensemble(content, table_format, False), _truth(content)
+
+
+def _to_ensemble(
+    content: PredictionFile, table_format: TableFormat, is_regression: bool | None
+) -> PredictionTable:
+    from secateurs.outputs.prediction_table import PredictionTable
+
+    with name_file_in_errors(content.path):
+        return PredictionTable(content.table, table_format, content.y, is_regression)
+
+
+def _truth(content: PredictionFile) -> Array:
+    assert content.y is not None
+    return content.y
+
+
+def _decode_cells(
+    content: PredictionFile,
+    table_format: TableFormat,
+    labels: Path,
+    is_regression: bool,
+    is_numeric: bool = False,
+) -> PredictionFile:
+    """Return predictions and true labels as numbers, or both as text if some labels are text."""
+    import pandas as pd
+
+    from secateurs.outputs.input_checks import has_fractions
+
+    if is_regression:
+        y = parse_true_values([str(cell) for cell in _truth(content)], str(labels))
+        return replace(content, table=as_number_columns(content, table_format), y=y)
+    y_numbers = _labels_as_numbers(_truth(content))
+    y = _labels_as_text(_truth(content)) if y_numbers is None else y_numbers
+    frame = _member_frame(content, table_format)
+    numbers = _labels_as_numbers(frame.to_numpy())
+    # Fractions are not labels: they are probabilities of text labels, too.
+    if is_numeric or (numbers is not None and has_fractions(numbers)):
+        return replace(content, table=as_number_columns(content, table_format), y=y)
+    if numbers is None or y_numbers is None:  # if one side is text, compare both as text
+        frame = frame.map(str, na_action="ignore")
+        return replace(content, table=frame, y=_labels_as_text(_truth(content)))
+    return replace(content, table=pd.DataFrame(numbers, columns=frame.columns), y=y)
+
+
+def _member_frame(content: PredictionFile, table_format: TableFormat) -> pd.DataFrame:
+    """Return the columns that have predictions."""
+    from secateurs.outputs.prediction_arrays import prediction_columns
+
+    frame: pd.DataFrame = content.table  # type: ignore[assignment]
+    if not all(isinstance(name, str) for name in frame.columns):
+        return frame
+    with name_file_in_errors(content.path):
+        return frame[prediction_columns(list(frame.columns), table_format)]
+
+
+def as_number_columns(content: PredictionFile, table_format: TableFormat) -> pd.DataFrame:
+    """Return the columns with predictions as numbers, NaN where a prediction is missing."""
+    import numpy as np
+    import pandas as pd
+
+    columns = {}
+    for name, column in _member_frame(content, table_format).items():
+        cells = column.map(lambda cell: np.nan if _is_gap(cell) else cell)
+        numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float)
+        is_invalid = (np.isnan(numbers) & cells.notna().to_numpy()) | np.isinf(numbers)
+        if is_invalid.any():
+            row = int(is_invalid.argmax())
+            shown = name + 1 if isinstance(name, int) else name
+            raise Refusal(
+                "no_number",
+                f"{content.path}, column {shown}, row {row + 1}: {str(column.iloc[row])[:40]!r} is "
+                "not a finite number. Pass numeric predictions.",
+            )
+        columns[name] = numbers
+    return pd.DataFrame(columns)
+
+
+def _is_gap(cell: object) -> bool:
+    """Return whether a cell of a numeric column is empty, or NaN in any case of letters."""
+    return cell is None or str(cell).strip().lower() == "nan"
+
+
+def _check_coding(path: Path, ensemble: PredictionTable, y: Array, labels: Path) -> None:
+    predicted, true = ensemble.classes.tolist(), sorted(set(y.tolist()))
+    if not set(predicted) & set(true):
+        raise Refusal(
+            "coding",
+            f"no prediction in {path} matches a true label in {labels}: predicted labels are "
+            f"{format_names(predicted, 5)}, true labels are {format_names(true, 5)}. Use the same "
+            "coding for both.",
+        )
 
 
 def _labels_as_numbers(values: Array) -> Array | None:
-    """Return labels as a numeric array, or None if they must stay text.
+    """Return labels as a numeric array with NaN for gaps, or None if they must stay text.
 
     Otherwise 01 and 1, or integers that no integer type can hold, would become the same label.
     """
@@ -336,18 +407,24 @@ def _labels_as_numbers(values: Array) -> Array | None:
 
     if values.dtype.kind in "biuf":
         return values
-    codes, distinct = pd.factorize(_labels_as_text(values).ravel())
+    texts = pd.Series(values.ravel(), dtype=object).map(str, na_action="ignore")
+    codes, distinct = pd.factorize(texts.mask(texts.str.lower() == "nan").to_numpy(dtype=object))
     numbers = pd.to_numeric(pd.Series(distinct), errors="coerce").to_numpy(dtype=float)
     if np.isnan(numbers).any():
         return None
-    if (numbers == np.round(numbers)).all():  # fractions are rejected later as labels
+    if (numbers == np.round(numbers)).all():
         exact = [_parse_exact_number(text) for text in distinct]
         if None in exact:
             return None
         numbers = np.array(exact)
-        if numbers.dtype.kind not in "iu" and max(map(abs, exact)) > _EXACT_FLOATS:  # type: ignore[arg-type]
+        if numbers.dtype.kind not in "iu" and max(map(abs, exact), default=0) > _EXACT_FLOATS:  # type: ignore[arg-type]
             return None
-    return numbers[codes].reshape(values.shape)
+    decoded: Array = numbers[codes].reshape(values.shape)
+    is_gap = (codes < 0).reshape(values.shape)
+    if is_gap.any():
+        decoded = decoded.astype(object)
+        decoded[is_gap] = None
+    return decoded
 
 
 def _parse_exact_number(text: str) -> int | float | None:
@@ -366,23 +443,3 @@ def _labels_as_text(values: Array) -> Array:
     if values.dtype.kind == "O":  # from a table, where everything is text
         return values
     return values.astype(str).astype(object)
-
-
-def _check_integer_labels(
-    predictions: LabelledPredictions, votes: Array, y: Array, labels: Path
-) -> None:
-    import numpy as np
-
-    for values, path in ((votes, predictions.path), (y[:, None], labels)):
-        if values.dtype.kind != "f":
-            continue
-        bad = ~np.isfinite(values) | (values != np.round(values))
-        if bad.any():
-            row, column = (int(index) for index in np.argwhere(bad)[0])
-            where = f", column {_column_name(predictions, column)}" if values is votes else ""
-            raise Refusal(
-                "no_label",
-                f"{path}{where}, row {row + 1}: {values[row, column]:g} is not a label. "
-                "Pass labels, or probabilities (samples × members × classes) in an .npz file. "
-                "For predictions of regressors, pass --scoring r2.",
-            )

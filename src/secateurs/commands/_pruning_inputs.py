@@ -14,7 +14,7 @@ from secateurs.commands._labelled_samples import (
     known_features,
     read_samples,
 )
-from secateurs.commands._prediction_files import check_same_members, read_predictions
+from secateurs.commands._prediction_files import read_labelled_predictions
 from secateurs.commands._pruning_options import MethodOptions
 from secateurs.commands._sample_columns import (
     read_sample_labels,
@@ -178,6 +178,8 @@ def _check_model_usage(files: InputFiles) -> None:
         raise click.UsageError(f"Column {files.target!r} is the target and cannot be ignored.")
     if files.labels is not None or files.test_labels is not None:
         raise click.UsageError("--labels and --test-labels need --predictions.")
+    if files.positive is not None or files.columns is not None:
+        raise click.UsageError("--positive and --columns need --predictions.")
     if files.target in dict(files.dtype):
         raise click.UsageError(f"Column {files.target!r} is the target and has no --dtype.")
 
@@ -226,27 +228,19 @@ def _read_prediction_inputs(
     from secateurs.measures.scoring import is_regression_scoring
 
     assert files.predictions is not None
-    limits = (files.excluded_columns(), trust.max_unpacked)
     is_regression = is_regression_scoring(scoring)
-    validation = read_predictions(
-        files.predictions, files.target, files.labels, *limits, is_regression=is_regression
+    ensemble, y = read_labelled_predictions(
+        files.predictions, files.labels, files, trust.max_unpacked, is_regression=is_regression
     )
-    assert validation.y is not None
-    ensemble = validation.to_ensemble()
     _check_member_count(files.predictions, ensemble.n_members)
-    classes = None if validation.is_regression else np.unique(validation.y)
-    check_sample_counts(files.predictions, validation.y, classes, out)
+    classes = None if ensemble.is_regression else np.unique(y)
+    check_sample_counts(files.predictions, y, classes, out)
     if files.test is None:
-        return PruningInputs(ensemble, None, validation.y)
-    test = read_predictions(
-        files.test,
-        files.target,
-        files.test_labels,
-        *limits,
-        is_regression=validation.is_regression,
+        return PruningInputs(ensemble, None, y)
+    test = read_labelled_predictions(
+        files.test, files.test_labels, files, trust.max_unpacked, validation=ensemble
     )
-    check_same_members(validation, test)
-    return PruningInputs(ensemble, None, validation.y, test.to_ensemble(), test.y)
+    return PruningInputs(ensemble, None, y, *test)
 
 
 def _check_member_count(path: Path, n_members: int) -> None:

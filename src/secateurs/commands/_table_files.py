@@ -21,7 +21,7 @@ from secateurs.persistence.table_limits import (
     TEXT_BYTES,
     check_table_size,
 )
-from secateurs.text_format import to_one_line
+from secateurs.text_format import shorten_list, to_one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,8 +113,7 @@ def require_columns(path: Path, frame: pd.DataFrame, names: Sequence[str]) -> No
 
 def format_names(names: Sequence[object], max_names: int = _MAX_NAMES) -> str:
     """Return names as an enumeration, shortened to the first ``max_names``."""
-    shown = ", ".join(str(name) for name in names[:max_names])
-    return shown if len(names) <= max_names else f"{shown}, … ({len(names)} in total)"
+    return shorten_list(names, max_names)
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from secateurs.commands._column_types import ColumnTypes
-from secateurs.commands._labelled_samples import order_features
+from secateurs.commands._labelled_samples import read_model_features
 from secateurs.commands._pruning_inputs import load_model
-from secateurs.commands._table_files import read_table, require_columns, require_file
+from secateurs.commands._table_files import require_file
 from secateurs.commands.console_output import Output
 from secateurs.commands.shared_options import (
     DTYPE,
@@ -26,8 +26,6 @@ from secateurs.commands.shared_options import (
 from secateurs.text_format import format_columns
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from secateurs.typing import JsonObject
 
 
@@ -79,7 +77,7 @@ def export(
     with out.show_progress("reading"):
         loaded = load_model(model, trust)
         types = ColumnTypes([loaded], model, dict(dtype), excluded)
-        X = _read_features(X_check, loaded, types, trust.max_unpacked)
+        X = read_model_features(X_check, loaded, types, trust.max_unpacked)
     with out.show_progress(f"writing {output} and comparing predictions"):
         export_model(loaded, output, X, force=force)
     check = json.loads(sidecar.read_text("utf-8"))["check"]
@@ -88,17 +86,6 @@ def export(
         format_columns(("", ""), _comparison_lines(output, check)),
     )
     out.print_note(f"wrote {output}, {sidecar}")
-
-
-def _read_features(
-    path: Path, model: object, types: ColumnTypes, max_unpacked: float
-) -> pd.DataFrame:
-    """Return the samples of a table, with the features in the model's order."""
-    frame = read_table(path, types_of=types, max_unpacked=max_unpacked)
-    require_columns(path, frame, types.excluded_columns)
-    frame = frame.drop(columns=list(types.excluded_columns))
-    names = getattr(model, "feature_names_in_", None)
-    return frame if names is None else order_features(path, frame, list(names))
 
 
 def _comparison_lines(output: Path, check: JsonObject) -> list[tuple[str, str]]:

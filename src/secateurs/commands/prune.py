@@ -22,7 +22,7 @@ from secateurs.commands._pruning_options import (
     dask_client,
 )
 from secateurs.commands._refit_options import REFIT_OPTIONS, RefitCommandOptions
-from secateurs.commands.console_output import Output, to_json
+from secateurs.commands.console_output import Output
 from secateurs.commands.shared_options import (
     DRY_RUN,
     FILES,
@@ -71,8 +71,8 @@ _CROSS_FITTED = ", cross-fitted"  # after the name of a score, in JSON output to
     "whose expected accuracy is within --tolerance.",
 )
 @output_options(
-    "Write the pruned model to this .skops, .joblib or .pkl file; for --predictions, the selection "
-    "to a .json file. Default: MODEL-pruned.skops."
+    "Write the pruned model to this .skops, .joblib or .pkl file; for --predictions, the blend of "
+    "the kept members to a .json file, for `secateurs predict`. Default: MODEL-pruned.skops."
 )
 @trust_options()
 @DRY_RUN
@@ -121,6 +121,8 @@ def prune(
     words = [*files.prune_command, *trust.as_arguments, *size.cost_arguments]
     size = size.with_costs(inputs.ensemble.member_names)
     out.print_note(inputs.summary_line)
+    for note in inputs.ensemble.notes:
+        out.print_note(note[0].lower() + note[1:].rstrip("."))
     for name, file in files.file_hashes.items():
         out.print_detail(f"{name}: {file['file']}, SHA-256 {file['sha256']}")
     if dry_run:
@@ -278,7 +280,7 @@ def _write_outputs(
     contents = targets.render_pages(pruning, **data, command=command, source=files.source_name)
     provenance = pruning.provenance() | {"inputs": files.file_hashes}
     if targets.output is not None and inputs.X is None:
-        contents[targets.output] = (to_json(provenance) + "\n").encode()
+        contents[targets.output] = pruning.estimator.to_json(provenance).encode()
     elif targets.output is not None:
         save(
             pruning.estimator,
@@ -329,7 +331,7 @@ def _result_text(pruning: Pruning, measured: PruningFigures) -> str:
     """Return the figures as a text table; for predictions, also the names of the kept members."""
     rows = [_figure_cells(name, figure) for name, figure in _named_figures(measured).items()]
     table = format_columns(("", "full", "pruned", "change", ""), rows)
-    if hasattr(pruning.estimator, "predict"):
+    if not pruning.problem.has_only_predictions:
         return table
     names = to_one_line(", ".join(_names_with_weights(pruning)))
     return f"{table}\nkept, in the order of selection: {names}"
@@ -363,6 +365,8 @@ def _suggest_export(
 ) -> None:
     use_test = inputs.y_test is not None and len(inputs.y_test) >= _ENOUGH_TO_CHECK
     is_enough = use_test or len(inputs.y) >= _ENOUGH_TO_CHECK
+    if inputs.X is None and targets.output is not None:
+        out.print_note(f"next: secateurs predict {shlex.quote(str(targets.output))} TEST -o FILE")
     if is_enough and targets.output is not None and targets.output.suffix == ".skops":
         words = ["secateurs", "export", targets.output, "-o", targets.output.with_suffix(".onnx")]
         words += ["--check", files.test if use_test else files.data, "--target", files.target]

@@ -233,6 +233,8 @@ class InputFiles:
     labels: Path | None = None
     test: Path | None = None
     test_labels: Path | None = None
+    positive: str | None = None
+    columns: str | None = None
 
     @property
     def given_paths(self) -> dict[str, Path]:
@@ -270,7 +272,8 @@ class InputFiles:
         words = ["secateurs", "prune"]
         words += [str(path) for path in (self.model, self.data) if path is not None]
         names = ("predictions", "labels", "target", "sample_weight", "groups", "time")
-        for name in (*names, "sensitive_features", "test", "test_labels"):
+        others = ("sensitive_features", "test", "test_labels", "positive", "columns")
+        for name in (*names, *others):
             if (value := getattr(self, name)) is not None:
                 words += [f"--{name.replace('_', '-')}", str(value)]
         for name in self.ignore:
@@ -402,9 +405,10 @@ FILES = bundle_options(
     DTYPE,
     file_option(
         "--predictions",
-        help="Predictions instead of MODEL and DATA: one column of labels or values per member "
-        "(.csv, .parquet, .npy), or an .npz file with the arrays votes, numbers or probabilities "
-        "(samples × members × classes), and y, classes, names.",
+        help="Predictions instead of MODEL and DATA: one column of labels, values or "
+        "probabilities of one class per member, or columns named model:class (.csv, .parquet, "
+        ".npy); or an .npz file with the arrays votes, numbers or probabilities (samples × members "
+        "× classes), and y, classes, names. Empty cells and NaN are missing predictions.",
     ),
     file_option("--labels", help="True labels or values for --predictions, if in a separate file."),
     file_option(
@@ -413,6 +417,18 @@ FILES = bundle_options(
         "members. Default: 5-fold cross-validation on DATA.",
     ),
     file_option("--test-labels", help="True labels or values for --test, if in a separate file."),
+    option(
+        "--positive",
+        metavar="LABEL",
+        help="Class whose probability --predictions contain, if there is one column per member. "
+        "Default: the larger of two numeric labels.",
+    ),
+    option(
+        "--columns",
+        metavar="PATTERN",
+        help="Pattern of the column names in --predictions, such as '{model}_{class}' for a "
+        "probability of each class, or 'oof_{model}'. Other columns are ignored.",
+    ),
 )
 
 N_JOBS = option(

@@ -37,6 +37,7 @@ class Ensemble(ABC):
     margin_scale: float | None = None
     has_coded_labels = False  # whether members predict class indices instead of labels
     weights: FloatArray | None = None  # of the members in its own vote
+    notes: tuple[str, ...] = ()  # how the input was read, for summaries
     # Pipelines and calibrations around the ensemble, the outermost first.
     wrappers: tuple[BaseEstimator, ...] = ()
 

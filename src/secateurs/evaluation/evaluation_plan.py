@@ -49,7 +49,8 @@ class EvaluationPlan:
     def validation_samples(self) -> VotedSamples:
         """The validation samples with their votes."""
         problem = self.problem
-        can_predict = problem.X is not None or problem.has_only_predictions
+        has_samples = problem.X is not None and not problem.is_out_of_fold
+        can_predict = has_samples or problem.has_only_predictions
         soft = None if can_predict or not problem.is_soft else problem.known_soft_predictions
         if soft is not None and soft.margin_scale is None:
             return VotedSamples(problem.predictions, problem.ensemble, soft_predictions=soft)

@@ -131,7 +131,8 @@ class Evaluation:
     @property
     def notes_on_figures(self) -> tuple[str, ...]:
         """Notes on the figures of all methods."""
-        notes = [_REFITTED] if self.problem.refitted is not None else []
+        notes = [*self.problem.ensemble.notes]
+        notes += [_REFITTED] if self.problem.refitted is not None else []
         notes += [_WEIGHED] if self.problem.weighing else []
         if self.problem.sample_weight is not None:
             fitted = {name: c.selection.fitted_pruners for name, c in self.curves.items()}

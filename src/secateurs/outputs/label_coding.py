@@ -115,3 +115,31 @@ def _distinct_text(labels: Array) -> Array:
     classes = np.array(sorted(distinct), dtype=labels.dtype)
     check_surrogates(classes)
     return classes
+
+
+def as_same_kind(labels: Array, known: Array) -> Array:
+    """Return labels that are written as text as numbers or booleans, if known labels are those.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secateurs.outputs.label_coding import as_same_kind
+    >>> as_same_kind(np.array(["0", "1"]), np.array([0, 1]))
+    array([0, 1])
+    """
+    if not is_text(labels) or is_text(known):
+        return labels
+    values = [_parse_label(str(text), known) for text in labels.ravel()]
+    return labels if None in values else np.array(values)
+
+
+def _parse_label(text: str, known: Array) -> bool | int | float | None:
+    """Return the number or boolean of the text; None if it is none."""
+    if known.dtype.kind == "b":
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None

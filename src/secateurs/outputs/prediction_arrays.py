@@ -1,6 +1,10 @@
-"""Tables of predictions in one array: labels, regression values, or probabilities."""
+"""Tables of predictions in one array: labels, regression values, or probabilities.
 
-from collections.abc import Iterable, Mapping
+Every table is read here: the input of `prune` and `compare`, the test set of `summary`, the input
+of `Blend`, and the files of the command line.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,11 +12,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs.exceptions import InputError
-from secateurs.labels import as_labels
+from secateurs.labels import as_labels, is_text
+from secateurs.outputs._table_members import (
+    PredictionKind,
+    TableFormat,
+    TableMembers,
+    find_members,
+    mask_missing,
+    prediction_columns,
+)
 from secateurs.outputs.fixed_point import PROBABILITY_TOLERANCE
-from secateurs.outputs.input_checks import text_column_names
-from secateurs.outputs.label_coding import plain_text
+from secateurs.outputs.input_checks import has_fractions
+from secateurs.outputs.label_coding import as_same_kind, plain_text
+from secateurs.text_format import shorten_list
 from secateurs.typing import Array, Samples
+
+__all__ = [
+    "PredictionArray",
+    "PredictionKind",
+    "TableFormat",
+    "as_prediction_array",
+    "is_prediction_data",
+    "prediction_columns",
+]
 
 
 @dataclass(frozen=True)
@@ -22,9 +44,16 @@ class PredictionArray:
     # Labels or values (samples × members), or probabilities (samples × members × classes); masked
     # where a prediction is missing.
     values: ArrayLike
+    kind: PredictionKind
     classes: Array | None  # of the probabilities, sorted; None for labels and values
-    names: Array | None  # of the members, if they have any
-    is_by_member: bool  # whether the predictions came as a dict or list of members
+    members: TableMembers
+    positive: object = None  # class of single probabilities; None for other tables
+    is_recognised: bool = False  # whether single probabilities were recognised by their values
+
+    @property
+    def names(self) -> Array | None:
+        """Names of the members, if they have any."""
+        return self.members.names
 
 
 def is_prediction_data(model: object) -> bool:
@@ -37,131 +66,47 @@ def is_prediction_data(model: object) -> bool:
     return _is_array(model)
 
 
+def _is_array(candidate: object) -> bool:
+    return hasattr(candidate, "__array__") and not hasattr(candidate, "predict")
+
+
 def as_prediction_array(
-    table: Any, classes: ArrayLike | None, names: Iterable[object] | None, n_labels: int | None
+    table: Any,
+    table_format: TableFormat,
+    n_labels: int | None = None,
+    true_labels: Array | None = None,
+    is_regression: bool | None = None,
 ) -> PredictionArray:
-    """Return predictions in any form as one array; ``n_labels`` identifies the sample axis."""
-    members = _split_members(table, n_labels)
-    values, frame_classes = (table, None) if members is None else _stack_members(members)
-    shape = _array_shape(values)
+    """Return predictions in any form as one array.
+
+    ``n_labels`` is the number of true labels, which identifies the sample axis, and
+    ``true_labels`` the distinct true labels. ``is_regression`` is None if the values decide.
+    """
+    known = table_format.classes if true_labels is None else true_labels
+    members = find_members(table, table_format, n_labels, known)
+    shape = _array_shape(members.values)
     if n_labels is not None and len(shape) > 1 and shape[0] != n_labels == shape[1]:
         raise InputError(
             f"Predictions have shape {shape} and y has {n_labels} labels: they look transposed. "
             "Rows are samples, columns are members; pass "
             f"predictions.{'T' if len(shape) == 2 else 'swapaxes(0, 1)'}."
         )
-    own_names = (
-        list(members)
-        if members is not None and isinstance(table, Mapping)
-        else text_column_names(table)
-    )
-    member_names = _check_member_names(own_names if names is None else names, shape)
-    if len(shape) != 3:
-        return PredictionArray(values, None, member_names, members is not None)
-    by_class, sorted_classes = _sort_by_class(
-        values if np.ma.isMaskedArray(values) else np.asarray(values),
-        frame_classes if classes is None else classes,
-    )
-    _check_probabilities(by_class, member_names)
-    return PredictionArray(by_class, sorted_classes, member_names, members is not None)
-
-
-def _is_array(candidate: object) -> bool:
-    return hasattr(candidate, "__array__") and not hasattr(candidate, "predict")
-
-
-def _split_members(table: object, n_labels: int | None) -> dict[str, Any] | None:
-    """Return the members of a dict, or of a list of arrays with one value per label; else None."""
-    if isinstance(table, Mapping):
-        return {str(name): values for name, values in table.items()}
-    if not isinstance(table, (list, tuple)) or n_labels is None:
-        return None
-    arrays = [part for part in table if _is_array(part) and np.ndim(part) > 0]
-    if len(arrays) < len(table) or n_labels not in map(len, arrays):
-        return None
-    if len(arrays) == n_labels:
-        raise InputError(
-            f"A list of {n_labels} arrays of {n_labels} values may hold samples or members. Pass a "
-            "dict of name to array, or numpy.stack(arrays, axis=1)."
-        )
-    return {f"member {index}": values for index, values in enumerate(arrays)}
-
-
-def _stack_members(members: Mapping[str, Any]) -> tuple[Array, Array | None]:
-    """Return members' predictions in one array, and the classes named by columns of frames."""
-    columns = {name: _member_column(name, values) for name, values in members.items()}
-    frame_classes = {
-        name: list(frame.columns) if hasattr(frame, "columns") and columns[name].ndim == 2 else None
-        for name, frame in members.items()
-    }
-    _check_same_form(columns, frame_classes)
-    _check_index(members)
-    classes = None
-    for name, labels in frame_classes.items():
-        if labels is not None:
-            by_class, classes = _sort_by_class(columns[name][:, None], labels)
-            columns[name] = by_class[:, 0]
-    values = list(columns.values())
-    if len({column.dtype.kind for column in values}) > 1 and values[0].ndim == 1:
-        values = [column.astype(object) for column in values]  # NumPy would turn 1 into "1"
-    stack = np.ma.stack if any(map(np.ma.isMaskedArray, values)) else np.stack
-    return stack(values, axis=1), classes
-
-
-def _member_column(name: str, predictions: ArrayLike) -> Array:
-    """Return a member's labels (n_samples,) or probabilities (n_samples, n_classes)."""
-    as_array = np.ma.asanyarray if np.ma.isMaskedArray(predictions) else np.asarray
-    values: Array = as_array(predictions)
-    if values.dtype.kind in "US" and isinstance(predictions, (list, tuple)):
-        values = np.asarray(predictions, dtype=object)  # NumPy would have turned 1 into "1"
-    if values.ndim == 2 and values.shape[1] == 1:
-        return values[:, 0]
-    if values.ndim not in (1, 2):
-        raise InputError(
-            f"Member {name!r} has predictions of shape {values.shape}. Pass labels (n_samples,) or "
-            "probabilities (n_samples, n_classes)."
-        )
-    return values
-
-
-def _check_same_form(
-    columns: Mapping[str, Array], frame_classes: Mapping[str, list[object] | None]
-) -> None:
-    """Raise an error if the members' predictions differ in kind, length or classes."""
-    first = next(iter(columns))
-    for name, values in columns.items():
-        first_kind, kind = _describe_kind(columns[first]), _describe_kind(values)
-        if first_kind != kind:
+    members = members.with_names(table_format.names, shape)
+    values = mask_missing(members.values) if shape else members.values
+    if len(shape) == 3:
+        if table_format.positive is not None and table_format.kind is None:
             raise InputError(
-                f"Member {first!r} has {first_kind}, member {name!r} has {kind}. Pass one kind."
+                "{positive} is for tables with one column per member, but this table has a "
+                "probability of each class. Leave it out.",
+                positive=table_format.positive,
             )
-        if len(values) != len(columns[first]):
-            raise InputError(
-                f"Member {first!r} has {len(columns[first])} predictions, member {name!r} has "
-                f"{len(values)}. Pass predictions on the same samples."
-            )
-        if set(frame_classes[name] or ()) != set(frame_classes[first] or ()):
-            raise InputError(
-                f"The columns of member {name!r} name other classes than those of {first!r}. Use "
-                "the same column names in all frames, or pass arrays and {classes}.",
-                classes=...,
-            )
-
-
-def _describe_kind(values: Array) -> str:
-    return "labels" if values.ndim == 1 else f"probabilities of {values.shape[1]} classes"
-
-
-def _check_index(members: Mapping[str, Any]) -> None:
-    """Raise an error if Series and frames have different indices."""
-    indexed = {name: part.index for name, part in members.items() if hasattr(part, "iloc")}
-    first = next(iter(indexed), "")
-    for name, index in indexed.items():
-        if not index.equals(indexed[first]):
-            raise InputError(
-                f"The predictions of members {first!r} and {name!r} have different indices. Bring "
-                "them into the same order, or pass arrays."
-            )
+        return _read_probabilities(values, table_format, members, known)
+    kind = _kind_of_columns(values, table_format, true_labels, is_regression)
+    if kind == "labels" and _is_binary(table_format, true_labels):
+        _reject_stray_columns(values, members)
+    if kind == "probabilities":
+        return _read_single_probabilities(values, table_format, members, known)
+    return PredictionArray(values, kind, None, members)
 
 
 def _array_shape(values: ArrayLike) -> tuple[int, ...]:
@@ -171,22 +116,180 @@ def _array_shape(values: ArrayLike) -> tuple[int, ...]:
         return ()
 
 
-def _check_member_names(names: Iterable[object] | None, shape: tuple[int, ...]) -> Array | None:
-    """Return the names of the members as text; raise unless there is one for each member."""
-    if names is None:
-        return None
-    texts = np.array([str(name) for name in names], dtype=object)
-    n_members = shape[1] if len(shape) > 1 else 1
-    if len(texts) != n_members or len(set(texts)) != n_members:
+def _kind_of_columns(
+    values: ArrayLike,
+    table_format: TableFormat,
+    true_labels: Array | None,
+    is_regression: bool | None,
+) -> PredictionKind:
+    """Return the kind of a table with one column per member."""
+    if table_format.kind is not None:
+        return table_format.kind
+    if is_regression:
+        return "values"
+    if table_format.positive is not None:
+        return "probabilities"
+    if _is_binary(table_format, true_labels) and has_fractions(values) and _are_shares(values):
+        return "probabilities"
+    is_continuous = is_regression is None and table_format.classes is None and has_fractions(values)
+    return "values" if is_continuous else "labels"
+
+
+def _is_binary(table_format: TableFormat, true_labels: Array | None) -> bool:
+    labels = true_labels if table_format.classes is None else np.ravel(table_format.classes)
+    return labels is not None and len(set(labels.tolist())) <= 2
+
+
+def _are_shares(values: ArrayLike) -> bool:
+    """Return whether all values that are present are between 0 and 1."""
+    try:
+        numbers = np.asarray(np.ma.compressed(values), dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return bool(((numbers >= 0) & (numbers <= 1)).all())
+
+
+def _reject_stray_columns(values: ArrayLike, members: TableMembers) -> None:
+    """Raise an error if most columns have probabilities, and others, such as an ID, do not."""
+    if members.names is None:
+        return
+    table: Array = np.ma.asanyarray(values)
+    are_shares = [_are_shares(column) for column in table.T]
+    n_shares = sum(
+        is_shares and has_fractions(column)
+        for is_shares, column in zip(are_shares, table.T, strict=True)
+    )
+    if 2 * n_shares > len(are_shares):
+        stray = members.describe(are_shares.index(False))
         raise InputError(
-            f"{{names}} has {len(set(texts))} different names for {n_members} members. Pass one "
-            "name for each member.",
-            names=...,
+            f"Column {stray} does not have numbers from 0 to 1 as the other columns do. Leave it "
+            "out, or pass {columns} to name the columns with probabilities.",
+            columns=...,
         )
-    return texts
 
 
-def _sort_by_class(table: Array, classes: ArrayLike | None) -> tuple[Array, Array]:
+def _read_probabilities(
+    values: ArrayLike, table_format: TableFormat, members: TableMembers, known: ArrayLike | None
+) -> PredictionArray:
+    """Return probabilities of all classes, sorted by class and checked."""
+    table = values if np.ma.isMaskedArray(values) else np.asarray(values)
+    classes = _named_classes(table_format.classes, members.classes, known)
+    by_class, sorted_classes = sort_by_class(_as_numbers(table), classes)
+    checked = _mask_missing_rows(by_class)
+    _check_probabilities(checked, members)
+    return PredictionArray(checked, "probabilities", sorted_classes, members)
+
+
+def _named_classes(
+    given: ArrayLike | None, column_names: Sequence[object] | None, known: ArrayLike | None
+) -> ArrayLike | None:
+    """Return the classes in the order of the probabilities, by the names of columns if any."""
+    # Frames without names of their own have the columns 0, 1, 2, …
+    if column_names is None or (given is not None and [*column_names] == [*range(np.size(given))]):
+        return given
+    own = as_labels(column_names, "classes").ravel()
+    if known is not None:
+        own = as_same_kind(own, as_labels(known, "y").ravel())
+    if given is not None and set(np.ravel(given).tolist()) != set(own.tolist()):
+        raise InputError(
+            f"Columns name the classes {shorten_list(own.tolist(), 5)}, but the classes are "
+            f"{shorten_list(np.ravel(given).tolist(), 5)}. Pass columns of the same classes."
+        )
+    return own
+
+
+def _as_numbers(table: Array) -> Array:
+    """Return a table of objects as floats, if its values are numbers."""
+    if table.dtype.kind != "O":
+        return table
+    try:
+        return table.astype(float)
+    except (TypeError, ValueError):
+        return table
+
+
+def _mask_missing_rows(table: Array) -> Array:
+    """Return probabilities in which a prediction without any number is masked as a whole."""
+    mask: Array = np.asarray(np.ma.getmaskarray(table))
+    if not mask.any():
+        return table
+    data = np.array(np.ma.getdata(table))
+    is_missing: Array = np.asarray(mask.all(axis=2))
+    if data.dtype.kind == "f":  # rows that are missing in part are invalid, and shown as such
+        data[mask & ~is_missing[:, :, None]] = np.nan
+    return np.ma.array(data, mask=np.broadcast_to(is_missing[:, :, None], table.shape))
+
+
+def _read_single_probabilities(
+    values: ArrayLike, table_format: TableFormat, members: TableMembers, known: ArrayLike | None
+) -> PredictionArray:
+    """Return probabilities of both classes from a table with those of one class."""
+    classes, positive = _resolve_positive(table_format, known)
+    table = _as_numbers(np.ma.asanyarray(values))
+    if table.ndim != 2 or table.dtype.kind not in "biuf":
+        raise InputError(
+            f"Predictions of shape {table.shape} and type {table.dtype} are not probabilities. "
+            f"Pass a number from 0 to 1 for each sample and member: the probability of {positive}."
+        )
+    mask, shares = np.ma.getmaskarray(table), np.ma.getdata(table).astype(float)
+    is_invalid = ~mask & ~((shares >= 0) & (shares <= 1))
+    if is_invalid.any():
+        sample, member = (int(index) for index in np.argwhere(is_invalid)[0])
+        raise InputError(
+            f"Member {members.describe(member)} gives sample {sample} the probability "
+            f"{shares[sample, member]:g} of class {positive}. Pass numbers from 0 to 1."
+        )
+    is_second = bool(classes[1] == positive)
+    both = np.stack([1 - shares, shares] if is_second else [shares, 1 - shares], axis=2)
+    if mask.any():
+        both = np.ma.array(both, mask=np.repeat(mask[:, :, None], 2, axis=2))
+    is_recognised = table_format.positive is None
+    return PredictionArray(both, "probabilities", classes, members, positive, is_recognised)
+
+
+def _resolve_positive(table_format: TableFormat, known: ArrayLike | None) -> tuple[Array, object]:
+    """Return the two classes, sorted, and the class that single probabilities refer to."""
+    labels = None if known is None else np.unique(plain_text(as_labels(known, "y").ravel()))
+    if table_format.classes is not None:
+        given = plain_text(as_labels(table_format.classes, "classes").ravel())
+        labels = np.unique(given)
+        default = given[-1].item()
+    elif labels is not None and labels.dtype.kind != "U":
+        if len(labels) == 1 and labels[0] in (0, 1):
+            labels = np.array([0, 1]).astype(labels.dtype)
+        default = labels[-1].item()
+    else:
+        default = None
+    positive = table_format.positive
+    if positive is not None and labels is not None:
+        positive = as_same_kind(np.array([positive]), labels)[0].item()
+        if len(labels) == 1 and is_text(np.array([positive])) == is_text(labels):
+            labels = np.unique(np.append(labels, positive))
+    if labels is None or len(labels) != 2:
+        n_labels = 0 if labels is None else len(labels)
+        raise InputError(
+            f"Predictions have one probability per sample and member, which needs two classes, but "
+            f"there are {n_labels}. Pass {{classes}} with both labels; for more classes, pass "
+            "probabilities of all of them.",
+            classes=...,
+        )
+    if positive is None and default is None:
+        raise InputError(
+            "Predictions have one probability per sample and member. Of which class? Pass "
+            f"{{positive}}: {labels[0].item()!r} or {labels[1].item()!r}.",
+            positive=...,
+        )
+    positive = default if positive is None else positive
+    if positive not in labels.tolist():
+        raise InputError(
+            f"{{positive}} is not one of the classes. Pass {labels[0].item()!r} or "
+            f"{labels[1].item()!r}.",
+            positive=positive,
+        )
+    return labels, positive
+
+
+def sort_by_class(table: Array, classes: ArrayLike | None) -> tuple[Array, Array]:
     """Return probabilities in the sorted order of their classes, and the sorted classes."""
     if classes is None:
         return table, np.arange(table.shape[2])
@@ -201,7 +304,7 @@ def _sort_by_class(table: Array, classes: ArrayLike | None) -> tuple[Array, Arra
     return table[:, :, order], labels[order]
 
 
-def _check_probabilities(table: Array, names: Array | None) -> None:
+def _check_probabilities(table: Array, members: TableMembers) -> None:
     """Raise an error that names the first invalid probabilities."""
     if table.size == 0 or table.dtype.kind not in "fiu":
         raise InputError(
@@ -217,7 +320,7 @@ def _check_probabilities(table: Array, names: Array | None) -> None:
     for fault, is_faulty in faults.items():
         if (is_faulty & is_present).any():
             sample, member = (int(index) for index in np.argwhere(is_faulty & is_present)[0])
-            name = member if names is None else repr(names[member])
+            name = members.describe(member)
             raise InputError(
                 f"Member {name} gives sample {sample} the probabilities {values[sample, member]}, "
                 f"which {fault}. Pass samples × members × classes, in this order."

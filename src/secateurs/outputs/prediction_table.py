@@ -3,23 +3,24 @@
 # ruff: noqa: D102
 # (Methods without a docstring inherit the docstring of `Ensemble`.)
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import _num_samples
 
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
 from secateurs.labels import as_labels, is_text, one_hot
-from secateurs.outputs.input_checks import as_label_column, has_fractions
+from secateurs.outputs.input_checks import as_label_column
 from secateurs.outputs.label_coding import find_classes, plain_text
-from secateurs.outputs.prediction_arrays import as_prediction_array
+from secateurs.outputs.prediction_arrays import TableFormat, as_prediction_array
 from secateurs.outputs.predictions import Predictions, predictions_from_votes
 from secateurs.outputs.votes import Votes
-from secateurs.text_format import format_count
+from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import Array, FloatArray, IndexArray
 
 
@@ -28,12 +29,13 @@ class PredictionTable(Ensemble):
 
     Examples
     --------
+    >>> from secateurs.outputs.prediction_arrays import TableFormat
     >>> from secateurs.outputs.prediction_table import PredictionTable
     >>> table = PredictionTable([["cat", "dog"], ["cat", "cat"]])
     >>> table.predicted_codes(table.prepare_input(None), 1)
     array([1, 0], dtype=uint8)
     >>> members = {"oak": [[0.9, 0.1]], "fir": [[0.3, 0.7]]}
-    >>> PredictionTable(members, classes=["cat", "dog"]).member_names
+    >>> PredictionTable(members, TableFormat(classes=["cat", "dog"])).member_names
     ['oak', 'fir']
     """
 
@@ -41,18 +43,20 @@ class PredictionTable(Ensemble):
 
     def __init__(
         self,
-        # Labels or values (samples × members), probabilities (samples × members × classes), or a
-        # dict or list of members' labels or values (samples) or probabilities (samples × classes).
+        # Labels or values (samples × members), probabilities (samples × members × classes, or of
+        # one class: samples × members), or a dict or list of members' predictions.
         table: Any,
-        classes: ArrayLike | None = None,  # default: column names of frames in a dict, or 0, 1, …
-        names: Iterable[object] | None = None,  # default: keys of a dict, or columns of a frame
+        table_format: TableFormat | None = None,
+        y: ArrayLike | None = None,  # true labels, which help to recognise the kind of table
+        is_regression: bool | None = None,  # by default, if some values are not integers
         n_labels: int | None = None,  # number of true labels, which identifies the sample axis
-        numbers: bool | None = None,  # regression; by default, if some values are not integers
     ) -> None:
-        array = as_prediction_array(table, classes, names, n_labels)
-        self._by_member, self._given_options = array.is_by_member, (classes, names)
+        given = TableFormat() if table_format is None else table_format
+        n_labels = n_labels if y is None or np.ndim(y) == 0 else _num_samples(y)
+        labels = _distinct_labels(y, is_regression)
+        array = as_prediction_array(table, given, n_labels, labels, is_regression)
+        self._array = array
         self._probabilities: Array | None = None
-        is_regression = has_fractions(array.values) if numbers is None else numbers
         if array.classes is not None:
             masked: Array = np.ma.asanyarray(array.values)
             missing: Array = np.any(np.ma.getmaskarray(masked), axis=2)
@@ -60,14 +64,33 @@ class PredictionTable(Ensemble):
             self._probabilities, self.is_soft = values, True
             codes = values.argmax(axis=2).T
             self.predictions = Votes.from_codes(codes, array.classes, None, missing.T, array.names)
-        elif is_regression and classes is None:
+        elif array.kind == "values":
             self.predictions = replace(_encode_values(array.values), names=array.names)
             self.is_soft = True
         else:
             self.predictions = replace(Votes.encode(array.values), names=array.names)
         super().__init__(table, range(self.predictions.n_members), self.predictions.classes)
-        if classes is not None:
-            _check_known_labels(self.classes, as_labels(classes, "classes").ravel(), "A member")
+        if given.classes is not None:
+            classes = as_labels(given.classes, "classes").ravel()
+            _check_known_labels(self.classes, classes, "A member")
+        self.given_format = given
+        if array.is_recognised:
+            self.notes = (
+                f"Predictions are read as probabilities of class {array.positive}, because they "
+                "are numbers from 0 to 1.",
+            )
+
+    @property
+    def table_format(self) -> TableFormat:
+        """How to read further tables of the same members."""
+        return replace(
+            self.given_format,
+            classes=self.given_format.classes if self._array.classes is None else self.classes,
+            names=None,
+            positive=self._array.positive,
+            kind=self._array.kind,
+            members=None if self._array.names is None else self.member_names,
+        )
 
     def with_labels(self, y: ArrayLike) -> Votes | Predictions:
         """Return the predictions with true labels; raise if a label has no probability."""
@@ -77,35 +100,37 @@ class PredictionTable(Ensemble):
 
     def as_test_table(self, table: Any, n_labels: int) -> "PredictionTable":
         """Return a table of the same members' predictions on the test set; raise if it differs."""
-        if isinstance(table, PredictionTable):
-            test_table = table
-        else:
-            names = list(table) if isinstance(table, Mapping) or hasattr(table, "columns") else []
-            if set(names) == set(self.member_names):  # bring the members into our order
-                columns = {name: table[name] for name in self.member_names}
-                table = columns if isinstance(table, Mapping) else table[self.member_names]
-            test_table = PredictionTable(
-                table, *self._given_options, n_labels, self.is_regression or None
-            )
+        test_table = self._read_test_table(table, n_labels)
         if test_table.n_members != self.n_members:
             raise InputError(
                 f"The test table has {format_count(test_table.n_members, 'member')}, the "
                 f"validation table {self.n_members}. Pass predictions of all members."
             )
-        has_names = test_table.predictions.names is not None and self.predictions.names is not None
-        if has_names and test_table.member_names != self.member_names:
+        names = (table.predictions.names for table in (test_table, self))
+        if not any(name is None for name in names) and test_table.member_names != self.member_names:
             raise InputError(
                 f"The test table has other members, such as {test_table.member_names[0]!r}. Pass "
                 "predictions of the same members."
             )
-        kinds = [(table.is_soft, table.is_regression) for table in (test_table, self)]
-        has_same_classes = np.array_equal(test_table.classes, self.classes)
-        if kinds[0] != kinds[1] or (self.is_soft and not has_same_classes):
+        kind, test_kind = self._kind_description, test_table._kind_description
+        if kind != test_kind:
             raise InputError(
-                "The validation table and the test table differ in kind or classes. Pass labels in "
-                "both, regression values in both, or probabilities of the same classes."
+                f"The test table has {test_kind}, but the validation table has {kind}. Pass the "
+                "same kind of predictions in both."
             )
         return test_table
+
+    @property
+    def _kind_description(self) -> str:
+        """The kind of predictions, with the classes of probabilities."""
+        kind = self._array.kind
+        is_named = kind == "probabilities"
+        return f"{kind} of {shorten_list(self.classes.tolist(), 5)}" if is_named else kind
+
+    def _read_test_table(self, table: Any, n_labels: int) -> "PredictionTable":
+        if isinstance(table, PredictionTable):
+            return table
+        return PredictionTable(table, self.table_format, n_labels=n_labels)
 
     @cached_property
     def numeric_predictions(self) -> Predictions:
@@ -152,15 +177,23 @@ class PredictionTable(Ensemble):
         return self.slice(members)
 
     def _slice_model(self, members: Sequence[int]) -> Any:
+        if (columns := self._array.members.columns) is not None:
+            names = [name for member in members for name in columns[member]]
+            is_dict = isinstance(self.model, Mapping)
+            return {name: self.model[name] for name in names} if is_dict else self.model[names]
         if isinstance(self.model, Mapping):
             items = list(self.model.items())
             return dict(items[member] for member in members)
-        if self._by_member:
+        if self._array.members.is_by_member:
             return [self.model[member] for member in members]
         if hasattr(self.model, "iloc"):
             return self.model.iloc[:, list(members)]
-        as_array = np.ma.asanyarray if self.predictions.has_missing else np.asarray
+        as_array = np.ma.asanyarray if np.ma.isMaskedArray(self.model) else np.asarray
         return as_array(self.model)[:, list(members)]
+
+
+def _distinct_labels(y: ArrayLike | None, is_regression: bool | None) -> Array | None:
+    return None if y is None or is_regression else np.unique(plain_text(as_labels(y, "y").ravel()))
 
 
 def _check_known_labels(labels: Array, classes: Array, whose: str) -> None:

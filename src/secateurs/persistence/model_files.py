@@ -27,7 +27,7 @@ from secateurs.exceptions import (
 )
 from secateurs.persistence import slim_models
 from secateurs.persistence._model_faults import find_fault
-from secateurs.persistence.atomic_files import check_writable, write_with_sidecar
+from secateurs.persistence.atomic_files import check_writable, write_files, write_with_sidecar
 from secateurs.persistence.skops_files import (
     check_archive_sizes,
     dump_skops,
@@ -38,6 +38,7 @@ from secateurs.typing import JsonObject
 
 _SIGNATURES = {
     "skops": (b"PK\x03\x04",),
+    "JSON": (b"{",),
     "pickle": tuple(bytes([0x80, protocol]) for protocol in range(2, 6)),
     "compressed pickle": (
         *(b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"\x1f\x8b"),  # zlib, gzip
@@ -46,6 +47,8 @@ _SIGNATURES = {
 }
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".gz", ".z", ".bz2", ".xz", ".lzma", ".lz4")
 _MAX_BYTES = 4 << 30  # of a model, unless the user allows more: limits the memory of `load`
+# The class of models in JSON files. By its path, because packages import only from their left.
+_JSON_MODEL = ("secateurs.pruning.blend", "Blend")
 _MAX_SIDECAR = 64 << 20  # larger files are not read: they are not side-cars
 
 
@@ -67,10 +70,11 @@ def save(
     Parameters
     ----------
     model : object
-        A fitted model.
+        A fitted model, or a `Blend`.
     path : str or path-like
         Path of the file. The suffix determines the format: ``.skops``, which is safe to load, or
-        ``.pkl``, ``.pickle`` or ``.joblib``, which run code when they are loaded.
+        ``.pkl``, ``.pickle`` or ``.joblib``, which run code when they are loaded. A `Blend` is
+        saved as ``.json``, without a side-car: the file itself has the provenance.
     provenance : dict, optional
         How the model was created, as plain JSON. It is written to the side-car, a file of the same
         name with ``.json`` added, with the format, SHA-256, size, class, number of members and
@@ -113,6 +117,8 @@ def save(
             f"{target} ends in {suffix!r}, which is not a model format. "
             f"Pass one of: {', '.join(_WRITERS)}."
         )
+    if suffix == ".json" or (suffix == ".skops" and _is_blend(model)):
+        return _save_json(model, target, provenance, force, beside)
     sidecar = sidecar_path(target)
     check_writable((target, sidecar, *(beside or ())), force)
     if slim:
@@ -194,14 +200,18 @@ def load(
     kind, suffix = _detect_format(file.data), file.path.suffix.lower()
     if kind == "unknown":
         raise InputError(
-            f"{path} is not a model file: it begins with {file.data[:8]!r}. Pass a .skops file, or "
-            "a pickle or joblib file that you trust."
+            f"{path} is not a model file: it begins with {file.data[:8]!r}. Pass a .skops file, a "
+            ".json file of a blend, or a pickle or joblib file that you trust."
         )
-    if suffix in (".skops", *_PICKLE_SUFFIXES) and (kind == "skops") != (suffix == ".skops"):
+    expected = "skops" if suffix == ".skops" else "JSON" if suffix == ".json" else None
+    is_named = expected is not None or suffix in _PICKLE_SUFFIXES
+    if is_named and (kind if kind in ("skops", "JSON") else None) != expected:
         raise UntrustedFileError(
             f"{path} is named {suffix} but is a {kind} file. Find out where it comes from; if it "
             "is yours, rename it."
         )
+    if kind == "JSON":
+        return _load_json(file)
     if kind != "skops" and trust is None and sha256 is None:
         raise UntrustedFileError(
             f"{path} is a {kind}: loading it runs code from the file. If you wrote it yourself, "
@@ -223,10 +233,10 @@ def inspect_file(path: str | os.PathLike[str]) -> JsonObject:
     Returns
     -------
     dict
-        ``format`` ("skops", "pickle", "compressed pickle" or "unknown"), ``bytes`` and ``sha256``;
-        for a skops file also its own unverified claims: ``model``, ``types``, ``protocol`` and
-        ``versions``; the ``sidecar`` if there is one, and whether it describes this file
-        (``sidecar_matches``).
+        ``format`` ("skops", "JSON", "pickle", "compressed pickle" or "unknown"), ``bytes`` and
+        ``sha256``; for a skops file also its own unverified claims: ``model``, ``types``,
+        ``protocol`` and ``versions``; the ``sidecar`` if there is one, and whether it describes
+        this file (``sidecar_matches``).
 
     See Also
     --------
@@ -319,6 +329,45 @@ def _build_model(file: _ModelFile, trust_types: Collection[str], max_bytes: int)
     return model
 
 
+def _is_blend(model: object) -> bool:
+    """Return whether a model is a `Blend`, without importing its module."""
+    return any((kind.__module__, kind.__name__) == _JSON_MODEL for kind in type(model).__mro__)
+
+
+def _blend_from_json(content: bytes) -> Any:
+    module, name = _JSON_MODEL
+    return getattr(import_module(module), name).from_json(content)
+
+
+def _save_json(
+    model: Any,
+    target: Path,
+    provenance: JsonObject | None,
+    force: bool,
+    beside: Mapping[Path, bytes] | None,
+) -> Path:
+    """Write a blend as JSON; raise an error for other models, and for other formats."""
+    if not _is_blend(model):
+        raise InputError(f"{target}: only a Blend can be saved as .json. Use .skops for models.")
+    if target.suffix.lower() == ".skops":
+        raise InputError(
+            f"{target}: a Blend is saved as .json, which is as safe to load as .skops. Use that "
+            "suffix."
+        )
+    content = model.to_json(provenance).encode()
+    _blend_from_json(content)  # raises if `load` would reject the file
+    write_files({target: content, **(beside or {})}, force=force)
+    return target
+
+
+def _load_json(file: _ModelFile) -> Any:
+    try:
+        return _blend_from_json(file.data)
+    except InputError as error:
+        error.prepend(f"{file.path}: ")
+        raise
+
+
 def _check_readable(model: object, file: _ModelFile) -> list[str]:
     """Return the types that `load` must trust; raise an error if the file cannot be loaded."""
     types: list[str] = []
@@ -398,4 +447,5 @@ _WRITERS: dict[str, Callable[[object], bytes]] = {
     ".pkl": pickle.dumps,
     ".pickle": pickle.dumps,
     ".joblib": _dump_joblib,
+    ".json": lambda model: model.to_json().encode(),  # type: ignore[attr-defined]
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,12 +15,12 @@ from secateurs.labels import as_labels
 from secateurs.measures.scoring import is_regression_task, main_scorer
 from secateurs.outputs.collect import warn_unseen_labels
 from secateurs.outputs.input_checks import as_target_values
-from secateurs.outputs.prediction_arrays import is_prediction_data
+from secateurs.outputs.prediction_arrays import TableFormat, is_prediction_data
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
-from secateurs.text_format import format_count
+from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import Array, FloatArray, Samples
 
 
@@ -58,21 +58,23 @@ def check_test_set(
 def recognise_ensemble(
     model: object,
     y: ArrayLike | None,
-    classes: ArrayLike | None,
-    names: Sequence[str] | None,
+    table_format: TableFormat,
     scoring: object,
 ) -> Ensemble:
     """Return models or predictions as an ensemble."""
     if is_prediction_data(model):
-        n_labels = None if y is None or np.ndim(y) == 0 else _num_samples(y)
-        return PredictionTable(
-            model, classes, names, n_labels, is_regression_task(y, main_scorer(scoring))
-        )
-    for name, value in (("classes", classes), ("names", names)):
-        if value is not None:
+        is_regression = is_regression_task(y, main_scorer(scoring))
+        return PredictionTable(model, table_format, y, is_regression)
+    reject_table_parameters(table_format)
+    return as_ensemble(model)
+
+
+def reject_table_parameters(table_format: TableFormat) -> None:
+    """Raise an error for parameters of predictions that are passed with models."""
+    for name in ("classes", "names", "positive", "columns"):
+        if getattr(table_format, name) is not None:
             text = f"{{{name}}} is for predictions only; models have their own. Leave it out."
             raise InputError(text, **{name: ...})
-    return as_ensemble(model)
 
 
 def attach_samples(predictions: Votes | Predictions, X: Samples) -> Votes | Predictions:
@@ -89,10 +91,14 @@ def attach_samples(predictions: Votes | Predictions, X: Samples) -> Votes | Pred
     return replace(predictions, samples=SampleRows(X))
 
 
-def check_member_costs(cost: ArrayLike | None, ensemble: Ensemble) -> FloatArray | None:
-    """Return the cost of each member, checked."""
+def check_member_costs(
+    cost: ArrayLike | Mapping[str, float] | None, ensemble: Ensemble
+) -> FloatArray | None:
+    """Return the cost of each member in the order of the members; a dict has costs by name."""
     if cost is None:
         return None
+    if isinstance(cost, Mapping):
+        cost = _costs_by_name(cost, [str(name) for name in ensemble.member_names])
     try:
         costs = np.asarray(cost, dtype=float)
     except (TypeError, ValueError):
@@ -108,6 +114,21 @@ def check_member_costs(cost: ArrayLike | None, ensemble: Ensemble) -> FloatArray
             cost=...,
         )
     return costs
+
+
+def _costs_by_name(cost: Mapping[str, float], names: Sequence[str]) -> list[float]:
+    """Return the costs of a dict, in the order of the members."""
+    by_name = {str(name): value for name, value in cost.items()}
+    missing = [name for name in names if name not in by_name]
+    unknown = [name for name in by_name if name not in set(names)]
+    if missing or unknown:
+        fault = "has no entry for" if missing else "has entries for unknown members:"
+        raise InputError(
+            f"{{cost}} {fault} {shorten_list(missing or unknown, 3)}. Pass a cost for each of: "
+            f"{shorten_list(names, 12)}.",
+            cost=...,
+        )
+    return [by_name[name] for name in names]
 
 
 def check_sensitive_features(

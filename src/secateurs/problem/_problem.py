@@ -23,7 +23,7 @@ from secateurs.outputs.collect import (
     warn_unseen_labels,
 )
 from secateurs.outputs.input_checks import check_sample_weights
-from secateurs.outputs.prediction_arrays import column_types
+from secateurs.outputs.prediction_arrays import TableFormat, column_types
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.sample_rows import SampleRows
@@ -35,8 +35,10 @@ from secateurs.problem._inputs import (
     check_sensitive_features,
     check_test_set,
     recognise_ensemble,
+    reject_table_parameters,
 )
 from secateurs.problem.cross_validation import CrossValidation
+from secateurs.problem.out_of_fold import holds_unfitted_models, predict_out_of_fold
 from secateurs.pruners import BasePruner
 from secateurs.pruners.member_weights import fit_member_weights
 from secateurs.text_format import format_count
@@ -89,6 +91,8 @@ class Problem:
     cross_validation: CrossValidation = CrossValidation()  # noqa: RUF009  # it is immutable
     sensitive_features: Array | None = None  # subgroups of the validation samples
     sensitive_features_test: Array | None = None
+    # Whether these are out-of-fold predictions: the members themselves were fitted to X.
+    is_out_of_fold: bool = False
     cost: FloatArray | None = None  # of each member, such as the price of a query
     # The problem that this one is a part of, and the samples of that part: see `on_samples`.
     parent_and_samples: tuple[Problem, IndexArray] | None = field(default=None, repr=False)
@@ -113,7 +117,9 @@ class Problem:
         sensitive_features_test: ArrayLike | str | None = None,
         classes: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        cost: ArrayLike | None = None,
+        positive: object = None,
+        columns: str | None = None,
+        cost: ArrayLike | Mapping[str, float] | None = None,
     ) -> Problem:
         """Return the problem of these parameters of `secateurs.prune` or `secateurs.compare`.
 
@@ -124,8 +130,20 @@ class Problem:
             problem = ensemble.with_test_set(X_test, y_test, sample_weight_test)
             costs = check_member_costs(cost, problem.ensemble)
             return problem if costs is None else replace(problem, cost=costs)
+        out_of_fold, table_format = None, TableFormat(classes, names, positive, columns)
+        if holds_unfitted_models(ensemble) and X is not None and y is not None:
+            if oob:
+                raise InputError("{oob} needs a fitted ensemble. Leave it out.", oob=True)
+            reject_table_parameters(table_format)
+            out_of_fold = predict_out_of_fold(
+                ensemble, X, y, cv=cv, groups=groups, sample_weight=sample_weight, n_jobs=n_jobs
+            )
+            ensemble = out_of_fold.ensemble
+            y, sample_weight = out_of_fold.held_out(y), out_of_fold.held_out(sample_weight)
+            X, groups = out_of_fold.held_out(X), out_of_fold.held_out(groups)
+            sensitive_features = out_of_fold.held_out(sensitive_features)
         if not isinstance(ensemble, Ensemble):
-            ensemble = recognise_ensemble(ensemble, y, classes, names, scoring)
+            ensemble = recognise_ensemble(ensemble, y, table_format, scoring)
         if y is None:
             raise InputError("{y} is missing. Pass the labels of the validation samples.", y=...)
         if X is None and not isinstance(ensemble, PredictionTable):
@@ -137,27 +155,10 @@ class Problem:
         predictions: Votes | Predictions
         if isinstance(ensemble, PredictionTable):
             predictions = attach_samples(ensemble.with_labels(y), X)
+        elif out_of_fold is not None:
+            predictions = out_of_fold.predictions
         else:
-            collect = (
-                collect_encoded_predictions if ensemble.is_regression else collect_encoded_votes
-            )
-            predictions = collect(ensemble, X, y, oob, n_jobs)
-            if isinstance(predictions, Votes):
-                warn_unseen_labels(ensemble, true_values(predictions), "y")
-            if not oob and is_likely_training_set(ensemble, predictions):
-                warnings.warn(
-                    SecateursWarning(
-                        "The validation set looks like the training set of the ensemble, on which "
-                        "nearly every member looks good. Pass held-out samples, or {oob} to use "
-                        "only samples that a member was not trained on.",
-                        oob=True,
-                    ),
-                    stacklevel=3,
-                )
-        if oob and not isinstance(ensemble, PredictionTable):
-            labels = true_values(predictions) if isinstance(predictions, Votes) else None
-            if warning := training_order_warning(ensemble, X, labels):
-                warnings.warn(warning, stacklevel=3)
+            predictions = _collect_from_models(ensemble, X, y, oob, n_jobs)
         n_samples, n_test = predictions.n_samples, 0 if test_set[1] is None else len(test_set[1])
         main, *others = resolve_scorings(scoring, predictions.classes)
         if sensitive_features_test is None and isinstance(sensitive_features, str):
@@ -174,7 +175,13 @@ class Problem:
             check_sample_weights(sample_weight, n_samples, "sample_weight"),
             check_sample_weights(sample_weight_test, n_test, "sample_weight_test"),
             columns=column_types(X),
-            cross_validation=CrossValidation.from_parameters(cv, groups, n_samples),
+            cross_validation=(
+                CrossValidation.from_parameters(cv, groups, n_samples)
+                if out_of_fold is None
+                else out_of_fold.cross_validation
+            ),
+            known_soft_predictions=(None if out_of_fold is None else out_of_fold.soft_predictions),
+            is_out_of_fold=out_of_fold is not None,
             sensitive_features=check_sensitive_features(sensitive_features, X, n_samples),
             sensitive_features_test=check_sensitive_features(
                 sensitive_features_test, X_test, n_test, "sensitive_features_test"
@@ -436,3 +443,27 @@ class Problem:
         if self.row_hashes is None or isinstance(self.X_test, PredictionTable):
             return 0
         return int(np.isin(row_hashes(self.X_test), self.row_hashes).sum())
+
+
+def _collect_from_models(
+    ensemble: Ensemble, X: Samples, y: ArrayLike, oob: bool, n_jobs: int | None
+) -> Votes | Predictions:
+    """Return the members' predictions on the validation samples; warn about training samples."""
+    collect = collect_encoded_predictions if ensemble.is_regression else collect_encoded_votes
+    predictions: Votes | Predictions = collect(ensemble, X, y, oob, n_jobs)
+    labels = true_values(predictions) if isinstance(predictions, Votes) else None
+    if labels is not None:
+        warn_unseen_labels(ensemble, labels, "y")
+    if not oob and is_likely_training_set(ensemble, predictions):
+        warnings.warn(
+            SecateursWarning(
+                "The validation set looks like the training set of the ensemble, on which "
+                "nearly every member looks good. Pass held-out samples, or {oob} to use "
+                "only samples that a member was not trained on.",
+                oob=True,
+            ),
+            stacklevel=4,
+        )
+    if oob and (warning := training_order_warning(ensemble, X, labels)):
+        warnings.warn(warning, stacklevel=4)
+    return predictions

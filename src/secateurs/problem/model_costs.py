@@ -1,4 +1,4 @@
-"""Sizes and prediction times of the full ensemble and of the pruned ensemble."""
+"""Sizes, costs and prediction times of ensembles before and after pruning."""
 
 import pickle
 from collections.abc import Callable, Iterable, Sequence

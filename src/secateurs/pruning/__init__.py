@@ -4,11 +4,13 @@
 `_prune`         select the method, the size and the members
 `refit_options`  refit the kept trees, and prune their branches, if that helps
 `_pruning`       the pruned ensemble with its summary, report and file
+`blend`          the pruned ensemble of a table of predictions
 ===============  ============================================================
 """
 
 from secateurs.pruning._prune import prune
 from secateurs.pruning._pruning import Pruning
+from secateurs.pruning.blend import Blend
 from secateurs.pruning.refit_options import RefitLike as RefitLike
 
-__all__ = ["Pruning", "prune"]
+__all__ = ["Blend", "Pruning", "prune"]

@@ -52,7 +52,7 @@ def prune(
     relative_to: str = "best",
     max_bytes: float | str | None = None,
     max_latency: float | str | None = None,
-    cost: ArrayLike | None = None,
+    cost: ArrayLike | Mapping[str, float] | None = None,
     max_cost: float | None = None,
     max_group_loss: float | str | None = None,
     vote: str = "auto",
@@ -64,6 +64,8 @@ def prune(
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    positive: object = None,
+    columns: str | None = None,
     weights: bool | None = None,
     exchangeable: bool = False,
     refit: RefitLike = None,
@@ -84,10 +86,13 @@ def prune(
         A fitted ensemble: RandomForest, ExtraTrees, Bagging or Voting classifier or regressor,
         AdaBoost classifier, a random forest of XGBoost or LightGBM, or a boosted model of
         scikit-learn, XGBoost, LightGBM or CatBoost, of which the first rounds are kept. Also a
-        pipeline or fitted search around such an ensemble, or a list or dict of fitted classifiers
-        or of fitted regressors. Or predictions, without X: labels or values (samples × members),
-        probabilities (samples × members × classes), or a dict or list with one array, Series or
-        data frame per member.
+        pipeline or fitted search around such an ensemble, or a list or dict of classifiers or of
+        regressors. If these are not fitted, members are selected by out-of-fold predictions in the
+        folds of ``cv`` and ``groups``, and copies of all of them are fitted to all samples. Or
+        predictions, without X: labels or values (samples × members),
+        probabilities (samples × members × classes, or of one of two classes: samples × members),
+        or a dict or list with one array, Series or data frame per member. NaN, None and masked
+        entries are missing predictions.
     X : array-like of shape (n_samples, n_features)
         Validation samples, preferably not used for training the ensemble.
     y : array-like of shape (n_samples,)
@@ -123,11 +128,12 @@ def prune(
         Instead of ``keep``: keep the largest sub-ensemble that predicts one sample within this
         many seconds; also text such as "10ms". The latency is estimated by a line that is fitted
         to timings with the model's own ``n_jobs``.
-    cost, max_cost : array-like of shape (n_members,) and float, optional
-        The cost of each member, such as the price of a query, and instead of ``keep`` the maximum
-        total cost of the kept members. The panel with the best validation score within the cost is
-        kept: of all panels if there are up to 16 members, or 20 if the table is small; otherwise
-        the best panel that greedy selection in several orders and swaps of members find. A larger
+    cost, max_cost : array-like of shape (n_members,) or dict, and float, optional
+        The cost of each member, in their order or by name, such as the price of a query, and
+        instead of ``keep`` the maximum total cost of the kept members. The panel with the best
+        validation score within the cost is kept: of all panels if there are up to 16 members, or
+        20 if the table is small; otherwise the best panel that greedy selection in several orders
+        and swaps of members find. A larger
         ``max_cost`` never gives a panel with a lower validation score. Without ``max_cost``, or
         with ``tolerance``, the lowest total cost within the tolerance (0.005 by default) is used.
         With ``keep``, costs are only reported. See `frontier` for all total costs at once.
@@ -170,6 +176,14 @@ def prune(
     classes, names : array-like, optional
         For predictions: the labels in the order of the probabilities (by default the columns of
         data frames, otherwise 0, 1, 2, …), and the names of the members.
+    positive : label, optional
+        For predictions of a binary task: the class whose probability is given, if there is one
+        column per member. By default, numbers from 0 to 1 that are not labels are read as
+        probabilities of the larger of two numeric labels. Text labels need this parameter.
+    columns : str, optional
+        For predictions in a data frame or dict: the pattern of the column names, such as
+        ``"{model}_{class}"`` for a probability of each class, or ``"oof_{model}"`` to read only
+        columns with these names. Columns named ``model:class`` are recognised without it.
     weights : bool or None, default=None
         Whether the kept members have weights in their vote. None uses the weights of methods that
         have them ("caruana"), False uses none. True optimises weights for the members of any
@@ -258,6 +272,8 @@ def prune(
             sensitive_features=sensitive_features,
             classes=classes,
             names=names,
+            positive=positive,
+            columns=columns,
             cost=cost,
         )
         problem = problem.with_weighing(
@@ -268,7 +284,7 @@ def prune(
             tolerance,
             max_bytes,
             max_latency,
-            None if keep is not None else cost,  # with keep, costs are only reported
+            None if keep is not None or cost is None else problem.cost,  # else only reported
             max_cost,
             max_group_loss,
             relative_to,

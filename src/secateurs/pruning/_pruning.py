@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,7 +38,8 @@ from secateurs.measures.expected_votes import ExpectedVotes
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.pruning.sequential import SequentialPanel, panel_of_members
+from secateurs.pruning.blend import Blend
+from secateurs.pruning.sequential import Order, SequentialPanel, panel_of_members
 from secateurs.text_format import format_count
 from secateurs.typing import FloatArray, IndexArray, JsonObject, RandomStateLike, Samples
 from secateurs.units import round_up
@@ -56,7 +57,7 @@ class Pruning:
         The pruned ensemble: a plain object of the same class as the full ensemble, with the kept
         members in their original order. If trees have weights or were refitted, they are copies
         with other values in their leaves. For a list or dict of models, it is a fitted Voting
-        ensemble; for predictions, the columns of the kept members.
+        ensemble; for predictions, a `Blend`.
     pruner : BasePruner
         The fitted pruner.
     member_indices : ndarray of shape (n_kept,)
@@ -102,7 +103,12 @@ class Pruning:
 
     def __post_init__(self) -> None:
         kept = np.sort(self.pruner.member_indices_).tolist()
-        object.__setattr__(self, "estimator", self.problem.served_ensemble.as_predictor(kept))
+        estimator = (
+            Blend.from_problem(self.problem, kept)
+            if self.problem.has_only_predictions
+            else self.problem.served_ensemble.as_predictor(kept)
+        )
+        object.__setattr__(self, "estimator", estimator)
 
     @classmethod
     def of(
@@ -162,7 +168,7 @@ class Pruning:
 
     @property
     def members(self) -> Any:
-        """The kept members in their original order: a list, or a dict if a dict was passed."""
+        """The kept members in their original order: a list, a dict, or columns of a table."""
         return self.ensemble.original_members(np.sort(self.member_indices).tolist())
 
     @property
@@ -226,6 +232,7 @@ class Pruning:
         measured = self._measure(problem, X, random_state)
         folds, remarks = measured.fold_description, [*measured.remarks]
         remarks = [f"Cross-validated: {folds}.", *remarks] if folds else remarks
+        remarks = [*self.ensemble.notes, *remarks]
         if self.least_tolerance is not None:
             least = f"{round_up(self.least_tolerance):.15g}"
             remarks.append(
@@ -354,9 +361,7 @@ class Pruning:
             max_cost=None if self.by_cost is None else min(self.by_cost.limit, self.by_cost.total),
         )
 
-    def sequential(
-        self, *, order: str | Sequence[int] | Sequence[str] = "best", tolerance: float = 0.0
-    ) -> SequentialPanel:
+    def sequential(self, *, order: Order = "best", tolerance: float = 0.0) -> SequentialPanel:
         """Return the kept members as a panel that is asked in turn.
 
         Members are asked until the remaining weights cannot change the winner, which saves costs
@@ -400,7 +405,7 @@ class Pruning:
         Parameters
         ----------
         path : str or path-like
-            The file to write: .skops, .joblib or .pkl.
+            The file to write: .skops, .joblib or .pkl; for a `Blend`, .json.
         force : bool, default=False
             Whether to overwrite an existing file.
         slim : bool, default=False

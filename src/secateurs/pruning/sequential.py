@@ -24,6 +24,7 @@ from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, Samples
 
 # A member: called with samples, it returns their labels, or probabilities (samples × classes).
 AskMember: TypeAlias = Callable[[Any], ArrayLike]
+Order: TypeAlias = str | Sequence[int] | Sequence[str]
 ORDERS = ("best", "cost", "weight")
 # The best order is found among all orders of up to this many members, in about a second.
 _MOST_ORDERED = 14
@@ -67,7 +68,7 @@ class SequentialPanel:
     classes_: Array
     cost: FloatArray
     is_soft: bool  # whether members return probabilities
-    fallback: int  # code of the class for samples that no member answers
+    fallback: int  # code of the class for samples that no member answers; −1 for no label
     margin: float  # lead beyond the remaining weight that is needed, for weights with rounding
     confidence: float = 1.0
     expected_cost: float = field(default=np.nan)
@@ -114,8 +115,13 @@ class SequentialPanel:
             remaining -= self.weights[position]
             lead = _leads(state[undecided], self.margin)[1]
             undecided = undecided[~_is_stopped(lead, remaining, self.confidence)]
-        winners = np.where(state.any(axis=1), _leads(state, self.margin)[0], self.fallback)
-        labels = self.classes_[winners]
+        labels = self.classes_[_leads(state, self.margin)[0]]
+        is_unanswered = ~state.any(axis=1)
+        if self.fallback < 0:
+            labels = labels.astype(object)
+            labels[is_unanswered] = None
+        else:
+            labels[is_unanswered] = self.classes_[self.fallback]
         return (labels, spent) if return_cost else labels
 
     def _ordered(self, members: Mapping[str, AskMember] | Sequence[AskMember]) -> list[AskMember]:
@@ -174,7 +180,7 @@ def sequential_panel(  # noqa: PLR0917
     outputs: Votes | Predictions,
     weights: FloatArray | None = None,
     cost: ArrayLike | None = None,
-    order: str | Sequence[int] | Sequence[str] = "best",
+    order: Order = "best",
     tolerance: float = 0.0,
     sample_weight: FloatArray | None = None,
 ) -> SequentialPanel:
@@ -204,37 +210,76 @@ def sequential_panel(  # noqa: PLR0917
     -------
     SequentialPanel
     """
-    if not is_number(tolerance) or not 0 <= tolerance <= 1:
-        raise InputError(
-            "{tolerance} is not valid. Pass a number from 0 to 1.", tolerance=tolerance
-        )
-    count = len(names)
-    costs = np.ones(count) if cost is None else np.asarray(cost, dtype=float)
-    whole, margin = _whole_weights(np.ones(count) if weights is None else np.asarray(weights))
-    if isinstance(outputs, Predictions):
-        margin = _ROUNDING * float(whole.sum())
-    votes = _weighted_votes(outputs, whole)
-    sample_weight = np.ones(outputs.n_samples) if sample_weight is None else sample_weight
-    indices = _resolve_order(order, names, votes, whole, costs, margin)
-    truth = outputs.y
-    panel = SequentialPanel(
-        [str(names[index]) for index in indices],
-        indices,
-        whole[indices],
+    shares = [member_prediction(outputs, member)[0] for member in range(outputs.n_members)]
+    answers = PanelAnswers(
+        np.stack(shares),
         outputs.classes,
-        costs[indices],
         isinstance(outputs, Predictions),
-        0 if truth is None else int(np.bincount(truth).argmax()),
-        margin,
+        outputs.y,
+        0 if outputs.y is None else int(np.bincount(outputs.y).argmax()),
+        sample_weight,
     )
-    replay = _Replay(panel, votes[indices], truth, sample_weight)
-    return replay.with_confidence(tolerance)
+    return answers.ask_in_turn(names, weights, cost, order, tolerance)
+
+
+@dataclass(frozen=True, eq=False)
+class PanelAnswers:
+    """Answers of the members of a panel on validation samples."""
+
+    shares: FloatArray  # (members, samples, classes): 1 for a label, or probabilities
+    classes: Array
+    is_soft: bool  # whether these are probabilities
+    truth: Array | None  # codes of the true labels, if they are known
+    fallback: int  # code of the class for samples without any answer; −1 for a missing label
+    sample_weight: FloatArray | None = None
+
+    def ask_in_turn(
+        self,
+        names: Sequence[str],
+        weights: FloatArray | None,
+        cost: ArrayLike | None,
+        order: Order,
+        tolerance: float,
+    ) -> SequentialPanel:
+        """Return the panel in the order of asking, with the parameters of `sequential_panel`."""
+        if not is_number(tolerance) or not 0 <= tolerance <= 1:
+            message = "{tolerance} is not valid. Pass a number from 0 to 1."
+            raise InputError(message, tolerance=tolerance)
+        costs = _check_costs(cost, len(names))
+        whole, margin = _whole_weights(np.ones(len(names)) if weights is None else weights)
+        margin = _ROUNDING * float(whole.sum()) if self.is_soft else margin
+        votes = whole[:, None, None] * self.shares.transpose(0, 2, 1)
+        indices = _resolve_order(order, names, votes, whole, costs, margin)
+        panel = SequentialPanel(
+            [str(names[index]) for index in indices],
+            indices,
+            whole[indices],
+            self.classes,
+            costs[indices],
+            self.is_soft,
+            self.fallback,
+            margin,
+        )
+        n_samples = self.shares.shape[1]
+        weight = np.ones(n_samples) if self.sample_weight is None else self.sample_weight
+        return _Replay(panel, votes[indices], self.truth, weight).with_confidence(tolerance)
+
+
+def _check_costs(cost: ArrayLike | None, n_members: int) -> FloatArray:
+    costs = np.ones(n_members) if cost is None else np.asarray(cost, dtype=float)
+    if costs.shape != (n_members,) or not ((costs >= 0) & (costs < np.inf)).all():
+        raise InputError(
+            f"{{cost}} is not valid. Pass a number of at least 0 for each of the "
+            f"{format_count(n_members, 'member')} of the panel.",
+            cost=...,
+        )
+    return costs
 
 
 def panel_of_members(
     problem: Problem,
     members: IndexArray,
-    order: str | Sequence[int] | Sequence[str] = "best",
+    order: Order = "best",
     tolerance: float = 0.0,
     weights: FloatArray | None = None,
 ) -> SequentialPanel:
@@ -349,12 +394,6 @@ def _is_stopped(lead: FloatArray, remaining: float, confidence: float) -> BoolAr
     return is_decided | (lead >= confidence * remaining) if confidence < 1 else is_decided
 
 
-def _weighted_votes(outputs: Votes | Predictions, weights: FloatArray) -> FloatArray:
-    """Return the weighted votes or probabilities: (members, classes, samples)."""
-    shares = (member_prediction(outputs, member)[0].T for member in range(outputs.n_members))
-    return np.stack([weight * one for weight, one in zip(weights, shares, strict=True)])
-
-
 def _whole_weights(weights: FloatArray) -> tuple[FloatArray, float]:
     """Return weights as whole numbers and 0, or as they are with the margin for rounding."""
     shares = weights / weights.sum()
@@ -366,7 +405,7 @@ def _whole_weights(weights: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _resolve_order(  # noqa: PLR0917
-    order: str | Sequence[int] | Sequence[str],
+    order: Order,
     names: Sequence[str],
     votes: FloatArray,
     weights: FloatArray,

@@ -1,0 +1,183 @@
+"""Blends as JSON: written without predictions, and checked value by value when read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from secateurs.exceptions import InputError
+from secateurs.outputs.label_coding import MOST_CLASSES
+from secateurs.text_format import to_json_value
+from secateurs.typing import JsonObject
+from secateurs.units import format_bytes
+
+if TYPE_CHECKING:
+    from secateurs.pruning.blend import Blend
+
+FORMAT = "secateurs.Blend"
+_VERSION = 1
+_MAX_BYTES = 16 << 20
+_MAX_MEMBERS = 1 << 20
+_MAX_TEXT = 1 << 12  # characters of a name or label
+_KINDS = ("labels", "probabilities", "values")
+
+_Check: TypeAlias = Callable[[Any], bool]
+
+
+def blend_to_text(blend: Blend, provenance: JsonObject | None) -> str:
+    """Return a blend as JSON text."""
+    record = {"format": FORMAT, "version": _VERSION, **blend.get_params(deep=False)}
+    record = to_json_value(record | ({"provenance": provenance} if provenance else {}))
+    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def blend_from_text(text: str | bytes) -> JsonObject:
+    """Return the parameters of a blend from JSON text; raise if anything in it is invalid."""
+    if len(text) > _MAX_BYTES:
+        raise InputError(f"The JSON text of a blend is limited to {format_bytes(_MAX_BYTES)}.")
+    try:
+        record = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"This is not the JSON text of a blend: {reason}.") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(f'This is not the JSON text of a blend: it has no "format": "{FORMAT}".')
+    if record.get("version") != _VERSION:
+        raise InputError(
+            f"The blend has version {str(record.get('version'))[:40]!r}, but only version "
+            f"{_VERSION} is known. Install a newer version of secateurs."
+        )
+    record = {key: value for key, value in record.items() if key not in ("format", "version")}
+    _check_record(record)
+    del record["provenance"]
+    return _with_arrays(record)
+
+
+def _check_record(record: JsonObject) -> None:
+    """Raise an error for a key or value that `blend_to_text` does not write."""
+    record.setdefault("provenance", {})
+    if unknown := sorted(set(record) ^ set(_CHECKS)):
+        fault = "unknown" if unknown[0] in record else "missing"
+        raise InputError(f"The JSON text of the blend is invalid: {unknown[0][:40]!r} is {fault}.")
+    for key, (is_valid, expected) in _CHECKS.items():
+        if not is_valid(record[key]):
+            raise _value_error(key, record[key], expected)
+    n_names, classes = len(record["names"]), record["classes"]
+    for key in ("weights", "member_indices"):
+        if record[key] is not None and len(record[key]) != n_names:
+            raise _value_error(key, record[key], f"one number for each of the {n_names} names")
+    if record["weights"] is not None and not sum(record["weights"]) > 0:
+        raise _value_error("weights", record["weights"], "weights that are not all zero")
+    if (classes is None) != (record["kind"] == "values"):
+        raise _value_error("classes", classes, "labels for classifiers, and null for values")
+    _check_prior(record["prior"], classes)
+    if record["positive"] is not None and record["positive"] not in (classes or ()):
+        raise _value_error("positive", record["positive"], "one of the classes")
+    indices, n_members = record["member_indices"], record["n_members"]
+    if indices is not None and (n_members is None or max(indices) >= n_members):
+        raise _value_error("n_members", n_members, "more than the largest of member_indices")
+
+
+def _check_prior(prior: Any, classes: Sequence[object] | None) -> None:
+    if prior is None:
+        return
+    if classes is None and not isinstance(prior, list):
+        return
+    if classes is None or not isinstance(prior, list) or len(prior) != len(classes):
+        raise _value_error("prior", prior, "a frequency for each class, or a number for values")
+    if min(prior) < 0 or abs(sum(prior) - 1) > 1e-6:
+        raise _value_error("prior", prior, "frequencies with a sum of 1")
+
+
+def _value_error(key: str, value: object, expected: str) -> InputError:
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else f"{shown[:59]}…"
+    return InputError(
+        f"The JSON text of the blend is invalid: {key!r} is {shown}. Expected: {expected}."
+    )
+
+
+def _with_arrays(record: JsonObject) -> JsonObject:
+    """Return the parameters with arrays in place of numeric lists."""
+    for key, dtype in (("weights", float), ("prior", float), ("member_indices", np.intp)):
+        if isinstance(record[key], list):
+            record[key] = np.array(record[key], dtype=dtype)
+    if record["classes"] is not None:
+        record["classes"] = np.array(record["classes"])
+    return record
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
+
+
+def _reject_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number")
+
+
+def _is_number(value: object) -> bool:
+    is_real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_real and abs(value) < 1e300  # type: ignore[arg-type]
+
+
+def _is_index(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _MAX_TEXT
+
+
+def _is_list(value: object, is_item: _Check, most: int = _MAX_MEMBERS) -> bool:
+    return isinstance(value, list) and 0 < len(value) <= most and all(map(is_item, value))
+
+
+def _are_names(value: Any) -> bool:
+    return _is_list(value, _is_text) and len(set(value)) == len(value)
+
+
+def _are_classes(value: Any) -> bool:
+    """Return whether labels are sorted, different, and all text, all numbers or all booleans."""
+    if not _is_list(value, lambda label: isinstance(label, (str, bool)) or _is_number(label)):
+        return False
+    kinds = {str if isinstance(label, str) else isinstance(label, bool) for label in value}
+    is_valid = len(kinds) == 1 and len(value) <= MOST_CLASSES
+    return is_valid and all(first < second for first, second in pairwise(value))
+
+
+def _is_none_or(is_valid: _Check) -> _Check:
+    return lambda value: value is None or is_valid(value)
+
+
+_CHECKS: dict[str, tuple[_Check, str]] = {
+    "names": (_are_names, "different names, as a list of texts"),
+    "weights": (
+        _is_none_or(lambda value: _is_list(value, lambda w: _is_number(w) and w >= 0)),
+        "numbers of 0 or more, or null",
+    ),
+    "classes": (_is_none_or(_are_classes), "different labels, sorted and of one type, or null"),
+    "kind": (lambda value: value in _KINDS, f"one of {', '.join(_KINDS)}"),
+    "positive": (
+        _is_none_or(lambda value: isinstance(value, (str, bool)) or _is_number(value)),
+        "a label, or null",
+    ),
+    "columns": (_is_none_or(_is_text), "a pattern of column names, or null"),
+    "prior": (
+        _is_none_or(lambda value: _is_number(value) or _is_list(value, _is_number)),
+        "frequencies of the classes, or a number for values",
+    ),
+    "unanswered": (lambda value: value in ("majority", "missing"), "majority or missing"),
+    "member_indices": (
+        _is_none_or(lambda value: _is_list(value, _is_index) and len(set(value)) == len(value)),
+        "different indices, or null",
+    ),
+    "n_members": (_is_none_or(_is_index), "a number of members, or null"),
+    "provenance": (lambda value: isinstance(value, dict), "an object"),
+}
