@@ -30,7 +30,7 @@ _MOST_SCORED = 10  # members of pools whose panels are all scored one by one: at
 # most half a point behind it (400 samples); 30 instead of 12 members did not change that.
 _N_SWAPPED = 12
 # Panels whose neighbours are scored, and cells (members × classes × samples) that this may take.
-_MOST_EXPANDED, _MOST_SEARCH_CELLS = 400, 1 << 32
+_MOST_EXPANDED, _MOST_SEARCH_CELLS = 200, 1 << 32
 # Panels of one member less than the largest panels that are all scored: 4 members of a pool of 20,
 # 3 of 60, 2 of 1,000. Each takes about 0.1 ms.
 _MOST_STARTS = 2000
