@@ -27,6 +27,7 @@ FLOW = (
     ),
     *(
         "comparison",
+        "cost_frontier",
         "displays",
         "benchmarking",
         "paper",

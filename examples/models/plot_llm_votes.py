@@ -55,9 +55,8 @@ pd.DataFrame({"cents": price, "accuracy": single_accuracy}).round(3)
 # -----------------------------
 #
 # ``cost`` is the price of each model, and ``max_cost`` is the budget per
-# question. Three rules are compared by cross-validation: selecting models by
-# their contribution to the vote relative to their price, by their contribution
-# alone, or in the order of the method.
+# question. With sixteen models, all panels are scored, and the best one on the
+# validation set is kept.
 from secateurs import prune
 
 pruning = prune(
@@ -72,78 +71,40 @@ print("selected:", ", ".join(pruning.member_names))
 print(pruning.by_cost.remark)
 
 # %%
-# The same for a range of budgets, compared with the best single model within
-# each budget:
-results = []
-for budget in (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0):
-    pruned = prune(
-        predictions[validation],
-        y=labels[validation],
-        pruner="re",
-        cost=price,
-        max_cost=budget,
-        random_state=0,
-    )
-    affordable = price[price <= budget].index
-    single = (
-        predictions[validation][affordable]
-        .eq(labels[validation], axis=0)
-        .mean()
-        .idxmax()
-    )
-    results.append(
-        {
-            "budget": budget,
-            "models": len(pruned.member_names),
-            "spent": price[pruned.member_names].sum(),
-            "pruned ensemble": (
-                pruned.pruner.predict(predictions[test]) == labels[test]
-            ).mean(),
-            "best single model": single_accuracy[single],
-        }
-    )
-results = pd.DataFrame(results).set_index("budget")
-results.round(3)
+# All budgets at once
+# -------------------
+#
+# ``frontier`` finds the best panel within every total price. Here the scores
+# are those of the test questions; without a test set they are cross-validated.
+from secateurs import frontier
+
+found = frontier(
+    predictions[validation],
+    y=labels[validation],
+    cost=price,
+    X_test=predictions[test],
+    y_test=labels[test],
+    random_state=0,
+)
+columns = ["cost", "members", "accuracy", "validation_score", "cost_in_turn"]
+found.table()[columns].iloc[::4].round(3)
 
 # %%
-# The vote of all sixteen models costs the sum of all prices. The axis of
-# budgets is logarithmic.
+# A panel need not be asked in full: models are asked in turn until the
+# remaining ones cannot change the answer. The answers are the same.
+panel = pruning.sequential()
+print("asked in this order:", ", ".join(panel.names))
+print(f"{panel.expected_cost:.2f} instead of {panel.cost.sum():.2f} cents")
+
+# %%
+# The accuracy on the validation questions is too good, since the best of
+# 65,535 panels is partly the best by chance.
 import matplotlib.pyplot as plt
 
-full = prune(
-    predictions[validation], y=labels[validation], pruner="es", keep=len(price)
-)
-full_accuracy = (full.pruner.predict(predictions[test]) == labels[test]).mean()
+from secateurs.displays import CostFrontierDisplay
+
 _, ax = plt.subplots(layout="constrained")
-ax.plot(
-    price,
-    single_accuracy,
-    ".",
-    color="0.6",
-    markersize=9,
-    label="single models",
-)
-ax.plot(
-    results.index,
-    results["best single model"],
-    "s--",
-    color="#d55e00",
-    label="best single model",
-)
-ax.plot(
-    results.index,
-    results["pruned ensemble"],
-    "o-",
-    color="#0072b2",
-    label="pruned ensemble",
-)
-ax.plot(price.sum(), full_accuracy, "D", color="0.2", label="full ensemble")
-ax.set(
-    xscale="log",
-    xlabel="cents per question",
-    ylabel="accuracy on test questions",
-)
-ax.xaxis.set_major_formatter("{x:g}")
-ax.set_title("Simulated answers: accuracy by budget")
-ax.legend(loc="lower right")
+ax.plot(price, single_accuracy, ".", color="0.6", label="single models")
+CostFrontierDisplay.from_result(found, ax=ax)
+ax.set(xlabel="cents per question", title="Simulated answers")
 plt.show()

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from secateurs.benchmarking import benchmark as benchmark
     from secateurs.comparison import Comparison as Comparison
     from secateurs.comparison import compare as compare
+    from secateurs.cost_frontier import Frontier as Frontier
+    from secateurs.cost_frontier import frontier as frontier
     from secateurs.distributed import DOMEP as DOMEP
     from secateurs.distributed import EPFD as EPFD
     from secateurs.engines.environment import show_versions as show_versions
@@ -62,6 +64,8 @@ def _homes() -> dict[str, str]:
         "PrunedRegressor": "secateurs.pruned_estimators",
         "compare": "secateurs.comparison",
         "Comparison": "secateurs.comparison",
+        "frontier": "secateurs.cost_frontier",
+        "Frontier": "secateurs.cost_frontier",
         "report": "secateurs.report",
         "displays": "secateurs.displays",
         "benchmark": "secateurs.benchmarking",

@@ -23,7 +23,7 @@ from secateurs.commands.shared_options import suggest_names
 from secateurs.exceptions import ExecutorError, describe_error
 
 COMMANDS = (
-    *("prune", "predict", "compare", "report", "inspect", "convert", "export"),
+    *("prune", "predict", "compare", "frontier", "report", "inspect", "convert", "export"),
     *("benchmark", "methods", "cite", "data", "reproduce", "warm", "demo"),
 )
 _EPILOG = """\b

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -66,6 +66,7 @@ def compare(
     positive: object = None,
     columns: str | None = None,
     missing: MissingRule | None = None,
+    cost: ArrayLike | Mapping[str, float] | None = None,
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     callback: ProgressCallback | None = None,
@@ -131,6 +132,9 @@ def compare(
         columns with these names. Columns named ``model:class`` are recognised without it.
     missing : {"wrong", "ignore"}, optional
         What a missing prediction means, as for `prune`.
+    cost : array-like of shape (n_members,) or dict, optional
+        The cost of each member, in their order or by name, such as the price of a query. The
+        leaderboard then has the total cost of the members, by which rows are Pareto-optimal.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None
@@ -183,6 +187,7 @@ def compare(
             groups=groups,
             sensitive_features=sensitive_features,
             sensitive_features_test=sensitive_features_test,
+            cost=cost,
         )
         if problem.ensemble.is_sequential:
             raise InputError(
@@ -257,12 +262,13 @@ class Comparison(Evaluation):
               largest difference between subgroups, if there are ``sensitive_features``.
             - ``coverage``, the fraction of the samples that at least one kept member predicts, if
               a table has missing predictions.
+            - ``cost``, the total cost of the kept members, if members have costs.
             - ``bytes`` of the pickle, and ``ms`` to predict one sample, estimated by a line fitted
               to timings of a few sizes. Missing for predictions.
             - ``seconds`` of the selection. For methods whose smaller sets are prefixes of larger
               sets, it is the time of one run for all sizes.
-            - ``pareto``, whether no other row is at least as good and cheaper (in bytes, or in
-              members for predictions).
+            - ``pareto``, whether no other row is at least as good and cheaper (in cost if
+              members have costs, otherwise in bytes, or in members for predictions).
 
         See Also
         --------

@@ -18,6 +18,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from secateurs import measures
 from secateurs._methods import METHODS
 from secateurs.comparison import compare
+from secateurs.cost_frontier import frontier
+from secateurs.objectives.panel_scores import AccuracyPanels
 from secateurs.outputs.label_coding import MOST_BY_NUMPY
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.vote_store import VoteStore
@@ -33,6 +35,7 @@ _N_SAMPLES, _N_MEMBERS = 90, 6
 # Votes for up to 16 classes are stored as bits, for up to 256 in one byte, for more in two bytes.
 _CLASS_COUNTS = (2, 3, 20, 300)
 _LABEL_TYPES = (bool, *np.typecodes["AllInteger"], float)
+_BRIER = "neg_brier_score"
 _SCORES = {
     "probabilities": (None, "neg_log_loss", "neg_brier_score"),
     "numbers": (None, "neg_mean_absolute_error"),
@@ -59,6 +62,7 @@ def _tasks() -> Iterator[Callable[[], object]]:
                 yield from (partial(_select_by_predictions, name, kind, s) for s in scores)
     yield from (partial(_encode_large_table, dtype) for dtype in _LABEL_TYPES)
     yield from (_measure_pairs, _prune_in_shards, _prune_classifier, _prune_regressor)
+    yield _search_panels
 
 
 def _make_votes(n_classes: int, has_missing: bool) -> Votes:
@@ -162,6 +166,18 @@ def _prune_classifier() -> None:
         prune(forest, *samples, "joint", 2, refit=True, random_state=0)
         prune(forest, X[::2], y[::2], "joint", 2, oob=True)
         compare(forest, *samples, ["re", "best"], [2, 3], random_state=0).leaderboard()
+
+
+def _search_panels() -> None:
+    votes, shares = _make_votes(3, has_missing=False), _make_predictions("probabilities", False)
+    y = votes.classes[votes.truth]
+    labels = votes.classes[votes.packed.decode()].T
+    for table, scoring in ((labels, None), (shares.decode(), None), (shares.decode(), _BRIER)):
+        frontier(table, y=y, scoring=scoring, random_state=0).table()
+    # More members than all panels are scored of, and votes with weights.
+    frontier(np.tile(labels, 4), y=y, random_state=0)
+    AccuracyPanels(votes, np.linspace(1, 2, _N_MEMBERS)).score_all()
+    prune(labels, y=y, exchangeable=True)
 
 
 def _prune_regressor() -> None:

@@ -100,6 +100,30 @@ def test_a_budget_may_be_bytes_and_time(desk):
     assert ended.code == 5
 
 
+def test_a_frontier_has_a_row_for_each_total_cost(desk):
+    (desk / "costs.txt").write_text("\n".join(["1", "2", "3"] * 4), "utf-8")
+    words = ("frontier", *VOTES, "--cost", "costs.txt", "-o", "front.csv", "--report", "front.html")
+    ended = type_in(*words, "--run", "front.json", "--json")
+    rows = ended.json["frontier"]
+    assert ended.json["is_exact"]
+    assert [row["cost"] for row in rows] == sorted({row["cost"] for row in rows})
+    scores = [row["validation_score"] for row in rows]
+    assert scores == sorted(set(scores))
+    assert all(row["cost_in_turn"] <= row["cost"] + 1e-9 for row in rows)
+    written = pd.read_csv(desk / "front.csv")
+    assert written["cost"].tolist() == [row["cost"] for row in rows]
+    assert 'id="plot-frontier"' in (desk / "front.html").read_text("utf-8")
+    assert type_in("report", "front.json", "-o", "again.html").code == 0
+    text = type_in("frontier", *VOTES).out.splitlines()
+    assert text[0].split()[:2] == ["cost", "in"]
+
+
+def test_a_frontier_rejects_bad_options_before_any_work(desk):
+    assert "none.csv does not exist" in refused(3, "frontier", *VOTES, "--cost", "none.csv")
+    line = refused(2, "frontier", *VOTES, "--max-group-loss", "0.01")
+    assert "--max-group-loss needs --sensitive-features" in line
+
+
 def test_a_budget_may_be_a_total_cost(desk):
     (desk / "costs.txt").write_text("\n".join(["1", "2", "3"] * 4), "utf-8")
     words = ("compare", *VOTES, "-p", "best", "-k", "2", "-k", "6", "--cost", "costs.txt")

@@ -322,7 +322,24 @@ def test_members_by_what_they_cost(desk, form):
     written = json.loads((desk / "forest-pruned.skops.json").read_text("utf-8"))
     assert written["provenance"]["budget"]["max_cost"] == 7
     told = type_in(*PRUNE, "--cost", "costs.csv", "--max-cost", "7", "--force").err
-    assert "of at most 7, selected by the rule: " in told
+    assert "of at most 7, the best of all panels on the validation samples" in told
+
+
+def test_without_a_total_the_cheapest_members_within_the_tolerance_are_kept(desk):
+    (desk / "costs.txt").write_text("1\n0.5\n" * (N_TREES // 2), "utf-8")
+    words = (*VOTES, "--cost", "costs.txt", "--tolerance", "0.2", "-o", "kept.json", "--json")
+    made = type_in(*words, "--run", "run.json").json
+    total = made["budget"]["total_cost"]
+    assert made["budget"]["max_cost"] is None
+    assert made["figures"]["cost"] == {"full": 0.75 * N_TREES, "pruned": total}
+    shell = json.loads((desk / "run.json").read_text("utf-8"))["reproduce"]["shell"]
+    assert shell.endswith(f"--cost costs.txt --max-cost {total:g}")
+
+
+def test_exchangeable_members_have_a_number_and_its_expected_accuracy(desk):
+    made = type_in(*VOTES, "--exchangeable", "--tolerance", "0.1", "-o", "kept.json", "--json").json
+    assert made["members"] == list(range(len(made["members"])))
+    assert "an expected accuracy of" in made["size_reason"]
 
 
 def test_the_rule_that_decided_the_default_size_is_printed(desk):

@@ -1,4 +1,4 @@
-"""Members within a total cost: never above it, and never worse than simple selections."""
+"""Members within a total cost: the best panel of small pools, and never a worse one for more."""
 
 import json
 import pickle
@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitted_models import CHOOSE, TEST, X, Y
-from secateurs import Predictions, make_pruner, prune
-from secateurs.evaluation.cost_selection import PER_COST, CostRules
+from secateurs import make_pruner, prune
 from secateurs.evaluation.selections import copy_with_members
 from secateurs.exceptions import BudgetError, InputError
-from secateurs.problem import Problem
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 METHODS = ("comep", "re", "best", "oo", "oep")
@@ -50,7 +48,7 @@ def affordable_sets(cost, limit):
 
 
 @given(priced(), st.sampled_from(METHODS))
-def test_a_set_is_found_whenever_there_is_one_and_is_never_over_the_total(drawn, method):
+def test_the_best_panel_within_the_total_is_found_whenever_there_is_one(drawn, method):
     votes, y, cost, limit = drawn
     possible = list(affordable_sets(cost, limit))
     if not possible:
@@ -59,59 +57,30 @@ def test_a_set_is_found_whenever_there_is_one_and_is_never_over_the_total(drawn,
         return
     kept = prune(votes, y=y, pruner=method, cost=cost, max_cost=limit, random_state=0)
     members = kept.member_indices.tolist()
-    assert sorted(members) in possible
-    # Not worse than the best single member, nor than the order until a member does not fit.
-    reached = accuracy(votes, y, members)
-    assert reached >= max(accuracy(votes, y, some) for some in possible if len(some) == 1)
-    pruner = make_pruner(method)
-    if pruner.is_nested:
-        start = []
-        for member in pruner.with_keep(len(cost)).fit(votes, y).member_indices_.tolist():
-            if sum(cost[m] for m in [*start, member]) > limit:
-                break
-            start.append(member)
-        assert not start or reached >= accuracy(votes, y, start)
+    # The best score, then the lowest cost, then the fewest members, then the lowest indices.
+    best = min(
+        possible,
+        key=lambda one: (-accuracy(votes, y, one), sum(cost[m] for m in one), len(one), one),
+    )
+    assert members == best
 
 
-def joint_error(votes, y, members, labels):
-    """Squared error of the mean of one-hot votes."""
-    total = Fraction(0)
-    for row, label in zip(votes[:, members].tolist(), y.tolist(), strict=True):
-        for one in labels:
-            mean = Fraction(row.count(one), len(row)) if row else Fraction(1, len(labels))
-            total += (mean - (label == one)) ** 2
-    return total / len(y)
+@given(priced())
+def test_a_larger_total_never_gives_a_worse_panel(drawn):
+    votes, y, cost, _ = drawn
+    limits = range(min(cost), sum(cost) + 1)
+    reached = [
+        accuracy(
+            votes,
+            y,
+            prune(votes, y=y, pruner="best", cost=cost, max_cost=limit).member_indices.tolist(),
+        )
+        for limit in limits
+    ]
+    assert reached == sorted(reached)
 
 
-def naive_greedy(votes, y, cost, limit, per_cost):
-    """Add the member with the largest gain, or gain per cost, as the formula has it."""
-    chosen, labels = [], {*votes.ravel().tolist(), *y.tolist()}
-    while True:
-        spent = sum(cost[m] for m in chosen)
-        free = [m for m in range(len(cost)) if m not in chosen and spent + cost[m] <= limit]
-        if not free:
-            return chosen
-        before = joint_error(votes, y, chosen, labels)
-        gain = {m: before - joint_error(votes, y, [*chosen, m], labels) for m in free}
-
-        def worth(m, gain=gain):
-            if not per_cost or gain[m] <= 0:
-                return (0, gain[m])
-            return (1, gain[m] / cost[m]) if cost[m] else (2, gain[m])
-
-        chosen.append(max(free, key=lambda m: (worth(m), -m)))
-
-
-@given(priced(), st.booleans())
-def test_gains_follow_from_the_formula(drawn, per_cost):
-    votes, y, cost, limit = drawn
-    problem = Problem.from_input(votes, y=y)
-    rules = CostRules(problem, make_pruner("best"), np.array(cost, dtype=float))
-    found = rules.rules_by_name[PER_COST if per_cost else "gain"](limit)
-    assert found == naive_greedy(votes, y, cost, limit, per_cost)
-
-
-def test_value_per_cost_finds_what_an_order_by_accuracy_misses():
+def test_a_panel_of_fair_members_beats_one_good_member():
     """One good member takes all of the total; three fair ones that err apart cost less."""
     y = np.array([0, 1] * 30)
     wrong = [range(6), range(6, 16), range(16, 26), range(26, 36)]
@@ -125,16 +94,11 @@ def test_value_per_cost_finds_what_an_order_by_accuracy_misses():
     assert alone == 0  # the first of the order, beside which nothing fits
 
 
-def test_members_free_of_charge_go_first_if_they_help():
+def test_members_without_cost_are_kept_only_if_they_help():
     y = np.array([0, 1] * 20)
     good, bad = y.copy(), 1 - y
     good[:8] ^= 1
     votes = np.stack([good, bad, y], axis=1)
-    rules = CostRules(
-        Problem.from_input(votes, y=y), make_pruner("best"), np.array([0.0, 0.0, 5.0])
-    )
-    assert rules.rules_by_name[PER_COST](5) == [0, 2, 1]  # the bad one last, although it is free
-    assert rules.rules_by_name[PER_COST](0) == [0, 1]
     kept = prune(votes, y=y, cost=[0, 0, 5], max_cost=0, random_state=0)
     assert kept.member_indices.tolist() == [0]
 
@@ -151,10 +115,14 @@ def test_the_result_is_a_pruning_like_any_other(forest):
     assert told["cost"] == cost.tolist()
     assert told["max_cost"] == 9
     assert told["total_cost"] == pytest.approx(cost[members].sum())
-    assert told["found_by"] in CostRules(kept.problem, make_pruner("best"), cost).rules_by_name
+    assert told["is_exact"] is False  # 25 members are too many for all panels
     again = pickle.loads(pickle.dumps(kept))
     assert again.member_indices.tolist() == members.tolist()
-    assert kept.summary(X[TEST], Y[TEST]).loc["members"].iloc[1] == len(members)
+    summary = kept.summary(X[TEST], Y[TEST])
+    assert summary.loc["members"].iloc[1] == len(members)
+    assert summary.loc["cost", ["before", "after"]].tolist() == pytest.approx(
+        [cost.sum(), cost[members].sum()]
+    )
 
 
 def test_cross_validated_scores_select_by_cost_in_each_fold(forest):
@@ -162,20 +130,20 @@ def test_cross_validated_scores_select_by_cost_in_each_fold(forest):
     kept = prune(forest, X[CHOOSE], Y[CHOOSE], cost=cost, max_cost=9, random_state=0)
     featured = kept.featured(X=X[CHOOSE], beside=False)
     assert any("selected by cost: total cost " in note for note in featured.evaluation.notes)
-    selection = kept.by_cost.select_by_rule(kept.problem.on_samples(np.arange(0, 200, 2)))
+    selection = kept.by_cost.select_again(kept.problem.on_samples(np.arange(0, 200, 2)))
     (members,) = selection.member_groups
     assert cost[members].sum() <= 9
 
 
 def test_with_a_tolerance_as_little_is_spent_as_it_allows(forest):
     cost = np.random.default_rng(2).uniform(1, 3, size=25)
-    budget = {"cost": cost, "max_cost": 40, "random_state": 0}
+    budget = {"cost": cost, "max_cost": 60, "random_state": 0}
     spent = [
         prune(forest, X[CHOOSE], Y[CHOOSE], "best", tolerance=loss, **budget).by_cost.limit
         for loss in (0.3, 0.1, 0.02)
     ]
     assert spent == sorted(spent)
-    assert spent[0] < spent[-1] <= 40
+    assert spent[0] < spent[-1] <= 60
 
 
 def test_a_total_beside_bytes_meets_both(forest):
@@ -190,21 +158,66 @@ def test_a_total_beside_bytes_meets_both(forest):
 def test_a_single_row_is_enough():
     kept = prune([[0, 1, 1]], y=[1], cost=[1, 5, 2], max_cost=4, pruner="best")
     assert kept.member_indices.tolist() == [2]
-    assert kept.provenance()["budget"]["rule_chosen_on"] == "the rows chosen on"
 
 
-def test_numbers_are_judged_by_their_squared_error():
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=60)
-    members = y[:, None] + rng.normal(size=(60, 5)) * [0.3, 0.9, 0.9, 0.9, 3.0]
-    scores = Predictions.encode(members, y)
-    problem = Problem.from_input([[0, 1]], y=[0])
-    rules = CostRules(problem, make_pruner("best"), np.array([9.0, 1, 1, 1, 1]))
-    rules.__dict__["_scored_predictions"] = scores
-    errors = {m: np.mean((members[:, m] - y) ** 2) for m in range(5)}
-    first = max(errors, key=lambda m: (np.var(y) - errors[m]) / rules.cost[m])
-    assert rules.rules_by_name[PER_COST](3)[0] == first
-    assert rules.rules_by_name["gain"](9)[0] == min(errors, key=errors.get) == 0
+def test_without_a_total_the_cheapest_panel_within_the_tolerance_of_the_best_is_kept():
+    """Folds are repeated here one by one, with all panels enumerated on each training part."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(2, size=80)
+    right = rng.random((80, 5)) < [0.9, 0.8, 0.75, 0.7, 0.8]
+    votes, cost = np.where(right, y[:, None], 1 - y[:, None]), [8, 3, 2, 1, 3]
+    folds = [(np.flatnonzero(np.arange(80) % 4 != f), np.arange(80)[f::4]) for f in range(4)]
+
+    def best(samples, limit):
+        return min(
+            affordable_sets(cost, limit),
+            key=lambda one: (
+                -accuracy(votes[samples], y[samples], one),
+                sum(cost[m] for m in one),
+                len(one),
+                one,
+            ),
+        )
+
+    everybody = np.arange(80)
+    limits = sorted({sum(cost[m] for m in best(everybody, limit)) for limit in range(1, 18)})
+    held_out = []
+    for limit in limits:
+        counts = [
+            accuracy(votes[test], y[test], best(train, limit)) * len(test) for train, test in folds
+        ]
+        held_out.append(sum(counts) / 80)
+    full = sum(accuracy(votes[test], y[test], list(range(5))) * len(test) for _, test in folds) / 80
+    reference = max(*held_out, full)
+    end = held_out.index(reference) if reference in held_out and reference > full else len(limits)
+    within = [score >= reference - Fraction(2, 100) for score in held_out][: end + 1]
+    within += [True] * (end == len(limits))  # the full ensemble, compared with itself
+    steady = next(
+        i for i, good in enumerate(within) if good and sum(within[i:]) >= 0.9 * len(within[i:])
+    )
+    expected = best(everybody, limits[steady]) if steady < len(limits) else list(range(5))
+    kept = prune(votes, y=y, cost=cost, tolerance=0.02, cv=folds, random_state=0)
+    assert kept.member_indices.tolist() == expected
+    assert "the lowest within the tolerance" in kept.by_cost.remark
+
+
+def test_the_default_tolerance_applies_without_a_total():
+    votes = np.array([[0, 1, 0], [1, 1, 1]] * 10)
+    kept = prune(votes, y=[0, 1] * 10, cost=[5, 1, 2], random_state=0)
+    assert kept.member_indices.tolist() == [2]
+    assert kept.tolerance == 0.005
+
+
+def test_costs_beside_a_number_of_members_are_reported():
+    votes = np.array([[0, 1, 0], [1, 1, 1]] * 10)
+    kept = prune(votes, y=[0, 1] * 10, keep=1, pruner="best", cost=[5, 1, 2])
+    assert kept.by_cost is None
+    assert kept.summary().loc["cost", ["before", "after"]].tolist() == [8, 5]
+
+
+def test_a_total_without_costs_is_rejected():
+    with pytest.raises(InputError, match="max_cost needs cost: the cost of each member"):
+        prune([[0, 1], [1, 1]], y=[0, 1], max_cost=1)
 
 
 def test_a_copy_with_other_members_leaves_the_pruner_as_it_is():

@@ -343,7 +343,7 @@ def test_a_run_of_an_earlier_version_is_read_with_a_note(tmp_path, data):
         (b"[" * 100_000, "nested too deeply|is not valid JSON"),
         (b"[]", "is not a run of this version"),
         (b'{"schema": "secateurs-run/1"}', "is not a run of this version"),
-        (b'{"schema": "secateurs-run/2"}', "lacks made"),
+        (b'{"schema": "secateurs-run/3"}', "lacks made"),
         (b'{"schema": NaN}', "NaN is not a number of JSON"),
     ],
 )

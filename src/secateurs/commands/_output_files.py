@@ -13,6 +13,7 @@ from secateurs.commands.shared_options import FORCE, PATH, Decorator, bundle_opt
 
 if TYPE_CHECKING:
     from secateurs.comparison import Comparison
+    from secateurs.cost_frontier import Frontier
     from secateurs.pruning import Pruning
 
 MODELS = (".skops", ".joblib", ".pkl", ".pickle")
@@ -63,7 +64,9 @@ class OutputFiles:
             raise Refusal("same_file", f"{repeated[0]} would be written twice. Use another name.")
         check_writable(self.output_paths, self.force)
 
-    def render_pages(self, result: Pruning | Comparison, **settings: Any) -> dict[Path, bytes]:
+    def render_pages(
+        self, result: Pruning | Comparison | Frontier, **settings: Any
+    ) -> dict[Path, bytes]:
         """Return the contents of the report and run files; ``settings`` go to `report_data`."""
         if self.report is None and self.run is None:
             return {}

@@ -63,7 +63,7 @@ class PruningInputs(NamedTuple):
         test = "no test set" if y_test is None else format_count(len(y_test), "test sample")
         return f"{title} · {members} · {validation} · {test}"
 
-    def to_problem(self, method: MethodOptions) -> Problem:
+    def to_problem(self, method: MethodOptions, cost: Any = None) -> Problem:
         """Return the `Problem` with the collected predictions of the members."""
         from secateurs.problem import Problem
 
@@ -83,6 +83,7 @@ class PruningInputs(NamedTuple):
             groups=self.groups,
             sensitive_features=self.sensitive_features,
             sensitive_features_test=self.sensitive_features_test,
+            cost=cost,
         )
 
     def _folds(self, n_folds: int | None) -> Any:

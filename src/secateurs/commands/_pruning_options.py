@@ -118,9 +118,9 @@ class BudgetOptions:
     max_group_loss: float | None = None
 
     def check_options(self) -> None:
-        """Raise if only one of ``--cost`` and ``--max-cost`` is set, or the file does not exist."""
-        if (self.cost is None) != (self.max_cost is None):
-            raise click.UsageError("--cost and --max-cost go together. Pass both or neither.")
+        """Raise if ``--max-cost`` is set without ``--cost``, or the file does not exist."""
+        if self.cost is None and self.max_cost is not None:
+            raise click.UsageError("--max-cost needs --cost FILE: the cost of each member.")
         if isinstance(self.cost, Path):
             require_file(self.cost)
 
@@ -133,9 +133,10 @@ class BudgetOptions:
     @property
     def cost_arguments(self) -> list[str]:
         """``--cost`` and ``--max-cost`` as words of a command, before `with_costs`."""
-        if self.cost is None:
+        if self.cost is None or getattr(self, "keep", None) is not None:
             return []
-        return ["--cost", str(self.cost), "--max-cost", f"{self.max_cost:.15g}"]
+        limit = [] if self.max_cost is None else ["--max-cost", f"{self.max_cost:.15g}"]
+        return ["--cost", str(self.cost), *limit]
 
     @property
     def given_limits(self) -> dict[str, Any]:
@@ -190,7 +191,7 @@ class SizeOptions(BudgetOptions):
     def check_options(self) -> None:
         """Raise if a number of members is combined with a budget."""
         super().check_options()
-        if self.keep is not None and self.given_limits:
+        if self.keep is not None and set(self.given_limits) - {"cost"}:
             raise click.UsageError("--keep and a budget exclude each other. Pass only one.")
 
     @property
@@ -218,7 +219,9 @@ class SizeOptions(BudgetOptions):
     @property
     def limits_score(self) -> bool:
         """Whether held-out scores decide the number of members."""
-        return bool({"tolerance", "max_group_loss"} & set(self.budget_parameters))
+        given = self.budget_parameters
+        is_cheapest = "cost" in given and "max_cost" not in given
+        return is_cheapest or bool({"tolerance", "max_group_loss"} & set(given))
 
     def _tolerance_text(self, reference: str, score: str) -> str:
         tolerance = self.budget_parameters.get("tolerance", DEFAULT_TOLERANCE)
@@ -309,27 +312,21 @@ def dask_client(scheduler: str | None, n_jobs: int | None, out: Output) -> Itera
         yield client
 
 
+def cost_option(text: str) -> Decorator:
+    """Declare ``--cost``; ``text`` is added to its help."""
+    return file_option(
+        "--cost",
+        help="Costs of the members: a table with the columns name and cost, or one number per "
+        f"line, in the order of the members. {text}",
+    )
+
+
 def scheduler_option(text: str) -> Decorator:
     """Declare ``--scheduler`` with its help."""
     return option("--scheduler", "executor", metavar="ADDRESS|local", help=text)
 
 
-METHOD_OPTIONS = bundle_options(
-    "method",
-    MethodOptions,
-    option(
-        "--diversity-weight",
-        type=WEIGHT,
-        aliases=["--lambda"],
-        help=f"Weight of diversity (λ) in {format_list(WEIGHTED, ' and ')}: from 0 to 1, or auto. "
-        "Default: 0.5.",
-    ),
-    option(
-        "--n-groups",
-        type=click.IntRange(min=1),
-        metavar="M",
-        help="Prune in M random groups of members, then prune the members that the groups keep.",
-    ),
+_SCORE_OPTIONS = (
     option("--oob", is_flag=True, help="DATA is the training set: use out-of-bag predictions."),
     option(
         "--missing",
@@ -353,6 +350,25 @@ METHOD_OPTIONS = bundle_options(
     ),
     RANDOM_STATE,
     N_JOBS,
+)
+SCORE_OPTIONS = bundle_options("method", MethodOptions, *_SCORE_OPTIONS)
+METHOD_OPTIONS = bundle_options(
+    "method",
+    MethodOptions,
+    option(
+        "--diversity-weight",
+        type=WEIGHT,
+        aliases=["--lambda"],
+        help=f"Weight of diversity (λ) in {format_list(WEIGHTED, ' and ')}: from 0 to 1, or auto. "
+        "Default: 0.5.",
+    ),
+    option(
+        "--n-groups",
+        type=click.IntRange(min=1),
+        metavar="M",
+        help="Prune in M random groups of members, then prune the members that the groups keep.",
+    ),
+    *_SCORE_OPTIONS,
     scheduler_option(
         "Prune on a Dask cluster: address of its scheduler, or local to start one. Methods other "
         "than comep and domep then prune in groups."
@@ -374,11 +390,7 @@ _LIMIT_OPTIONS = (
         help="Maximum size of the pickled model, such as 5MB.",
     ),
     option("--max-latency", type=LATENCY, help="Maximum time to predict one sample, such as 2ms."),
-    file_option(
-        "--cost",
-        help="Costs of the members: a table with the columns name and cost, or one number per "
-        "line, in the order of the members.",
-    ),
+    cost_option("Without --max-cost, the cheapest members within --tolerance are kept."),
     option(
         "--max-cost",
         type=click.FloatRange(min=0),

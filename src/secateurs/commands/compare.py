@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -35,8 +34,6 @@ from secateurs.commands.shared_options import (
 from secateurs.text_format import format_columns, format_signed
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from secateurs.comparison import Comparison
     from secateurs.typing import JsonObject
 
@@ -100,8 +97,8 @@ def compare(
         out.print_dry_run(targets.output_paths)
         return
     names = methods or tuple(regression_methods() if inputs.ensemble.is_regression else METHODS)
-    comparison = _run_comparison(inputs, names, keep or _SIZES, method, out)
-    board = limits.filter_leaderboard(_leaderboard_with_costs(comparison, limits.cost))
+    comparison = _run_comparison(inputs, names, keep or _SIZES, method, limits, out)
+    board = limits.filter_leaderboard(comparison.leaderboard())
     with out.show_progress("writing"):
         words = [*files.prune_command, *trust.as_arguments]
         contents = targets.render_pages(comparison, command=words, source=files.source_name)
@@ -124,24 +121,12 @@ def compare(
         out.print_note(f"wrote {', '.join(wrote)}")
 
 
-def _leaderboard_with_costs(
-    comparison: Comparison, cost: Path | list[float] | None
-) -> pd.DataFrame:
-    """Return the leaderboard, with the total cost of the members of each row."""
-    board = comparison.leaderboard()
-    if isinstance(cost, list):
-        board["cost"] = [
-            sum(cost[member] for member in comparison.members(method, keep))
-            for method, keep in zip(board["method"], board["keep"], strict=True)
-        ]
-    return board
-
-
-def _run_comparison(
+def _run_comparison(  # noqa: PLR0917
     inputs: PruningInputs,
     names: tuple[str, ...],
     sizes: tuple[float, ...],
     method: MethodOptions,
+    limits: BudgetOptions,
     out: Output,
 ) -> Comparison:
     """Compare methods, on the cluster of ``--scheduler`` if it is set."""
@@ -157,7 +142,7 @@ def _run_comparison(
     ):
         # Methods passed by name have their long searches shortened by `compare`.
         return compare_methods(
-            inputs.to_problem(method),
+            inputs.to_problem(method, limits.cost),
             methods=[method.build_pruner(name) for name in names] if method.is_grouped else names,
             keep=sizes,
             diversity_weight=0.5 if method.diversity_weight is None else method.diversity_weight,

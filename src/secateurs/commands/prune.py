@@ -64,6 +64,12 @@ _CROSS_FITTED = ", cross-fitted"  # after the name of a score, in JSON output to
     default=None,
     help="Compute weights for the kept members, or omit them. Default: depends on the method.",
 )
+@option(
+    "--exchangeable",
+    is_flag=True,
+    help="The members are samples of one model, so that any k are equally good: keep the fewest "
+    "whose expected accuracy is within --tolerance.",
+)
 @output_options(
     "Write the pruned model to this .skops, .joblib or .pkl file; for --predictions, the blend of "
     "the kept members to a .json file, for `secateurs predict`. Default: MODEL-pruned.skops."
@@ -80,6 +86,7 @@ def prune(
     method: MethodOptions,
     refitting: RefitCommandOptions,
     weights: bool | None,
+    exchangeable: bool,
     targets: OutputFiles,
     trust: TrustOptions,
     dry_run: bool,
@@ -122,13 +129,19 @@ def prune(
         out.print_dry_run(targets.output_paths)
         return
     with out.show_progress("collecting predictions"):
-        problem = inputs.to_problem(method)
+        problem = inputs.to_problem(method, size.cost)
     budgets = size.given_limits if refitting.max_nodes is not None else size.budget_parameters
     parameters = budgets | refitting.prune_parameters(inputs.ensemble, files)
     keep = size.keep if refitting.max_nodes is not None else size.keep_parameter
     pruning = _select_members(
-        problem, pruner, method, {"keep": keep, "weights": weights, **parameters}, out
+        problem,
+        pruner,
+        method,
+        {"keep": keep, "weights": weights, "exchangeable": exchangeable, **parameters},
+        out,
     )
+    if pruning.by_cost is not None and size.max_cost is None:  # the total that was found
+        words += ["--max-cost", f"{pruning.by_cost.total:.15g}"]
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     is_refitted = pruning.problem.refitted is not None

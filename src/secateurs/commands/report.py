@@ -18,8 +18,8 @@ from secateurs.commands.shared_options import FORCE, PATH, common_options, optio
 def report(out: Output, run: Path, output: Path | None, force: bool) -> None:
     """Write the HTML report of a run.
 
-    RUN.json is a file that `prune` or `compare` wrote with --run. The report is one self-contained
-    file.
+    RUN.json is a file that `prune`, `compare` or `frontier` wrote with --run. The report is one
+    self-contained file.
     """
     require_file(run)
     from secateurs.report import load_run, write_report

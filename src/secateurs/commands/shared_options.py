@@ -284,13 +284,16 @@ class InputFiles:
 
 
 def bundle_options(name: str, kind: type, *options: Decorator) -> Decorator:
-    """Return a decorator that passes options to a command as one dataclass ``kind``."""
+    """Return a decorator that passes options to a command as one dataclass ``kind``.
+
+    Fields without an option have their default.
+    """
     fields = [field.name for field in dataclasses.fields(kind)]
 
     def declare_options(command: Command) -> Command:
         @functools.wraps(command)
         def run_with_bundle(*args: object, **values: object) -> object:
-            bundle = kind(**{field: values.pop(field) for field in fields})
+            bundle = kind(**{field: values.pop(field) for field in fields if field in values})
             return command(*args, **{name: bundle}, **values)
 
         for declare in reversed(options):

@@ -41,6 +41,8 @@ class ReportSubject(NamedTuple):
     keep: int
     leaderboard: list[JsonObject] | None = None  # rows of a comparison's leaderboard
     latency: Latency | None = None  # of the full ensemble, if it was measured already
+    max_cost: float | None = None  # of members that were selected by their cost
+    frontier: JsonObject | None = None  # panels by total cost, see `Frontier.to_json`
 
 
 def evaluate_with_alternatives(
@@ -54,7 +56,7 @@ def evaluate_with_alternatives(
     """Evaluate a fitted pruner at all sizes, with other methods beside it, on the same samples.
 
     With ``alone``, only the pruner at its own size is evaluated. Members that were selected by
-    their cost are selected by the same rule in each fold, at that cost only.
+    their cost are selected again in each fold, at that cost only.
     """
     problem = problem.with_pruner_weights(pruner)
     plan = EvaluationPlan(problem)
@@ -64,7 +66,7 @@ def evaluate_with_alternatives(
         selection, selector, remarks = _own_selection(problem, pruner, None if alone else largest)
     else:
         selection = _single_size_selection(problem, pruner)
-        selector = by_cost.select_by_rule
+        selector = by_cost.select_again
         remarks = (f"Members were selected by cost: {by_cost.remark}.",)
     alternatives, _ = named_pruners(report_methods(), problem, diversity_weight_of(pruner), 0)
     own = pruner_label(pruner)

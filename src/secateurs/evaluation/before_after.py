@@ -68,7 +68,7 @@ def measure_on_test(
     description = _describe_test_samples(problem)
     X, truth, weight = problem.X_test, problem.y_test, problem.sample_weight_test
     assert truth is not None
-    figures = member_counts(pruner) | panel_coverage(problem, pruner, test=True)
+    figures = member_counts(problem, pruner) | panel_coverage(problem, pruner, test=True)
     if isinstance(X, PredictionTable):
         weights = problem.member_weights
         tables = (X, X if weights is None else X.with_member_weights(weights))
@@ -314,7 +314,7 @@ def cross_validate_pruning(
     keep, plan = len(pruner.member_indices_), evaluation.split
     figures = held_out_scores(plan, curve, keep)
     costs = model_costs(evaluation.problem, pruner, files=files, row=row)
-    figures = member_counts(pruner) | panel_coverage(problem, pruner) | figures | costs
+    figures = member_counts(problem, pruner) | panel_coverage(problem, pruner) | figures | costs
     remarks = [*evaluation.remarks, *sample_weight_remark(problem, pruner, by_cost)]
     remarks += coverage_remarks(problem, pruner.member_indices_)
     remarks += _score_remarks(problem, plan)
@@ -374,8 +374,8 @@ def sample_weight_remark(
     """Return a remark on how sample weights were used, if there are any."""
     if problem.sample_weight is None:
         return []
-    if by_cost is not None and by_cost.is_by_gain:
-        return [f"Sample weights are used in scores, but not in the selection by {by_cost.rule}."]
+    if by_cost is not None:
+        return ["Sample weights are used in scores and in the selection."]
     return [describe_sample_weights({pruner_label(pruner): pruner})]
 
 

@@ -95,6 +95,12 @@ class Budget:
         """Whether cross-validated scores decide the size."""
         return self.tolerance is not None or self.max_group_loss is not None
 
+    @property
+    def needs_tolerance(self) -> bool:
+        """Whether the default tolerance applies: for the cheapest members, and for subgroups."""
+        is_cheapest = self.cost is not None and self.max_cost is None
+        return self.tolerance is None and (is_cheapest or self.max_group_loss is not None)
+
     def tolerances(self, problem: Problem) -> dict[str, float]:
         """Return the tolerated loss of each score, by its key; the first score by default."""
         return tolerances_by_key(self.tolerance, problem.scoring.key)
@@ -118,43 +124,22 @@ class Budget:
                 max_group_loss=...,
                 sensitive_features=...,
             )
-        if (self.cost is None) != (self.max_cost is None):
+        if self.max_cost is not None and problem.cost is None:
             raise InputError(
-                "{cost} and {max_cost} go together. Pass the cost of each member, and the maximum "
-                "of their sum.",
-                cost=...,
-                max_cost=...,
+                "{max_cost} needs {cost}: the cost of each member.", max_cost=..., cost=...
             )
-        if self.cost is not None:
-            self._check_costs(problem)
-        if self.max_latency is not None and problem.has_only_predictions:
-            raise InputError(
-                "{max_latency} needs models, because predictions cannot be timed. Pass a fitted "
-                "ensemble, or another budget.",
-                max_latency=...,
-            )
-
-    def _check_costs(self, problem: Problem) -> None:
-        if problem.ensemble.is_sequential:
+        if self.cost is not None and problem.ensemble.is_sequential:
             raise InputError(
                 f"{{cost}} cannot select among the rounds of a boosted model: {CORRECTS}. Pass "
                 "{keep}, or another budget.",
                 cost=...,
                 keep=...,
             )
-        try:
-            costs = np.asarray(self.cost, dtype=float)
-        except (TypeError, ValueError):
+        if self.max_latency is not None and problem.has_only_predictions:
             raise InputError(
-                "{cost} is not numeric. Pass one number for each member.", cost=...
-            ) from None
-        invalid = costs[~((costs >= 0) & (costs < np.inf))]
-        if costs.shape != (problem.n_members,) or len(invalid):
-            example = f" and contains {invalid[0]:g}" if len(invalid) else ""
-            raise InputError(
-                f"{{cost}} has shape {costs.shape}{example}. Pass a number of at least 0 for each "
-                f"of the {problem.n_members} members.",
-                cost=...,
+                "{max_latency} needs models, because predictions cannot be timed. Pass a fitted "
+                "ensemble, or another budget.",
+                max_latency=...,
             )
 
 
@@ -457,7 +442,8 @@ def budget_error(
             faster = format_milliseconds(one_job.seconds_for(1))
             needed += f", or {faster} with n_jobs=1 in the model"
     elif name == "max_cost":
-        cheapest = float(np.asarray(budget.cost, dtype=float).min())
+        assert problem.cost is not None
+        cheapest = float(problem.cost.min())
         needed = f"the cheapest costs {round_up(cheapest, 6):.15g}"
     else:
         singles = range(1 if problem.ensemble.is_sequential else problem.n_members)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +20,8 @@ from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
-from secateurs.text_format import format_count
-from secateurs.typing import Array, Samples
+from secateurs.text_format import format_count, shorten_list
+from secateurs.typing import Array, FloatArray, Samples
 
 
 def check_test_set(
@@ -88,6 +89,46 @@ def attach_samples(predictions: Votes | Predictions, X: Samples) -> Votes | Pred
             X=...,
         )
     return replace(predictions, samples=SampleRows(X))
+
+
+def check_member_costs(
+    cost: ArrayLike | Mapping[str, float] | None, ensemble: Ensemble
+) -> FloatArray | None:
+    """Return the cost of each member in the order of the members; a dict has costs by name."""
+    if cost is None:
+        return None
+    if isinstance(cost, Mapping):
+        cost = _costs_by_name(cost, [str(name) for name in ensemble.member_names])
+    try:
+        costs = np.asarray(cost, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(
+            "{cost} is not numeric. Pass one number for each member.", cost=...
+        ) from None
+    invalid = costs[~((costs >= 0) & (costs < np.inf))]
+    if costs.shape != (ensemble.n_members,) or len(invalid):
+        example = f" and contains {invalid[0]:g}" if len(invalid) else ""
+        raise InputError(
+            f"{{cost}} has shape {costs.shape}{example}. Pass a number of at least 0 for each of "
+            f"the {ensemble.n_members} members.",
+            cost=...,
+        )
+    return costs
+
+
+def _costs_by_name(cost: Mapping[str, float], names: Sequence[str]) -> list[float]:
+    """Return the costs of a dict, in the order of the members."""
+    by_name = {str(name): value for name, value in cost.items()}
+    missing = [name for name in names if name not in by_name]
+    unknown = [name for name in by_name if name not in set(names)]
+    if missing or unknown:
+        fault = "has no entry for" if missing else "has entries for unknown members:"
+        raise InputError(
+            f"{{cost}} {fault} {shorten_list(missing or unknown, 3)}. Pass a cost for each of: "
+            f"{shorten_list(names, 12)}.",
+            cost=...,
+        )
+    return [by_name[name] for name in names]
 
 
 def check_sensitive_features(

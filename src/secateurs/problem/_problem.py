@@ -32,6 +32,7 @@ from secateurs.outputs.training_samples import row_hashes, training_order_warnin
 from secateurs.outputs.votes import Votes
 from secateurs.problem._inputs import (
     attach_samples,
+    check_member_costs,
     check_sensitive_features,
     check_test_set,
     recognise_ensemble,
@@ -93,6 +94,7 @@ class Problem:
     sensitive_features_test: Array | None = None
     # Whether these are out-of-fold predictions: the members themselves were fitted to X.
     is_out_of_fold: bool = False
+    cost: FloatArray | None = None  # of each member, such as the price of a query
     # The problem that this one is a part of, and the samples of that part: see `on_samples`.
     parent_and_samples: tuple[Problem, IndexArray] | None = field(default=None, repr=False)
     missing_rule: MissingRule = "ignore"  # the option ``missing`` of `prune`
@@ -120,13 +122,17 @@ class Problem:
         positive: object = None,
         columns: str | None = None,
         missing: MissingRule | None = None,
+        cost: ArrayLike | Mapping[str, float] | None = None,
     ) -> Problem:
         """Return the problem of these parameters of `secateurs.prune` or `secateurs.compare`.
 
-        A problem instead of an ensemble is returned as it is, with the test set replaced.
+        A problem instead of an ensemble is returned as it is, with the test set and the costs
+        replaced if they are passed.
         """
         if isinstance(ensemble, Problem):
-            return ensemble.with_test_set(X_test, y_test, sample_weight_test)
+            problem = ensemble.with_test_set(X_test, y_test, sample_weight_test)
+            costs = check_member_costs(cost, problem.ensemble)
+            return problem if costs is None else replace(problem, cost=costs)
         out_of_fold, table_format = None, TableFormat(classes, names, positive, columns)
         if holds_unfitted_models(ensemble) and X is not None and y is not None:
             if oob:
@@ -186,6 +192,7 @@ class Problem:
                 sensitive_features_test, X_test, n_test, "sensitive_features_test"
             ),
             missing_rule=rule,
+            cost=check_member_costs(cost, ensemble),
         )
         return problem.with_scorings(others)
 

@@ -1,21 +1,18 @@
-"""Sizes and prediction times of ensembles before and after pruning, and given member costs."""
+"""Sizes, costs and prediction times of ensembles before and after pruning."""
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from secateurs.ensembles import Ensemble
-from secateurs.exceptions import InputError
 from secateurs.problem._problem import Problem
 from secateurs.problem.latency import Predictor, make_predictor, time_predictions
 from secateurs.pruners import BasePruner
-from secateurs.text_format import shorten_list
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import Classifier, FloatArray, Samples
 
@@ -35,10 +32,13 @@ class BeforeAfter(NamedTuple):
     timings: FloatArray | None = None  # single measurements, if the figures are their medians
 
 
-def member_counts(pruner: BasePruner) -> dict[str, BeforeAfter]:
-    """Return the numbers of members."""
+def member_counts(problem: Problem, pruner: BasePruner) -> dict[str, BeforeAfter]:
+    """Return the numbers of members, and their total cost if members have costs."""
     full, kept = full_and_kept(pruner)
-    return {"members": BeforeAfter(len(full), len(kept))}
+    counts = {"members": BeforeAfter(len(full), len(kept))}
+    if problem.cost is not None:
+        counts["cost"] = BeforeAfter(float(problem.cost.sum()), float(problem.cost[kept].sum()))
+    return counts
 
 
 def panel_coverage(
@@ -160,22 +160,3 @@ def _file_megabytes(name: str, model: object, n_members: int, n_bytes: int) -> f
             return len(write(model)) / 1e6
         except Exception:  # the format does not support the model, or its extra is not installed
             return np.nan
-
-
-def member_costs(
-    cost: ArrayLike | Mapping[str, float] | None, names: Sequence[str]
-) -> ArrayLike | None:
-    """Return the cost of each member in the order of the members; a dict has costs by name."""
-    if not isinstance(cost, Mapping):
-        return cost
-    by_name = {str(name): value for name, value in cost.items()}
-    missing = [name for name in names if name not in by_name]
-    unknown = [name for name in by_name if name not in set(names)]
-    if missing or unknown:
-        fault = "has no entry for" if missing else "has entries for unknown members:"
-        raise InputError(
-            f"{{cost}} {fault} {shorten_list(missing or unknown, 3)}. Pass a cost for each of: "
-            f"{shorten_list(names, 12)}.",
-            cost=...,
-        )
-    return [by_name[name] for name in names]

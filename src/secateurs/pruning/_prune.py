@@ -17,10 +17,10 @@ from secateurs.evaluation.before_after import selection_figures
 from secateurs.evaluation.budget import Budget, SizeSearch
 from secateurs.evaluation.cost_selection import select_by_cost
 from secateurs.evaluation.default_size import DefaultSize
+from secateurs.evaluation.exchangeable import select_exchangeable
 from secateurs.evaluation.guards import find_collapses, warn_alarms
 from secateurs.exceptions import InputError, suggest_similar
 from secateurs.problem import Problem
-from secateurs.problem.model_costs import member_costs
 from secateurs.progress import ProgressCallback, watch_progress
 from secateurs.pruners import BasePruner, all_pruners
 from secateurs.pruners.member_weights import check_weights_option
@@ -68,6 +68,7 @@ def prune(
     columns: str | None = None,
     missing: MissingRule | None = None,
     weights: bool | None = None,
+    exchangeable: bool = False,
     refit: RefitLike = None,
     X_unlabelled: Samples = None,
     branches: BranchesLike = "auto",
@@ -129,10 +130,14 @@ def prune(
         many seconds; also text such as "10ms". The latency is estimated by a line that is fitted
         to timings with the model's own ``n_jobs``.
     cost, max_cost : array-like of shape (n_members,) or dict, and float, optional
-        Instead of ``keep``: the cost of each member, in their order or by name, and the maximum
-        total cost of the kept members. Members are selected by gain per cost, by gain, or in the
-        method's order, whichever has the best cross-validated score. With ``tolerance``, the lowest
-        total cost within the tolerance is used.
+        The cost of each member, in their order or by name, such as the price of a query, and
+        instead of ``keep`` the maximum total cost of the kept members. The panel with the best
+        validation score within the cost is kept: of all panels if there are up to 16 members, or
+        20 if the table is small; otherwise the best panel that greedy selection in several orders
+        and swaps of members find. A larger
+        ``max_cost`` never gives a panel with a lower validation score. Without ``max_cost``, or
+        with ``tolerance``, the lowest total cost within the tolerance (0.005 by default) is used.
+        With ``keep``, costs are only reported. See `frontier` for all total costs at once.
     max_group_loss : float or str, optional
         Instead of ``keep``: maximum loss of the cross-validated score in any subgroup of
         ``sensitive_features``, in addition to ``tolerance``.
@@ -189,6 +194,12 @@ def prune(
         have them ("caruana"), False uses none. True optimises weights for the members of any
         method: each member counts once, and members that improve the score (the Brier score
         instead of accuracy) count several times.
+    exchangeable : bool, default=False
+        Whether the members are exchangeable, such as samples of one language model: any k members
+        are equally good. The question is then how many members to ask. Their number is the fewest
+        whose expected accuracy, over all sets of that many members, is within ``tolerance`` (0.005
+        by default), and the first members are kept. ``Pruning.expected_votes`` has the expected
+        accuracy of every number of members. Only for labels.
     refit : {"auto", True, False}, LeafRefit or None, default=None
         Whether to refit the values in the leaves of the kept trees, so that their average
         approximates the full ensemble, corrected by the labels. For forests and bagged trees,
@@ -251,8 +262,7 @@ def prune(
     options = RefitOptions.from_parameters(
         refit, X_unlabelled, branches, max_nodes, pruner, bool(weights)
     )
-    if parameters:
-        _check_parameter_names(parameters)
+    _check_parameter_names(parameters)
     with watch_progress(callback):
         problem = Problem.from_input(
             ensemble,
@@ -270,6 +280,7 @@ def prune(
             positive=positive,
             columns=columns,
             missing=missing,
+            cost=cost,
         )
         problem = problem.with_weighing(
             check_weights_option(weights, options.is_forced, problem.ensemble.is_sequential)
@@ -279,12 +290,14 @@ def prune(
             tolerance,
             max_bytes,
             max_latency,
-            member_costs(cost, problem.ensemble.member_names),
+            None if keep is not None or cost is None else problem.cost,  # else only reported
             max_cost,
             max_group_loss,
             relative_to,
         )
         problem = problem.with_tolerance_scores(budget.tolerance)
+        if exchangeable:
+            return _prune_exchangeable(problem, pruner, keep, budget)
         is_sized = options.is_sized(budget)
         has_budget = budget.is_set or is_sized
         if has_budget and keep is not None:
@@ -297,7 +310,7 @@ def prune(
         keep = None if is_default else keep
         # A user who names a number of members expects a loss; the summary shows it.
         is_size_given = keep is not None or not (pruner is None or isinstance(pruner, str))
-        if budget.max_group_loss is not None and budget.tolerance is None:
+        if budget.needs_tolerance:
             budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
         method, reason = resolve_method(
             problem, pruner, parameters, keep, rng, executor is not None, random_state
@@ -309,7 +322,7 @@ def prune(
             fit_pruner, executor=executor, sample_weight=problem.sample_weight
         )
         by_cost, found, size_reason = None, None, ""
-        if budget.max_cost is not None:
+        if budget.cost is not None:
             by_cost = select_by_cost(problem, method, budget, rng, vote, fit)
             method = by_cost.pruner
             problem = refit_members(problem, method, options, rng)
@@ -344,8 +357,24 @@ def prune(
     return pruning
 
 
+def _prune_exchangeable(
+    problem: Problem, pruner: str | BasePruner, keep: int | float | str | None, budget: Budget
+) -> Pruning:
+    """Return the pruning to the first of exchangeable members."""
+    selected = select_exchangeable(problem, pruner, keep, budget)
+    return Pruning.of(
+        problem,
+        selected.pruner,
+        tolerance=budget.tolerance,
+        size_reason=selected.reason,
+        expected_votes=selected.expected,
+    )
+
+
 def _check_parameter_names(parameters: Mapping[str, object]) -> None:
     """Raise an error for names that neither `prune` nor any method has, with a suggestion."""
+    if not parameters:
+        return
     own = [name for name in inspect.signature(prune).parameters if name != "parameters"]
     of_methods = (name for pruner in all_pruners().values() for name in pruner._get_param_names())
     known = sorted({*own, *of_methods})

@@ -34,10 +34,12 @@ from secateurs.evaluation.guards import (
 )
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.exceptions import InputError
+from secateurs.measures.expected_votes import ExpectedVotes
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruning.blend import Blend
+from secateurs.pruning.sequential import Order, SequentialPanel, panel_of_members
 from secateurs.text_format import format_count
 from secateurs.typing import FloatArray, IndexArray, JsonObject, RandomStateLike, Samples
 from secateurs.units import round_up
@@ -65,7 +67,7 @@ class Pruning:
     problem : Problem
         The full ensemble and its votes on the validation samples, without the samples.
     by_cost : CostSelection or None
-        How members were selected by their cost, if ``max_cost`` was passed.
+        How members were selected by their cost, if ``cost`` was passed without ``keep``.
     reason : str
         Why the method was used, in one line; empty if it was passed to `prune`.
     tolerance : float, dict or None
@@ -74,6 +76,9 @@ class Pruning:
         The score or subgroup that needs the most members, if there are several tolerances.
     size_reason : str
         The rule that decided the number of members, if neither a number nor a budget was given.
+    expected_votes : ExpectedVotes or None
+        The expected accuracy of every number of members, if members are exchangeable: ``sizes``,
+        ``values`` and ``standard_errors``.
     least_tolerance : float or None
         If all members were kept because of the tolerance: the smallest tolerance that would leave
         members out.
@@ -93,6 +98,7 @@ class Pruning:
     row: Samples = None  # one validation sample, to time predictions
     decided_by: str = ""
     size_reason: str = ""
+    expected_votes: ExpectedVotes | None = None
     estimator: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,6 +122,7 @@ class Pruning:
         least_tolerance: float | None = None,
         decided_by: str = "",
         size_reason: str = "",
+        expected_votes: ExpectedVotes | None = None,
     ) -> Pruning:
         """Return the pruning of a fitted pruner, which keeps one sample to time predictions."""
         row = None if problem.X is None else _safe_indexing(problem.X, [0])
@@ -130,6 +137,7 @@ class Pruning:
             row,
             decided_by,
             size_reason,
+            expected_votes,
         )
 
     @property
@@ -264,6 +272,8 @@ class Pruning:
 
     @property
     def _size_remark(self) -> str:
+        if self.expected_votes is not None:
+            return f"The members are exchangeable. Number of members: {self.size_reason}."
         return f"The default rule decided the number of members: {self.size_reason}."
 
     def _cross_validate(self, X: Samples = None) -> PruningFigures:
@@ -350,8 +360,35 @@ class Pruning:
             remarks = (*evaluation.remarks, self._size_remark)
             evaluation = replace(evaluation, remarks=remarks)
         return ReportSubject(
-            evaluation, self.pruner, next(iter(evaluation.curves)), evaluation.sizes[0]
+            evaluation,
+            self.pruner,
+            next(iter(evaluation.curves)),
+            evaluation.sizes[0],
+            max_cost=None if self.by_cost is None else min(self.by_cost.limit, self.by_cost.total),
         )
+
+    def sequential(self, *, order: Order = "best", tolerance: float = 0.0) -> SequentialPanel:
+        """Return the kept members as a panel that is asked in turn.
+
+        Members are asked until the remaining weights cannot change the winner, which saves costs
+        without changing any answer. The order, the confidence and the expected cost come from the
+        validation predictions, and the costs from ``cost`` of `prune`, or 1 for each member.
+
+        Parameters
+        ----------
+        order : {"best", "cost", "weight"} or sequence, default="best"
+            The order of asking: the order with the least expected cost for the same answers, cheap
+            members first, members with large weights first, or the kept members by name or index.
+        tolerance : float, default=0
+            Accuracy that may be lost on the validation samples. If it is positive, a sample is
+            also decided when the lead of its best class reaches a share of the remaining weight,
+            which is chosen on the validation samples for the least expected cost.
+
+        Returns
+        -------
+        SequentialPanel
+        """
+        return panel_of_members(self.problem, self.member_indices, order, tolerance)
 
     def slim(self) -> Any:
         """Return the pruned ensemble without the numbers that prediction does not read.

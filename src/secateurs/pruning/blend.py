@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,11 @@ from sklearn.utils.metaestimators import available_if
 
 from secateurs.exceptions import InputError
 from secateurs.labels import argmax_with_ties, as_labels, is_text, merge_classes
-from secateurs.outputs.input_checks import fill_missing_votes
+from secateurs.outputs.input_checks import (
+    as_label_column,
+    check_sample_weights,
+    fill_missing_votes,
+)
 from secateurs.outputs.label_coding import as_same_kind, plain_text
 from secateurs.outputs.prediction_arrays import (
     PredictionArray,
@@ -24,6 +28,7 @@ from secateurs.outputs.prediction_arrays import (
 )
 from secateurs.pruners.parameters import check_option
 from secateurs.pruning._blend_json import blend_from_text, blend_to_text
+from secateurs.pruning.sequential import Order, PanelAnswers, SequentialPanel
 from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, JsonObject
 
@@ -274,6 +279,65 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         """
         score = r2_score if self.kind == "values" else accuracy_score
         return float(score(y, self.predict(table), sample_weight=sample_weight))
+
+    @available_if(_is_classifier)  # type: ignore[untyped-decorator]
+    def sequential(
+        self,
+        table: Any,
+        y: ArrayLike | None = None,
+        *,
+        cost: ArrayLike | Mapping[str, float] | None = None,
+        order: Order = "best",
+        tolerance: float = 0.0,
+        sample_weight: ArrayLike | None = None,
+    ) -> SequentialPanel:
+        """Return the members as a panel that is asked in turn.
+
+        Members are asked until the remaining weights cannot change the winner, which saves costs
+        without changing any answer. A blend stores no predictions, so that the order, the
+        confidence and the expected cost come from the predictions that are passed here.
+
+        Parameters
+        ----------
+        table : array, data frame, dict or list
+            Predictions of the members on validation samples, as for `predict`.
+        y : array-like of shape (n_samples,), optional
+            True labels, for the accuracy that a tolerance loses.
+        cost : array-like of shape (n_names,) or dict, optional
+            The cost of asking each member, in the order of ``names`` or by name; 1 by default.
+        order : {"best", "cost", "weight"} or sequence, default="best"
+            The order of asking: the order with the least expected cost for the same answers, cheap
+            members first, members with large weights first, or the members by name or index.
+        tolerance : float, default=0
+            Accuracy that may be lost on these samples, or share of changed answers without ``y``.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        SequentialPanel
+        """
+        values, is_missing = self._as_numbers(self._own_members(self._read_table(table)))
+        shares = np.where(is_missing[:, :, None], 0.0, values).transpose(1, 0, 2)
+        n_samples = len(values)
+        is_missing_label = self.unanswered == "missing"
+        answers = PanelAnswers(
+            shares,
+            self.classes_,
+            self.kind == "probabilities",
+            None if y is None else self._true_codes(y, n_samples),
+            -1 if is_missing_label else int(self._fallback_shares().argmax()),
+            check_sample_weights(sample_weight, n_samples, "sample_weight"),
+        )
+        costs = [cost[name] for name in self.names] if isinstance(cost, Mapping) else cost
+        return answers.ask_in_turn(self.names, self._checked_weights(), costs, order, tolerance)
+
+    def _true_codes(self, y: ArrayLike, n_samples: int) -> IndexArray:
+        """Return the codes of true labels; −2 for labels that no member can predict."""
+        classes = self.classes_
+        labels = plain_text(as_same_kind(as_label_column(y, n_samples).ravel(), classes))
+        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        return np.where(classes[codes] == labels, codes, -2)
 
     def to_json(self, provenance: JsonObject | None = None) -> str:
         """Return the blend as JSON text.

@@ -28,7 +28,7 @@ from secateurs.text_format import format_count, to_json_value
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import JsonObject, Samples
 
-SCHEMA = "secateurs-run/2"  # raised whenever older files can no longer be rendered
+SCHEMA = "secateurs-run/3"  # raised whenever older files can no longer be rendered
 _ROWS: JsonObject = {"choosing": int, "testing": Nullable(int), "n_folds": int}
 _ROWS |= {"choosing_sha256": str, "testing_sha256": Nullable(str)}
 _ROWS |= {"out_of_bag": bool, "counts_labels": bool}
@@ -56,7 +56,7 @@ for _kind in ("labels", "numbers"):
 
 
 class Reportable(Protocol):
-    """A result that can be reported: `secateurs.Pruning` or `secateurs.Comparison`."""
+    """A result to report: `secateurs.Pruning`, `secateurs.Comparison` or `secateurs.Frontier`."""
 
     def featured(
         self,
@@ -85,8 +85,8 @@ def report_data(
 
     Parameters
     ----------
-    result : Pruning or Comparison
-        The result of `secateurs.prune` or `secateurs.compare`.
+    result : Pruning, Comparison or Frontier
+        The result of `secateurs.prune`, `secateurs.compare` or `secateurs.frontier`.
     X_test, y_test : array-like, optional
         Test set: samples used neither for training nor for selection, and their true labels. If
         predictions were pruned, pass predictions of the same members on other samples. By default,

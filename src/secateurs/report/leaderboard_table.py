@@ -32,7 +32,7 @@ def leaderboard_table(evaluation: Evaluation, latency: Latency | None) -> pd.Dat
             rows.append(_leaderboard_row(problem, latency, name, curve, size))
     cost, score = cost_column(problem), problem.scoring.key
     board = pd.DataFrame(rows)
-    board["pareto"] = pareto_mask(board[cost], board[score])
+    board["pareto"] = pareto_mask(board[cost].where(board["members"] > 0), board[score])
     # Ties go to the cheaper row.
     order, ascending = [score, cost, "method"], [False, True, True]
     return board.sort_values(order, ascending=ascending, ignore_index=True)
@@ -47,11 +47,15 @@ def _constant_row(evaluation: Evaluation) -> JsonObject:
     row |= {problem.scoring.key: main.pop("value")} | main
     for scoring in problem.other_scorings:
         row[scoring.key] = float(scores[scoring.key, None].values[0])
+    if problem.cost is not None:
+        row["cost"] = 0.0
     return row | {"bytes": np.nan, "ms": np.nan, "seconds": 0.0}
 
 
 def cost_column(problem: Problem) -> str:
     """Return the column of the leaderboard that measures cost."""
+    if problem.cost is not None:
+        return "cost"
     return "members" if problem.has_only_predictions else "bytes"
 
 
@@ -62,11 +66,14 @@ def leaderboard_rows(board: pd.DataFrame) -> list[JsonObject]:
 
 
 def pareto_mask(costs: Iterable[float], scores: Iterable[float]) -> list[bool]:
-    """Return which pairs are Pareto-optimal: no other pair is as good and as cheap or better."""
+    """Return which pairs are Pareto-optimal: no other pair is as good and as cheap or better.
+
+    A pair without a cost (NaN) is not.
+    """
     pairs = list(zip(costs, scores, strict=True))
     return [
-        cost > 0
-        and not any(0 < c <= cost and s >= score and (c, s) != (cost, score) for c, s in pairs)
+        cost >= 0  # not missing
+        and not any(c <= cost and s >= score and (c, s) != (cost, score) for c, s in pairs)
         for cost, score in pairs
     ]
 
@@ -94,6 +101,8 @@ def _leaderboard_row(
             "worst_subgroup": np.nanmin(values),
             "subgroup_gap": np.nanmax(values) - np.nanmin(values),
         }
+    if problem.cost is not None:
+        row["cost"] = float(problem.cost[sorted(members)].sum())
     costs = _model_costs(problem, latency, members, selection.weights.get(size))
     seconds = selection.seconds[max(selection.seconds) if selection.order else size]
     return row | costs | {"seconds": seconds}

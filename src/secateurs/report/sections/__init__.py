@@ -5,7 +5,7 @@ from importlib import import_module
 from secateurs.report.sections._section import ReportSection
 
 _MODULES = (  # in the order of the page
-    *("_score_size", "_before_after", "_what_if", "leaderboard", "_kappa_error"),
+    *("_score_size", "_before_after", "_what_if", "leaderboard", "frontier", "_kappa_error"),
     *("_error_correlation", "_distances", "_steps", "_diversity_sweep", "_confusion", "_losses"),
     *("_residuals", "_reproduce"),
 )

@@ -32,6 +32,9 @@ def collect_data(context: ReportContext) -> JsonObject:
         index = words.index(name)
         by_cost += words[index : index + 2]
         del words[index : index + 2]
+    limit = None if context.max_cost is None else f"{context.max_cost:.15g}"
+    if limit is not None and not by_cost:
+        by_cost = ["--cost", "COSTS", "--max-cost", limit]
     command = None if options is None else [*words, *options]
     shell, method = None, cli_method(pruner)
     if method is not None and command is not None:
@@ -39,11 +42,14 @@ def collect_data(context: ReportContext) -> JsonObject:
         shell = shlex.join([*command, "--pruner", method.name, *size, *method.options])
     inputs = "predictions, None" if context.problem.has_only_predictions else "ensemble, X"
     call, arguments = f"secateurs.prune({inputs}, y, ", problem_arguments(context.problem)
+    selected = constructor_call(pruner)
+    if limit is not None:
+        selected = f"cost=cost, max_cost={limit}"
     return {
         "reproduce": {
             "command": command and shlex.join(command),
             "shell": shell,
-            "python": f"{call}{constructor_call(pruner)}{arguments})",
+            "python": f"{call}{selected}{arguments})",
             "call": call,
             "arguments": arguments,
             "seed": pruner._drawn_seed,  # drawn if the user passed none; not shown in the page

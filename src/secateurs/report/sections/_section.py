@@ -27,10 +27,11 @@ class ReportContext:
 
     def __init__(self, subject: ReportSubject, command: Sequence[str] | None = None) -> None:
         self.command = command  # the beginning of the equivalent command line
-        self.evaluation, self.pruner, self.method_name, self.keep, self.leaderboard, latency = (
-            subject
-        )
-        self._latency, self.evaluation_plan = latency, self.evaluation.split
+        self.evaluation, self.pruner = subject.evaluation, subject.pruner
+        self.method_name, self.keep = subject.name, subject.keep
+        self.leaderboard, self.frontier = subject.leaderboard, subject.frontier
+        self.max_cost = subject.max_cost
+        self._latency, self.evaluation_plan = subject.latency, self.evaluation.split
         self.problem = self.evaluation.problem.with_pruner_weights(self.pruner)
         self.curve = self.evaluation.curves[self.method_name]
         self.kept_members: list[int] = self.pruner.member_indices_.tolist()
@@ -70,7 +71,7 @@ class ReportContext:
         if problem.has_test_set:
             return before_after.measure_on_test(problem, pruner, check_random_state(0), files=True)
         figures = before_after.held_out_scores(plan, self.curve, self.keep)
-        counts = member_counts(pruner) | panel_coverage(problem, pruner)
+        counts = member_counts(problem, pruner) | panel_coverage(problem, pruner)
         figures = counts | figures | model_costs(problem, pruner)
         baselines = before_after.held_out_baselines(plan)
         return PruningFigures("", "", figures, (), baselines)
