@@ -27,6 +27,7 @@ from secateurs.problem.latency import (
     Latency,
     ServedMembers,
     bisect_largest_size,
+    lowest_latencies,
     measure_latencies,
     model_n_jobs,
 )
@@ -44,6 +45,8 @@ _LIMITS = ("tolerance", "max_bytes", "max_latency", "max_cost", "max_group_loss"
 _N_SEARCHED_SIZES = 20
 # n_jobs=1 is recommended only if it saves a tenth of the time, which is more than timing noise.
 _FASTER_SHARE = 0.9
+# Share by which timings vary from which on equal calls may keep other numbers of members.
+_UNSTEADY_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -195,7 +198,7 @@ class SizeSearch:
         largest = min((self._largest_allowed(name, budget) for name in limit_names), default=None)
         if not budget.limits_score:
             assert largest is not None
-            return ToleratedSize(largest)
+            return ToleratedSize(largest, decided_by=self._describe_limit(limit_names, largest))
         tolerated = self._tolerated_size(budget, vote)
         if largest is not None and tolerated.size > largest:
             sizes, curves = self.held_out_scores(vote, budget)
@@ -345,6 +348,17 @@ class SizeSearch:
             raise budget_error(name, self.problem, budget, self.members_at(1))
         return size
 
+    def _describe_limit(self, limit_names: Sequence[str], size: int) -> str:
+        """Return the timings that decided, if the latency is the only limit."""
+        if limit_names != ["max_latency"]:
+            return ""
+        own, _ = measure_latencies(self.problem, self.problem.n_members, self._served_at_size)
+        taken = format_milliseconds(own.seconds_for(size))
+        text = f"max_latency: {format_count(size, 'member')} take {taken} for one sample"
+        if size == self.problem.n_members:
+            return text
+        return f"{text}, one more {format_milliseconds(own.seconds_for(size + 1))}"
+
     def _served_at_size(self, n_keep: int) -> tuple[list[int], Ensemble]:
         """Return the members for a size, and the ensemble with their weights, if they have any."""
         members, weights = self.members_and_weights(n_keep)
@@ -396,6 +410,14 @@ def largest_within_limit(
     own, one_job = measure_latencies(problem, n_members, served)
     size = own.max_members(limit)
     seconds = own.seconds_for(size)
+    if own.noise > _UNSTEADY_SHARE and 0 < size < n_members:
+        warn_caller(
+            f"Timings for {{max_latency}} vary by {100 * own.noise:.0f} %, because other work runs "
+            "on this machine: an equal call may keep another number of members. Prune on an idle "
+            "machine, or pass the number of members as {keep}.",
+            max_latency=limit,
+            keep=size,
+        )
     if size and one_job is not None and one_job.seconds_for(size) < _FASTER_SHARE * seconds:
         n_allowed = format_count(one_job.max_members(limit), "member")
         warn_caller(
@@ -449,9 +471,7 @@ def budget_error(
     """
     limit = getattr(budget, name)
     if name == "max_latency":
-        own, one_job = measure_latencies(
-            problem, 1, lambda _: (list(first or [0])[:1], problem.ensemble)
-        )
+        own, one_job = lowest_latencies(problem)  # the timings that decided
         needed = _describe_latency(own)
         if one_job is not None and one_job.seconds_for(1) < own.seconds_for(1):
             faster = format_milliseconds(one_job.seconds_for(1))

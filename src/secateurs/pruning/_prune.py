@@ -120,7 +120,7 @@ def prune(
     max_latency : float or str, optional
         Instead of ``keep``: keep the largest sub-ensemble that predicts one sample within this
         many seconds; also text such as "10ms". The latency is estimated by a line that is fitted
-        to timings with the model's own ``n_jobs``.
+        to repeated timings with the model's own ``n_jobs``; ``Pruning.decided_by`` has the result.
     cost, max_cost : array-like of shape (n_members,) and float, optional
         Instead of ``keep``: the cost of each member, and the maximum total cost of the kept
         members. Members are selected by gain per cost, by gain, or in the method's order,
