@@ -10,7 +10,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ RULES: dict[str, dict[str, Any]] = {
     "after, refit=False": {"refit": False},
 }
 _RARE = 0.15  # share of the rarer of two classes up to which they count as imbalanced
+_RAREST, _LEAST_RARE = ": rarest", 0.02
 _LEAST_TESTED = 400
 # Data sets by which the scores that decide in libraries were selected; the generated sets 0 to 7
 # and friedman1 decided other constants.
@@ -88,7 +89,19 @@ def read(name: str, folder: Path | None) -> data.Table | None:
         n_samples = N_TRAINED + max(N_VALIDATION) + N_TESTED
         X, y = getattr(datasets, f"make_{kind}")(n_samples, noise=float(noise), random_state=7)
         return data.Table(name, X, y, is_regression=True)
+    if name.endswith(_RAREST):
+        return _rarest_against_others(name, folder)
     return data.read(name, folder)
+
+
+def _rarest_against_others(name: str, folder: Path | None) -> data.Table | None:
+    """Return a table of several classes as two: its rarest class of at least 2 %, and the rest."""
+    table = data.read(name.removesuffix(_RAREST), folder)
+    if table is None:
+        return None
+    shares = np.bincount(table.y) / len(table.y)
+    rarest = int(np.argmin(np.where(shares < _LEAST_RARE, np.inf, shares)))
+    return data.Table(name, table.X, (table.y == rarest).astype(np.int64))
 
 
 def names(folder: Path | None, n_generated: int) -> list[str]:
@@ -193,7 +206,9 @@ def _combined(table: Values, members: list[int], weights: Values | None) -> Valu
     return np.tensordot(columns, given / given.sum(), (1, 0))
 
 
-def measured(name: str, folder: Path | None) -> Iterator[Record]:
+def measured(
+    name: str, folder: Path | None, used: Sequence[int] = N_VALIDATION
+) -> Iterator[Record]:
     """Yield a record for each situation, number of validation samples and rule."""
     table = read(name, folder)
     if table is None or len(table.X) < N_TRAINED // 3 + min(N_VALIDATION) + _LEAST_TESTED:
@@ -213,7 +228,7 @@ def measured(name: str, folder: Path | None) -> Iterator[Record]:
             continue  # it fits the training samples after a few rounds
         for label, to_table in [*_inputs(situation, ensemble)] or [(situation, None)]:
             test = X_test if to_table is None else to_table(X_test)
-            for n_chosen in (n for n in N_VALIDATION if n <= len(X_pool)):
+            for n_chosen in (n for n in used if n <= len(X_pool)):
                 X_val, y_val = X_pool[:n_chosen], y_pool[:n_chosen]
                 given = (ensemble, X_val) if to_table is None else (to_table(X_val), None)
                 for rule, options in RULES.items():
@@ -265,8 +280,8 @@ def _alarms(pruning: Any, X_test: Values, y_test: Values) -> list[str]:
     """Return the alarms of the summary on the test set."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        remarks = pruning.summary(X_test[:N_SUMMARISED], y_test[:N_SUMMARISED]).attrs["remarks"]
-    return [remark for remark in remarks if remark.startswith("Warning: ")]
+        alarms = pruning.summary(X_test[:N_SUMMARISED], y_test[:N_SUMMARISED]).attrs["alarms"]
+    return [alarm for alarm in alarms if alarm.startswith("Warning: ")]
 
 
 def losses(record: Record) -> dict[str, float]:

@@ -24,8 +24,14 @@ def problem_with(scoring=None, n_test=0):
 
 
 def figures_of(label, *values, **baselines):
-    names = {name.replace("_", " "): value for name, value in baselines.items()}
-    return PruningFigures("", "", {label: BeforeAfter(*values)}, (), names)
+    figure = BeforeAfter(*values)
+    beside = {
+        name.replace("_", " "): BeforeAfter(
+            figure.after, value, value - figure.after - 0.01, value - figure.after + 0.01
+        )
+        for name, value in baselines.items()
+    }
+    return PruningFigures("", "", {label: figure}, (), beside)
 
 
 def test_predictions_that_are_no_better_than_the_majority_class_have_an_alarm():
@@ -44,11 +50,19 @@ def test_predictions_that_are_no_better_than_the_majority_class_have_an_alarm():
     assert find_alarms(problem_with(), measured) == []
 
 
-def test_a_better_single_member_has_an_alarm_unless_it_may_be_chance():
-    measured = figures_of("accuracy", 0.95, 0.91, -0.05, -0.03, best_single_member=0.93)
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("best_single_member", "The best single member has a better accuracy than the pruned"),
+        ("as_many_of_the_first_members", "As many of the first members have a better accuracy"),
+    ],
+)
+def test_better_baselines_have_an_alarm_unless_they_may_be_chance(name, start):
+    """The interval of the difference is ±0.01, so that three standard errors are 0.0153."""
+    measured = figures_of("accuracy", 0.95, 0.91, -0.05, -0.03, **{name: 0.926})
     (alarm,) = find_alarms(problem_with(), measured)
-    assert alarm.startswith("The best single member has a better accuracy")
-    measured = figures_of("accuracy", 0.95, 0.91, -0.07, -0.01, best_single_member=0.93)
+    assert alarm.startswith(start)
+    measured = figures_of("accuracy", 0.95, 0.91, -0.05, -0.03, **{name: 0.924})
     assert find_alarms(problem_with(), measured) == []
 
 

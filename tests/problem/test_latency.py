@@ -61,12 +61,13 @@ def test_equal_calls_keep_the_same_number_of_members_within_a_tenth(wide, monkey
     assert 35 <= min(sizes) <= max(sizes) <= 40  # 40 trees take 6 ms without interruptions
 
 
-@pytest.mark.filterwarnings("ignore:Timings for max_latency")
+@pytest.mark.filterwarnings("ignore:Timings for max_latency", "ignore:max_latency=.* single")
+@pytest.mark.filterwarnings("ignore:keep=1")
 @pytest.mark.parametrize("interrupted", [0.0, 0.3, 0.7, 1.0])
 def test_the_error_reports_a_time_above_the_limit(wide, monkeypatch, interrupted):
     """A second measurement for the message once said "not even one meets 60 ms: one takes 44"."""
     NoisyClock(monkeypatch, interrupted)
-    for limit in np.linspace(1.9e-3, 2.2e-3, 7):
+    for limit in (1.9e-3, 2.05e-3, 2.1e-3, 2.15e-3):
         try:
             pruning = sized(wide, max_latency=limit)
         except BudgetError as error:
@@ -87,7 +88,7 @@ def test_the_summary_and_decided_by_report_the_timings_that_decided(wide, monkey
     assert taken <= 5 < more
     assert clock.n_predictions == n_timed
     remark = f"The number of members was decided by: {pruning.decided_by}."
-    assert remark in pruning.summary(X[CHOOSE], Y[CHOOSE]).attrs["remarks"]
+    assert remark in pruning.summary().attrs["remarks"]
 
 
 def test_unsteady_timings_lead_to_a_warning_and_steady_ones_do_not(wide, monkeypatch):
@@ -103,8 +104,10 @@ def test_unsteady_timings_lead_to_a_warning_and_steady_ones_do_not(wide, monkeyp
     pauses=st.lists(st.floats(1.5, 100.0), max_size=25),
     seed=st.integers(0, 99),
 )
-def test_the_typical_timing_is_undisturbed_if_a_third_of_the_repeats_are(undisturbed, pauses, seed):
-    timings = np.array([*undisturbed, *pauses[: 2 * len(undisturbed)]])
+def test_the_typical_timing_is_undisturbed_if_a_quarter_of_the_repeats_are(
+    undisturbed, pauses, seed
+):
+    timings = np.array([*undisturbed, *pauses[: 3 * len(undisturbed)]])
     np.random.default_rng(seed).shuffle(timings)
     assert 1.0 <= typical_seconds(timings[None])[0] <= 1.1
     assert timing_noise(timings[None]) >= 0

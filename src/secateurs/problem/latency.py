@@ -193,10 +193,10 @@ def make_predictor(ensemble: Ensemble, members: Sequence[int]) -> Predictor:
 
 
 def typical_seconds(timings: FloatArray) -> FloatArray:
-    """Return the lower quartile of the repeats of each predictor.
+    """Return the tenth percentile of the repeats of each predictor.
 
-    Other work on the machine only adds time, in bursts. It may disturb up to three quarters of the
-    repeats; the median would double if it disturbs half of them.
+    Other work on the machine only adds time, in bursts. It may disturb most of the repeats, while
+    half of them are enough to change the median.
 
     Examples
     --------
@@ -205,11 +205,11 @@ def typical_seconds(timings: FloatArray) -> FloatArray:
     >>> typical_seconds(np.array([[2.0, 9.0, 2.0, 7.0, 8.0]]))
     array([2.])
     """
-    return np.quantile(timings, 0.25, axis=1)
+    return np.quantile(timings, 0.1, axis=1)
 
 
 def timing_noise(timings: FloatArray) -> float:
-    """Return by which share the median repeat is above the typical one, over all predictors.
+    """Return by which share the median repeat is above the typical one, mean over predictors.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def timing_noise(timings: FloatArray) -> float:
     >>> timing_noise(np.array([[2.0, 9.0, 2.0, 3.0, 8.0]]))
     0.5
     """
-    return float(np.median(np.median(timings, axis=1) / typical_seconds(timings))) - 1
+    return float(np.mean(np.median(timings, axis=1) / typical_seconds(timings))) - 1
 
 
 def _time_until_steady(predictors: Sequence[Predictor], X: Samples) -> FloatArray:

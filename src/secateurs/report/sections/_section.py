@@ -9,6 +9,7 @@ from markupsafe import Markup
 from sklearn.utils import check_random_state
 
 from secateurs.evaluation import before_after
+from secateurs.evaluation.baselines import held_out_baselines
 from secateurs.evaluation.alternatives import ReportSubject
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.evaluation.score_table import full_ensemble_vote
@@ -71,7 +72,7 @@ class ReportContext:
             return before_after.measure_on_test(problem, pruner, check_random_state(0), files=True)
         figures = before_after.held_out_scores(plan, self.curve, self.keep)
         figures = member_counts(pruner) | figures | model_costs(problem, pruner)
-        baselines = before_after.held_out_baselines(plan)
+        baselines = held_out_baselines(plan, self.curve, self.keep)
         return PruningFigures("", "", figures, (), baselines)
 
     @cached_property
