@@ -104,9 +104,7 @@ def test_unsteady_timings_lead_to_a_warning_and_steady_ones_do_not(wide, monkeyp
     pauses=st.lists(st.floats(1.5, 100.0), max_size=25),
     seed=st.integers(0, 99),
 )
-def test_the_typical_timing_is_undisturbed_if_a_quarter_of_the_repeats_are(
-    undisturbed, pauses, seed
-):
+def test_the_typical_timing_is_undisturbed_if_a_quarter_of_repeats_are(undisturbed, pauses, seed):
     timings = np.array([*undisturbed, *pauses[: 3 * len(undisturbed)]])
     np.random.default_rng(seed).shuffle(timings)
     assert 1.0 <= typical_seconds(timings[None])[0] <= 1.1

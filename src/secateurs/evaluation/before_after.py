@@ -13,26 +13,22 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.validation import _num_samples
 
 from secateurs.evaluation.alternatives import evaluate_with_alternatives
-from secateurs.evaluation.baselines import held_out_baselines, baselines_on_test
+from secateurs.evaluation.baselines import baselines_on_test, held_out_baselines
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.evaluation.score_table import (
     SizeCurve,
-    constant_scores,
-    cross_validate_selections,
     describe_sample_weights,
     full_ensemble_vote,
     score_row,
 )
-from secateurs.evaluation.selections import select_for_sizes
 from secateurs.exceptions import InputError, SecateursWarning
-from secateurs.measures.group_predictions import ConstantPrediction
 from secateurs.measures.score_curve import ScoreCurve, scores_with_interval
 from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import AccuracyCounts
 from secateurs.outputs.prediction_table import PredictionTable
-from secateurs.outputs.predictions import Predictions, true_values
+from secateurs.outputs.predictions import true_values
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.problem import Problem
 from secateurs.problem.latency import combined_prediction
@@ -44,7 +40,7 @@ from secateurs.problem.model_costs import (
     member_counts,
     model_costs,
 )
-from secateurs.pruners import BasePruner, make_pruner
+from secateurs.pruners import BasePruner
 from secateurs.pruners.selector import pruner_label
 from secateurs.text_format import format_count, format_list
 from secateurs.thread_safety import record_warnings

@@ -9,8 +9,8 @@ from markupsafe import Markup
 from sklearn.utils import check_random_state
 
 from secateurs.evaluation import before_after
-from secateurs.evaluation.baselines import held_out_baselines
 from secateurs.evaluation.alternatives import ReportSubject
+from secateurs.evaluation.baselines import held_out_baselines
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.evaluation.score_table import full_ensemble_vote
 from secateurs.labels import merge_classes
