@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from secateurs.evaluation.auto_method import (
-    N_CANDIDATES,
-    MethodScores,
-    decide_method,
-    rank_candidates,
-)
+from secateurs.evaluation.auto_method import N_CANDIDATES, rank_candidates
 from secateurs.evaluation.ensemble_kind import kind_from_spread
+from secateurs.evaluation.method_decision import MethodScores, decide_method
 
 Record = dict[str, Any]
 SCORES = {"accuracy": "labels", "neg_log_loss": "probabilities", "r2": "numbers"}

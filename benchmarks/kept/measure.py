@@ -12,7 +12,8 @@ from benchmarks.kept.situations import SITUATIONS, Situation
 from secateurs import make_pruner
 from secateurs._methods import METHODS
 from secateurs.evaluation.alternatives import is_applicable
-from secateurs.evaluation.auto_method import MethodScores, cross_validate_methods
+from secateurs.evaluation.auto_method import cross_validate_methods
+from secateurs.evaluation.method_decision import MethodScores
 from secateurs.measures.group_predictions import group_predictions
 from secateurs.measures.scoring import Scoring
 from secateurs.outputs.predictions import true_values

@@ -222,7 +222,7 @@ def test_a_library_keeps_its_best_size_and_not_one_near_the_mean_of_all(soft):
     assert len(pruning.member_indices) >= 2
     figures = pruning.summary(table[300:], y[300:])
     assert figures.loc["accuracy", "change"] > 0
-    assert "library of different models" in pruning.reason
+    assert "libraries of different models" in pruning.reason
     assert pruning.size_reason
 
 

@@ -21,6 +21,7 @@ from secateurs.evaluation.tolerance import (
     tolerances_by_key,
 )
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
+from secateurs.measures.score_curve import ScoreCurve
 from secateurs.measures.scoring import Scoring
 from secateurs.problem import Problem
 from secateurs.problem.latency import (
@@ -290,10 +291,14 @@ class SizeSearch:
 
     def cross_validate_score(self, scoring: Scoring) -> FloatArray:
         """Return the cross-validated score of the ensemble's own vote for each of the sizes."""
-        return self._cross_validate(scoring, self._select_all_sizes)
+        return self._cross_validate(scoring, self._select_all_sizes, ()).values
 
-    def cross_validate_own_size(self, scoring: Scoring) -> float:
-        """Return the cross-validated score for the pruner's own ``keep``."""
+    def cross_validate_curve(self, scoring: Scoring) -> ScoreCurve:
+        """Return the cross-validated score for each of the sizes, with its variances."""
+        return self._cross_validate(scoring, self._select_all_sizes, self.sizes.tolist())
+
+    def cross_validate_own_size(self, scoring: Scoring) -> ScoreCurve:
+        """Return the cross-validated score for the pruner's own ``keep``, a single size."""
 
         def select(problem: Problem) -> Selection:
             fitted = SizeSearch(problem, self.pruner, self.rng)._fit_at_size(self.pruner.keep)
@@ -302,21 +307,23 @@ class SizeSearch:
             members = {0: fitted.member_indices_.tolist()}
             return Selection(np.array([0]), None, members, weights=given)
 
-        return float(self._cross_validate(scoring, select)[0])
+        return self._cross_validate(scoring, select, [0])
 
-    def _cross_validate(self, scoring: Scoring, select: MemberSelector) -> FloatArray:
+    def _cross_validate(
+        self, scoring: Scoring, select: MemberSelector, sizes: Sequence[int]
+    ) -> ScoreCurve:
         self.problem.scored_predictions()  # collects them before the samples are dropped
         problem = replace(self.problem.without_samples(), sensitive_features=None)
         curve = cross_validate_selections(
             EvaluationPlan(problem, self.rng),
             {"": select},
-            (),
+            sizes,
             title="finding the size",
             only_folds=True,
             by_labels=False,
             scorings=[scoring],
         )[""]
-        return curve.scores[scoring.key, None].values
+        return curve.scores[scoring.key, None]
 
     @property
     def sizes(self) -> IndexArray:

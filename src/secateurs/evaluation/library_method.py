@@ -12,29 +12,25 @@ import numpy as np
 
 from secateurs.evaluation.alternatives import is_applicable
 from secateurs.evaluation.budget import SizeSearch
+from secateurs.evaluation.method_decision import MethodAdvice, MethodScores, decide_method
+from secateurs.measures.score_curve import ScoreCurve
 from secateurs.measures.scoring import Scoring
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.parameters import resolve_keep
-from secateurs.text_format import format_list
 from secateurs.typing import Parameters
-
-
-class MethodAdvice(NamedTuple):
-    """The method to use and the reason for it."""
-
-    pruner: BasePruner
-    reason: str = ""  # in one line; empty if the user asked for the method
 
 
 class LibrarySize(NamedTuple):
     """A size, None for the size that the method decides itself, and its cross-validated score."""
 
     size: int | None
-    score: float
+    score: float  # selecting the size is part of the cross-validation
+    curve: ScoreCurve
+    index: int  # of the size on the curve
 
 
-# By label. The first is used if others are not better.
+# By label.
 _CANDIDATES: dict[str, tuple[str, Parameters]] = {
     "best": ("best", {}),
     "joint": ("joint", {}),
@@ -62,43 +58,75 @@ def best_library_size(search: SizeSearch, scoring: Scoring) -> LibrarySize:
     """Return the size with the best cross-validated score; the smallest of equal ones."""
     pruner = search.pruner
     if pruner.may_decide_size and not pruner.is_nested:
-        return LibrarySize(None, search.cross_validate_own_size(scoring))
-    scores = search.cross_validate_score(scoring)
-    best = int(np.argmax(scores))
-    return LibrarySize(int(search.sizes[best]), float(scores[best]))
+        curve = search.cross_validate_own_size(scoring)
+        return LibrarySize(None, float(curve.values[0]), curve, 0)
+    curve = search.cross_validate_curve(scoring)
+    best = int(np.argmax(curve.values))
+    return LibrarySize(int(search.sizes[best]), score_at_best_size(curve), curve, best)
+
+
+def score_at_best_size(curve: ScoreCurve) -> float:
+    """Return the cross-validated score of selecting the size with the best score.
+
+    For each fold, the size is selected on the others. The maximum of the curve would be too high:
+    a method with many sizes would look better than one that decides its size itself.
+    """
+    if len(curve.folds) < 2:
+        return float(curve.values.max())
+    shares = np.array([fold.weight for fold in curve.folds]) / curve.total_weight
+    values = np.array(
+        [share * fold.values for share, fold in zip(shares, curve.folds, strict=True)]
+    )
+    others = values.sum(axis=0) - values
+    return float(values[np.arange(len(values)), others.argmax(axis=1)].sum())
+
+
+def default_candidate(problem: Problem) -> str:
+    """Return the candidate that is used if no other one is significantly better.
+
+    The best members are the safest for labels and for accuracy. The weights of ensemble selection
+    gain most in regression and for scores of probabilities that the user asks for
+    (docs/decisions/0024-the-default-size.md).
+    """
+    asked = problem.scoring.given_scorer is not None and problem.scoring.needs == "probabilities"
+    may_weigh = problem.weighing is not False
+    return "caruana" if may_weigh and (asked or problem.is_regression) else "best"
 
 
 def advise_library_method(
     problem: Problem, keep: int | float | str | None, rng: np.random.RandomState
 ) -> MethodAdvice:
-    """Return the candidate with the best cross-validated score, with ``keep`` or at its best size.
+    """Return a candidate by cross-validated scores, with ``keep`` or at its best size.
 
     Size and score of the full ensemble play no role: the mean of all models is often poor.
     """
     scoring, seed = library_scoring(problem), int(rng.randint(2**31))
     n_keep = None if keep is None else resolve_keep(keep, problem.n_members)
-    scores: dict[str, float] = {}
-    pruners = {name: _candidate(problem, name, n_keep, scoring) for name in _CANDIDATES}
+    found: dict[str, LibrarySize] = {}
+    candidates = {name: _candidate(problem, name, n_keep, scoring) for name in _CANDIDATES}
+    pruners = {name: pruner for name, pruner in candidates.items() if pruner is not None}
     for name, pruner in pruners.items():
-        if pruner is None:
-            continue
         search = SizeSearch(problem, pruner, np.random.RandomState(seed))  # in the same folds
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about folds; those about all samples are shown later
             if n_keep is None and name != "the best single member":
-                scores[name] = best_library_size(search, scoring).score
+                found[name] = best_library_size(search, scoring)
             else:
-                scores[name] = search.cross_validate_own_size(scoring)
-    chosen = max(scores, key=lambda name: scores[name])
-    pruner = pruners[chosen]
-    assert pruner is not None
-    others = format_list([name for name in scores if name != chosen], " and ")
-    size = "" if n_keep is not None else " at its best size"
-    return MethodAdvice(
-        pruner,
-        f"{chosen}: its cross-validated {scoring.label}{size} is the best for this library of "
-        f"different models, compared with {others}",
+                curve = search.cross_validate_own_size(scoring)
+                found[name] = LibrarySize(n_keep, float(curve.values[0]), curve, 0)
+    names, default = list(found), default_candidate(problem)
+    scores = MethodScores(
+        np.array([size.score for size in found.values()]),
+        np.array([[_difference_error(a, b) for b in found.values()] for a in found.values()]),
     )
+    prior = {name: float(name == default) for name in names}
+    index, why = decide_method(names, scores, prior)
+    reason = why.format(kind=f"libraries of different models, by {scoring.label}")
+    return MethodAdvice(pruners[names[index]], f"{names[index]}: {reason}")
+
+
+def _difference_error(one: LibrarySize, other: LibrarySize) -> float:
+    return 0.0 if one is other else one.curve.difference_error(one.index, other.curve, other.index)
 
 
 def _candidate(
