@@ -10,6 +10,7 @@ from sklearn.datasets import make_classification, make_friedman1
 from sklearn.ensemble import (
     AdaBoostClassifier,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -17,6 +18,7 @@ from sklearn.ensemble import (
 from secateurs import COMEP, LeafRefit, Predictions, Votes, prune
 from secateurs.evaluation.default_size import (
     MAX_CHANGE,
+    MAX_CHANGE_BOOSTED,
     MIN_REFITTED,
     Spread,
     measure_spread,
@@ -132,14 +134,27 @@ def test_the_guard_equals_its_twin(losses, smallest):
 def test_a_prefix_is_kept_from_which_on_predictions_hardly_change():
     boosted = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(X[FIT], Y[FIT])
     staged = np.array([*boosted.staged_predict_proba(X[CHOOSE])])
-    variance = staged[-1].var(axis=0).sum()
-    changes = ((staged - staged[-1]) ** 2).sum(axis=2).mean(axis=1) / variance
-    expected = max(k for k in range(1, 41) if k == 1 or changes[k - 2] > MAX_CHANGE)
+    loss = ((staged[-1] - np.eye(2)[Y[CHOOSE]]) ** 2).sum(axis=1).mean()
+    changes = ((staged - staged[-1]) ** 2).sum(axis=2).mean(axis=1) / loss
+    expected = max(k for k in range(1, 41) if k == 1 or changes[k - 2] > MAX_CHANGE_BOOSTED)
     pruning = prune(boosted, X[CHOOSE], Y[CHOOSE])
     outputs = pruning.problem.soft_predictions
     assert smallest_unchanged_prefix(outputs) == expected
     assert len(pruning.member_indices) >= expected
     assert pruning.size_reason
+
+
+def test_prefixes_of_boosted_regressors_are_compared_with_the_squared_error():
+    features, target = make_friedman1(700, noise=1.0, random_state=0)
+    boosted = GradientBoostingRegressor(n_estimators=40, random_state=0)
+    boosted.fit(features[:400], target[:400])
+    staged = np.array([*boosted.staged_predict(features[400:])])
+    loss = ((staged[-1] - target[400:]) ** 2).mean()
+    changes = ((staged - staged[-1]) ** 2).mean(axis=1) / loss
+    expected = max(k for k in range(1, 41) if k == 1 or changes[k - 2] > MAX_CHANGE_BOOSTED)
+    pruning = prune(boosted, features[400:], target[400:])
+    assert smallest_unchanged_prefix(pruning.problem.scored_predictions()) == expected
+    assert len(pruning.member_indices) >= expected
 
 
 def test_the_plain_call_preserves_probabilities_of_rare_classes(forest):
