@@ -104,6 +104,9 @@ def taken(records: Sequence[Record]) -> dict[tuple[Any, ...], str]:
         for score in record["whole"]:
             before = priors[record["family"]][kind_of(record)][SCORES[score]]
             names = [n for n in rank_candidates(before) if n in record["tried"]][:N_CANDIDATES]
+            if record["situation"] == "library":
+                before = {"caruana" if score == "neg_log_loss" else "best": 1.0}
+                names = [n for n in ("best", "joint", "caruana") if n in record["tried"]]
             places = [record["tried"].index(name) for name in names]
             trial = MethodScores(
                 np.array(record[score]["values"])[places],

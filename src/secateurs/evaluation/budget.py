@@ -289,13 +289,9 @@ class SizeSearch:
             }
         return self.sizes, values
 
-    def cross_validate_score(self, scoring: Scoring) -> FloatArray:
+    def cross_validate_sizes(self, scoring: Scoring) -> ScoreCurve:
         """Return the cross-validated score of the ensemble's own vote for each of the sizes."""
-        return self._cross_validate(scoring, self._select_all_sizes, ()).values
-
-    def cross_validate_curve(self, scoring: Scoring) -> ScoreCurve:
-        """Return the cross-validated score for each of the sizes, with its variances."""
-        return self._cross_validate(scoring, self._select_all_sizes, self.sizes.tolist())
+        return self._cross_validate(scoring, self._select_all_sizes, ())
 
     def cross_validate_own_size(self, scoring: Scoring) -> ScoreCurve:
         """Return the cross-validated score for the pruner's own ``keep``, a single size."""

@@ -251,7 +251,7 @@ class DefaultSize:
     def _guarded_losses(self) -> tuple[IndexArray, FloatArray]:
         """Return sizes and their cross-validated losses; the last size is the full ensemble."""
         scoring = proper_scoring(self.problem)
-        return self.search.sizes, -self.search.cross_validate_score(scoring)
+        return self.search.sizes, -self.search.cross_validate_sizes(scoring).values
 
 
 def _describe_spread(size: int, max_change: float, when: str = "") -> str:

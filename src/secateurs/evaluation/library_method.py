@@ -6,6 +6,7 @@ The reasons and measurements are in docs/decisions/0024-the-default-size.md.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -26,17 +27,16 @@ class LibrarySize(NamedTuple):
 
     size: int | None
     score: float  # selecting the size is part of the cross-validation
-    curve: ScoreCurve
-    index: int  # of the size on the curve
 
 
+SINGLE_MEMBER = "the best single member"
 # By label.
 _CANDIDATES: dict[str, tuple[str, Parameters]] = {
     "best": ("best", {}),
     "joint": ("joint", {}),
     "caruana": ("caruana", {}),
     # "best" orders members by accuracy or squared error; this is the best one for the score.
-    "the best single member": ("caruana", {"keep": 1, "max_models": 1}),
+    SINGLE_MEMBER: ("caruana", {"keep": 1, "max_models": 1}),
 }
 
 
@@ -58,11 +58,10 @@ def best_library_size(search: SizeSearch, scoring: Scoring) -> LibrarySize:
     """Return the size with the best cross-validated score; the smallest of equal ones."""
     pruner = search.pruner
     if pruner.may_decide_size and not pruner.is_nested:
-        curve = search.cross_validate_own_size(scoring)
-        return LibrarySize(None, float(curve.values[0]), curve, 0)
-    curve = search.cross_validate_curve(scoring)
+        return LibrarySize(None, float(search.cross_validate_own_size(scoring).values[0]))
+    curve = search.cross_validate_sizes(scoring)
     best = int(np.argmax(curve.values))
-    return LibrarySize(int(search.sizes[best]), score_at_best_size(curve), curve, best)
+    return LibrarySize(int(search.sizes[best]), score_at_best_size(curve))
 
 
 def score_at_best_size(curve: ScoreCurve) -> float:
@@ -102,31 +101,49 @@ def advise_library_method(
     """
     scoring, seed = library_scoring(problem), int(rng.randint(2**31))
     n_keep = None if keep is None else resolve_keep(keep, problem.n_members)
-    found: dict[str, LibrarySize] = {}
     candidates = {name: _candidate(problem, name, n_keep, scoring) for name in _CANDIDATES}
     pruners = {name: pruner for name, pruner in candidates.items() if pruner is not None}
-    for name, pruner in pruners.items():
-        search = SizeSearch(problem, pruner, np.random.RandomState(seed))  # in the same folds
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about folds; those about all samples are shown later
-            if n_keep is None and name != "the best single member":
-                found[name] = best_library_size(search, scoring)
-            else:
-                curve = search.cross_validate_own_size(scoring)
-                found[name] = LibrarySize(n_keep, float(curve.values[0]), curve, 0)
-    names, default = list(found), default_candidate(problem)
-    scores = MethodScores(
-        np.array([size.score for size in found.values()]),
-        np.array([[_difference_error(a, b) for b in found.values()] for a in found.values()]),
-    )
-    prior = {name: float(name == default) for name in names}
-    index, why = decide_method(names, scores, prior)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about folds; those about all samples are shown later
+        scores = _candidate_scores(problem, pruners, n_keep, scoring, seed)
+    names, default = list(pruners), default_candidate(problem)
+    index, why = decide_method(names, scores, {name: float(name == default) for name in names})
     reason = why.format(kind=f"libraries of different models, by {scoring.label}")
     return MethodAdvice(pruners[names[index]], f"{names[index]}: {reason}")
 
 
-def _difference_error(one: LibrarySize, other: LibrarySize) -> float:
-    return 0.0 if one is other else one.curve.difference_error(one.index, other.curve, other.index)
+def _candidate_scores(
+    problem: Problem,
+    pruners: Mapping[str, BasePruner],
+    n_keep: int | None,
+    scoring: Scoring,
+    seed: int,
+) -> MethodScores:
+    """Return cross-validated scores in the same folds, each with ``n_keep`` or at its best size.
+
+    Standard errors take longest. They are computed for candidates that are better than the default
+    candidate only, and are otherwise NaN.
+    """
+
+    def search(pruner: BasePruner) -> SizeSearch:
+        return SizeSearch(problem, pruner, np.random.RandomState(seed))
+
+    at_size, scores = dict(pruners), dict[str, float]()
+    for name, pruner in pruners.items():
+        if n_keep is None and name != SINGLE_MEMBER:
+            size, scores[name] = best_library_size(search(pruner), scoring)
+            at_size[name] = pruner if size is None else pruner.with_keep(size)
+        else:
+            scores[name] = float(search(pruner).cross_validate_own_size(scoring).values[0])
+    names, values = list(scores), np.array(list(scores.values()))
+    default = names.index(default_candidate(problem)) if default_candidate(problem) in names else 0
+    errors = np.full((len(names), len(names)), np.nan)
+    for index in np.flatnonzero(values > values[default]).tolist():
+        curves = [
+            search(at_size[names[i]]).cross_validate_own_size(scoring) for i in (default, index)
+        ]
+        errors[default, index] = curves[0].difference_error(0, curves[1], 0)
+    return MethodScores(values, errors)
 
 
 def _candidate(
