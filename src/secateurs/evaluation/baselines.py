@@ -38,6 +38,7 @@ def baselines_on_test(
     scorers that read them.
     """
     scoring, truth, weight = problem.scoring, problem.y_test, problem.sample_weight_test
+    assert truth is not None
     baselines: dict[str, BeforeAfter] = {}
     if len(scoring.classes) and not np.isin(truth, scoring.classes).all():
         return baselines
