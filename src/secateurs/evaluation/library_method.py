@@ -81,7 +81,7 @@ def score_at_best_size(curve: ScoreCurve) -> float:
 
 
 def default_candidate(problem: Problem) -> str:
-    """Return the candidate that is used if no other one is significantly better.
+    """Return the candidate that is used unless another candidate is significantly better.
 
     The best members are the safest for labels and for accuracy. The weights of ensemble selection
     gain most in regression and for scores of probabilities that the user asks for
