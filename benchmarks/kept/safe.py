@@ -56,11 +56,10 @@ _LEAST_TESTED = 400
 _GENERATED = (16, 9, 22, 8, 28, 10, 19, 11, 25, 12, 31, 14, 34, 15, 13, 17)
 _OWN = ("friedman1 4", "friedman3 0.1", "friedman2 60")
 _TABLES = (
-    *("wilt", "sensor_readings_24: rarest", "credit", "segmentation_test", "shuttle: rarest"),
+    *("sensor_readings_24: rarest", "credit", "segmentation_test", "shuttle: rarest"),
     *("credit: number", "segmentation_test: rarest", "sensor_readings_2", "sensor_readings_24"),
-    *("sensor_readings_24: number", "segmentation_test: number", "wilt: number", "shuttle"),
+    *("sensor_readings_24: number", "segmentation_test: number", "shuttle"),
 )
-_DECIDED_LIBRARIES = frozenset({"wilt"})  # not reported for libraries
 _WITHOUT_REFIT = ("balanced", "imbalanced", "several classes", "regression")
 
 
@@ -116,10 +115,6 @@ def names(folder: Path | None, n_generated: int) -> list[str]:
     return [name for turn in turns for name in turn if name is not None]
 
 
-def _family(table: data.Table) -> str:
-    return table.family.split(":")[0]
-
-
 def _tree_labels(X: Values, y: Values, seed: int) -> Any:
     model = BaggingClassifier(DecisionTreeClassifier(max_features="sqrt"), 60, random_state=seed)
     return model.fit(X, y)
@@ -145,8 +140,7 @@ def _ensembles(table: data.Table, X: Values, y: Values) -> Iterator[tuple[str, A
         model = RandomForestRegressor(N_TREES, max_features=0.4, random_state=0)
         yield "regression", model.fit(X, y)
         yield "boosted regression", GradientBoostingRegressor(random_state=0).fit(X, y)
-        if _family(table) not in _DECIDED_LIBRARIES:
-            yield "library, regression", _regressors(X[:1000], y[:1000], 0)
+        yield "library, regression", _regressors(X[:1000], y[:1000], 0)
         return
     shares = np.bincount(y) / len(y)
     kind = "balanced" if shares.min() > _RARE else "imbalanced"
@@ -156,8 +150,7 @@ def _ensembles(table: data.Table, X: Values, y: Values) -> Iterator[tuple[str, A
     stumps = DecisionTreeClassifier(max_depth=3)
     yield "AdaBoost", AdaBoostClassifier(stumps, n_estimators=80, random_state=0).fit(X, y)
     yield "boosted", GradientBoostingClassifier(n_estimators=80, random_state=0).fit(X, y)
-    if _family(table) not in _DECIDED_LIBRARIES:
-        yield "library", situations._library(X[:1000], y[:1000], 0)
+    yield "library", situations._library(X[:1000], y[:1000], 0)
 
 
 def _inputs(situation: str, ensemble: Any) -> Iterator[tuple[str, Callable[[Values], Any]]]:
@@ -299,7 +292,7 @@ def _write_records(name: str, folder: Path | None, out: Path) -> None:
 
 def _write_libraries(name: str, folder: Path | None, out: Path) -> None:
     table = read(name, folder)
-    if table is not None and _family(table) not in _DECIDED_LIBRARIES:
+    if table is not None:
         libraries.write_records(table, _regressors, out / "libraries" / f"{_file_name(name)}.jsonl")
 
 
