@@ -16,19 +16,10 @@ from joblib import Parallel, delayed
 
 from benchmarks.kept import data, judge, measure, page, refits, safe
 
-Chosen = dict[tuple[str, int, str], str]  # data set, split and situation to method
-
 
 def measure_one(name: str, split: int, folder: Path | None, out: Path) -> None:
     """Measure every method on a split of a data set, unless a file has the results."""
     _written(out / f"{_file_name(name, split)}.jsonl", measure.measured(name, split, folder))
-
-
-def refit_one(name: str, split: int, folder: Path | None, out: Path, chosen: Chosen) -> None:
-    """Refit the selection of "auto" on a split of a data set, unless a file has the results."""
-    methods = {key[2]: m for key, m in chosen.items() if key[:2] == (name, split)}
-    path = out / "refitted" / f"{_file_name(name, split)}.jsonl"
-    _written(path, measure.refitted_records(name, split, folder, methods))
 
 
 def _file_name(name: str, split: int) -> str:
@@ -77,13 +68,9 @@ def main() -> None:
     parallel = Parallel(n_jobs=options.jobs, batch_size=1)
     parallel(delayed(measure_one)(*task, *folders) for task in tasks)
     records = judge.read(options.out)
-    chosen = {key[:3]: m for key, m in judge.taken(records).items() if key[3] != "neg_log_loss"}
-    with_choice = {key[:2] for key in chosen}
-    parallel(delayed(refit_one)(*task, *folders, chosen) for task in tasks if task in with_choice)
     if options.prior is not None:
         write_prior(records, options.prior)
-    text = page.written(records, judge.read(options.out / "refitted"), options.page)
-    print(text)
+    print(page.written(records, options.page))
 
 
 def write_prior(records: list[dict[str, Any]], path: Path) -> None:

@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from secateurs.evaluation.auto_method import (
-    N_CANDIDATES,
-    MethodScores,
-    decide_method,
-    rank_candidates,
-)
+from secateurs.evaluation.auto_method import N_CANDIDATES, rank_candidates
 from secateurs.evaluation.ensemble_kind import kind_from_spread
+from secateurs.evaluation.method_decision import MethodScores, decide_method
 
 Record = dict[str, Any]
 SCORES = {"accuracy": "labels", "neg_log_loss": "probabilities", "r2": "numbers"}
@@ -108,6 +104,9 @@ def taken(records: Sequence[Record]) -> dict[tuple[Any, ...], str]:
         for score in record["whole"]:
             before = priors[record["family"]][kind_of(record)][SCORES[score]]
             names = [n for n in rank_candidates(before) if n in record["tried"]][:N_CANDIDATES]
+            if record["situation"] == "library":
+                before = {"caruana" if score == "neg_log_loss" else "best": 1.0}
+                names = [n for n in ("best", "joint", "caruana") if n in record["tried"]]
             places = [record["tried"].index(name) for name in names]
             trial = MethodScores(
                 np.array(record[score]["values"])[places],

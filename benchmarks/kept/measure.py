@@ -1,7 +1,7 @@
 """Measure every method in every situation on one split of a data set."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,14 +12,13 @@ from benchmarks.kept.situations import SITUATIONS, Situation
 from secateurs import make_pruner
 from secateurs._methods import METHODS
 from secateurs.evaluation.alternatives import is_applicable
-from secateurs.evaluation.auto_method import MethodScores, cross_validate_methods
+from secateurs.evaluation.auto_method import cross_validate_methods
+from secateurs.evaluation.method_decision import MethodScores
 from secateurs.measures.group_predictions import group_predictions
 from secateurs.measures.scoring import Scoring
 from secateurs.outputs.predictions import true_values
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
-from secateurs.refitting.refit import RefitTask
-from secateurs.refitting.teacher import LabelledSamples
 
 VARIANTS: dict[str, dict[str, Any]] = {
     **{name: {} for name in METHODS},
@@ -164,48 +163,3 @@ def features(problem: Problem) -> dict[str, float]:
 def shown(trial: MethodScores) -> dict[str, Any]:
     """Return cross-validated scores as plain values."""
     return {"values": trial.values.tolist(), "errors": trial.difference_errors.tolist()}
-
-
-def refitted_records(
-    name: str, split: int, folder: Any, chosen: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
-    """Refit what "auto" chose in each situation: a record for each and each size."""
-    table = data.read(name, folder)
-    assert table is not None
-    rows = data.parts(table, split)
-    built: dict[Any, Any] = {}
-    for situation in SITUATIONS:
-        if not situation.refits or situation.name not in chosen:
-            continue
-        if situation.build not in built:
-            X, y = table.X[rows.train], table.y[rows.train]
-            built[situation.build] = situation.build(X, y, split)
-        problem = problem_of(situation, built[situation.build], table, rows)
-        for size in situation.sizes:
-            pruner = method(chosen[situation.name], size)
-            members = pruner.fit(problem.predictions_for(pruner)).member_indices_.tolist()
-            start = time.process_time()
-            trained_on = None if situation.oob else table.X[rows.train]
-            found = refit_scores(problem, sorted(members), trained_on)
-            about = {"data": name, "split": split, "situation": situation.name, "size": size}
-            yield about | {"refitted": found | {"seconds": time.process_time() - start}}
-
-
-def refit_scores(problem: Problem, members: list[int], trained_on: Any) -> dict[str, float]:
-    """Return the test scores of refitted members."""
-    samples = LabelledSamples(problem.X, true_values(problem.predictions), problem.oob)
-    task = RefitTask.from_input(problem.ensemble, members, samples, trained_on, random_state=0)
-    model = task.refitted_ensemble().slice(members)
-    classes = problem.scored_predictions(test=True).classes  # the test set may have further classes
-    found = {}
-    for name in scores_of(problem):
-        scoring = Scoring.from_scorer(name, classes)
-        if scoring.needs == "probabilities":
-            predictions = np.zeros((len(model.predict(problem.X_test)), len(classes)))
-            predictions[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(
-                problem.X_test
-            )
-        else:
-            predictions = model.predict(problem.X_test)
-        found[name] = scoring(predictions, problem.y_test, None)
-    return found

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,21 +12,22 @@ from benchmarks.kept.situations import SITUATIONS
 from secateurs.displays import CriticalDifferenceDisplay
 from secateurs.statistics import average_ranks, nemenyi, wilcoxon_holm
 
-AUTO, REFITTED = "auto", "auto, refitted"
+AUTO = "auto"
 _ONE_OF_EACH = ("comep λ=0.1", "comep λ=0.2", "joint refined", "caruana log loss", "pcomep")
-_LARGE = 4000  # samples from which a data set is large
 # Names of situations in the records, and on the page.
 _TITLES = {
     "forest of numbers": "forest regressor",
     "extra trees of numbers": "extra trees regressor",
 }
-_DRAWN = (REFITTED, AUTO, "joint", "comep", "re", "best", "es", "random")
+_DRAWN = (AUTO, "joint", "comep", "re", "best", "es", "random")
 
 _HEAD = """# Benchmark of methods
 
-This page compares the accuracy of ensembles after pruning for every method, the default (`auto`)
-and the default with refitted leaves, on {n_sets} data sets ({n_numbers} of them for
-regression) with {n_splits} random splits each. It is created by
+This page compares the accuracy of ensembles after pruning for every method and the default (`auto`)
+on {n_sets} data sets ({n_numbers} of them for regression) with {n_splits} random splits each.
+[Benchmark of refitting](kept-refitting.md) measures refitted leaves and pruned branches, and
+[How often a plain call is safe](kept-safe.md) measures the default number of members. This page is
+created by
 
 ```
 python -m benchmarks.kept --data DIR --page docs/kept.md --prior src/secateurs/evaluation/prior.json
@@ -37,8 +37,7 @@ from a folder of tables, and from the data sets that scikit-learn contains. 45 %
 for training (at most 4,000), 15 % are the validation set (at most 1,500), and the others are the
 test set (at most 12,000). Points are hundredths of accuracy, or of R², on the test set, compared
 with the full ensemble: −0.5 means 90.0 % if the full ensemble has 90.5 %. Each data set counts
-once, as the mean of its splits. If members are selected on the validation set, "auto, refitted"
-uses the training samples as samples without labels (`X_unlabelled`).
+once, as the mean of its splits.
 
 **`auto` has no information about the data set on which it is evaluated**: its prior scores of
 methods come from data sets of other families. Names with the same first word are a family, such as
@@ -46,10 +45,9 @@ the three sensor readings.
 """
 
 
-def written(records: Sequence[Record], refits: Sequence[Record], path: Path | None) -> str:
+def written(records: Sequence[Record], path: Path | None) -> str:
     """Return the page; with a path, also write it and its figures."""
-    frame = pd.concat([judge.with_auto(records), _refitted(records, refits)], ignore_index=True)
-    frame["large"] = frame["data"].isin([r["data"] for r in records if r["n_rows"] >= _LARGE])
+    frame = judge.with_auto(records)
     labels, numbers = frame[frame["score"] == "accuracy"], frame[frame["score"] == "r2"]
     losses = frame[frame["score"] == "neg_log_loss"]
     facts = {
@@ -77,7 +75,7 @@ def written(records: Sequence[Record], refits: Sequence[Record], path: Path | No
         "Regression: hundredths of R², compared with the full ensemble.\n",
         *_tables(numbers),
         "## Seconds\n",
-        "Mean processor time to select members; for `auto, refitted`, to refit them.\n",
+        "Mean processor time to select members.\n",
         *_seconds(labels),
     ]
     text = "\n".join(parts) + "\n"
@@ -85,24 +83,6 @@ def written(records: Sequence[Record], refits: Sequence[Record], path: Path | No
         _draw(labels, path.parent / "images")
         path.write_text(text, encoding="utf-8")
     return text
-
-
-def _refitted(records: Sequence[Record], refits: Iterable[Record]) -> pd.DataFrame:
-    """Return lines with the points of the refitted selections of "auto"."""
-    known = {_key(record): record for record in records}
-    lines = []
-    for refit in refits:
-        record = known[_key(refit)]
-        for score, whole in record["whole"].items():
-            found = refit["refitted"]
-            about = {key: record.get(key) for key in judge.KEYS} | {"score": score}
-            own = {"method": REFITTED, "points": 100 * (found[score] - whole)}
-            lines.append(about | own | {"seconds": found["seconds"]})
-    return pd.DataFrame(lines)
-
-
-def _key(record: Record) -> tuple[Any, ...]:
-    return tuple(record[name] for name in ("data", "split", "situation", "size"))
 
 
 def by_set(frame: pd.DataFrame) -> pd.DataFrame:
@@ -113,44 +93,17 @@ def by_set(frame: pd.DataFrame) -> pd.DataFrame:
 
 def bars(labels: pd.DataFrame) -> list[list[str]]:
     """Return the lines of targets and results."""
-    lines = []
-    for size, most in ((20, 0.3), (40, 0.15)):
-        for where in ("forest, out of bag", "forest, held out"):
-            part = labels[(labels["situation"] == where) & (labels["size"] == size)]
-            wide = by_set(part)[[REFITTED, "es"]].dropna()
-            large = by_set(part[part["large"]])[[REFITTED, "es"]].dropna()
-            if size == 20:
-                lost, first = wide[REFITTED].mean(), wide["es"].mean()
-                lines.append(
-                    _bar(
-                        f"{where}, 20 of 200: loss of auto, refitted, compared with the loss of "
-                        "the first 20",
-                        "at most half",
-                        f"{lost / first:.2f} ({_points(lost)} of {_points(first)})",
-                        lost >= 0.5 * first,
-                    )
-                )
-            mean = large[REFITTED].mean()
-            lines.append(
-                _bar(
-                    f"{where}, {size} of 200: auto, refitted, on {len(large)} data sets of at "
-                    f"least {_LARGE:,} samples",
-                    f"≥ −{most}",
-                    _points(mean),
-                    mean >= -most,
-                )
-            )
     wide = _fixed(labels)
     ranks = average_ranks(wide)
     other = ranks.drop(AUTO).idxmin()
-    lines.append(
+    lines = [
         _bar(
             "average rank of auto among all methods, all situations",
             "the best",
             f"{ranks[AUTO]:.2f}; next {other}, {ranks[other]:.2f}",
             ranks.idxmin() == AUTO,
         )
-    )
+    ]
     worse = [s for s in labels["situation"].unique() if _significantly_worse(labels, s)]
     lines.append(
         _bar(
@@ -180,7 +133,7 @@ def _bar(what: str, wanted: str, found: str, holds: bool) -> list[str]:
 
 def _fixed(labels: pd.DataFrame) -> pd.DataFrame:
     """Return the points of auto and of methods that were measured nearly everywhere."""
-    wide = by_set(labels).drop(columns=[REFITTED, *_ONE_OF_EACH, "single best"], errors="ignore")
+    wide = by_set(labels).drop(columns=[*_ONE_OF_EACH, "single best"], errors="ignore")
     return wide.dropna(axis=1, thresh=int(0.95 * len(wide))).dropna()
 
 
@@ -266,8 +219,8 @@ def _draw(labels: pd.DataFrame, folder: Path) -> None:
     ]
     figure = Figure((8, 4.5), layout="constrained")
     ax = figure.subplots()
-    for position, name in enumerate(_DRAWN):
-        shape = "D" if name in {AUTO, REFITTED} else "o"
+    for position, name in enumerate(_DRAWN, 1):
+        shape = "D" if name == AUTO else "o"
         y = np.arange(len(order)) + 0.35 - 0.1 * position
         ax.plot(means.loc[order, name], y, shape, label=name, color=f"C{position}", markersize=5)
     ax.axvline(0, color="0.7", linewidth=1, zorder=0)

@@ -33,7 +33,6 @@ class Situation:
     build: Build  # ``build(X, y, seed)`` trains the ensemble, once for all situations that share it
     sizes: tuple[int, ...]  # numbers of members to keep
     oob: bool = False  # whether members are selected out of bag instead of on the validation set
-    refits: bool = True  # whether leaves can be refitted
     is_regression: bool = False
 
 
@@ -99,8 +98,8 @@ SITUATIONS = (
     Situation("forest, held out", _forest, (20, 40)),
     Situation("extra trees", _extra_trees, (20, 40)),
     Situation("bagged trees", _bagged, (10, 20)),
-    Situation("AdaBoost", _boosted, (10, 20), refits=False),
-    Situation("library", _library, (6,), refits=False),
+    Situation("AdaBoost", _boosted, (10, 20)),
+    Situation("library", _library, (6,)),
     Situation("forest of numbers", _forest_regressor, (20, 40), is_regression=True),
     Situation("extra trees of numbers", _extra_trees_regressor, (20, 40), is_regression=True),
 )

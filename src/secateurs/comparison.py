@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -165,6 +166,7 @@ def compare(
     11
     """
     rng = check_random_state(random_state)
+    start = deepcopy(rng)
     method_seed, fold_seed = (int(drawn) for drawn in rng.randint(2**31, size=2))
     with watch_progress(callback):
         problem = Problem.from_input(
@@ -204,7 +206,7 @@ def compare(
         pruners, notes = named_pruners(
             methods, problem, diversity_weight, random_state, method_seed
         )
-        plan = EvaluationPlan(problem, fold_seed)
+        plan = EvaluationPlan(problem, fold_seed, start)
         largest, order_notes = longest_order(problem, sizes)
         selectors = {
             name: partial(select_for_sizes, pruner, sizes, largest)

@@ -4,25 +4,28 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from secateurs import make_pruner, prune
+from secateurs import compare, make_pruner, prune
 from secateurs._methods import METHODS
 from secateurs.evaluation.auto_method import (
     CANDIDATES,
-    MethodScores,
     advise_method,
     benchmark_prior,
     cross_validate_methods,
-    decide_method,
     ensemble_kind,
     rank_candidates,
 )
+from secateurs.evaluation.library_method import score_at_best_size
+from secateurs.evaluation.method_decision import MethodScores, decide_method
 from secateurs.exceptions import SecateursWarning
+from secateurs.measures.score_curve import FoldScores, ScoreCurve
 from secateurs.outputs.stratified_folds import stratified_fold_indices
 from secateurs.problem import Problem
 
@@ -120,7 +123,7 @@ def test_a_library_with_useless_models_keeps_none_of_them():
     models = {name: m.fit(X[FIT], Y[FIT]) for name, m in {**useless, **useful}.items()}
     pruning = prune(models, X[CHOOSE], Y[CHOOSE], keep=3, random_state=0)
     assert not set(pruning.member_names) & set(useless)
-    assert "library of different models" in pruning.reason
+    assert "libraries of different models" in pruning.reason
 
 
 def test_a_better_baseline_leads_to_a_warning():
@@ -153,3 +156,64 @@ def test_many_samples_are_subsampled(forest, monkeypatch):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=5, random_state=0)
     assert [votes.n_samples for votes in seen] == [50]
     assert pruning.votes.n_samples == 200
+
+
+def member_table(seed, n_samples, n_members, is_soft):
+    """Return predictions of members with different skill, or with the same skill, and labels."""
+    rng = np.random.RandomState(seed)
+    y = rng.randint(2, size=n_samples)
+    skill = rng.uniform(0, 1.2, n_members) if rng.rand() < 0.7 else np.full(n_members, 0.6)
+    noise = rng.normal(size=(n_samples, n_members)) + 0.5 * rng.normal(size=(n_samples, 1))
+    share = 1 / (1 + np.exp(-((2 * y - 1)[:, None] * skill + noise)))
+    return (np.stack([1 - share, share], axis=2) if is_soft else (share > 0.5).astype(int)), y
+
+
+@pytest.mark.filterwarnings("ignore::secateurs.exceptions.SecateursWarning")
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([40, 90, 150]),
+    st.integers(4, 12),
+    st.sampled_from([None, "neg_log_loss", "balanced_accuracy"]),
+    st.integers(1, 3),
+)
+def test_the_advice_of_a_comparison_and_auto_agree(seed, n_samples, n_members, scoring, keep):
+    """The comparison has all methods, among them each one that "auto" may select."""
+    table, y = member_table(seed, n_samples, n_members, is_soft=scoring == "neg_log_loss")
+    options = {"scoring": scoring, "random_state": seed % 1000}
+    automatic = prune(table, None, y, keep=keep, **options)
+    methods = [
+        *("joint", "re", "oo", "mdm", "uwa", "oep", "best", "caruana"),
+        *(make_pruner("comep", diversity_weight=weight) for weight in (0.1, 0.3)),
+    ]
+    methods = [m for m in methods if scoring != "neg_log_loss" or m in ("joint", "best", "caruana")]
+    comparison = compare(table, None, y, methods, keep=[keep], **options)
+    method, size = comparison.best
+    assert size == keep
+    assert method.split()[0] == automatic.reason.split(":")[0].split()[0]
+    assert comparison.pruning().member_indices.tolist() == automatic.member_indices.tolist()
+
+
+@given(
+    st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4), min_size=2, max_size=6),
+    st.integers(0, 99),
+)
+def test_the_score_at_the_best_size_selects_the_size_on_other_folds(values, seed):
+    rng = np.random.RandomState(seed)
+    weights = rng.randint(1, 9, len(values)).astype(float)
+    empty = np.full((4, 1), np.nan)
+    folds = tuple(
+        FoldScores(weight, np.zeros(1), np.array(row), empty)
+        for weight, row in zip(weights, values, strict=True)
+    )
+    mean = np.average(values, axis=0, weights=weights)
+    curve = ScoreCurve(weights.sum(), 0.5, mean, np.zeros(4), np.zeros(4), folds)
+    expected = 0.0
+    for fold, row in enumerate(values):
+        others = [g for g in range(len(values)) if g != fold]
+        sums = [sum(weights[g] * values[g][size] for g in others) for size in range(4)]
+        best = [size for size in range(4) if sums[size] >= max(sums) - 1e-12]
+        expected = expected + weights[fold] * np.array([row[size] for size in best]).mean()
+        if len(best) > 1:
+            return  # ties may be broken by rounding
+    assert score_at_best_size(curve) == pytest.approx(expected / weights.sum())

@@ -10,19 +10,23 @@ from sklearn.datasets import make_classification, make_friedman1
 from sklearn.ensemble import (
     AdaBoostClassifier,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 
 from secateurs import COMEP, LeafRefit, Predictions, Votes, prune
 from secateurs.evaluation.default_size import (
+    MAX_AUC_LOSS,
     MAX_CHANGE,
+    MAX_CHANGE_BOOSTED,
     MIN_REFITTED,
     Spread,
     measure_spread,
     smallest_guarded_size,
     smallest_unchanged_prefix,
 )
+from secateurs.evaluation.ranking_spread import expected_auc
 
 X, Y = make_classification(1500, 12, n_informative=5, weights=[0.85], random_state=0)
 FIT, CHOOSE, TEST = slice(0, 500), slice(500, 900), slice(900, None)
@@ -132,14 +136,27 @@ def test_the_guard_equals_its_twin(losses, smallest):
 def test_a_prefix_is_kept_from_which_on_predictions_hardly_change():
     boosted = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(X[FIT], Y[FIT])
     staged = np.array([*boosted.staged_predict_proba(X[CHOOSE])])
-    variance = staged[-1].var(axis=0).sum()
-    changes = ((staged - staged[-1]) ** 2).sum(axis=2).mean(axis=1) / variance
-    expected = max(k for k in range(1, 41) if k == 1 or changes[k - 2] > MAX_CHANGE)
+    loss = ((staged[-1] - np.eye(2)[Y[CHOOSE]]) ** 2).sum(axis=1).mean()
+    changes = ((staged - staged[-1]) ** 2).sum(axis=2).mean(axis=1) / loss
+    expected = max(k for k in range(1, 41) if k == 1 or changes[k - 2] > MAX_CHANGE_BOOSTED)
     pruning = prune(boosted, X[CHOOSE], Y[CHOOSE])
     outputs = pruning.problem.soft_predictions
     assert smallest_unchanged_prefix(outputs) == expected
     assert len(pruning.member_indices) >= expected
     assert pruning.size_reason
+
+
+def test_prefixes_of_boosted_regressors_are_compared_with_the_squared_error():
+    features, target = make_friedman1(700, noise=1.0, random_state=0)
+    boosted = GradientBoostingRegressor(n_estimators=40, random_state=0)
+    boosted.fit(features[:400], target[:400])
+    staged = np.array([*boosted.staged_predict(features[400:])])
+    loss = ((staged[-1] - target[400:]) ** 2).mean()
+    changes = ((staged - staged[-1]) ** 2).mean(axis=1) / loss
+    expected = max(k for k in range(1, 41) if k == 1 or changes[k - 2] > MAX_CHANGE_BOOSTED)
+    pruning = prune(boosted, features[400:], target[400:])
+    assert smallest_unchanged_prefix(pruning.problem.scored_predictions()) == expected
+    assert len(pruning.member_indices) >= expected
 
 
 def test_the_plain_call_preserves_probabilities_of_rare_classes(forest):
@@ -222,7 +239,7 @@ def test_a_library_keeps_its_best_size_and_not_one_near_the_mean_of_all(soft):
     assert len(pruning.member_indices) >= 2
     figures = pruning.summary(table[300:], y[300:])
     assert figures.loc["accuracy", "change"] > 0
-    assert "library of different models" in pruning.reason
+    assert "libraries of different models" in pruning.reason
     assert pruning.size_reason
 
 
@@ -241,3 +258,39 @@ def test_one_model_may_be_better_than_any_selection_of_several():
     share = np.column_stack([right, rng.rand(400, 7)])
     pruning = prune(np.stack([1 - share, share], axis=2), None, y, random_state=0)
     assert pruning.member_indices.tolist() == [0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_expected_auc_counts_pairs(seed):
+    rng = np.random.RandomState(seed)
+    scores, share, weight = rng.randint(4, size=7) / 4, rng.rand(7), rng.randint(1, 4, 7)
+    won = total = 0.0
+    for i in range(7):
+        for j in range(7):
+            pair = weight[i] * share[i] * weight[j] * (1 - share[j])
+            total += pair
+            won += pair * ((scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]))
+    assert expected_auc(scores, share, weight.astype(float)) == pytest.approx(won / total)
+
+
+def test_the_auc_of_a_rare_class_may_need_more_members_than_the_spread():
+    """Probabilities vary by one clear group, and the ranking of the others by noise."""
+    rng = np.random.RandomState(0)
+    y = (rng.rand(1500) < 0.05).astype(int)
+    clear = (y == 1) & (rng.rand(1500) < 0.6)
+    share = np.where(clear[:, None], 0.95, np.clip(0.02 + 0.08 * rng.rand(1500, 60), 0, 1))
+    table = np.stack([1 - share, share], axis=2)
+    predictions = Predictions.encode(table, y)
+    plain = measure_spread(predictions).smallest_size(60, MAX_CHANGE)
+    pruning = prune(table, None, y, "joint", random_state=0)
+    assert len(pruning.member_indices) > plain
+    assert "points of AUC" in pruning.size_reason
+    full = share.mean(axis=1)
+
+    def mean_loss(size):
+        draws = [rng.permutation(60)[:size] for _ in range(40)]
+        kept = [expected_auc(share[:, draw].mean(axis=1), full) for draw in draws]
+        return expected_auc(full, full) - np.mean(kept)
+
+    assert mean_loss(len(pruning.member_indices)) <= MAX_AUC_LOSS < mean_loss(plain)

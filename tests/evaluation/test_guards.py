@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
 
 from secateurs import prune
 from secateurs.evaluation.guards import describe_precision, find_alarms, find_collapses
@@ -24,8 +25,14 @@ def problem_with(scoring=None, n_test=0):
 
 
 def figures_of(label, *values, **baselines):
-    names = {name.replace("_", " "): value for name, value in baselines.items()}
-    return PruningFigures("", "", {label: BeforeAfter(*values)}, (), names)
+    figure = BeforeAfter(*values)
+    beside = {
+        name.replace("_", " "): BeforeAfter(
+            figure.after, value, value - figure.after - 0.01, value - figure.after + 0.01
+        )
+        for name, value in baselines.items()
+    }
+    return PruningFigures("", "", {label: figure}, (), beside)
 
 
 def test_predictions_that_are_no_better_than_the_majority_class_have_an_alarm():
@@ -44,11 +51,19 @@ def test_predictions_that_are_no_better_than_the_majority_class_have_an_alarm():
     assert find_alarms(problem_with(), measured) == []
 
 
-def test_a_better_single_member_has_an_alarm_unless_it_may_be_chance():
-    measured = figures_of("accuracy", 0.95, 0.91, -0.05, -0.03, best_single_member=0.93)
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("best_single_member", "The best single member has a better accuracy than the pruned"),
+        ("as_many_of_the_first_members", "As many of the first members have a better accuracy"),
+    ],
+)
+def test_better_baselines_have_an_alarm_unless_they_may_be_chance(name, start):
+    """The interval of the difference is ±0.01, so that three standard errors are 0.0153."""
+    measured = figures_of("accuracy", 0.95, 0.91, -0.05, -0.03, **{name: 0.926})
     (alarm,) = find_alarms(problem_with(), measured)
-    assert alarm.startswith("The best single member has a better accuracy")
-    measured = figures_of("accuracy", 0.95, 0.91, -0.07, -0.01, best_single_member=0.93)
+    assert alarm.startswith(start)
+    measured = figures_of("accuracy", 0.95, 0.91, -0.05, -0.03, **{name: 0.924})
     assert find_alarms(problem_with(), measured) == []
 
 
@@ -130,3 +145,43 @@ def test_a_good_pruning_has_no_warning():
     pruning = prune(table[:200], None, y[:200], "joint", keep=5)
     alarms = pruning.summary(table[200:], y[200:]).attrs["alarms"]
     assert not any(alarm.startswith("Warning: ") for alarm in alarms)
+
+
+@pytest.mark.parametrize("on_test", [True, False])
+def test_the_first_members_are_scored_beside_the_pruned_ensemble(on_test):
+    rng = np.random.RandomState(2)
+    y = rng.randint(2, size=300)
+    skill = np.linspace(0.55, 0.9, 9)
+    table = np.where(rng.rand(300, 9) < skill, y[:, None], 1 - y[:, None])
+    pruning = prune(table[:150], None, y[:150], "best", keep=3)
+    figures = pruning.summary(*((table[150:], y[150:]) if on_test else ()))
+    rows = slice(150, 300) if on_test else slice(0, 150)
+    votes = table[rows, :3].sum(axis=1) > 1
+    found = figures.attrs["baselines"]["as many of the first members"]
+    assert found == pytest.approx((votes == y[rows]).mean())
+
+
+class LastMembers(BaseEstimator):
+    """A pruner that keeps the last members."""
+
+    def __init__(self, keep=3):
+        self.keep = keep
+
+    def fit(self, votes, y):
+        self.n_members_ = np.shape(votes)[1]
+        return self
+
+    def get_support(self):
+        return np.arange(self.n_members_) >= self.n_members_ - self.keep
+
+
+@pytest.mark.parametrize("on_test", [True, False])
+def test_first_members_that_are_much_better_have_an_alarm(on_test):
+    rng = np.random.RandomState(3)
+    y = rng.randint(2, size=600)
+    skill = np.repeat([0.9, 0.6], 4)
+    table = np.where(rng.rand(600, 8) < skill, y[:, None], 1 - y[:, None])
+    pruning = prune(table[:300], None, y[:300], LastMembers())
+    figures = pruning.summary(*((table[300:], y[300:]) if on_test else ()))
+    alarms = [alarm for alarm in figures.attrs["alarms"] if "As many of the first" in alarm]
+    assert len(alarms) == 1

@@ -214,7 +214,8 @@ class SizeOptions(BudgetOptions):
             reference = "the best size's" if self.relative_to == "best" else "the full ensemble's"
             decision = f"; {decided_by} decided" if decided_by else ""
             return f": the fewest {self._tolerance_text(reference, score)}{decision}"
-        return "" if self.keep is not None else ": as many as the budget allows"
+        decision = f" ({decided_by})" if decided_by else ""
+        return "" if self.keep is not None else f": as many as the budget allows{decision}"
 
     @property
     def limits_score(self) -> bool:

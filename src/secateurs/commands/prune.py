@@ -239,7 +239,7 @@ def _print_remarks(
     from secateurs.evaluation.metrics import describe_baselines, describe_tolerances
 
     out.print_note(f"measured on: {_measured_on(measured)}")
-    for baseline in describe_baselines(problem.scoring.label, measured.baselines):
+    for baseline in describe_baselines(problem.scoring.label, measured.baseline_scores):
         out.print_note(baseline[0].lower() + baseline[1:].rstrip("."))
     if problem.has_test_set:
         for verdict in describe_tolerances(problem, measured.figures, pruning.tolerance):
@@ -309,7 +309,7 @@ def _result_data(pruning: Pruning, measured: PruningFigures, targets: OutputFile
             | ({"interval": [figure.low, figure.high]} if math.isfinite(figure.low) else {})
             for name, figure in _named_figures(measured).items()
         },
-        "baselines": dict(measured.baselines),
+        "baselines": dict(measured.baseline_scores),
         "decided_by": pruning.decided_by or None,
         "size_reason": pruning.size_reason or None,
         "wrote": [str(path) for path in targets.output_paths],

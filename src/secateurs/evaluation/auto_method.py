@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import cache, partial
 from importlib.resources import files
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -17,7 +18,13 @@ from secateurs.ensembles import CORRECTS
 from secateurs.evaluation.alternatives import is_applicable, pruner_for
 from secateurs.evaluation.ensemble_kind import ensemble_kind, is_library
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.library_method import MethodAdvice, advise_library_method
+from secateurs.evaluation.library_method import advise_library_method
+from secateurs.evaluation.method_decision import (
+    MIN_STANDARD_ERRORS,
+    MethodAdvice,
+    MethodScores,
+    decide_method,
+)
 from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
 from secateurs.evaluation.selections import select_for_sizes
 from secateurs.exceptions import InputError, SecateursWarning
@@ -30,7 +37,7 @@ from secateurs.pruners.selector import as_pruner, pruner_label
 from secateurs.search import TIE
 from secateurs.text_format import format_count, format_list
 from secateurs.thread_safety import record_warnings
-from secateurs.typing import FloatArray, Parameters, RandomStateLike
+from secateurs.typing import Parameters, RandomStateLike
 
 CANDIDATES: dict[str, tuple[str, Parameters]] = {  # by label: short name and parameters
     "comep λ=0.1": ("comep", {"diversity_weight": 0.1}),
@@ -52,9 +59,6 @@ _BASELINES: dict[str, tuple[str, Parameters]] = {
 }
 # The reasons for these values are in docs/decisions/0019-the-plain-call.md.
 N_CANDIDATES = 4  # the methods that performed best in the benchmark
-# Standard errors by which another method must be better than the benchmark's best method. With two
-# instead of three, replacing it cost more than it gained: the average rank was 8.8 instead of 7.9.
-_MIN_STANDARD_ERRORS = 3.0
 # Bounds the time of the comparison: half a million votes, but at least 1000 samples if there are
 # very many members.
 _MAX_VOTES, _MIN_SAMPLES = 1 << 19, 1000
@@ -68,15 +72,6 @@ _KINDS = {
 
 # Points by kind of ensemble, kind of score and method.
 Prior: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]
-
-
-class MethodScores(NamedTuple):
-    """Cross-validated scores of methods; larger is better."""
-
-    values: FloatArray  # (n_methods,)
-    # Standard errors of the differences of two methods on the same samples, (n_methods, n_methods);
-    # NaN if there are too few samples.
-    difference_errors: FloatArray
 
 
 @cache
@@ -190,42 +185,21 @@ def make_candidate(problem: Problem, name: str, n_keep: int) -> BasePruner:
     return pruner_for(problem, method, keep=n_keep, **parameters)
 
 
-def decide_method(
-    names: Sequence[str], scores: MethodScores, prior: Mapping[str, float]
-) -> tuple[int, str]:
-    """Return the index of the method to use, and the reason.
-
-    It is the benchmark's best method, unless another method is significantly better.
-    """
-    default = max(range(len(names)), key=lambda index: prior.get(names[index], -np.inf))
-    lead = scores.values[: len(names)] - scores.values[default]
-    # A NaN standard error (too few samples) makes the comparison False: the default stays.
-    limits = _MIN_STANDARD_ERRORS * scores.difference_errors[default, : len(names)]
-    significant = [index for index in range(len(names)) if lead[index] > limits[index]]
-    best = "performed best in our benchmark on {kind}"
-    if not significant:
-        return default, f"{best}, and no other method is significantly better on these samples"
-    index = max(significant, key=lambda candidate: lead[candidate])
-    return index, (
-        f"its cross-validated score is {lead[index]:.4f} better than that of {names[default]}, "
-        f"which {best}"
-    )
-
-
 def best_method_size(evaluation: Evaluation, names: Sequence[str]) -> tuple[str, int]:
     """Return the best method and size: the fewest members within the tolerance, or the best score.
 
-    The method with the best score is used if no size is within the default tolerance, and in a
-    library of different models, where the full ensemble is no reference.
+    At each size, the method is the one that "auto" selects, if it was compared. The best score is
+    used if no size is within the default tolerance, and in a library of different models, where
+    the full ensemble is no reference.
     """
-    if is_library(evaluation.problem):
-        pairs = [(name, size) for name in names for size in evaluation.sizes]
-        return max(pairs, key=lambda pair: _score_and_change(evaluation, *pair)[0])
     advised = [(advised_method(evaluation, names, size), size) for size in evaluation.sizes]
-    changes = [_score_and_change(evaluation, method, size)[1] for method, size in advised]
+    scores = [_score_and_change(evaluation, method, size) for method, size in advised]
     limit = -DEFAULT_TOLERANCE - TIE
-    tolerated = [pair for pair, change in zip(advised, changes, strict=True) if change >= limit]
-    return tolerated[0] if tolerated else advised[int(np.argmax(changes))]
+    if not is_library(evaluation.problem):
+        tolerated = [p for p, (_, change) in zip(advised, scores, strict=True) if change >= limit]
+        if tolerated:
+            return tolerated[0]
+    return advised[int(np.argmax([value for value, _ in scores]))]
 
 
 def describe_advice(evaluation: Evaluation, method: str, size: int) -> str:
@@ -254,15 +228,26 @@ def _score_and_change(evaluation: Evaluation, method: str, size: int) -> tuple[f
 
 
 def advised_method(evaluation: Evaluation, names: Sequence[str], size: int) -> str:
-    """Return the method to use at a size, of the methods that were compared."""
+    """Return the method to use at a size, of the methods that were compared.
+
+    It is the method of "auto" with the same random state. If that was not compared, or compared
+    with and without refitting, the scores of the comparison decide.
+    """
     curves = [evaluation.curves[name] for name in names]
+    # A comparison may name its methods differently.
+    labels = [pruner_label(curve.selection.largest_pruner) for curve in curves]
+    if evaluation.split.start is not None:
+        with record_warnings():  # about baselines, which the comparison shows
+            rng = deepcopy(evaluation.split.start)
+            advice = resolve_method(evaluation.problem, AUTO, {}, size, rng)
+        label = pruner_label(advice.pruner)
+        if labels.count(label) == 1:
+            return names[labels.index(label)]
     scores = [(c.main_score, c.selection.size_index(size)) for c in curves]
     values = np.array([score.values[index] for score, index in scores])
     widths = np.array([score.half_width[index] for score, index in scores]) / NORMAL_97_5
     # Only the errors of changes against the full ensemble are known: treat them as independent.
     errors = np.sqrt(widths[:, None] ** 2 + widths**2)
-    # The prior has the labels of pruners; a comparison may name its methods differently.
-    labels = [pruner_label(curve.selection.largest_pruner) for curve in curves]
     prior = _prior_points(evaluation.problem)
     index, _ = decide_method(labels, MethodScores(values, errors), prior)
     return names[index]
@@ -311,7 +296,7 @@ def _warn_if_beaten(index: int, n_methods: int, scores: MethodScores, problem: P
     """Warn if a baseline has a significantly better cross-validated score than the method."""
     for baseline, name in enumerate(_BASELINES, n_methods):
         lead = scores.values[baseline] - scores.values[index]
-        if lead > _MIN_STANDARD_ERRORS * scores.difference_errors[index, baseline]:
+        if lead > MIN_STANDARD_ERRORS * scores.difference_errors[index, baseline]:
             warnings.warn(
                 SecateursWarning(
                     f"In cross-validation, {name} a better {problem.scoring.label} than the "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import NamedTuple
@@ -12,32 +12,30 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.validation import _num_samples
 
-from secateurs.ensembles import Ensemble
 from secateurs.evaluation.alternatives import evaluate_with_alternatives
+from secateurs.evaluation.baselines import (
+    baselines_on_test,
+    held_out_baselines,
+    table_prediction,
+)
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.metrics import PruningFigures, constant_name
+from secateurs.evaluation.metrics import PruningFigures
 from secateurs.evaluation.score_table import (
     SizeCurve,
-    constant_scores,
     coverage_remarks,
-    cross_validate_selections,
     describe_sample_weights,
     full_ensemble_vote,
     score_row,
 )
-from secateurs.evaluation.selections import select_for_sizes
 from secateurs.exceptions import InputError, SecateursWarning
-from secateurs.measures.group_predictions import ConstantPrediction
 from secateurs.measures.score_curve import ScoreCurve, scores_with_interval
 from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import AccuracyCounts
-from secateurs.outputs.missing_answers import fill_unanswered
 from secateurs.outputs.prediction_table import PredictionTable
-from secateurs.outputs.predictions import Predictions, true_values
+from secateurs.outputs.predictions import true_values
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.problem import Problem
-from secateurs.problem.latency import combined_prediction
 from secateurs.problem.model_costs import (
     BeforeAfter,
     full_and_kept,
@@ -47,7 +45,7 @@ from secateurs.problem.model_costs import (
     model_costs,
     panel_coverage,
 )
-from secateurs.pruners import BasePruner, make_pruner
+from secateurs.pruners import BasePruner
 from secateurs.pruners.selector import pruner_label
 from secateurs.text_format import format_count, format_list
 from secateurs.thread_safety import record_warnings
@@ -73,7 +71,7 @@ def measure_on_test(
         weights = problem.member_weights
         tables = (X, X if weights is None else X.with_member_weights(weights))
         before, after = (
-            _table_prediction(problem, table, members)
+            table_prediction(problem, table, members)
             for table, members in zip(tables, full_and_kept(pruner), strict=True)
         )
     else:
@@ -102,20 +100,13 @@ def measure_on_test(
         }
         figures |= _subgroup_figures(problem, by_group)
         remarks += _small_subgroups(groups)
-    baselines = _test_baselines(problem, predicted)
+    pruned = predicted.for_score(problem.scoring)[1]
+    baselines = baselines_on_test(
+        problem, pruned, len(pruner.member_indices_), predicted.samples[1]
+    )
     if not problem.has_only_predictions:
         figures |= model_costs(problem, pruner, files=files)
     return PruningFigures(description, "", figures, tuple(remarks), baselines)
-
-
-def _table_prediction(problem: Problem, table: Ensemble, members: Sequence[int]) -> Array:
-    """Return the combined test prediction of some members, filled in for scores."""
-    outputs = problem.test_predictions
-    if problem.is_regression:
-        weights = None if table.weights is None else table.weights[list(members)]
-        return np.asarray(outputs.average(members, weights))
-    predicted = combined_prediction(table, None, members)
-    return fill_unanswered(predicted, outputs.has_prediction(members), outputs)
 
 
 class _Predicted(NamedTuple):
@@ -235,47 +226,6 @@ def _small_subgroups(groups: Array) -> list[str]:
     ]
 
 
-def _test_baselines(problem: Problem, predicted: _Predicted) -> dict[str, float]:
-    """Return the test score of a constant prediction, and of the best member on the validation set.
-
-    Scores that are not defined are left out.
-    """
-    scoring, baselines = problem.scoring, dict[str, float]()
-    if len(scoring.classes) and not np.isin(predicted.truth, scoring.classes).all():
-        return baselines
-    rows = predicted.samples[0]
-    constant = _constant_prediction(problem, scoring, len(predicted.truth))
-    with suppress(InputError):
-        value = scoring(constant, predicted.truth, predicted.weight, rows)
-        baselines[constant_name(scoring)] = scoring.display_score(value)
-    if problem.ensemble.is_sequential:
-        return baselines
-    with suppress(InputError), record_warnings():
-        (best,) = make_pruner("best", keep=1).fit(problem.predictions).member_indices_.tolist()
-        if isinstance(problem.X_test, PredictionTable):
-            outputs = problem.scored_predictions(test=True)
-            single = (
-                outputs.average([best])
-                if isinstance(outputs, Predictions) and scoring.needs != "labels"
-                else _table_prediction(problem, problem.X_test, [best])
-            )
-        else:
-            model = problem.ensemble.as_predictor([best])
-            is_soft = predicted.probabilities is not None and scoring.needs != "labels"
-            method = model.predict_proba if is_soft else model.predict
-            single = np.asarray(method(problem.X_test))
-        rows = None if rows is None else rows.predicted_by([best])
-        value = scoring(single, predicted.truth, predicted.weight, rows)
-        baselines["best single member"] = scoring.display_score(value)
-    return baselines
-
-
-def _constant_prediction(problem: Problem, scoring: Scoring, n_samples: int) -> Array:
-    outputs = problem.predictions
-    constant = ConstantPrediction(outputs.truth, outputs).for_score(scoring)
-    return np.repeat(constant[:1], n_samples, axis=0)
-
-
 def _test_probabilities(problem: Problem, pruner: BasePruner) -> tuple[Array, Array] | None:
     """Return test probabilities of the full and the pruned ensemble; None if there are none."""
     if isinstance(problem.X_test, PredictionTable):
@@ -309,9 +259,9 @@ def cross_validate_pruning(
     """
     with record_warnings():  # the fit on all samples warned already
         evaluation = evaluate_with_alternatives(problem, pruner, by_cost=by_cost, alone=True)
-        baselines = held_out_baselines(evaluation.split)
-    (curve,) = evaluation.curves.values()
-    keep, plan = len(pruner.member_indices_), evaluation.split
+        (curve,) = evaluation.curves.values()
+        keep, plan = len(pruner.member_indices_), evaluation.split
+        baselines = held_out_baselines(plan, curve, keep)
     figures = held_out_scores(plan, curve, keep)
     costs = model_costs(evaluation.problem, pruner, files=files, row=row)
     figures = member_counts(problem, pruner) | panel_coverage(problem, pruner) | figures | costs
@@ -348,24 +298,6 @@ def selection_figures(problem: Problem, pruner: BasePruner) -> PruningFigures | 
     pair = soft.average(weights=own), soft.average(kept, weights)
     predicted = _Predicted(true_values(soft), problem.sample_weight, *pair, pair)
     return PruningFigures("", "", score_both(problem, predicted, ("neg_brier_score", "roc_auc")))
-
-
-def held_out_baselines(plan: EvaluationPlan) -> dict[str, float]:
-    """Return the held-out score of a constant prediction, and of the best single member."""
-    problem, scoring = plan.problem, plan.problem.scoring
-    curves = {constant_name(scoring): constant_scores(plan, [scoring])[scoring.key, None]}
-    if not problem.ensemble.is_sequential:
-        selectors = {"best": partial(select_for_sizes, make_pruner("best", keep=1), [1], None)}
-        best = cross_validate_selections(
-            plan,
-            selectors,
-            (),
-            only_folds=plan.has_folds,
-            by_labels=problem.is_soft and not problem.has_soft_predictions,
-            scorings=[scoring],
-        )["best"]
-        curves["best single member"] = best.scores[scoring.key, None]
-    return {name: scoring.display_score(float(curve.values[0])) for name, curve in curves.items()}
 
 
 def sample_weight_remark(

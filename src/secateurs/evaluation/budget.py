@@ -21,12 +21,14 @@ from secateurs.evaluation.tolerance import (
     tolerances_by_key,
 )
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
+from secateurs.measures.score_curve import ScoreCurve
 from secateurs.measures.scoring import Scoring
 from secateurs.problem import Problem
 from secateurs.problem.latency import (
     Latency,
     ServedMembers,
     bisect_largest_size,
+    lowest_latencies,
     measure_latencies,
     model_n_jobs,
 )
@@ -44,6 +46,8 @@ _LIMITS = ("tolerance", "max_bytes", "max_latency", "max_cost", "max_group_loss"
 _N_SEARCHED_SIZES = 20
 # n_jobs=1 is recommended only if it saves a tenth of the time, which is more than timing noise.
 _FASTER_SHARE = 0.9
+# Share by which timings vary from which on equal calls may keep other numbers of members.
+_UNSTEADY_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -180,7 +184,7 @@ class SizeSearch:
         largest = min((self._largest_allowed(name, budget) for name in limit_names), default=None)
         if not budget.limits_score:
             assert largest is not None
-            return ToleratedSize(largest)
+            return ToleratedSize(largest, decided_by=self._describe_limit(limit_names, largest))
         tolerated = self._tolerated_size(budget, vote)
         if largest is not None and tolerated.size > largest:
             sizes, curves = self.held_out_scores(vote, budget)
@@ -270,12 +274,12 @@ class SizeSearch:
             }
         return self.sizes, values
 
-    def cross_validate_score(self, scoring: Scoring) -> FloatArray:
+    def cross_validate_sizes(self, scoring: Scoring) -> ScoreCurve:
         """Return the cross-validated score of the ensemble's own vote for each of the sizes."""
-        return self._cross_validate(scoring, self._select_all_sizes)
+        return self._cross_validate(scoring, self._select_all_sizes, ())
 
-    def cross_validate_own_size(self, scoring: Scoring) -> float:
-        """Return the cross-validated score for the pruner's own ``keep``."""
+    def cross_validate_own_size(self, scoring: Scoring) -> ScoreCurve:
+        """Return the cross-validated score for the pruner's own ``keep``, a single size."""
 
         def select(problem: Problem) -> Selection:
             fitted = SizeSearch(problem, self.pruner, self.rng)._fit_at_size(self.pruner.keep)
@@ -284,21 +288,23 @@ class SizeSearch:
             members = {0: fitted.member_indices_.tolist()}
             return Selection(np.array([0]), None, members, weights=given)
 
-        return float(self._cross_validate(scoring, select)[0])
+        return self._cross_validate(scoring, select, [0])
 
-    def _cross_validate(self, scoring: Scoring, select: MemberSelector) -> FloatArray:
+    def _cross_validate(
+        self, scoring: Scoring, select: MemberSelector, sizes: Sequence[int]
+    ) -> ScoreCurve:
         self.problem.scored_predictions()  # collects them before the samples are dropped
         problem = replace(self.problem.without_samples(), sensitive_features=None)
         curve = cross_validate_selections(
             EvaluationPlan(problem, self.rng),
             {"": select},
-            (),
+            sizes,
             title="finding the size",
             only_folds=True,
             by_labels=False,
             scorings=[scoring],
         )[""]
-        return curve.scores[scoring.key, None].values
+        return curve.scores[scoring.key, None]
 
     @property
     def sizes(self) -> IndexArray:
@@ -329,6 +335,17 @@ class SizeSearch:
         if size == 0:
             raise budget_error(name, self.problem, budget, self.members_at(1))
         return size
+
+    def _describe_limit(self, limit_names: Sequence[str], size: int) -> str:
+        """Return the timings that decided, if the latency is the only limit."""
+        if limit_names != ["max_latency"]:
+            return ""
+        own, _ = measure_latencies(self.problem, self.problem.n_members, self._served_at_size)
+        taken = format_milliseconds(own.seconds_for(size))
+        text = f"max_latency: {format_count(size, 'member')} take {taken} for one sample"
+        if size == self.problem.n_members:
+            return text
+        return f"{text}, one more {format_milliseconds(own.seconds_for(size + 1))}"
 
     def _served_at_size(self, n_keep: int) -> tuple[list[int], Ensemble]:
         """Return the members for a size, and the ensemble with their weights, if they have any."""
@@ -381,6 +398,14 @@ def largest_within_limit(
     own, one_job = measure_latencies(problem, n_members, served)
     size = own.max_members(limit)
     seconds = own.seconds_for(size)
+    if own.noise > _UNSTEADY_SHARE and 0 < size < n_members:
+        warn_caller(
+            f"Timings for {{max_latency}} vary by {100 * own.noise:.0f} %, because other work runs "
+            "on this machine: an equal call may keep another number of members. Prune on an idle "
+            "machine, or pass the number of members as {keep}.",
+            max_latency=limit,
+            keep=size,
+        )
     if size and one_job is not None and one_job.seconds_for(size) < _FASTER_SHARE * seconds:
         n_allowed = format_count(one_job.max_members(limit), "member")
         warn_caller(
@@ -434,9 +459,7 @@ def budget_error(
     """
     limit = getattr(budget, name)
     if name == "max_latency":
-        own, one_job = measure_latencies(
-            problem, 1, lambda _: (list(first or [0])[:1], problem.ensemble)
-        )
+        own, one_job = lowest_latencies(problem)  # the timings that decided
         needed = _describe_latency(own)
         if one_job is not None and one_job.seconds_for(1) < own.seconds_for(1):
             faster = format_milliseconds(one_job.seconds_for(1))

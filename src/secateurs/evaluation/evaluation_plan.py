@@ -44,6 +44,8 @@ class EvaluationPlan:
 
     problem: Problem
     seed: RandomStateLike = 0  # draws the default folds
+    # The state in which `prune` starts if it gets the same random state; None if that is unknown.
+    start: np.random.RandomState | None = None
 
     @cached_property
     def validation_samples(self) -> VotedSamples:

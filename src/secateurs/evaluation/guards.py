@@ -12,10 +12,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from secateurs.evaluation.metrics import PruningFigures, constant_name
+from secateurs.evaluation.metrics import (
+    BEST_MEMBER,
+    FIRST_MEMBERS,
+    PruningFigures,
+    constant_name,
+)
 from secateurs.evaluation.tolerance import tolerances_by_key
 from secateurs.exceptions import SecateursWarning
 from secateurs.measures.scoring import Scoring
+from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.problem import Problem
 from secateurs.problem.model_costs import BeforeAfter
 from secateurs.text_format import format_count, format_list
@@ -25,6 +31,11 @@ _MAX_BRIER_RATIO, _SURE_BRIER_RATIO = 1.1, 1.05
 # The log loss of a few unrefitted trees rises by a tenth in many safe cases, because of single
 # samples whose class no tree predicts.
 _MAX_LOG_LOSS_RATIO = 1.5
+_SURE_LEAD = 3 / NORMAL_97_5  # of a baseline, in half widths of its 95 % interval
+_BETTER = {  # subject of the sentence, and advice
+    BEST_MEMBER: ("The best single member has", "Keep that member alone"),
+    FIRST_MEMBERS: ("As many of the first members have", "Keep them, with the method 'es'"),
+}
 _LOSS_TO_TELL = 0.01  # a point: the loss that validation samples should show, without a tolerance
 
 
@@ -50,13 +61,13 @@ def warn_alarms(alarms: Sequence[str]) -> None:
 
 
 def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[str]:
-    """Return alarms for predictions that are not better than a constant, or than one member."""
+    """Return alarms for predictions that are not better than simple ones."""
     figure = measured.figures.get(scoring.label)
     if figure is None:
         return []
     sign = 1.0 if scoring.larger_is_better else -1.0
     label, constant_label = scoring.label, constant_name(scoring)
-    constant = measured.baselines.get(constant_label)
+    constant = measured.baseline_scores.get(constant_label)
     alarms = []
     lead = np.nan if constant is None else sign * (figure.after - constant)
     is_full_better = constant is not None and sign * (figure.before - constant) > 0
@@ -67,14 +78,21 @@ def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[st
             f"{who} better {label} than the {constant_label}: {figure.after:.4f} after pruning, "
             f"compared with {constant:.4f}. {_keep_more(is_full_better)}"
         )
-    single = measured.baselines.get("best single member")
-    if single is not None and sign * (single - figure.after) > _half_width(figure):
-        alarms.append(
-            f"The best single member has a better {label} than the pruned ensemble: {single:.4f}, "
-            f"compared with {figure.after:.4f}. Keep that member alone, or compare methods with "
-            "secateurs.compare."
-        )
+    for name, (subject, advice) in _BETTER.items():
+        baseline = measured.baselines.get(name)
+        if baseline is not None and _is_surely_better(baseline, sign):
+            alarms.append(
+                f"{subject} a better {label} than the pruned ensemble: {baseline.after:.4f}, "
+                f"compared with {baseline.before:.4f}. {advice}, or compare methods with "
+                "secateurs.compare."
+            )
     return alarms
+
+
+def _is_surely_better(baseline: BeforeAfter, sign: float) -> bool:
+    """Return whether a baseline is better than the pruned ensemble by three standard errors."""
+    lead = sign * (baseline.after - baseline.before)
+    return lead > _SURE_LEAD * (baseline.high - baseline.low) / 2
 
 
 def _keep_more(is_full_better: bool) -> str:

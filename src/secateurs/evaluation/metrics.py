@@ -92,7 +92,9 @@ class PruningFigures(NamedTuple):
     fold_description: str  # how members were selected in folds; empty without cross-validation
     figures: dict[str, BeforeAfter]
     remarks: tuple[str, ...] = ()
-    baselines: Mapping[str, float] = {}  # the score to optimise of simple predictions
+    # The score to optimise of the pruned ensemble (before) and of simple predictions (after), by
+    # their names, with the interval of the difference.
+    baselines: Mapping[str, BeforeAfter] = {}
 
     @property
     def source_description(self) -> str:
@@ -119,8 +121,13 @@ class PruningFigures(NamedTuple):
         index = pd.Index(self.figures, name=self.data_description)
         table = Summary(values, columns=columns, index=index, dtype=float)
         table.attrs["remarks"] = all_remarks
-        table.attrs["score"], table.attrs["baselines"] = problem.scoring.label, dict(self.baselines)
+        table.attrs["score"], table.attrs["baselines"] = problem.scoring.label, self.baseline_scores
         return table
+
+    @property
+    def baseline_scores(self) -> dict[str, float]:
+        """The scores of simple predictions, by their names."""
+        return {name: figure.after for name, figure in self.baselines.items()}
 
 
 class Summary(pd.DataFrame):
@@ -166,6 +173,9 @@ def describe_baselines(score: str, baselines: Mapping[str, float]) -> list[str]:
         return []
     known = [f"{name} {value:.4f}" for name, value in baselines.items()]
     return [f"For comparison, {score}: {format_list(known, ' and ')}."]
+
+
+BEST_MEMBER, FIRST_MEMBERS = "best single member", "as many of the first members"
 
 
 def constant_name(scoring: Scoring) -> str:

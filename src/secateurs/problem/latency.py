@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -23,7 +24,9 @@ ServedMembers: TypeAlias = Callable[[int], tuple[list[int], Ensemble]]
 # A line needs few sizes. Members of several kinds are interpolated, so more sizes are timed.
 _N_SIZES, _N_SIZES_MIXED = 5, 12
 _SECONDS_PER_SIZE = 0.2  # trades precision for the waiting time of `max_latency` and `compare`
-_MIN_REPEATS, _MAX_REPEATS = 3, 100  # a median needs three; more than 100 hardly change it
+_MIN_REPEATS, _MAX_REPEATS = 3, 100  # more than 100 hardly change the result
+# Timings that vary by more than this share are repeated, up to this many times.
+_MAX_NOISE, _MAX_PASSES = 0.1, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +47,10 @@ class Latency:
     """
 
     sizes: IndexArray  # numbers of members, ascending, from 1 to all of them
-    seconds: FloatArray  # median of the timings for each size
+    seconds: FloatArray  # typical timing for each size
     preprocessing_seconds: float  # the part that steps before the ensemble take at every size
     is_homogeneous: bool  # whether all members are of one kind
+    noise: float = 0.0  # by which share timings vary, see `timing_noise`
 
     @cached_property
     def per_member(self) -> float:
@@ -75,18 +79,46 @@ class Latency:
         return sum(self.seconds_for(n_members) <= limit for n_members in all_sizes)
 
 
+# With the model's own ``n_jobs``, and with ``n_jobs=1`` if that differs.
+Latencies: TypeAlias = tuple[Latency, Latency | None]
+# By ensemble and by the members of each timed size: a second measurement would differ, so that
+# messages would contradict decisions.
+_measured: "WeakKeyDictionary[Ensemble, dict[object, Latencies]]" = WeakKeyDictionary()
+
+
 def measure_latencies(
     problem: Problem, n_members: int, served: ServedMembers, with_one_job: bool = True
-) -> tuple[Latency, Latency | None]:
+) -> Latencies:
     """Measure the latency with the model's own ``n_jobs``, and with ``n_jobs=1`` if that differs.
 
-    Starting threads often takes longer for one sample than evaluating its trees.
+    Starting threads often takes longer for one sample than evaluating its trees. The same members
+    of an ensemble are timed once only.
     """
     ensemble = problem.ensemble
     is_homogeneous = len({type(member) for member in ensemble.members}) == 1
     spaced = np.geomspace(1, n_members, _N_SIZES if is_homogeneous else _N_SIZES_MIXED)
     sizes = np.unique(spaced.round().astype(np.intp))
     sets = [served(int(size)) for size in sizes]
+    known = _measured.setdefault(ensemble, {})
+    key = (with_one_job, tuple(tuple(members) for members, _ in sets))
+    if key not in known:
+        known[key] = _time_sets(problem, sizes, sets, is_homogeneous, with_one_job)
+    return known[key]
+
+
+def lowest_latencies(problem: Problem) -> Latencies:
+    """Return the measured latencies by which one member takes the least time."""
+    return min(_measured[problem.ensemble].values(), key=lambda pair: pair[0].seconds_for(1))
+
+
+def _time_sets(
+    problem: Problem,
+    sizes: IndexArray,
+    sets: Sequence[tuple[list[int], Ensemble]],
+    is_homogeneous: bool,
+    with_one_job: bool,
+) -> Latencies:
+    ensemble = problem.ensemble
     predictors = [make_predictor(weighted, members) for members, weighted in sets]
     if with_one_job and model_n_jobs(ensemble) != 1:
         predictors += [
@@ -94,11 +126,13 @@ def measure_latencies(
         ]
     if ensemble.wrappers:
         predictors.append(partial(_run_preprocessing, ensemble))
-    timings = time_predictions(predictors, _safe_indexing(problem.X, [0]), _SECONDS_PER_SIZE)
-    medians = np.median(timings, axis=1)
-    preprocessing = float(medians[-1]) if ensemble.wrappers else 0.0
-    by_n_jobs = medians[: len(predictors) - bool(ensemble.wrappers)].reshape(-1, len(sizes))
-    latencies = [Latency(sizes, seconds, preprocessing, is_homogeneous) for seconds in by_n_jobs]
+    timings = _time_until_steady(predictors, _safe_indexing(problem.X, [0]))
+    typical, noise = typical_seconds(timings), timing_noise(timings)
+    preprocessing = float(typical[-1]) if ensemble.wrappers else 0.0
+    by_n_jobs = typical[: len(predictors) - bool(ensemble.wrappers)].reshape(-1, len(sizes))
+    latencies = [
+        Latency(sizes, seconds, preprocessing, is_homogeneous, noise) for seconds in by_n_jobs
+    ]
     return latencies[0], latencies[1] if len(latencies) > 1 else None
 
 
@@ -156,6 +190,46 @@ def make_predictor(ensemble: Ensemble, members: Sequence[int]) -> Predictor:
         predict: Predictor = served.predict
         return predict
     return lambda X: combined_prediction(ensemble, X, sorted(members))
+
+
+def typical_seconds(timings: FloatArray) -> FloatArray:
+    """Return the tenth percentile of the repeats of each predictor.
+
+    Other work on the machine only adds time, in bursts. It may disturb most of the repeats, while
+    half of them are enough to change the median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secateurs.problem.latency import typical_seconds
+    >>> typical_seconds(np.array([[2.0, 9.0, 2.0, 7.0, 8.0]]))
+    array([2.])
+    """
+    return np.quantile(timings, 0.1, axis=1)
+
+
+def timing_noise(timings: FloatArray) -> float:
+    """Return by which share the median repeat is above the typical one, mean over predictors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secateurs.problem.latency import timing_noise
+    >>> timing_noise(np.array([[2.0, 9.0, 2.0, 3.0, 8.0]]))
+    0.5
+    """
+    return float(np.mean(np.median(timings, axis=1) / typical_seconds(timings))) - 1
+
+
+def _time_until_steady(predictors: Sequence[Predictor], X: Samples) -> FloatArray:
+    """Return timings of one sample, with more repeats if other work disturbs them."""
+    timings = time_predictions(predictors, X, _SECONDS_PER_SIZE)
+    for _ in range(_MAX_PASSES - 1):
+        if timing_noise(timings) <= _MAX_NOISE:
+            break
+        more = time_predictions(predictors, X, _SECONDS_PER_SIZE)
+        timings = np.concatenate([timings, more], axis=1)
+    return timings
 
 
 def time_predictions(

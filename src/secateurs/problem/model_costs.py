@@ -11,7 +11,12 @@ from sklearn.utils.validation import _num_samples
 
 from secateurs.ensembles import Ensemble
 from secateurs.problem._problem import Problem
-from secateurs.problem.latency import Predictor, make_predictor, time_predictions
+from secateurs.problem.latency import (
+    Predictor,
+    make_predictor,
+    time_predictions,
+    typical_seconds,
+)
 from secateurs.pruners import BasePruner
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import Classifier, FloatArray, Samples
@@ -103,7 +108,7 @@ def _prediction_times(
     for size in sizes:
         samples = _safe_indexing(X, np.arange(size) % _num_samples(X))
         times = 1e3 * time_predictions(predictors, samples, seconds)
-        before, after = np.median(times, axis=1).tolist()
+        before, after = typical_seconds(times).tolist()
         figures[f"ms for {size} row{'s' * (size > 1)}"] = BeforeAfter(before, after, timings=times)
     return figures
 

@@ -107,10 +107,11 @@ def prune(
         Number of members to keep: a count, or a fraction such as 0.1 or "10%". Without ``keep``
         and without a budget, as with ``keep="auto"``, the fewest members are kept for which a
         random draw of that many changes the predictions of the full ensemble by at most 1.5 % of
-        their variance, and more if the cross-validated Brier score or squared error is more than
-        5 % above that of the full ensemble; of a library of different models, the size with the
-        best cross-validated score. ``Pruning.size_reason`` says what decided. A pruner object uses
-        its own ``keep``.
+        their variance (1 % for votes by labels), and more if the cross-validated Brier score or
+        squared error is more than 5 % above that of the full ensemble; of a boosted model, the
+        first rounds from which on its predictions hardly change; of a library of different models,
+        the size with the best cross-validated score. ``Pruning.size_reason`` says what decided. A
+        pruner object uses its own ``keep``.
     tolerance : float, str or dict, optional
         Instead of ``keep``: maximum loss of the cross-validated score, such as 0.005 or "0.5%",
         compared with the reference of ``relative_to``. The smallest sub-ensemble within the
@@ -128,15 +129,14 @@ def prune(
     max_latency : float or str, optional
         Instead of ``keep``: keep the largest sub-ensemble that predicts one sample within this
         many seconds; also text such as "10ms". The latency is estimated by a line that is fitted
-        to timings with the model's own ``n_jobs``.
+        to repeated timings with the model's own ``n_jobs``; ``Pruning.decided_by`` has the result.
     cost, max_cost : array-like of shape (n_members,) or dict, and float, optional
         The cost of each member, in their order or by name, such as the price of a query, and
         instead of ``keep`` the maximum total cost of the kept members. The panel with the best
         validation score within the cost is kept: of all panels if there are up to 16 members, or
         20 if the table is small; otherwise the best panel that greedy selection in several orders
-        and swaps of members find. A larger
-        ``max_cost`` never gives a panel with a lower validation score. Without ``max_cost``, or
-        with ``tolerance``, the lowest total cost within the tolerance (0.005 by default) is used.
+        and swaps of members find. A larger ``max_cost`` never gives a panel with a lower
+        validation score. Without ``max_cost``, or with ``tolerance``, the lowest total cost within the tolerance (0.005 by default) is used.
         With ``keep``, costs are only reported. See `frontier` for all total costs at once.
     max_group_loss : float or str, optional
         Instead of ``keep``: maximum loss of the cross-validated score in any subgroup of

@@ -73,7 +73,8 @@ class Pruning:
     tolerance : float, dict or None
         The tolerance that determined the number of members, if any; by score if there are several.
     decided_by : str
-        The score or subgroup that needs the most members, if there are several tolerances.
+        The score or subgroup that needs the most members, if there are several tolerances; with
+        ``max_latency`` alone, the timings that decided.
     size_reason : str
         The rule that decided the number of members, if neither a number nor a budget was given.
     expected_votes : ExpectedVotes or None

@@ -61,7 +61,7 @@ def pruning_html(
     if cross_validated is not None:
         source = f"Scores are from the {cross_validated.source_description}."
         remarks = [source, *cross_validated.remarks]
-        remarks += describe_baselines(problem.scoring.label, cross_validated.baselines)
+        remarks += describe_baselines(problem.scoring.label, cross_validated.baseline_scores)
         table = _figures_table(cross_validated, problem)
     ends = f"{curve[-1]:.4f} for the pruned ensemble, {full:.4f} for the full ensemble (dashed)"
     template = template_environment().get_template("pruning.html")

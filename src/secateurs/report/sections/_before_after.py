@@ -36,7 +36,7 @@ def collect_data(context: ReportContext) -> JsonObject:
         safety += f" {_mcnemar_sentence(context, index)}"
     return {
         "verdict": verdict_text(lines, problem.has_test_set, scoring.label),
-        "safety": " ".join([safety, *describe_baselines(scoring.label, measured.baselines)]),
+        "safety": " ".join([safety, *describe_baselines(scoring.label, measured.baseline_scores)]),
         "before_after": lines,
     }
 

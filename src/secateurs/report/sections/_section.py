@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from secateurs.evaluation import before_after
 from secateurs.evaluation.alternatives import ReportSubject
+from secateurs.evaluation.baselines import held_out_baselines
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.evaluation.score_table import full_ensemble_vote
 from secateurs.labels import merge_classes
@@ -73,7 +74,7 @@ class ReportContext:
         figures = before_after.held_out_scores(plan, self.curve, self.keep)
         counts = member_counts(problem, pruner) | panel_coverage(problem, pruner)
         figures = counts | figures | model_costs(problem, pruner)
-        baselines = before_after.held_out_baselines(plan)
+        baselines = held_out_baselines(plan, self.curve, self.keep)
         return PruningFigures("", "", figures, (), baselines)
 
     @cached_property
