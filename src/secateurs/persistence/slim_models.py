@@ -61,10 +61,21 @@ def slim(model: ModelT) -> ModelT:
     """
     _check_supported(model)
     copied = copy.deepcopy(model)
+    shared: dict[tuple[object, ...], object] = {}
     for part in reachable_objects(copied):
         if isinstance(part, BaseDecisionTree) and hasattr(part, "tree_"):
             part.tree_ = _slim_tree(part.tree_)
+            _share_class_labels(part, shared)
     return copied
+
+
+def _share_class_labels(tree: BaseDecisionTree, shared: dict[tuple[object, ...], object]) -> None:
+    """Let trees with equal classes refer to the same arrays, which files then store once."""
+    for name in ("classes_", "n_classes_"):
+        value = getattr(tree, name, None)
+        if isinstance(value, (np.ndarray, np.generic)) and value.dtype != object:
+            key = (name, value.dtype.str, value.shape, value.tobytes())
+            setattr(tree, name, shared.setdefault(key, value))
 
 
 def _check_supported(model: object) -> None:
