@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 LIGHTGBM, NEW_FOREST = "LightGBM, as many nodes", "new forest, as many nodes"
-_LEAVES, _RATES = (4, 8, 16, 31), (0.1, 0.3)
+_LEAVES, _RATES = (8, 31), (0.1, 0.3)
 _LEAST_SAMPLES = (1, 2, 5, 10)  # in a leaf of a new forest
 
 Train = Callable[[Any, Any], Any]
