@@ -336,6 +336,20 @@ def test_models_without_trees_have_no_nodes(classified):
         prune(model, X[200:400], y[200:400], max_nodes=50)
 
 
+def test_reports_of_pruned_branches_name_the_number_of_nodes(classified, tmp_path):
+    X, y = classified
+    forest = RandomForestClassifier(30, random_state=0).fit(X[:400], y[:400])
+    given = {"refit": True, "random_state": 0}
+    whole = prune(forest, X[400:700], y[400:700], "joint", keep=5, **given)
+    small = prune(forest, X[400:700], y[400:700], "joint", max_nodes=300, branches=True, **given)
+    n_nodes = sum(tree.tree_.node_count for tree in small.estimator.estimators_)
+    assert whole.provenance()["n_nodes"] is None
+    assert small.provenance()["n_nodes"] == n_nodes <= 300
+    page = small.report(tmp_path / "page.html").read_text("utf-8")
+    assert f"--max-nodes {n_nodes} --branches" in page
+    assert f"max_nodes={n_nodes}, branches=True" in page
+
+
 def test_saved_models_with_pruned_branches_are_plain(classified, tmp_path):
     X, y = classified
     forest = RandomForestClassifier(30, random_state=0).fit(X[:400], y[:400])

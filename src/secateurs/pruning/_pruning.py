@@ -37,6 +37,7 @@ from secateurs.exceptions import InputError
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+from secateurs.refitting.branches import pruned_node_count
 from secateurs.text_format import format_count
 from secateurs.typing import FloatArray, IndexArray, JsonObject, RandomStateLike, Samples
 from secateurs.units import round_up
@@ -393,6 +394,9 @@ class Pruning:
             "n_samples": self.votes.n_samples,
             "out_of_bag": self.oob,
             "refitted": self.problem.refitted is not None,
+            "n_nodes": pruned_node_count(
+                self.ensemble, self.problem.refitted, self.member_indices.tolist()
+            ),
             "columns": self.problem.columns,
         }
 

@@ -279,3 +279,16 @@ def _prune_first(task: RefitTask, members: Sequence[int], limits: BranchLimits) 
     kept = [members[index] for index in folded]
     values = [tree.values for tree in folded.values()]
     return PrunedBranches(kept, list(folded.values()), task.distance(kept, values))
+
+
+def pruned_node_count(
+    ensemble: Ensemble, refitted: Ensemble | None, members: Sequence[int]
+) -> int | None:
+    """Return the number of nodes of trees with pruned branches; None if they were not pruned."""
+    if refitted is None:
+        return None
+    before, after = (
+        sum(changed.members[member].tree_.node_count for member in members)
+        for changed in (ensemble, refitted)
+    )
+    return after if after < before else None

@@ -2,6 +2,7 @@
 
 import shlex
 
+from secateurs.refitting.branches import pruned_node_count
 from secateurs.report._command_text import (
     cli_method,
     constructor_call,
@@ -33,17 +34,21 @@ def collect_data(context: ReportContext) -> JsonObject:
         by_cost += words[index : index + 2]
         del words[index : index + 2]
     command = None if options is None else [*words, *options]
+    problem = context.problem
+    n_nodes = pruned_node_count(problem.ensemble, problem.refitted, context.kept_members)
     shell, method = None, cli_method(pruner)
     if method is not None and command is not None:
         size = by_cost or ["--keep", str(len(context.kept_members))]
+        size = size if n_nodes is None else ["--max-nodes", str(n_nodes), "--branches"]
         shell = shlex.join([*command, "--pruner", method.name, *size, *method.options])
     inputs = "predictions, None" if context.problem.has_only_predictions else "ensemble, X"
     call, arguments = f"secateurs.prune({inputs}, y, ", problem_arguments(context.problem)
+    branches = "" if n_nodes is None else f", max_nodes={n_nodes}, branches=True"
     return {
         "reproduce": {
             "command": command and shlex.join(command),
             "shell": shell,
-            "python": f"{call}{constructor_call(pruner)}{arguments})",
+            "python": f"{call}{constructor_call(pruner)}{arguments}{branches})",
             "call": call,
             "arguments": arguments,
             "seed": pruner._drawn_seed,  # drawn if the user passed none; not shown in the page
