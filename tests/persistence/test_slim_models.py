@@ -171,6 +171,16 @@ def test_slim_files_are_smaller_and_load(tmp_path, suffix, factor):
     assert_array_equal(again.predict_proba(samples), forest.predict_proba(samples))
 
 
+def test_unused_bytes_of_slim_nodes_are_zero():
+    tree = slim(FOREST.fit(X, Y)).estimators_[0].tree_
+    nodes = tree.__getstate__()["nodes"]
+    used = np.zeros(nodes.itemsize, dtype=bool)
+    for dtype, offset in nodes.dtype.fields.values():
+        used[offset : offset + dtype.itemsize] = True
+    raw = np.frombuffer(nodes.tobytes(), dtype=np.uint8).reshape(len(nodes), -1)
+    assert not raw[:, ~used].any()
+
+
 def test_slim_skops_files_load_with_plain_skops_and_store_class_labels_once(tmp_path):
     labels = np.array(["ant", "bee", "cat"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     forest = RandomForestClassifier(10, random_state=0).fit(X, labels)

@@ -111,12 +111,15 @@ def _raise_unsupported(part: object, reason: str) -> None:
 def _slim_tree(tree: Tree) -> Tree:
     """Return a tree without the numbers that prediction does not read."""
     state = tree.__getstate__()
-    nodes, values = state["nodes"].copy(), state["values"].copy()
+    values = state["values"].copy()
+    # Nodes have seven bytes of padding, which a copy would fill with any content of the memory. It
+    # could make compressed files twice as large.
+    nodes = np.zeros(len(values), dtype=state["nodes"].dtype)
+    for name in ("left_child", "right_child", "feature", "threshold", "missing_go_to_left"):
+        nodes[name] = state["nodes"][name]
     is_inner = nodes["left_child"] != _LEAF
-    learnt = has_missing_splits(tree)
-    for name in ("impurity", "n_node_samples", "weighted_n_node_samples"):
-        nodes[name] = 0
-    nodes["n_node_samples"][0] = learnt  # where `has_missing_splits` finds it again
+    # Where `has_missing_splits` finds it again.
+    nodes["n_node_samples"][0] = has_missing_splits(tree)
     nodes["threshold"][is_inner] = round_down_to_float32(nodes["threshold"][is_inner])
     values[is_inner] = 0
     return rebuilt_tree(tree, state | {"nodes": nodes, "values": values})
