@@ -31,8 +31,8 @@ def slim(model: ModelT) -> ModelT:
 
     Predictions stay equal to the last bit, and files become three to four times smaller as .joblib,
     two to three times as .skops, where each tree is compressed on its own. A pickle is not
-    compressed and stays as large. Impurities, numbers of samples and the values of inner nodes are cleared.
-    Thresholds are rounded down to the nearest float32, which changes nothing, because
+    compressed and stays as large. Impurities, numbers of samples and the values of inner nodes are
+    cleared. Thresholds are rounded down to the nearest float32, which changes nothing, because
     scikit-learn's trees compare them with features of type float32.
 
     Parameters
