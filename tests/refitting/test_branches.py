@@ -23,8 +23,12 @@ from naive_refitting import leaf_below, paths, prunings
 from secateurs import export, load, prune, save
 from secateurs.ensembles.decision_trees import with_pruned_branches
 from secateurs.exceptions import BudgetError, InputError, UnsupportedEnsembleError
+from secateurs.problem import Problem
+from secateurs.pruning.size_limits import StepLatency
 from secateurs.refitting._imitation import Imitation
-from secateurs.refitting.branches import BranchPruner
+from secateurs.refitting.branches import BranchLimits, BranchPruner, prune_branches
+from secateurs.refitting.refit import RefitTask
+from secateurs.refitting.teacher import LabelledSamples
 from secateurs.refitting.value_limits import ValueLimits, project_to_simplex
 
 
@@ -115,6 +119,49 @@ def test_budgets_are_met_and_folded_trees_predict_the_same(problem, max_nodes):
     after = np.mean([t.values[imitation.leaves[i]] for i, t in folded.items()], axis=0)
     np.testing.assert_allclose(mean, after, atol=1e-12)
     assert all(tree.n_nodes > 1 for tree in folded.values()) or len(folded) == 1
+
+
+@given(tiny(), st.floats(0, 6))
+@settings(max_examples=50)
+def test_steps_are_the_mean_length_of_the_paths_and_stay_within_a_limit(problem, max_steps):
+    trees, imitation = problem
+    pruner = BranchPruner(trees, imitation, 1.0, "steps")
+    pruner.fit_budget(np.inf, max(max_steps, 1e-9))
+    lengths = 0.0
+    for tree, pruned, leaves in zip(trees, pruner.trees, imitation.leaves, strict=True):
+        way = paths(tree.children_left.tolist(), tree.children_right.tolist())
+        split = {node for node in range(tree.node_count) if pruned.is_split[node]}
+        lengths += np.mean([way[leaf].index(leaf_below(split, way[leaf])) for leaf in leaves])
+    np.testing.assert_allclose(pruner.n_steps, lengths, atol=1e-12)
+    assert pruner.n_steps <= max_steps + 1e-8
+
+
+def test_the_time_of_steps_is_what_whole_trees_take_longer_than_leaves():
+    # 2 ms for the model, 0.5 ms for each tree, 0.01 ms for each of 300 steps.
+    latency = StepLatency.from_timings(10, 300.0, [2.5e-3, 7e-3, 10e-3])
+    assert latency.max_steps(10) == pytest.approx(300)
+    assert latency.max_steps(12) == pytest.approx(200)
+    assert latency.max_steps(17) == 0
+    same = StepLatency.from_timings(10, 300.0, [2.5e-3, 7e-3, 7.1e-3])  # steps take no time
+    assert same.max_steps(10) == np.inf
+    assert same.max_steps(11) == 0
+    assert StepLatency.from_timings(1, 9.0, [2e-3, 2e-3, 3e-3]).max_steps(2) == 0
+
+
+def test_a_limit_of_latency_allows_more_trees_with_fewer_steps(classified):
+    X, y = classified
+    forest = RandomForestClassifier(40, random_state=0).fit(X[:400], y[:400])
+    ensemble = Problem.from_input(forest, X[400:700], y[400:700]).ensemble
+    samples = LabelledSamples(X[400:700], y[400:700])
+    task = RefitTask.from_input(ensemble, range(10), samples, random_state=0)
+    latency = StepLatency.from_timings(10, 60.0, [1e-3, 1.9e-3, 7e-3])  # steps dominate
+    limits = BranchLimits(lambda n_trees: np.inf, latency.max_steps, [20])
+    pruned = prune_branches(task, range(40), limits)
+    model = pruned.apply_to(ensemble).as_predictor(pruned.members)
+    inputs = ensemble.prepare_input(X[400:700])
+    n_steps = sum((tree.decision_path(inputs).sum(axis=1) - 1).mean() for tree in model)
+    assert len(model) > 10
+    assert n_steps <= 1.1 * latency.max_steps(20)  # synthetic samples differ a little
 
 
 @given(st.integers(0, 1000))
@@ -248,6 +295,11 @@ def test_monotonic_constraints_hold_after_refitting_and_pruning_branches():
         ({"branches": "always", "max_nodes": 50}, InputError, "branches='always' is not valid"),
         ({"branches": True}, InputError, "branches=True needs a budget"),
         (
+            {"branches": True, "max_latency": 1, "tolerance": 0.1},
+            InputError,
+            "branches=True needs a budget",
+        ),
+        (
             {"branches": True, "refit": False, "max_nodes": 9},
             InputError,
             "with refit=False",
@@ -282,6 +334,20 @@ def test_models_without_trees_have_no_nodes(classified):
     model = BaggingClassifier(GaussianNB(), 5, random_state=0).fit(X[:200], y[:200])
     with pytest.raises(UnsupportedEnsembleError, match="not a decision tree"):
         prune(model, X[200:400], y[200:400], max_nodes=50)
+
+
+def test_reports_of_pruned_branches_name_the_number_of_nodes(classified, tmp_path):
+    X, y = classified
+    forest = RandomForestClassifier(30, random_state=0).fit(X[:400], y[:400])
+    given = {"refit": True, "random_state": 0}
+    whole = prune(forest, X[400:700], y[400:700], "joint", keep=5, **given)
+    small = prune(forest, X[400:700], y[400:700], "joint", max_nodes=300, branches=True, **given)
+    n_nodes = sum(tree.tree_.node_count for tree in small.estimator.estimators_)
+    assert whole.provenance()["n_nodes"] is None
+    assert small.provenance()["n_nodes"] == n_nodes <= 300
+    page = small.report(tmp_path / "page.html").read_text("utf-8")
+    assert f"--max-nodes {n_nodes} --branches" in page
+    assert f"max_nodes={n_nodes}, branches=True" in page
 
 
 def test_saved_models_with_pruned_branches_are_plain(classified, tmp_path):

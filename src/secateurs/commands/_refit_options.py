@@ -48,7 +48,7 @@ class RefitCommandOptions:
         if self.max_nodes is not None and has_keep:
             raise click.UsageError("--keep and --max-nodes exclude each other. Pass only one.")
         if self.branches and not (has_budget or self.max_nodes is not None):
-            raise click.UsageError("--branches needs a budget. Pass --max-bytes or --max-nodes.")
+            raise click.UsageError("--branches needs a budget, such as --max-bytes or --max-nodes.")
         if self.unlabelled is not None:
             require_file(self.unlabelled)
 
@@ -92,8 +92,8 @@ REFIT_OPTIONS = bundle_options(
     option(
         "--branches/--no-branches",
         default=None,
-        help="Prune branches of trees to meet --max-bytes or --max-nodes. Default: if the trees "
-        "are refitted and it imitates the full ensemble better than fewer whole trees.",
+        help="Prune branches of trees to meet --max-bytes, --max-nodes or --max-latency. Default: "
+        "if the trees are refitted and it imitates the full ensemble better than whole trees.",
     ),
     option(
         "--max-nodes",

@@ -6,6 +6,7 @@ in it may allocate any amount of memory.
 
 import io
 import json
+import struct
 import zipfile
 from collections.abc import Collection
 from contextlib import suppress
@@ -29,6 +30,7 @@ _MAX_SCHEMA = 256 << 20
 _MAX_NODES = 4_000_000  # objects and lists in a schema: about 70 for each tree of a forest
 _MAX_RATIO = 400  # unpacked to packed bytes: 10 in files of forests, 1000 in bombs
 _BOMB_FLOOR = 64 << 20  # an archive that unpacks to less is harmless
+_MAX_DICTIONARY = 64 << 20  # memory that an LZMA entry may ask for: the most that presets use
 
 # These loaders build nothing larger than the content of the file. For any other loader of skops,
 # the user has to trust the type: some allocate as much memory as a number in the file.
@@ -46,10 +48,10 @@ _ARRAYS = frozenset(
 ) | {"numpy.ndarray", "numpy.bool", "numpy.bool_"}
 
 
-def dump_skops(model: object) -> bytes:
-    """Return a model as the content of a skops file."""
-    dumps = import_module("skops.io").dumps
-    return dumps(model, compression=zipfile.ZIP_DEFLATED, compresslevel=6)
+def dump_skops(model: object, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a model as the content of a skops file, compressed by a method of zip files."""
+    level = 6 if compression == zipfile.ZIP_DEFLATED else None  # LZMA has no levels in zip files
+    return import_module("skops.io").dumps(model, compression=compression, compresslevel=level)
 
 
 def load_skops(data: bytes, trust_types: Collection[str], max_bytes: int, pinned: bool) -> Any:
@@ -77,7 +79,7 @@ def check_archive_sizes(
     entries = archive.infolist()
     names = {entry.filename for entry in entries}
     unpacked = sum(entry.file_size for entry in entries)
-    allowed_types = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    allowed_types = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)
     if len(entries) > _MAX_ENTRIES or len(names) < len(entries):
         raise UntrustedFileError(
             f"has {len(entries)} entries with {len(names)} different names. At most {_MAX_ENTRIES} "
@@ -86,6 +88,11 @@ def check_archive_sizes(
     if any(entry.compress_type not in allowed_types or entry.flag_bits & 1 for entry in entries):
         raise UntrustedFileError(
             "is compressed in a way that skops does not use. Get a file that skops wrote."
+        )
+    if any(_dictionary_size(archive, entry) > _MAX_DICTIONARY for entry in entries):
+        raise UntrustedFileError(
+            f"needs more than {_MAX_DICTIONARY} bytes of memory to unpack one of its entries, "
+            "which no file that skops wrote does. Get a new copy from its source."
         )
     if unpacked > max_bytes:
         raise UntrustedFileError(
@@ -99,6 +106,17 @@ def check_archive_sizes(
             f"{_MAX_RATIO} times is allowed. Pass its {{sha256}} if you know the file.",
             sha256=...,
         )
+
+
+def _dictionary_size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
+    """Return the bytes that an LZMA entry allocates before it unpacks anything; 0 for others."""
+    if entry.compress_type != zipfile.ZIP_LZMA or archive.fp is None:
+        return 0
+    archive.fp.seek(entry.header_offset)
+    header = archive.fp.read(30)  # of the entry, with the lengths of its name and extra field
+    archive.fp.seek(sum(struct.unpack("<HH", header[26:30])), io.SEEK_CUR)
+    # Version, length of the properties, and the properties: one byte, then the dictionary size.
+    return int(struct.unpack("<4xxI", archive.fp.read(9))[0])
 
 
 def read_schema(archive: zipfile.ZipFile) -> JsonObject:

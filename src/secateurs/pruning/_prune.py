@@ -32,10 +32,10 @@ from secateurs.pruning.refit_options import (
     RefitLike,
     RefitOptions,
     prune_to_default_size,
-    prune_to_size,
     refit_members,
     take_synthetic_ratio,
 )
+from secateurs.pruning.size_limits import prune_to_size
 from secateurs.typing import ExecutorLike, MissingRule, RandomStateLike, Samples, ScoringOption
 
 VOTE_OPTIONS = ("auto", "labels")
@@ -213,9 +213,10 @@ def prune(
         training samples: there are more of them, and synthetic samples based on them give the best
         results.
     branches : {"auto", True, False}, default="auto"
-        Whether to prune branches of trees to meet ``max_bytes`` or ``max_nodes``, if the trees are
-        refitted: more trees with fewer nodes each often predict better than few whole trees.
-        "auto" does so if it imitates the full ensemble better.
+        Whether to prune branches of trees to meet ``max_bytes``, ``max_nodes`` or ``max_latency``,
+        if the trees are refitted: more trees with fewer nodes each often predict better than few
+        whole trees. "auto" does so if it imitates the full ensemble better. For ``max_latency``,
+        the steps of samples are limited instead of nodes, which saves time only in large trees.
     max_nodes : int, optional
         Instead of ``keep``: the maximum number of nodes of all trees together.
     n_jobs : int, optional
@@ -327,7 +328,20 @@ def prune(
             method = by_cost.pruner
             problem = refit_members(problem, method, options, rng)
         elif is_sized and options.limits_trees(problem.ensemble):
-            problem, method = prune_to_size(problem, method, options, budget, fit, rng)
+            problem, method = prune_to_size(
+                problem,
+                method,
+                options,
+                budget,
+                # Timed here, so that its warnings name the line that called `prune`.
+                None
+                if budget.max_latency is None
+                else SizeSearch(problem, method, rng)
+                .find_size(replace(budget, max_bytes=None), vote)
+                .size,
+                fit,
+                rng,
+            )
         elif is_default:
             if problem.scoring.given_scorer is not None:
                 budget = replace(budget, tolerance=DEFAULT_TOLERANCE)

@@ -40,6 +40,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruning.blend import Blend
 from secateurs.pruning.sequential import Order, SequentialPanel, panel_of_members
+from secateurs.refitting.branches import pruned_node_count
 from secateurs.text_format import format_count
 from secateurs.typing import FloatArray, IndexArray, JsonObject, RandomStateLike, Samples
 from secateurs.units import round_up
@@ -444,6 +445,9 @@ class Pruning:
             "n_samples": self.votes.n_samples,
             "out_of_bag": self.oob,
             "refitted": self.problem.refitted is not None,
+            "n_nodes": pruned_node_count(
+                self.ensemble, self.problem.refitted, self.member_indices.tolist()
+            ),
             "columns": self.problem.columns,
         }
 

@@ -77,7 +77,7 @@ class BranchPruner:
         self._structure = [(tree.children_left, tree.children_right) for tree in trees]
         # k · target minus the sum of the trees' predictions, kept up to date.
         self._residuals = len(trees) * imitation.target
-        self._weights, self._prices = [], []
+        self._weights, self._prices, self._shares = [], [], []
         self.trees: list[PrunedTree] = []
         for (left, right), leaves, start in zip(
             self._structure, imitation.leaves, imitation.start, strict=True
@@ -85,7 +85,10 @@ class BranchPruner:
             weights = np.bincount(leaves, imitation.weights, len(start))
             add_children(left, right, weights, np.zeros((len(start), 1)))
             self._weights.append(weights)
-            share = weights / max(weights[0], np.finfo(float).tiny)
+            counts = np.bincount(leaves, minlength=len(start)).astype(float)
+            add_children(left, right, counts, np.zeros((len(start), 1)))
+            share = counts / max(counts[0], 1.0)
+            self._shares.append(share)
             self._prices.append(1 + _STEP_PRICE * share if price == "steps" else np.ones(len(left)))
             is_split = left >= 0
             leaf_of = np.empty(len(left), dtype=np.intp)
@@ -98,6 +101,14 @@ class BranchPruner:
         """Number of nodes of all trees; trees without a split are left out."""
         counts = [tree.n_nodes for tree in self.trees]
         return sum(count for count in counts if count > 1) or 1
+
+    @property
+    def n_steps(self) -> float:
+        """Mean number of splits that a sample passes in all trees together."""
+        return sum(
+            float(share[tree.is_split & (tree.leaf_of == np.arange(len(share)))].sum())
+            for tree, share in zip(self.trees, self._shares, strict=True)
+        )
 
     def objective(self, price: float) -> float:
         """Return k² times the objective of refitting, plus the price of all splits."""
@@ -142,8 +153,8 @@ class BranchPruner:
         subtract_values(leaves, expanded - old.values, self._residuals)
         self.trees[index] = PrunedTree(is_split, leaf_of, expanded, n_nodes)
 
-    def fit_budget(self, max_nodes: int) -> None:
-        """Raise the price of splits until the trees have at most this number of nodes."""
+    def fit_budget(self, max_nodes: float, max_steps: float = np.inf) -> None:
+        """Raise the price of splits until the trees are within limits of nodes and steps."""
         n_splits = sum(int((tree.n_nodes - 1) / 2) for tree in self.trees)
         spread = self._imitation.target - self._imitation.target.mean(axis=0)
         constant_loss = float(
@@ -152,15 +163,15 @@ class BranchPruner:
         price = _FIRST_SHARE * constant_loss / max(1, n_splits)
         price = max(price, np.finfo(float).tiny)
         low = 0.0
-        while self._sweep_at(price) > max_nodes:
+        while (excess := self._sweep_at(price, max_nodes, max_steps)) > 1:
             low = price
-            price *= _FACTOR ** (2 if self.n_nodes > _FAR * max_nodes else 1)
+            price *= _FACTOR ** (2 if excess > _FAR else 1)
             if self.n_nodes == 1:  # no split is left, so that no higher price helps
                 break
         best, high = self._state(), price
         for _ in range(_N_BISECTIONS if low else 0):
             price = (low * high) ** 0.5
-            if self._sweep_at(price) <= max_nodes:
+            if self._sweep_at(price, max_nodes, max_steps) <= 1:
                 best, high = self._state(), price
             else:
                 low = price
@@ -169,10 +180,11 @@ class BranchPruner:
             for index in range(len(self.trees)):
                 self._prune_tree(index, None)
 
-    def _sweep_at(self, price: float) -> int:
+    def _sweep_at(self, price: float, max_nodes: float, max_steps: float) -> float:
+        """Sweep at a price; return the size as a multiple of what is allowed."""
         for _ in range(_N_SWEEPS):
             self.sweep(price)
-        return self.n_nodes
+        return max(self.n_nodes / max_nodes, self.n_steps / max_steps)
 
     def _state(self) -> tuple[list[PrunedTree], FloatArray]:
         return list(self.trees), self._residuals.copy()
@@ -221,33 +233,62 @@ class PrunedBranches:
         return changed
 
 
-def prune_branches(
-    task: RefitTask, order: Sequence[int], node_budget: Callable[[int], int], price: Price = "nodes"
-) -> PrunedBranches | None:
-    """Return the trees with pruned branches that fit into a budget and imitate the teacher best.
+@dataclass(frozen=True)
+class BranchLimits:
+    """The limits of trees with pruned branches, by the number of trees."""
 
-    ``order`` are the members in the order of selection, of which the first 5, 10, 20 and 40 are
-    tried. ``node_budget`` returns the number of nodes that a number of trees may have. None if no
-    tree with a split fits.
+    max_nodes: Callable[[int], float]
+    # Mean number of splits that a sample passes in all trees together, if the latency is limited.
+    max_steps: Callable[[int], float] | None = None
+    counts: Sequence[int] = (1, *N_TREES)  # numbers of trees that are tried
+
+    @property
+    def price(self) -> Price:
+        """What makes a split expensive."""
+        return "nodes" if self.max_steps is None else "steps"
+
+    def of(self, n_trees: int) -> tuple[float, float]:
+        """Return the nodes and the steps that a number of trees may have."""
+        return self.max_nodes(n_trees), self.max_steps(n_trees) if self.max_steps else np.inf
+
+
+def prune_branches(
+    task: RefitTask, order: Sequence[int], limits: BranchLimits
+) -> PrunedBranches | None:
+    """Return the trees with pruned branches that are within limits and imitate the teacher best.
+
+    ``order`` are the members in the order of selection, of which the first ones are tried. None if
+    no trees with a split each are within the limits.
     """
-    counts = sorted({min(n_trees, len(order)) for n_trees in (1, *N_TREES)})
-    allowed = [k for k in counts if node_budget(k) >= LEAST_NODES * k]
+    counts = sorted({min(n_trees, len(order)) for n_trees in limits.counts})
+    allowed = [k for k in counts if limits.of(k)[0] >= LEAST_NODES * k and limits.of(k)[1] >= k]
     candidates = []
     with open_stage("pruning branches", len(allowed)) as stage:
         for n_trees in allowed:
-            candidates.append(_prune_first(task, order[:n_trees], node_budget(n_trees), price))
+            candidates.append(_prune_first(task, order[:n_trees], limits))
             stage.step()
     return min(candidates, key=lambda pruned: pruned.distance, default=None)
 
 
-def _prune_first(
-    task: RefitTask, members: Sequence[int], max_nodes: int, price: Price
-) -> PrunedBranches:
+def _prune_first(task: RefitTask, members: Sequence[int], limits: BranchLimits) -> PrunedBranches:
     imitation = make_imitation(task.teacher, members, task.samples)
     trees = [task.ensemble.members[member].tree_ for member in members]
-    pruner = BranchPruner(trees, imitation, task.prior, price)
-    pruner.fit_budget(max_nodes)
+    pruner = BranchPruner(trees, imitation, task.prior, limits.price)
+    pruner.fit_budget(*limits.of(len(members)))
     folded = pruner.folded_trees()
     kept = [members[index] for index in folded]
     values = [tree.values for tree in folded.values()]
     return PrunedBranches(kept, list(folded.values()), task.distance(kept, values))
+
+
+def pruned_node_count(
+    ensemble: Ensemble, refitted: Ensemble | None, members: Sequence[int]
+) -> int | None:
+    """Return the number of nodes of trees with pruned branches; None if they were not pruned."""
+    if refitted is None:
+        return None
+    before, after = (
+        sum(changed.members[member].tree_.node_count for member in members)
+        for changed in (ensemble, refitted)
+    )
+    return after if after < before else None

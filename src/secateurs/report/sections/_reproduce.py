@@ -2,6 +2,7 @@
 
 import shlex
 
+from secateurs.refitting.branches import pruned_node_count
 from secateurs.report._command_text import (
     cli_method,
     constructor_call,
@@ -36,15 +37,19 @@ def collect_data(context: ReportContext) -> JsonObject:
     if limit is not None and not by_cost:
         by_cost = ["--cost", "COSTS", "--max-cost", limit]
     command = None if options is None else [*words, *options]
+    problem = context.problem
+    n_nodes = pruned_node_count(problem.ensemble, problem.refitted, context.kept_members)
     shell, method = None, cli_method(pruner)
     if method is not None and command is not None:
         size = by_cost or ["--keep", str(len(context.kept_members))]
+        size = size if n_nodes is None else ["--max-nodes", str(n_nodes), "--branches"]
         shell = shlex.join([*command, "--pruner", method.name, *size, *method.options])
     inputs = "predictions, None" if context.problem.has_only_predictions else "ensemble, X"
     call, arguments = f"secateurs.prune({inputs}, y, ", problem_arguments(context.problem)
     selected = constructor_call(pruner)
     if limit is not None:
         selected = f"cost=cost, max_cost={limit}"
+    branches = "" if n_nodes is None else f", max_nodes={n_nodes}, branches=True"
     return {
         "reproduce": {
             "command": command and shlex.join(command),
