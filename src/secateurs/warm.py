@@ -34,7 +34,7 @@ _N_SAMPLES, _N_MEMBERS = 90, 6
 _CLASS_COUNTS = (2, 3, 20, 300)
 _LABEL_TYPES = (bool, *np.typecodes["AllInteger"], float)
 _SCORES = {
-    "probabilities": (None, "neg_log_loss", "neg_brier_score"),
+    "probabilities": (None, "neg_log_loss", "neg_brier_score", "roc_auc_ovr"),
     "numbers": (None, "neg_mean_absolute_error"),
 }
 
