@@ -59,7 +59,8 @@ class SampleKinds(NamedTuple):
     @property
     def class_weights(self) -> FloatArray:
         """Sum of the weights of each class."""
-        return np.bincount(self.kind_labels[self.kinds], weights=self.kind_weights[self.kinds])
+        weights = self.kind_weights[self.kinds]
+        return np.bincount(self.kind_labels[self.kinds], weights=weights).astype(float)
 
 
 def ranking_values(
